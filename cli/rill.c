@@ -17,6 +17,7 @@ static const cli_command commands[] = {
     {"decode", "decode lines with a model", cli_decode},
     {"run", "decode as a Lua script describes it, or sweep over its grid", cli_run},
     {"score", "tell the log-probability of given outputs", cli_score},
+    {"trie", "make a set of allowed outputs", cli_trie},
     {"tune", "try a script's configurations on a dev set: what quality costs", cli_tune},
     {"eval", "compare decoded lines with references", cli_eval},
     {"bench", "run several search methods on one input and compare them", cli_bench},

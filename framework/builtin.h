@@ -9,6 +9,6 @@ rill_status rill__register_scorers(rill_context *ctx);
 rill_status rill__register_policies(rill_context *ctx);
 rill_status rill__register_constraints(rill_context *ctx);
 
-extern const rill_scorer rill__require_scorer, rill__given_scorer;
+extern const rill_scorer rill__require_scorer, rill__given_scorer, rill__trie_scorer;
 
 #endif

@@ -68,5 +68,6 @@ rill_status rill__register_constraints(rill_context *ctx)
 {
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) RILL__TRY(rill_register_scorer(ctx, &tables[i]));
     RILL__TRY(rill_register_scorer(ctx, &rill__require_scorer));
+    RILL__TRY(rill_register_scorer(ctx, &rill__trie_scorer));
     return rill_register_scorer(ctx, &rill__given_scorer);
 }

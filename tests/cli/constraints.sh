@@ -42,6 +42,33 @@ for line in 1 2 3 4; do
   verdict "$(good [ -z "$(sed -n ${line}p out | tr ' ' '\n' | sort | uniq -d)" ])" "no word twice in line $line"
 done
 
+# --- sets of outputs
+printf 'A dog is sleeping.\nYes.\n\nThe keys are on the table.\nYes.\n' >titles
+run "$rill" trie titles -m "$examples/de-en" -o set
+exits 0; silent; prints_nothing
+feed lines "$rill" decode -q -m "$examples/de-en" --n-best 4 -k 4 --scorer trie:set
+exits 0; silent
+verdict "$(good [ -z "$(cut -d'|' -f4 out | sed 's/^ //; s/ $//' | sort -u | grep -vxFf titles)" ])" "nothing else"
+verdict "$(good [ "$(grep -c '^0 ' out)" = 4 ])" "all of them"
+cp out wanted
+feed lines "$rill" decode -q -m "$examples/de-en" --n-best 4 -k 4 --scorer trie:set --workers 2 --check
+exits 0; same wanted out
+printf '10 11 2\n10 x\n10 99999\n' >numbers
+run "$rill" trie numbers -m "$examples/geo" -o other --ids
+exits 2; says "line 2: \"x\" is not a number of an action"; says "line 3: a trie's sequence has action 99999 of"
+feed lines "$rill" decode -q -m "$examples/de-en" --scorer trie:other
+exits 1; says "trie: it is of a model with"
+cp set kept
+run "$rill" trie /dev/null -m "$examples/geo" -o set
+exits 1; says "a trie without sequences"; same set kept
+run "$rill" trie titles -m "$examples/geo" -o titles
+exits 1
+run "$rill" trie titles -m "$examples/geo"
+exits 1; says "no file to write: -o FILE"
+head -c 40 set >damaged
+feed lines "$rill" decode -q -m "$examples/de-en" --scorer trie:damaged
+exits 1; says "damaged: its size is not what it says"
+
 # --- what cannot be had fails alone, and says which it was
 printf 'prefix:\xe4\n\nbann:x\n' >wishes
 feed lines "$rill" decode -q -m "$examples/de-en" --constraints wishes

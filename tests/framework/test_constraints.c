@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "rill/trie.h"
 #include "support/harness.h"
 #include "support/problem.h"
 
@@ -41,19 +43,19 @@ static void constrained(problem_group group, int64_t iterations, int conventions
 static void pruned(void **state)
 {
     (void)state;
-    constrained(PROBLEM_PRUNED, 1500, 0);
+    constrained(PROBLEM_PRUNED, 1000, 0);
 }
 
 static void fixed_top(void **state)
 {
     (void)state;
-    constrained(PROBLEM_FIXED_TOP, 800, 0);
+    constrained(PROBLEM_FIXED_TOP, 500, 0);
 }
 
 static void fixed(void **state)
 {
     (void)state;
-    constrained(PROBLEM_FIXED, 800, 0);
+    constrained(PROBLEM_FIXED, 500, 0);
 }
 
 static void greedy(void **state)
@@ -65,7 +67,7 @@ static void greedy(void **state)
 static void conventions(void **state)
 {
     (void)state;
-    constrained(PROBLEM_PRUNED, 1000, 1);
+    constrained(PROBLEM_PRUNED, 700, 1);
 }
 
 /* --- given outputs ------------------------------------------------------------------------------------------------ */
@@ -168,9 +170,105 @@ static void given_outputs(void **state)
     HARNESS_SEEN(outputs > 0 && truncated > 0);
 }
 
+/* --- tries -------------------------------------------------------------------------------------------------------- */
+
+enum { MOST_SEQUENCES = 40, LONGEST_SEQUENCE = 6 };
+
+typedef struct sequences {
+    int32_t n, length[MOST_SEQUENCES], action[MOST_SEQUENCES][LONGEST_SEQUENCE];
+} sequences;
+
+static void draw_sequences(sequences *set, const problem *p, dice *d)
+{
+    const int32_t end = toy_end_action(&p->model), most = dice_chance(d, 50) ? 2 : p->model.actions - 1;
+    set->n = dice_range(d, 1, MOST_SEQUENCES);
+    for (int32_t i = 0; i < set->n; i++) {
+        int32_t *n = &set->length[i];
+        *n = dice_range(d, 1, LONGEST_SEQUENCE);
+        for (int32_t j = 0; j < *n; j++)
+            set->action[i][j] = dice_range(d, 0, most < p->model.actions ? most : p->model.actions - 1);
+        if (end >= 0 && dice_chance(d, 80)) set->action[i][*n - 1] = end;
+    }
+}
+
+static void wish_in_set(void *user, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
+                        const naive_hypothesis *parent, naive_wishes *w)
+{
+    const sequences *set = user;
+    (void)item, (void)timestep, (void)phase, (void)rank;
+    w->restricted = 1;
+    for (int32_t i = 0; i < set->n; i++)
+        if (set->length[i] > parent->n &&
+            memcmp(set->action[i], parent->action, (size_t)parent->n * sizeof *parent->action) == 0)
+            w->allow[set->action[i][parent->n]] = 1;
+}
+
+static rill_status write_piece(void *user, const void *bytes, size_t n)
+{
+    return fwrite(bytes, 1, n, user) == n ? RILL_OK : RILL_ERR_IO;
+}
+
+static void write_trie(const sequences *set, int32_t actions, FILE *file)
+{
+    harness_memory counted;
+    rill_context *ctx = harness_begin(&counted);
+    rill_trie *trie;
+    assert_int_equal(rill_trie_create(&trie, ctx, actions), RILL_OK);
+    assert_int_equal(rill_trie_write(trie, write_piece, file), RILL_ERR_ARGUMENT); /* nothing is in it */
+    assert_int_equal(rill_trie_add(trie, &actions, 1), RILL_ERR_ARGUMENT);
+    for (int32_t i = 0; i < set->n; i++) assert_int_equal(rill_trie_add(trie, set->action[i], set->length[i]), RILL_OK);
+    assert_int_equal(rill_trie_write(trie, write_piece, file), RILL_OK);
+    rill_trie_free(trie);
+    harness_end(ctx, &counted);
+}
+
+/* The file that p's last scorer names. */
+static void draw_trie(problem *p, sequences *set, const char *path, dice *d)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    draw_sequences(set, p, d);
+    write_trie(set, p->model.actions + p->model.spare, file);
+    assert_int_equal(fclose(file), 0);
+    p->naive.scorer[p->n_scorers] = (naive_scorer){set, wish_in_set};
+    snprintf(p->scorer[p->n_scorers].name, sizeof p->scorer[0].name, "trie");
+    snprintf(p->scorer[p->n_scorers].arguments, sizeof p->scorer[0].arguments, "%s", path);
+    p->n_scorers++;
+}
+
+static void tries(void **state)
+{
+    (void)state;
+    uint64_t first = harness_seed(1);
+    int64_t outputs = 0;
+    int bad = 0;
+    char path[] = "trie-XXXXXX";
+    sequences set;
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0 && close(fd) == 0);
+    for (int64_t i = 0; i < harness_iterations(500) && bad < 5; i++) {
+        uint64_t seed = first + (uint64_t)i;
+        problem_group group = i % 3 == 0 ? PROBLEM_FIXED : PROBLEM_PRUNED;
+        dice d = dice_seeded(dice_mix(seed, 99));
+        problem p;
+        schedule s;
+        problem_draw(&p, group, &d);
+        draw_trie(&p, &set, path, &d);
+        problem_solve(&p);
+        for (int32_t j = 0; j < p.n_inputs; j++) outputs += p.expected[j].n;
+        schedule_draw(&s, group, &d);
+        if (i % 4 == 1) s.workers = 3;
+        bad += problem_differs(&p, &s, seed, bad >= 5, NULL);
+        problem_clear(&p);
+    }
+    unlink(path);
+    assert_int_equal(bad, 0);
+    HARNESS_SEEN(outputs > 0);
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(pruned), cmocka_unit_test(fixed_top),   cmocka_unit_test(fixed),
-    cmocka_unit_test(greedy), cmocka_unit_test(conventions), cmocka_unit_test(given_outputs),
+    cmocka_unit_test(pruned),      cmocka_unit_test(fixed_top),     cmocka_unit_test(fixed), cmocka_unit_test(greedy),
+    cmocka_unit_test(conventions), cmocka_unit_test(given_outputs), cmocka_unit_test(tries),
 };
 
 HARNESS_MAIN(tests)
