@@ -3,7 +3,7 @@
  * A scorer is called once per timestep and phase, before the domain scores, with all rows that will be expanded. It speaks
  * through rill_ask_*(): sparse additions, bans, allowed sets, end rules, rewards. Everything it says is in force when
  * choices are made, so a lifted action is found wherever the model ranks it and a banned one never takes a place in the beam.
- * Several scorers form a chain: additions and rewards add up, bans and end rules unite, allowed sets intersect,
+ * Several scorers form a chain: additions and rewards add up, factors multiply, bans and end rules unite, allowed sets intersect,
  * the smallest limit holds.
  * The contract is segment-local, as for heuristics. Stability: members are only appended. */
 #ifndef RILL_SCORER_H
