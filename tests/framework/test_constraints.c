@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "rill/constraints.h"
 #include "rill/trie.h"
 #include "support/harness.h"
 #include "support/problem.h"
@@ -266,9 +267,107 @@ static void tries(void **state)
     HARNESS_SEEN(outputs > 0);
 }
 
+/* --- lines of constraints, and memory ----------------------------------------------------------------------------- */
+
+static const rill_chain_entry chain[] = {{"word_reward", "1"}, {"ban", ""}, {"require", ""}};
+
+static void expect_line(rill_constraints *c, const char *line, const char *reward, const char *ban,
+                        const char *required)
+{
+    const char *const expected[] = {reward, ban, required};
+    const char *const *scorers;
+    assert_int_equal(rill_constraints_read(c, line, strlen(line), &scorers), RILL_OK);
+    if (scorers == NULL) assert_true(reward == NULL && ban == NULL && required == NULL);
+    for (int i = 0; i < 3 && scorers != NULL; i++) {
+        assert_int_equal(scorers[i] == NULL, expected[i] == NULL);
+        if (expected[i] != NULL) assert_string_equal(scorers[i], expected[i]);
+    }
+}
+
+static void lines_of_constraints(void **state)
+{
+    (void)state;
+    harness_memory counted;
+    rill_context *ctx = harness_begin(&counted);
+    rill_engine_setup setup;
+    rill_constraints *c;
+    const char *const *scorers;
+    rill_engine_setup_default(&setup);
+    setup.scorers = chain;
+    setup.n_scorers = 3;
+    assert_int_equal(rill_constraints_create(&c, ctx, &setup), RILL_OK);
+    expect_line(c, "", NULL, NULL, NULL);
+    expect_line(c, "  ", NULL, NULL, NULL);
+    expect_line(c, "ban:a b", NULL, "a b", NULL);
+    expect_line(c, "ban:a b ||| require:c ||| ban:d", NULL, "a b ||| d", "c");
+    expect_line(c, " word_reward:0.5 ||| require:", "0.5", NULL, "");
+    expect_line(c, "ban:a:b|||c", NULL, "a:b|||c", NULL);
+    assert_int_equal(rill_constraints_read(c, "ban:x ||| y", 11, &scorers), RILL_ERR_INPUT);
+    assert_string_equal(rill_error(ctx), "constraints: \"y\" is not NAME:TEXT");
+    assert_int_equal(rill_constraints_read(c, "prefix:x", 8, &scorers), RILL_ERR_INPUT);
+    assert_string_equal(rill_error(ctx), "constraints: \"prefix\" is no scorer of this run");
+    expect_line(c, "require:after ||| ban:x", NULL, "x", "after");
+    rill_constraints_free(c);
+    rill_constraints_free(NULL);
+    harness_end(ctx, &counted);
+}
+
+static rill_status take_piece(void *user, const void *bytes, size_t n)
+{
+    (void)bytes;
+    *(size_t *)user += n;
+    return RILL_OK;
+}
+
+static rill_status use_all(rill_context *ctx)
+{
+    rill_engine_setup setup;
+    rill_constraints *c = NULL;
+    rill_trie *trie = NULL;
+    const char *const *scorers;
+    const int32_t sequence[] = {1, 2, 3};
+    size_t bytes = 0;
+    rill_engine_setup_default(&setup);
+    setup.scorers = chain;
+    setup.n_scorers = 3;
+    rill_status status = rill_constraints_create(&c, ctx, &setup);
+    if (status == RILL_OK) status = rill_constraints_read(c, "ban:a ||| require:b ||| ban:c", 29, &scorers);
+    if (status == RILL_OK) status = rill_trie_create(&trie, ctx, 9);
+    for (int32_t i = 0; i < 3 && status == RILL_OK; i++) status = rill_trie_add(trie, sequence + i, 3 - i);
+    if (status == RILL_OK) status = rill_trie_write(trie, take_piece, &bytes);
+    rill_constraints_free(c);
+    rill_trie_free(trie);
+    return status;
+}
+
+static void each_allocation_fails(void **state)
+{
+    (void)state;
+    for (int64_t n = 1, done = 0; !done; n++) {
+        harness_memory m = {0};
+        rill_context_options options = harness_memory_options(&m);
+        rill_context *ctx = harness_context(&options);
+        const int64_t before = m.blocks;
+        m.fail_at = m.requests + n;
+        const rill_status status = use_all(ctx);
+        done = m.refused == 0;
+        assert_int_equal(status, done ? RILL_OK : RILL_ERR_MEMORY);
+        assert_int_equal(m.blocks, before);
+        assert_int_equal(m.mistakes, 0);
+        rill_context_destroy(ctx);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(pruned),      cmocka_unit_test(fixed_top),     cmocka_unit_test(fixed), cmocka_unit_test(greedy),
-    cmocka_unit_test(conventions), cmocka_unit_test(given_outputs), cmocka_unit_test(tries),
+    cmocka_unit_test(pruned),
+    cmocka_unit_test(fixed_top),
+    cmocka_unit_test(fixed),
+    cmocka_unit_test(greedy),
+    cmocka_unit_test(conventions),
+    cmocka_unit_test(given_outputs),
+    cmocka_unit_test(tries),
+    cmocka_unit_test(lines_of_constraints),
+    cmocka_unit_test(each_allocation_fails),
 };
 
 HARNESS_MAIN(tests)
