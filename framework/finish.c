@@ -140,6 +140,10 @@ static void say_why_none(const rill_engine *e, const item *it, char *out, size_t
     else if (it->blamed > 0)
         snprintf(out, size, "every hypothesis died by timestep %d: scorer %s left no action that the model can take",
                  it->timestep, e->chain.link[e->chain.n_heuristics + it->blamed - 1].scorer->name);
+    else if (it->settings->no_repeat_ngram > 0)
+        snprintf(out, size,
+                 "every hypothesis died by timestep %d: no-repeat-ngram %d, the model or a heuristic left no action",
+                 it->timestep, it->settings->no_repeat_ngram);
     else
         snprintf(out, size,
                  "every hypothesis died by timestep %d: the model, a constraint or a heuristic left no action",

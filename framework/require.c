@@ -58,8 +58,9 @@ static rill_status prepare(require *r, const rill_scorer_rows *rows)
     RILL__TRY(phrases_read(list, c->name, rows->model, c->arguments));
     list->ready = 1;
     if (list->n > MOST_PHRASES || list->n_actions > MOST_REQUIRED)
-        return phrases_refuse(list, c->name, "%zu phrases of %zu actions: at most %d of %d together are possible",
-                              list->n, list->n_actions, MOST_PHRASES, MOST_REQUIRED);
+        return phrases_refuse(list, c->name,
+                              "%zu actions in phrases, of which there are %zu: at most %d and %d are possible",
+                              list->n_actions, list->n, MOST_REQUIRED, MOST_PHRASES);
     for (size_t i = 0; i < list->n; i++) prepare_phrase(r, &list->at[i]);
     for (size_t i = 0; i < list->n_actions; i++) {
         int32_t at = 0;

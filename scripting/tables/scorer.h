@@ -29,7 +29,9 @@ int32_t scorer_row(lua_State *L, const scorer_call *call, int index);
 /* --- scorer_speak.c: methods -------------------------------------------------------------------------------------- */
 
 int scorer_add(lua_State *L);
+int scorer_scale(lua_State *L);
 int scorer_ban(lua_State *L);
+int scorer_refuse(lua_State *L);
 int scorer_allow(lua_State *L);
 int scorer_forbid_end(lua_State *L);
 int scorer_require_end(lua_State *L);

@@ -87,7 +87,24 @@ says 'line 2: constraints: "no colon" is not NAME:TEXT'
 printf 'require:' >wishes
 for i in $(seq 300); do printf ' argmin'; done >>wishes
 feed question "$rill" decode -q -m "$examples/geo" --constraints wishes
-exits 2; says "line 1: require: 1 phrases of 300 actions: at most 32 of 255 together are possible"
+exits 2; says "line 1: require: 300 actions in phrases, of which there are 1: at most 255 and 32 are possible"
+feed question "$rill" decode -q -m "$examples/geo" --no-repeat-ngram 1 --scorer "prefix:( (" --max-length 3
+exits 2; says "line 1: every hypothesis died by timestep 2: scorer prefix left no action that the model can take"
+feed question "$rill" decode -q -m "$examples/geo" --no-repeat-ngram 1 --min-length 60
+exits 2; says ": no-repeat-ngram 1, the model or a heuristic left no action"
+cat >picky.lua <<'LUA'
+rill.scorer{ name = "picky", score = function(rows)
+  for i = 1, rows.n do
+    local first, final = rows:range(i)
+    for r = first, final do
+      if rows:text(i):find("^Ja") then rows:refuse(r, "no yes today") end
+    end
+  end
+end }
+LUA
+feed lines "$rill" decode -q -m "$examples/de-en" --plugin picky.lua --scorer picky --n-best 1
+exits 2; lines 3; says "line 2: no yes today"
+verdict "$(good [ "$(grep -c line err)" = 1 ])" "that one alone"
 feed question "$rill" decode -q -m "$examples/geo" --constraints nowhere
 exits 1; says "nowhere"
 feed question "$rill" decode -q -m "$examples/geo" --constraints wishes -o wishes
