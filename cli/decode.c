@@ -13,7 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "constraints.h"
 #include "crew.h"
+#include "fields.h"
 #include "files.h"
 #include "input.h"
 #include "interrupt.h"
@@ -32,13 +34,13 @@ typedef struct decode {
     cli_runfile runfile;
     rill_plan *plan;
     const char *argument; /* the configuration, where it stands without an option */
-    const char *input_path, *output_path, *references_path, *stats_path, *trace_path;
+    const char *input_path, *constraints_path, *output_path, *references_path, *stats_path, *trace_path;
     cli_form form;
     cli_extras extras;
-    const char *fields[2];
-    char field[64];
+    cli_fields fields;
     int quiet, wants_progress;
     cli_input input;
+    cli_constraints constraints;
     cli_output output, stats, trace;
     int wants_pretty, wants_profile;
     cli_profile profile;
@@ -57,6 +59,9 @@ static const cli_option file_options[] = {
     {"config", 0, "FILE.lua", "a run described in Lua, which options override: `rill run --help`",
      STORED(runfile.path)},
     {"input", 'i', "FILE", "inputs, one per line (default: standard input)", STORED(input_path)},
+    {"constraints", 0, "FILE",
+     "what each output has to keep to, a line for each input: \"prefix:TEXT ||| ban:TEXT ||| allow:TEXT ||| require:TEXT\"",
+     STORED(constraints_path)},
     {"output", 'o', "FILE", "where results go (default: standard output)", STORED(output_path)},
     {"refs", 'r', "FILE", "references, one per line: a sweep then tells quality", STORED(references_path)},
     {"stats", 0, "FILE", "write counters, seconds and settings as JSON; - is standard output, where -o names a file",
@@ -144,7 +149,8 @@ static const face run_face = {
     "\n"
     "Further entries: domain, domain_args, weights, backend, input_format, shortlist,\n"
     "tokenized, threads, workers, plugins, policy, alignment, unknown_names,\n"
-    "word_scores, pretty, unordered, output, stats, trace, references, sweep, tune.\n"
+    "word_scores, ids, pretty, unordered, output, stats, trace, references, sweep,\n"
+    "tune.\n"
     "A script writes files and loads native plugins only where an option names the\n"
     "same file, or with --unsafe-scripts. search holds the settings of\n"
     "`rill decode --help` with _ for -; its budget may be a function of the step.\n"
@@ -207,6 +213,14 @@ static rill_status read_line(void *user, int may_block, const char **text, size_
     return cli_input_read(&d->input, may_block, text, length);
 }
 
+static rill_status read_request(void *user, int may_block, rill_request *request)
+{
+    decode *d = user;
+    show_progress(d);
+    if (cli_interrupted()) return RILL_END_OF_INPUT;
+    return cli_constraints_read(&d->constraints, &d->input, may_block, request);
+}
+
 static rill_status write_result(void *user, const rill_result *result)
 {
     decode *d = user;
@@ -240,9 +254,10 @@ static rill_status write_result(void *user, const rill_result *result)
 /* Only the options that were given take part; results always go somewhere. */
 static int check_files(const decode *d)
 {
-    cli_file files[6] = {{"input", d->input_path, 0}, {"output", d->output_path, 1}};
+    cli_file files[7] = {{"input", d->input_path, 0}, {"output", d->output_path, 1}};
     int n = 2;
     if (d->runfile.path) files[n++] = (cli_file){"the configuration", d->runfile.path, 0};
+    if (d->constraints_path) files[n++] = (cli_file){"--constraints", d->constraints_path, 0};
     if (d->stats_path) files[n++] = (cli_file){"--stats", d->stats_path, 1};
     if (d->trace_path) files[n++] = (cli_file){"--trace", d->trace_path, 1};
     return cli_files_check(files);
@@ -268,37 +283,6 @@ static cli_form form_of(const decode *d)
     return d->plan->resolved.unordered ? CLI_FORM_NUMBERED : CLI_FORM_PLAIN;
 }
 
-/* What options or the run file say of it: "" of a switch is that it is on. */
-static const char *said(const decode *d, const char *name)
-{
-    const rill_layer *const layers[] = {d->session.given, d->session.file};
-    return rill_layers_get(layers, 2, name);
-}
-
-static int is_on(const decode *d, const char *name)
-{
-    const char *value = said(d, name);
-    return value && strcmp(value, "0") && strcmp(value, "false");
-}
-
-/* What the domain is to add to its outputs. */
-static int want_fields(decode *d)
-{
-    int n = 0, length = 0;
-    const char *alignment = said(d, "alignment");
-    if (alignment) {
-        length = snprintf(d->field, sizeof d->field, "alignment%s%s", alignment[0] ? "=" : "", alignment);
-        d->fields[n++] = d->field;
-    }
-    if (length >= (int)sizeof d->field) return cli_fail("--alignment: the value is too long");
-    if (is_on(d, "unknown-names")) d->fields[n++] = "unknown";
-    d->plan->setup.fields = d->fields;
-    d->plan->setup.n_fields = d->extras.fields = n;
-    d->extras.word_scores = is_on(d, "word-scores");
-    d->wants_pretty = is_on(d, "pretty");
-    return CLI_OK;
-}
-
 static int make_plan(decode *d)
 {
     const rill_layer *soft[] = {d->session.file, d->session.folder.search};
@@ -308,10 +292,12 @@ static int make_plan(decode *d)
         return cli_fail_context(d->session.ctx);
     cli_runfile_say_left(&d->runfile, d->plan, NULL);
     d->form = form_of(d);
-    code = want_fields(d);
-    if (code == CLI_OK && d->wants_pretty && (d->form != CLI_FORM_PLAIN || d->extras.fields || d->extras.word_scores))
+    d->wants_pretty = cli_is_on(&d->session, "pretty");
+    code = cli_fields_want(&d->fields, &d->session, d->plan, &d->extras);
+    if (code == CLI_OK && d->wants_pretty &&
+        (d->form != CLI_FORM_PLAIN || d->extras.fields || d->extras.word_scores || d->extras.ids))
         return cli_fail("--pretty shows one tree per input, in order: leave out --n-best, --unordered, --alignment, "
-                        "--unknown-names and --word-scores");
+                        "--unknown-names, --word-scores and --ids");
     cli_pretty_start(&d->pretty, d->session.ctx);
     if (code == CLI_OK && d->trace_path) {
         d->plan->setup.trace = cli_trace_event;
@@ -358,6 +344,8 @@ static int prepare(decode *d)
 {
     int code = cli_session_domain(&d->session) ? make_plan(d) : CLI_FAILED;
     if (code == CLI_OK) code = cli_input_open(&d->input, d->session.ctx, d->input_path, RILL_FILE_STREAM);
+    if (code == CLI_OK && d->constraints_path)
+        code = cli_constraints_open(&d->constraints, d->session.ctx, d->constraints_path, d->plan);
     if (code == CLI_OK) code = check_files(d);
     if (code == CLI_OK) d->session.many = has_many(d);
     if (code == CLI_OK) code = cli_session_open(&d->session);
@@ -434,7 +422,9 @@ static int decode_all(decode *d)
     cli_interrupt_heed();
     start_progress(d);
     double start = cli_now();
-    rill_status status = rill_workers_run(d->session.crew, read_line, d, write_result, d);
+    rill_workers *crew = d->session.crew;
+    rill_status status = d->constraints_path ? rill_workers_run_requests(crew, read_request, d, write_result, d)
+                                             : rill_workers_run(crew, read_line, d, write_result, d);
     d->wall = cli_now() - start;
     cli_progress_erase(&d->progress);
     int code = d->failed ? CLI_SOME_FAILED : CLI_OK;
@@ -457,11 +447,11 @@ static int sweep(decode *d)
                              .output = d->output_path,
                              .stats = d->stats_path,
                              .quiet = d->quiet};
+    if (d->constraints_path) return cli_fail("a sweep takes no --constraints: leave one of them out");
     if (d->trace_path) return cli_fail("a sweep is many runs, and --trace is for one: leave one of them out");
-    if (said(d, "alignment") || is_on(d, "unknown-names") || is_on(d, "word-scores") || is_on(d, "pretty"))
-        return cli_fail(
-            "a sweep prints no outputs, and --alignment, --unknown-names, --word-scores and --pretty are for "
-            "them: leave one out");
+    for (const rill_option *row = rill_output_table(); row->name; row++)
+        if (cli_is_on(&d->session, row->name))
+            return cli_fail("a sweep prints no outputs, and --%s is for them: leave one out", row->name);
     if (rill_layer_get(d->session.given, "unordered"))
         return cli_fail("a sweep prints a table, and --unordered is for outputs: leave one of them out");
     return cli_sweep_run(&sweep);
@@ -496,6 +486,7 @@ static int command(const face *as, int argc, char **argv)
     cli_profile_end(&d->profile);
     rill_plan_free(d->plan);
     cli_runfile_end(&d->runfile);
+    cli_constraints_close(&d->constraints);
     cli_session_end(&d->session);
     cli_input_close(&d->input);
     cli_output_close(&d->stats); /* again, when nothing was run: closing twice is harmless */

@@ -235,16 +235,39 @@ static void write_extras(cli_output *output, const cli_extras *extras, const ril
     for (int32_t i = 0; i < o->n_actions; i++) cli_output_printf(output, " %.5f", (double)o->action_logp[i]);
 }
 
+static void write_text(cli_output *output, const cli_extras *extras, const rill_output *o)
+{
+    if (!extras->ids) write_one_line(output, o->text, o->length);
+    for (int32_t i = 0; i < o->n_actions && extras->ids; i++)
+        cli_output_printf(output, "%s%" PRId32, i > 0 ? " " : "", o->action[i]);
+}
+
+static void write_scores(cli_output *output, const rill_output *o)
+{
+    cli_output_printf(output, " ||| logp= %.9g length= %" PRId32 "%s%s ||| %.9g\n", o->logp, o->actions,
+                      o->truncated ? " truncated= 1" : "", o->certified ? " certified= 1" : "", o->rank_score);
+}
+
 static int write_nbest(cli_output *output, const cli_extras *extras, const rill_result *result)
 {
     for (int32_t i = 0; i < result->n; i++) {
         const rill_output *o = &result->output[i];
         cli_output_printf(output, "%" PRId64 " ||| ", result->id);
-        write_one_line(output, o->text, o->length);
+        write_text(output, extras, o);
         write_extras(output, extras, o);
-        cli_output_printf(output, " ||| logp= %.9g length= %" PRId32 "%s%s ||| %.9g\n", o->logp, o->actions,
-                          o->truncated ? " truncated= 1" : "", o->certified ? " certified= 1" : "", o->rank_score);
+        write_scores(output, o);
     }
+    return output->error ? -1 : 0;
+}
+
+int cli_output_given(cli_output *output, const cli_extras *extras, int64_t id, const char *text, const char *kept,
+                     const rill_output *o)
+{
+    cli_output_printf(output, "%" PRId64 " ||| ", id);
+    write_one_line(output, text, strlen(text));
+    write_one_line(output, kept, strlen(kept));
+    write_extras(output, extras, o);
+    write_scores(output, o);
     return output->error ? -1 : 0;
 }
 
@@ -253,7 +276,7 @@ int cli_output_result(cli_output *output, cli_form form, const cli_extras *extra
     if (form == CLI_FORM_NBEST) return write_nbest(output, extras, result);
     if (form == CLI_FORM_NUMBERED) cli_output_printf(output, "%" PRId64 "\t", result->id);
     if (result->n > 0) {
-        write_one_line(output, result->output[0].text, result->output[0].length);
+        write_text(output, extras, &result->output[0]);
         write_extras(output, extras, &result->output[0]);
     }
     return cli_output_write(output, "\n", 1);

@@ -55,7 +55,13 @@ typedef enum cli_form {
 typedef struct cli_extras {
     int32_t fields;  /* of rill_engine_setup, all of them */
     int word_scores; /* "WordScores= -0.10000 ...": the model's log-probability of each action */
+    int ids;         /* not behind the text but in its place: the numbers of its actions */
 } cli_extras;
+
+/* Write a line of an n-best list for an output whose text was given, with that text; `kept`: columns that go before the extras, each
+ * behind " ||| ". Returns as above. */
+int cli_output_given(cli_output *output, const cli_extras *extras, int64_t id, const char *text, const char *kept,
+                     const rill_output *o);
 
 /* Write one result. IDs count from 0. Returns as above. */
 int cli_output_result(cli_output *output, cli_form form, const cli_extras *extras, const rill_result *result);

@@ -16,6 +16,8 @@
 static const cli_command commands[] = {
     {"decode", "decode lines with a model", cli_decode},
     {"run", "decode as a Lua script describes it, or sweep over its grid", cli_run},
+    {"score", "tell the log-probability of given outputs", cli_score},
+    {"trie", "make a set of allowed outputs", cli_trie},
     {"tune", "try a script's configurations on a dev set: what quality costs", cli_tune},
     {"evidence", "make posteriors of n-grams from n-best lists, for --lmbr", cli_evidence},
     {"eval", "compare decoded lines with references", cli_eval},
@@ -37,6 +39,7 @@ static int print_help(void)
               "  rill decode -m model < inputs.txt > outputs.txt\n"
               "  rill decode -m model -i inputs.txt --n-best 5 > outputs.nbest\n"
               "  rill run run.lua\n"
+              "  rill score -m model --outputs others.nbest < inputs.txt > rescored.nbest\n"
               "  rill tune run.lua --dev dev.tsv --svg front.svg\n"
               "  rill eval -m model --refs references.txt outputs.txt\n"
               "  rill bench -m model --tsv test.tsv --methods greedy,fixed,var-stream\n"

@@ -16,7 +16,7 @@
 
 void ask_init(rill_ask_builder *b, rill_context *ctx, int32_t actions)
 {
-    *b = (rill_ask_builder){.ctx = ctx, .actions = actions};
+    *b = (rill_ask_builder){.ctx = ctx, .actions = actions, .reasons = {.ctx = ctx}};
 }
 
 static void list_finish(rill_context *ctx, ask_list *list)
@@ -32,6 +32,10 @@ void ask_finish(rill_ask_builder *b)
     list_finish(b->ctx, &b->add);
     list_finish(b->ctx, &b->ban);
     list_finish(b->ctx, &b->allow);
+    list_finish(b->ctx, &b->bank);
+    rill_free(b->ctx, b->refused, b->refused_capacity * sizeof *b->refused);
+    rill_text_clear(&b->reasons);
+    rill_free(b->ctx, b->seen, b->seen_words * sizeof *b->seen);
     rill_columns_free(b->ctx, &b->rows);
     *b = (rill_ask_builder){0};
 }
@@ -39,12 +43,15 @@ void ask_finish(rill_ask_builder *b)
 rill_status ask_begin(rill_ask_builder *b, int32_t n)
 {
     const rill_array columns[] = {RILL_ARRAY(b->end_rule),     RILL_ARRAY(b->reward),        RILL_ARRAY(b->end_reward),
-                                  RILL_ARRAY(b->restrictions), RILL_ARRAY(b->restricted_by), RILL_ARRAY(b->limit)};
+                                  RILL_ARRAY(b->restrictions), RILL_ARRAY(b->restricted_by), RILL_ARRAY(b->limit),
+                                  RILL_ARRAY(b->banks),        RILL_ARRAY(b->bank_rest),     RILL_ARRAY(b->blamed)};
     b->n = b->n_heard = n;
     b->scorer = b->first = 0;
     b->name = "";
-    b->add.n = b->ban.n = b->allow.n = 0;
+    b->add.n = b->ban.n = b->allow.n = b->bank.n = b->n_refused = 0;
     b->has_end_rule = b->has_reward = b->has_end_reward = b->has_allow = b->has_limit = 0;
+    b->has_factor = b->has_banks = b->has_blamed = 0;
+    rill_text_reset(&b->reasons);
     return rill_columns_grow(b->ctx, &b->rows, (size_t)n, columns, sizeof columns / sizeof *columns,
                              "what scorers say");
 }
@@ -66,7 +73,7 @@ static rill_status push(rill_ask_builder *b, ask_list *list, int32_t row, int32_
 {
     RILL__TRY(check_row(b, &row, action));
     RILL__TRY(RILL__GROW(b->ctx, list->entry, list->capacity, list->n + 1, "what scorers say"));
-    list->entry[list->n] = (ask_entry){row, action, (int32_t)list->n, value};
+    list->entry[list->n] = (ask_entry){row, action, (int32_t)list->n, value, 1};
     list->n++;
     return RILL_OK;
 }
@@ -86,15 +93,38 @@ rill_status rill_ask_add(rill_ask_builder *b, int32_t row, int32_t action, float
     return push(b, &b->add, row, action, value);
 }
 
+rill_status rill_ask_scale(rill_ask_builder *b, int32_t row, int32_t action, float factor)
+{
+    if (!(factor > 0 && factor < INFINITY))
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: a factor of %g: a number above 0 is needed", b->name,
+                         (double)factor);
+    RILL__TRY(push(b, &b->add, row, action, 0));
+    b->add.entry[b->add.n - 1].factor = factor;
+    b->has_factor = 1;
+    return RILL_OK;
+}
+
+/* The row, counted from the first of all, is one that the scorer at work has forbidden something. */
+static void blame(rill_ask_builder *b, int32_t row)
+{
+    if (b->scorer < 0) return;
+    if (!b->has_blamed) memset(b->blamed, 0, (size_t)b->n * sizeof *b->blamed);
+    b->has_blamed = 1;
+    b->blamed[row] = b->scorer + 1;
+}
+
 rill_status rill_ask_ban(rill_ask_builder *b, int32_t row, int32_t action)
 {
-    return push(b, &b->ban, row, action, 0);
+    RILL__TRY(push(b, &b->ban, row, action, 0));
+    blame(b, b->first + row);
+    return RILL_OK;
 }
 
 /* Then *row is counted from the first of all. */
 static rill_status restrict_row(rill_ask_builder *b, int32_t *row)
 {
     RILL__TRY(check_row(b, row, 0));
+    blame(b, *row);
     if (!b->has_allow) {
         memset(b->restrictions, 0, (size_t)b->n * sizeof *b->restrictions);
         memset(b->restricted_by, 0, (size_t)b->n * sizeof *b->restricted_by);
@@ -123,10 +153,51 @@ rill_status rill_ask_allow_none(rill_ask_builder *b, int32_t row)
     return RILL_OK;
 }
 
+rill_status rill_ask_refuse(rill_ask_builder *b, int32_t row, const char *why)
+{
+    int32_t at = row;
+    RILL__TRY(rill_ask_allow_none(b, row));
+    RILL__TRY(check_row(b, &at, 0));
+    RILL__TRY(RILL__GROW(b->ctx, b->refused, b->refused_capacity, b->n_refused + 1, "what scorers say"));
+    b->refused[b->n_refused] = (ask_refusal){at, b->reasons.length};
+    RILL__TRY(rill_text_append(&b->reasons, why, strlen(why) + 1));
+    b->n_refused++;
+    return RILL_OK;
+}
+
+rill_status rill_ask_banks(rill_ask_builder *b, int32_t row, int32_t banks, int32_t rest)
+{
+    RILL__TRY(check_row(b, &row, 0));
+    if (banks < 1 || banks > RILL_MOST_BANKS || rest < 0 || rest >= banks)
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: bank %d of %d: there are 1 to %d", b->name, rest, banks,
+                         RILL_MOST_BANKS);
+    if (!b->has_banks) memset(b->banks, 0, (size_t)b->n * sizeof *b->banks);
+    if (b->has_banks && b->banks[row] != 0)
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: the row has banks already: one scorer may make them",
+                         b->name);
+    b->has_banks = 1;
+    b->banks[row] = banks;
+    b->bank_rest[row] = rest;
+    return RILL_OK;
+}
+
+/* It is an addition of nothing as well: so the action is found wherever the model ranks it. */
+rill_status rill_ask_bank(rill_ask_builder *b, int32_t row, int32_t action, int32_t bank)
+{
+    int32_t at = row;
+    RILL__TRY(check_row(b, &at, action));
+    if (!b->has_banks || bank < 0 || bank >= b->banks[at])
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: bank %d, and the row has %d", b->name, bank,
+                         b->has_banks ? b->banks[at] : 0);
+    RILL__TRY(push(b, &b->add, row, action, 0));
+    return push(b, &b->bank, row, action, (float)bank);
+}
+
 rill_status rill_ask_end(rill_ask_builder *b, int32_t row, rill_end_rule rule)
 {
     RILL__TRY(check_row(b, &row, 0));
     if (rule == RILL_END_ALLOWED) return RILL_OK;
+    blame(b, row);
     if (!b->has_end_rule) {
         memset(b->end_rule, RILL_END_ALLOWED, (size_t)b->n);
         b->has_end_rule = 1;
@@ -208,10 +279,10 @@ static size_t same_action(const ask_list *list, size_t i)
 
 static rill_status reserve_layout(rill_ask_builder *b, ask_list *list)
 {
-    const rill_array columns[] = {RILL_ARRAY(list->action), RILL_ARRAY(list->value)};
+    const rill_array columns[] = {RILL_ARRAY(list->action), RILL_ARRAY(list->value), RILL_ARRAY(list->factor)};
     size_t most = list->n + (size_t)b->n; /* a lone RILL_NO_ACTION per row at most */
     RILL__TRY(RILL__GROW(b->ctx, list->offset, list->offset_capacity, (size_t)b->n + 1, "what scorers say"));
-    return rill_columns_grow(b->ctx, &list->values, most, columns, 2, "what scorers say");
+    return rill_columns_grow(b->ctx, &list->values, most, columns, 3, "what scorers say");
 }
 
 /* Compress one list. `intersect`: keep what all restricting scorers named. */
@@ -225,10 +296,12 @@ static rill_status lay_out(rill_ask_builder *b, ask_list *list, int intersect)
         list->offset[row] = n;
         while (i < list->n && list->entry[i].row == row) {
             size_t end = same_action(list, i);
-            float sum = 0;
+            float sum = 0, factor = 1;
             for (size_t j = i; j < end; j++) sum += list->entry[j].value;
+            for (size_t j = i; j < end && b->has_factor; j++) factor *= list->entry[j].factor;
             if (!intersect || count_scorers(list, i, end) == b->restrictions[row]) {
                 list->action[n] = list->entry[i].action;
+                list->factor[n] = factor;
                 list->value[n++] = sum;
             }
             i = end;
@@ -249,6 +322,22 @@ static int32_t largest_limit(const rill_ask_builder *b, int32_t max_choices)
     return largest < max_choices ? largest : max_choices;
 }
 
+static rill_status build_banks(rill_ask_builder *b, ask_rules *rules)
+{
+    rules->banks = b->banks;
+    rules->bank_rest = b->bank_rest;
+    if (b->bank.n == 0) return RILL_OK;
+    RILL__TRY(lay_out(b, &b->bank, 0));
+    rules->bank_offset = b->bank.offset;
+    rules->bank_action = b->bank.action;
+    rules->bank_to = b->bank.value;
+    for (int32_t row = 0; row < b->n; row++) {
+        int32_t kept = b->bank.offset[row + 1] - b->bank.offset[row];
+        if (kept > rules->most_kept) rules->most_kept = kept;
+    }
+    return RILL_OK;
+}
+
 rill_status ask_build(rill_ask_builder *b, int32_t max_choices, ask_rules *rules)
 {
     *rules = (ask_rules){.max_choices = largest_limit(b, max_choices), .limit = b->has_limit ? b->limit : NULL};
@@ -257,6 +346,7 @@ rill_status ask_build(rill_ask_builder *b, int32_t max_choices, ask_rules *rules
         rules->add_offset = b->add.offset;
         rules->add_action = b->add.action;
         rules->add_score = b->add.value;
+        rules->add_factor = b->has_factor ? b->add.factor : NULL;
     }
     if (b->ban.n > 0) {
         RILL__TRY(lay_out(b, &b->ban, 0));
@@ -271,7 +361,9 @@ rill_status ask_build(rill_ask_builder *b, int32_t max_choices, ask_rules *rules
     if (b->has_end_rule) rules->end_rule = b->end_rule;
     if (b->has_reward) rules->reward = b->reward;
     if (b->has_end_reward) rules->end_reward = b->end_reward;
+    if (b->has_banks) RILL__TRY(build_banks(b, rules));
+    if (b->has_blamed) rules->blamed = b->blamed;
     rules->plain = !(b->add.n > 0 || b->ban.n > 0 || b->has_allow || b->has_end_rule || b->has_reward ||
-                     b->has_end_reward);
+                     b->has_end_reward || b->has_banks);
     return RILL_OK;
 }

@@ -10,6 +10,7 @@ typedef struct ask_entry {
     int32_t row, action;
     int32_t order; /* of arrival: sums are made in it */
     float value;
+    float factor;
 } ask_entry;
 
 typedef struct ask_list {
@@ -18,9 +19,15 @@ typedef struct ask_list {
     int32_t *offset; /* the compressed form */
     size_t offset_capacity;
     int32_t *action;
-    float *value;
-    rill_columns values; /* the memory of the last two */
+    float *value, *factor;
+    rill_columns values; /* the memory of the last three */
 } ask_list;
+
+/* What a scorer will not have its row's input decoded for, as a text behind the others' in `reasons`. */
+typedef struct ask_refusal {
+    int32_t row;
+    size_t at;
+} ask_refusal;
 
 /* The rules of a call. Lists are in compressed rows: entries of row r are [offset[r], offset[r+1]), sorted by action without
  * repetition. A NULL pointer means "nothing of this kind in any row". */
@@ -36,26 +43,41 @@ typedef struct ask_rules {
     const int32_t *add_offset;   /* [n+1] */
     const int32_t *add_action;   /* actions whose score is changed, wherever the model ranks them */
     const float *add_score;      /* what is added to them */
+    const float *add_factor;     /* ... and what their log-probability is multiplied by before that */
     const float *reward;         /* [n]: added to every choice but RILL_END ones */
     const float *end_reward;     /* [n]: added to RILL_END choices */
+    const int32_t *banks;        /* [n]: a row's item has so many banks; 0: none (banks.h) */
+    const int32_t *bank_rest;    /* [n]: the bank that its other choices lead to */
+    const int32_t *bank_offset;  /* [n+1]; NULL with banks: no row has any of the following */
+    const int32_t *bank_action;  /* choices that the row has beyond its M, ... */
+    const float *bank_to;        /* ... and the banks that they lead to */
+    int32_t most_kept;           /* of these in a row at most */
+    const int32_t *blamed;       /* [n]: 1 + the last scorer that forbade the row anything; 0: none did */
 } ask_rules;
 
 struct rill_ask_builder {
     rill_context *ctx;
     int32_t n;              /* rows */
     int32_t actions;        /* of the domain */
-    int32_t scorer;         /* number of the scorer that speaks, ... */
+    int32_t scorer;         /* number of the scorer that speaks, -1: the settings do, ... */
     const char *name;       /* how it is called, ... */
     int32_t first, n_heard; /* ... and about which rows: [first, first + n_heard), which it counts from 0 */
-    ask_list add, ban, allow;
+    ask_list add, ban, allow, bank;
+    ask_refusal *refused; /* [n_refused] */
+    size_t n_refused, refused_capacity;
+    rill_text reasons;
     /* Per row, [n]; valid when the flag below is set. */
     uint8_t *end_rule;
     float *reward, *end_reward;
     int32_t *restrictions;  /* scorers that restricted the row ... */
     int32_t *restricted_by; /* ... and the last one that did, + 1 */
     int32_t *limit;         /* most choices; INT32_MAX: no limit */
-    rill_columns rows;      /* the memory of these */
-    int has_end_rule, has_reward, has_end_reward, has_allow, has_limit;
+    int32_t *banks, *bank_rest;
+    int32_t *blamed;
+    rill_columns rows; /* the memory of these */
+    uint64_t *seen;    /* [seen_words] zero bits, one for each action: repeats.c */
+    size_t seen_words;
+    int has_end_rule, has_reward, has_end_reward, has_allow, has_limit, has_factor, has_banks, has_blamed;
 };
 
 void ask_init(rill_ask_builder *b, rill_context *ctx, int32_t actions);

@@ -10,5 +10,10 @@ extern const rill_scorer rill__lmbr; /* lmbr.c */
 rill_status rill__register_heuristics(rill_context *ctx);
 rill_status rill__register_scorers(rill_context *ctx);
 rill_status rill__register_policies(rill_context *ctx);
+rill_status rill__register_constraints(rill_context *ctx);
+
+/* rill_scorer.most of those that only forbid; scorers.c */
+double rill__adds_nothing(const void *self, double *end);
+extern const rill_scorer rill__require_scorer, rill__given_scorer, rill__trie_scorer;
 
 #endif

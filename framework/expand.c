@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "repeats.h"
 #include "rooms.h"
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
@@ -193,6 +194,19 @@ static int same_span(const int32_t *offset_a, const int32_t *action_a, const flo
     return 1;
 }
 
+/* Of additions that are the same. */
+static int same_factors(const ask_rules *x, int32_t a, const ask_rules *y, int32_t b)
+{
+    if (x->add_factor == NULL && y->add_factor == NULL) return 1;
+    const int32_t n = x->add_offset != NULL ? x->add_offset[a + 1] - x->add_offset[a] : 0;
+    for (int32_t i = 0; i < n && y->add_offset != NULL; i++) {
+        const float one = x->add_factor != NULL ? x->add_factor[x->add_offset[a] + i] : 1,
+                    other = y->add_factor != NULL ? y->add_factor[y->add_offset[b] + i] : 1;
+        if (one != other) return 0;
+    }
+    return 1;
+}
+
 /* What was said of row a of the call and of row b of one item alone. */
 static int same_rules(const ask_rules *x, int32_t a, const ask_rules *y, int32_t b)
 {
@@ -200,7 +214,11 @@ static int same_rules(const ask_rules *x, int32_t a, const ask_rules *y, int32_t
     int rules = (x->end_rule != NULL ? x->end_rule[a] : 0) == (y->end_rule != NULL ? y->end_rule[b] : 0);
     int rewards = (x->reward != NULL ? x->reward[a] : 0) == (y->reward != NULL ? y->reward[b] : 0);
     int ends = (x->end_reward != NULL ? x->end_reward[a] : 0) == (y->end_reward != NULL ? y->end_reward[b] : 0);
-    return limits && rules && rewards && ends &&
+    int banks = (x->banks != NULL ? x->banks[a] : 0) == (y->banks != NULL ? y->banks[b] : 0);
+    if (banks && x->banks != NULL && x->banks[a] > 0) banks = x->bank_rest[a] == y->bank_rest[b];
+    return limits && rules && rewards && ends && banks &&
+           same_span(x->bank_offset, x->bank_action, x->bank_to, a, y->bank_offset, y->bank_action, y->bank_to, b) &&
+           same_factors(x, a, y, b) &&
            same_span(x->ban_offset, x->ban_action, NULL, a, y->ban_offset, y->ban_action, NULL, b) &&
            same_span(x->allow_offset, x->allow_action, NULL, a, y->allow_offset, y->allow_action, NULL, b) &&
            same_span(x->add_offset, x->add_action, x->add_score, a, y->add_offset, y->add_action, y->add_score, b);
@@ -251,6 +269,14 @@ static int any_limit(const rill_engine *e, const timestep *t, int32_t most)
     return 0;
 }
 
+static int any_repeats(const rill_engine *e, const timestep *t)
+{
+    if (e->requests.n == 0) return repeats_matter(&e->settings);
+    for (int32_t i = 0; i < t->n; i++)
+        if (repeats_matter(e->items.at[t->selected[i]].settings)) return 1;
+    return 0;
+}
+
 static int any_end_rule(const rill_engine *e, const timestep *t)
 {
     for (int32_t i = 0; i < t->n; i++)
@@ -263,11 +289,14 @@ static rill_status ask_limits(rill_engine *e, timestep *t, int32_t most)
 {
     int last = t->phase == e->info.phases - 1;
     rill_ask_builder *asks = &t->asks;
+    asks->scorer = -1;
     for (int32_t i = 0; i < t->rows.n; i++) {
         const item *it = &e->items.at[t->rows.slot[i]];
         int32_t m = choices_of(e, it->settings, t->phase);
         if (m < most) RILL__TRY(rill_ask_limit(asks, i, m));
         if (last) RILL__TRY(rill_ask_end(asks, i, ending_rule(it)));
+        if (repeats_matter(it->settings))
+            RILL__TRY(repeats_ask(asks, i, it->settings, e->forest.h, t->rows.history[i], e->info.start_action));
         if (e->unknown < 0) continue;
         if (isinf(e->settings.unknown_penalty))
             RILL__TRY(rill_ask_ban(asks, i, e->unknown));
@@ -277,12 +306,25 @@ static rill_status ask_limits(rill_engine *e, timestep *t, int32_t most)
     return RILL_OK;
 }
 
+/* Inputs that a scorer refuses: the first reason of each is kept. */
+static rill_status note_refusals(rill_engine *e, const timestep *t)
+{
+    const rill_ask_builder *asks = &t->asks;
+    for (size_t i = 0; i < asks->n_refused; i++) {
+        item *it = &e->items.at[t->rows.slot[asks->refused[i].row]];
+        const char *why = asks->reasons.data + asks->refused[i].at;
+        if (it->refused.length == 0) RILL__TRY(rill_text_append(&it->refused, why, strlen(why)));
+    }
+    return RILL_OK;
+}
+
 /* The rules of the phase: what scorers and settings say. */
 static rill_status make_rules(rill_engine *e, timestep *t)
 {
     const int32_t most = max_choices(e, t);
     int last = t->phase == e->info.phases - 1;
-    int limited = e->unknown >= 0 || (last && any_end_rule(e, t)) || any_limit(e, t, most) || t->cube.exact;
+    int limited = e->unknown >= 0 || (last && any_end_rule(e, t)) || any_limit(e, t, most) || any_repeats(e, t) ||
+                  t->cube.exact;
     if (e->chain.n_scorers == 0 && !limited) {
         t->rules = (ask_rules){.max_choices = most, .plain = 1};
         return RILL_OK;
@@ -290,6 +332,7 @@ static rill_status make_rules(rill_engine *e, timestep *t)
     if (e->chain.n_scorers > 0)
         RILL__TRY(scoring_begin(&e->scoring, &e->chain, e->forest.node_capacity, &t->rows, &e->items, &e->intake));
     RILL__TRY(run_scorers(e, t, &t->asks, 0, t->rows.n));
+    if (t->asks.n_refused > 0) RILL__TRY(note_refusals(e, t));
     if (e->settings.check && e->chain.n_scorers > 0) {
         RILL__TRY(ask_build(&t->asks, most, &t->rules));
         RILL__TRY(check_scorers(e, t, &t->rules, most));
@@ -297,7 +340,10 @@ static rill_status make_rules(rill_engine *e, timestep *t)
     if (limited) RILL__TRY(ask_limits(e, t, most));
     t->asks.scorer = e->chain.n_scorers; /* what follows is nobody's who spoke before */
     if (t->cube.exact) RILL__TRY(engine_cube_allow(t));
-    return ask_build(&t->asks, most, &t->rules);
+    RILL__TRY(ask_build(&t->asks, most, &t->rules));
+    if (t->cube.on && t->rules.banks != NULL)
+        return rill_fail(e->ctx, RILL_ERR_OPTION, "cube pruning has no banks, and a scorer divides beams into some");
+    return RILL_OK;
 }
 
 /* --- choices ------------------------------------------------------------------------------------------------------ */
@@ -345,6 +391,14 @@ static rill_status collect_part(rill_engine *e, timestep *t)
     return status > 0 ? RILL_OK : engine_domain_status(e, status, "collect");
 }
 
+/* Rows of the part that scorers have left nothing: their items know by whom, for the case that they come to nothing. */
+static void note_deaths(rill_engine *e, const timestep *t)
+{
+    for (int32_t i = t->from; t->rules.blamed != NULL && i < t->from + t->part; i++)
+        if (t->selector.choices.count[i] == 0 && t->rules.blamed[i] > 0)
+            e->items.at[t->rows.slot[i]].blamed = t->rules.blamed[i];
+}
+
 rill_status engine_answer(rill_engine *e, timestep *t)
 {
     rill_seconds *now = &e->statistics.now;
@@ -357,6 +411,7 @@ rill_status engine_answer(rill_engine *e, timestep *t)
         const char *wrong = selector_take(timestep_selector(t), t->from, t->part, t->phase == e->info.phases - 1);
         now->select += statistics_clock() - scored;
         if (wrong != NULL) return engine_wrong_choices(e, t);
+        note_deaths(e, t);
         t->from += t->part;
     } while (t->from < t->rows.n);
     return RILL_OK;

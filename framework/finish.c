@@ -130,6 +130,28 @@ static rill_status fill_record(rill_engine *e, int32_t slot, outbox_record *reco
     return RILL_OK;
 }
 
+/* Why the item has no output. */
+static void say_why_none(const rill_engine *e, const item *it, char *out, size_t size)
+{
+    if (it->refused.length > 0)
+        snprintf(out, size, "%s", it->refused.data);
+    else if (it->cut)
+        snprintf(out, size,
+                 "no output had ended by timestep %d, where all were cut short, and require-end wants whole ones",
+                 it->timestep);
+    else if (it->blamed > 0)
+        snprintf(out, size, "every hypothesis died by timestep %d: scorer %s left no action that the model can take",
+                 it->timestep, e->chain.link[e->chain.n_heuristics + it->blamed - 1].scorer->name);
+    else if (it->settings->no_repeat_ngram > 0)
+        snprintf(out, size,
+                 "every hypothesis died by timestep %d: no-repeat-ngram %d, the model or a heuristic left no action",
+                 it->timestep, it->settings->no_repeat_ngram);
+    else
+        snprintf(out, size,
+                 "every hypothesis died by timestep %d: the model, a constraint or a heuristic left no action",
+                 it->timestep);
+}
+
 rill_status engine_finish_item(rill_engine *e, int32_t slot)
 {
     item *it = &e->items.at[slot];
@@ -141,12 +163,8 @@ rill_status engine_finish_item(rill_engine *e, int32_t slot)
     }
     tracing_item(&e->tracing, RILL_TRACE_FINISHED, e->statistics.all.timesteps, slot, it, status);
     if (status < 0) {
-        char message[160];
-        snprintf(message, sizeof message,
-                 it->cut
-                     ? "no output had ended by timestep %d, where all were cut short, and require-end wants whole ones"
-                     : "every hypothesis died by timestep %d: the model, a constraint or a heuristic left no action",
-                 it->timestep);
+        char message[300]; /* as much as a record keeps */
+        say_why_none(e, it, message, sizeof message);
         RILL__TRY(engine_fail_input(e, it->id, it->request, status, message));
     } else {
         outbox_record *record;

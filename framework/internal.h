@@ -48,6 +48,7 @@ struct rill_context {
     size_t n_deferred, deferred_capacity;
     rill__file_id opened[RILL__OPENED]; /* the first's: the latest files that were opened to be read; file.c */
     uint64_t n_opened;
+    struct trie *tries; /* the first's: those that are in use; trie.c */
 };
 
 /* Free the registry's lists and unload plugins. */

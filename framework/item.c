@@ -16,6 +16,7 @@ void items_finish(items *all)
         item *it = &all->at[slot];
         rill_free(all->ctx, it->beam, it->beam_capacity * sizeof *it->beam);
         rill_free(all->ctx, it->outputs, it->outputs_capacity * sizeof *it->outputs);
+        rill_free(all->ctx, it->refused.data, it->refused.capacity);
     }
     rill_columns_free(all->ctx, &all->memory);
 }
@@ -55,6 +56,9 @@ rill_status items_begin(items *all, forest *f, int32_t slot)
     it->best_output = it->abandoned = it->lost = RILL_SCORE_DEAD;
     it->best_ended.history = -1;
     it->stop_asked = it->late = it->cancelled = it->cut = 0;
+    it->blamed = 0;
+    it->refused.ctx = all->ctx;
+    rill_text_reset(&it->refused);
     all->done[slot] = all->busy[slot] = all->passed_over[slot] = 0;
     it->beam[0] = (beam_entry){.history = root, .action = RILL_ACTION_START, .state_node = RILL_NO_NODE};
     it->width = it->live = 1;

@@ -58,6 +58,8 @@ typedef struct item {
     uint8_t cancelled;  /* while it was busy */
     uint8_t top_ended;  /* the best candidate of some timestep was an ended one */
     uint8_t cut;        /* outputs that were cut short have been left out */
+    int32_t blamed;     /* 1 + the last scorer that left one of its hypotheses no action; 0: none has */
+    rill_text refused;  /* why a scorer will not have it decoded; empty: none minds */
     int64_t expanded;   /* hypotheses of the run when it was expanded last, or joined the flight */
     int64_t slot_bytes; /* what its slot takes, by what the domain says; counted under a bound on memory only */
 } item;

@@ -111,6 +111,7 @@ static const rill_option OUTPUTS[] = {
            "add \" ||| WordScores=\" and the log-probability of each action behind each output"),
     OUTPUT("unknown-names", "", SWITCH,
            "add \" ||| \" and the input's names that the model does not know behind each output"),
+    OUTPUT("ids", "", SWITCH, "outputs are numbers of actions, as in `rill list actions`, and not texts"),
     OUTPUT("pretty", "", SWITCH, "write trees indented, a constituent per line"),
     {0},
 };

@@ -8,7 +8,10 @@
  * leave, later ones are dropped, live ones fill up to k. "shrink": as many are popped as there are places left, and ended
  * ones leave theirs empty.
  *
+ * Where scorers divide an item's beam into banks, these choose first, and what they chose is taken from the list as it stands.
+ *
  * Divisions: the heap · taking a child · the pass. */
+#include "banks.h"
 #include "rooms.h"
 
 /* --- the heap ----------------------------------------------------------------------------------------------------- */
@@ -42,6 +45,7 @@ typedef struct merge {
     const int32_t *rows; /* [width] of the item's entries; NULL: a row each, in order */
     merge_head *heap;
     int32_t n_heap;
+    int banked;  /* the heap is a list of all that is taken, in rank order */
     int32_t to;  /* next candidate */
     int certify; /* what is given up is kept account of */
 } merge;
@@ -49,18 +53,24 @@ typedef struct merge {
 /* One head per entry that has a child. Without cube pruning `row` is the item's first row and is moved behind its last. */
 static void make_heap(merge *m, int32_t *row)
 {
+    m->heap = m->t->heap;
     m->n_heap = 0;
+    m->banked = m->rows == NULL && item_is_banked(m->t, m->it, *row);
+    if (m->banked) {
+        m->n_heap = banks_choose(m->t, m->it, row);
+        return;
+    }
     for (int32_t rank = 0; rank < m->it->width; rank++) {
         const beam_entry *entry = &m->it->beam[rank];
         if (entry->ended) {
-            m->heap[m->n_heap++] = (merge_head){entry->score, rank, -1, 0};
+            m->heap[m->n_heap++] = (merge_head){entry->score, rank, -1, 0, 0};
             continue;
         }
         const int32_t r = m->rows != NULL ? m->rows[rank] : (*row)++;
         if (m->certify && m->t->selector.rest[r] > RILL_SCORE_DEAD)
             certify_lost(m->it, entry->score + m->t->selector.rest[r]);
         if (r == CUBE_NO_ROW || !timestep_look(m->t, r, 0)) continue;
-        m->heap[m->n_heap++] = (merge_head){entry->score + (double)timestep_choice(m->t, r, 0).score, rank, r, 0};
+        m->heap[m->n_heap++] = (merge_head){entry->score + (double)timestep_choice(m->t, r, 0).score, rank, r, 0, 0};
     }
     for (int32_t i = m->n_heap / 2 - 1; i >= 0; i--) sift_down(m->heap, m->n_heap, i);
 }
@@ -69,6 +79,11 @@ static void make_heap(merge *m, int32_t *row)
 static void advance(merge *m)
 {
     merge_head *head = &m->heap[0];
+    if (m->banked) {
+        m->heap++;
+        m->n_heap--;
+        return;
+    }
     if (head->row >= 0 && timestep_look(m->t, head->row, ++head->next))
         head->score = m->it->beam[head->rank].score + (double)timestep_choice(m->t, head->row, head->next).score;
     else
@@ -231,9 +246,10 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
     for (int32_t i = 0; i < t->n; i++) {
         item *it = &e->items.at[t->selected[i]];
         int64_t most = (int64_t)it->live * stride + (it->width - it->live), limit = rill__merge_limit(it->settings);
+        if ((size_t)it->width > need.widest) need.widest = (size_t)it->width;
+        if (t->rules.banks != NULL && (size_t)most > need.widest) need.widest = (size_t)most;
         if (most > limit) most = limit;
         need.candidates += (size_t)most;
-        if ((size_t)it->width > need.widest) need.widest = (size_t)it->width;
         if ((size_t)most > need.widest_after) need.widest_after = (size_t)most;
         /* Twice: what leaves now, and what is output when the item stops in this timestep; or what was kept for that. */
         RILL__TRY(
@@ -244,14 +260,15 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
 }
 
 /* What heuristics are told of item i, whose candidates end at `end`. */
-static void describe_item(candidates *c, int32_t i, const item *it, int32_t end)
+static void describe_item(candidates *c, int32_t i, const item *it, int32_t end, int banked)
 {
     c->item_id[i] = it->id;
     c->instances[i] = it->instances;
     c->k[i] = it->settings->k;
     c->timestep[i] = it->timestep;
     c->outputs[i] = it->n_outputs;
-    c->least[i] = it->settings->min_width - it->n_outputs;
+    /* Candidates of different banks are not compared, so heuristics, which do, leave all of them. */
+    c->least[i] = banked ? INT32_MAX : it->settings->min_width - it->n_outputs;
     c->best_output[i] = c->best[i] = it->best_output;
     if (c->offset[i] < end && c->score[c->offset[i]] > c->best[i]) c->best[i] = c->score[c->offset[i]];
     c->stop[i] = it->stop_asked; /* in an earlier phase */
@@ -281,7 +298,7 @@ void engine_take_cells(rill_engine *e, timestep *t)
 
 void engine_merge(rill_engine *e, timestep *t, int last)
 {
-    merge m = {.e = e, .t = t, .certify = e->settings.certify, .heap = t->heap};
+    merge m = {.e = e, .t = t, .certify = e->settings.certify};
     int32_t row = 0, base = 0;
     t->candidates.n = t->n;
     for (int32_t i = 0; i < t->n; i++) {
@@ -295,7 +312,7 @@ void engine_merge(rill_engine *e, timestep *t, int last)
         else
             merge_all(&m);
         give_up_heap(&m);
-        describe_item(&t->candidates, i, m.it, m.to);
+        describe_item(&t->candidates, i, m.it, m.to, m.banked);
     }
     t->candidates.offset[t->n] = m.to;
     e->statistics.all.candidates += m.to;

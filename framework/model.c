@@ -20,6 +20,10 @@ static rill_status check_info(rill_context *ctx, const rill_domain *domain, rill
         return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has %d phases: 1 to 8 are possible", domain->name,
                          info->phases);
     if (!info->has_end_action) info->end_action = RILL_NO_ACTION;
+    if (!info->has_start_action) info->start_action = RILL_NO_ACTION;
+    if (info->has_start_action && (info->start_action < 0 || info->start_action >= info->actions))
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s tells of %d actions and starts from action %d", domain->name,
+                         info->actions, info->start_action);
     if (info->has_end_action && (info->end_action < 0 || info->end_action >= info->actions))
         return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has %d actions and says that number %d is the end",
                          domain->name, info->actions, info->end_action);

@@ -20,6 +20,9 @@ typedef struct plan {
     char left[LEFT_MAX];
     const rill_layer *firm, *soft[SOFT_MAX];
     int n;
+    rill_chain_entry *scorer; /* NULL, or the plan's own list: the chain's and n_added more */
+    size_t scorer_room;
+    int32_t n_added;
 } plan;
 
 static const rill_option *row_of(const char *name)
@@ -299,7 +302,32 @@ rill_status rill_plan_make(rill_plan **out, rill_context *ctx, const rill_layer 
 void rill_plan_free(rill_plan *seen)
 {
     plan *p = (plan *)seen;
-    if (p != NULL) rill_free(p->ctx, p, sizeof *p);
+    if (p == NULL) return;
+    rill_free(p->ctx, p->scorer, p->scorer_room * sizeof *p->scorer);
+    rill_free(p->ctx, p, sizeof *p);
+}
+
+rill_status rill_plan_add_scorer(rill_plan *seen, const char *name, const char *arguments)
+{
+    plan *p = (plan *)seen;
+    rill_engine_setup *setup = &seen->setup;
+    const size_t n = (size_t)setup->n_scorers;
+    const int borrowed = p->scorer == NULL;
+    RILL__TRY(RILL__GROW(p->ctx, p->scorer, p->scorer_room, n + 1, "a chain"));
+    if (borrowed && n > 0) memcpy(p->scorer, setup->scorers, n * sizeof *p->scorer);
+    p->scorer[n] = (rill_chain_entry){name, arguments};
+    setup->scorers = p->scorer;
+    setup->n_scorers++;
+    p->n_added++;
+    return RILL_OK;
+}
+
+/* The scorers that were added to a plan, for its twin. */
+static rill_status add_as(const plan *p, rill_plan *twin)
+{
+    for (int32_t i = p->seen.setup.n_scorers - p->n_added; i < p->seen.setup.n_scorers; i++)
+        RILL__TRY(rill_plan_add_scorer(twin, p->scorer[i].name, p->scorer[i].arguments));
+    return RILL_OK;
 }
 
 static const rill_layer *twin_of(const rill_layer *layer, int32_t worker)
@@ -318,7 +346,13 @@ rill_status rill_plan_twin(const rill_plan *seen, rill_context *ctx, int32_t wor
         has_twins |= twin != NULL;
         soft[i] = twin != NULL ? twin : p->soft[i];
     }
-    return has_twins ? rill_plan_make(out, ctx, p->firm, soft, p->n) : RILL_OK;
+    if (!has_twins) return RILL_OK;
+    RILL__TRY(rill_plan_make(out, ctx, p->firm, soft, p->n));
+    const rill_status status = add_as(p, *out);
+    if (status >= 0) return RILL_OK;
+    rill_plan_free(*out);
+    *out = NULL;
+    return status;
 }
 
 static int same_chain(const rill_chain_entry *a, int32_t n, const rill_chain_entry *b, int32_t m)

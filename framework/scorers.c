@@ -1,4 +1,5 @@
-/* A built-in scorer, a word reward; another is in lmbr.c. And the registration of all that the engine itself offers.
+/* The word reward, a built-in scorer; constraints.c and lmbr.c have the others. And the registration of all that the engine itself
+ * offers.
  *
  *   word_reward:W   add W to every action but the end action: W > 0 favours longer outputs (He et al. 2016, "Improved
  *                   neural machine translation with SMT features") */
@@ -39,6 +40,12 @@ static double most_word_reward(const void *self, double *end)
     return (double)((const word_reward *)self)->value;
 }
 
+double rill__adds_nothing(const void *self, double *end)
+{
+    (void)self, (void)end;
+    return 0;
+}
+
 static void destroy_word_reward(void *self)
 {
     word_reward *w = self;
@@ -60,7 +67,8 @@ static const rill_scorer word_reward_scorer = {
 rill_status rill__register_scorers(rill_context *ctx)
 {
     RILL__TRY(rill_register_scorer(ctx, &word_reward_scorer));
-    return rill_register_scorer(ctx, &rill__lmbr);
+    RILL__TRY(rill_register_scorer(ctx, &rill__lmbr));
+    return rill__register_constraints(ctx);
 }
 
 rill_status rill_register_core(rill_context *ctx)

@@ -13,7 +13,8 @@
  * where not everything is asked for: a reward so large that rounding makes scores equal which were not can hide a smaller
  * action that the model ranks later.)
  *
- * Arithmetic of a score, the same wherever an action comes from: logp, plus its addition, plus the row's reward, in float.
+ * Arithmetic of a score, the same wherever an action comes from: logp, times its factor, plus its addition, plus the row's reward, in
+ * float.
  *
  * Divisions: a row's rules · asking · sets · memory · checking · choosing · the call. */
 #include "select.h"
@@ -57,8 +58,8 @@ static int32_t span_find(span s, int32_t action)
 
 typedef struct row_rules {
     int32_t most;
-    span bans, allowed, added;
-    const float *add_score;
+    span bans, allowed, added, kept;
+    const float *add_score, *add_factor;
     float reward, end_reward;
     uint8_t end_rule; /* bits of rill_end_rule */
 } row_rules;
@@ -74,7 +75,9 @@ static row_rules rules_of(const ask_rules *a, int32_t row)
                        .bans = row_span(a->ban_offset, a->ban_action, row),
                        .allowed = row_span(a->allow_offset, a->allow_action, row),
                        .added = row_span(a->add_offset, a->add_action, row),
+                       .kept = row_span(a->bank_offset, a->bank_action, row),
                        .add_score = a->add_offset != NULL ? a->add_score + a->add_offset[row] : NULL,
+                       .add_factor = a->add_factor != NULL ? a->add_factor + a->add_offset[row] : NULL,
                        .reward = a->reward != NULL ? a->reward[row] : 0,
                        .end_reward = a->end_reward != NULL ? a->end_reward[row] : 0,
                        .end_rule = a->end_rule != NULL ? a->end_rule[row] : RILL_END_ALLOWED};
@@ -227,10 +230,16 @@ static int32_t part_rows(const selector *s)
     return rows < 1 ? 1 : rows < s->n ? rows : s->n;
 }
 
+/* Places for a row's choices: its M, and those that it has beyond them. */
+static int32_t stride_of(const ask_rules *rules)
+{
+    return rules->max_choices + rules->most_kept;
+}
+
 /* Find out what the call needs; also the most that any row is asked for. */
 static select_room room_of(selector *s)
 {
-    select_room room = {.rows = (size_t)s->n, .entries = (size_t)s->n * (size_t)s->rules->max_choices};
+    select_room room = {.rows = (size_t)s->n, .entries = (size_t)s->n * (size_t)stride_of(s->rules)};
     s->ask.most = s->whole ? s->info->actions : s->rules->plain ? s->rules->max_choices : 0;
     if (s->rules->plain) return room;
     for (int32_t r = 0; r < s->n && !s->whole; r++) {
@@ -338,12 +347,6 @@ static void read_row(selector *s, int32_t r)
     s->raw.count[r] = i;
 }
 
-/* What the domain has not returned of row `row`, of whose n choices the first has log-probability *logp. */
-static double rest_of(const selector *s, int32_t n, int32_t wanted, const float *logp)
-{
-    return s->whole ? RILL_SCORE_DEAD : certify_rest(n, wanted, s->info->actions, logp);
-}
-
 /* --- choosing ----------------------------------------------------------------------------------------------------- */
 
 /* Put a choice in its place among the row's best; the last one falls off when there are as many as may be. */
@@ -386,6 +389,7 @@ static void consider(selector *s, const row_rules *r, int32_t row, int32_t actio
     if ((r->end_rule & RILL_END_NOT_YET) && terminal == RILL_END) return;
     float score = logp;
     int32_t addition = span_find(r->added, action);
+    if (addition >= 0 && r->add_factor != NULL) score *= r->add_factor[addition];
     if (addition >= 0) score += r->add_score[addition];
     score += terminal == RILL_END ? r->end_reward : r->reward;
     if (!(score > RILL_SCORE_DEAD)) return;
@@ -401,28 +405,47 @@ static int check_picks(selector *s, int32_t row, span picks)
     return 1;
 }
 
-/* Choose for row `row`, which is row r of its part: among its raw choices, and the picks wherever the model ranks them. */
-static void choose(selector *s, int32_t row, int32_t r)
+/* Look at those of the row's raw choices and picks that are named in rules->kept, or at the others. */
+static void choose_of(selector *s, const row_rules *rules, int32_t row, int32_t r, span picks, int kept)
 {
     const rill_choices *raw = &s->raw;
-    row_rules rules = rules_of(s->rules, row);
-    size_t base = (size_t)r * (size_t)raw->stride;
+    const size_t base = (size_t)r * (size_t)raw->stride;
     int32_t n = raw->count[r];
-    span picks = {NULL, 0};
-    if (!s->whole) {
-        if (s->ask.wanted[row] < n) n = s->ask.wanted[row];
-        picks = row_span(s->pick_from, s->ask.pick_action, row);
-    }
-    s->choices.count[row] = 0;
-    if (s->certify) s->rest[row] = rest_of(s, n, s->whole ? 0 : s->ask.wanted[row], raw->logp + base);
-    if (!check_picks(s, row, picks)) return;
-    for (int32_t i = 0; i < n; i++)
-        if (span_find(picks, raw->action[base + (size_t)i]) < 0)
-            consider(s, &rules, row, raw->action[base + (size_t)i], raw->logp[base + (size_t)i],
+    if (!s->whole && s->ask.wanted[row] < n) n = s->ask.wanted[row];
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t action = raw->action[base + (size_t)i];
+        if (span_find(picks, action) < 0 && (span_find(rules->kept, action) >= 0) == kept)
+            consider(s, rules, row, action, raw->logp[base + (size_t)i],
                      (rill_terminal)raw->terminal[base + (size_t)i]);
+    }
     for (int32_t i = 0; i < picks.n; i++)
-        consider(s, &rules, row, picks.action[i], raw->pick_logp[s->pick_from[row] + i],
-                 kind_of(s, raw->ends[r], picks.action[i]));
+        if ((span_find(rules->kept, picks.action[i]) >= 0) == kept)
+            consider(s, rules, row, picks.action[i], raw->pick_logp[s->pick_from[row] + i],
+                     kind_of(s, raw->ends[r], picks.action[i]));
+}
+
+/* What the domain has not returned of the row, which is row r of its part. */
+static double rest_of_raw(const selector *s, int32_t row, int32_t r)
+{
+    const rill_choices *raw = &s->raw;
+    if (s->whole) return RILL_SCORE_DEAD;
+    const int32_t wanted = s->ask.wanted[row], n = raw->count[r] < wanted ? raw->count[r] : wanted;
+    return certify_rest(n, wanted, s->info->actions, raw->logp + (size_t)r * (size_t)raw->stride);
+}
+
+/* Choose for row `row`, which is row r of its part: among its raw choices, and the picks wherever the model ranks them. Those that it
+ * has beyond its M come last: nothing falls off for them. */
+static void choose(selector *s, int32_t row, int32_t r)
+{
+    row_rules rules = rules_of(s->rules, row);
+    const span picks = s->whole ? (span){NULL, 0} : row_span(s->pick_from, s->ask.pick_action, row);
+    s->choices.count[row] = 0;
+    if (s->certify) s->rest[row] = rest_of_raw(s, row, r);
+    if (!check_picks(s, row, picks)) return;
+    choose_of(s, &rules, row, r, picks, 0);
+    if (rules.kept.n == 0) return;
+    rules.most = s->choices.count[row] + rules.kept.n;
+    choose_of(s, &rules, row, r, picks, 1);
 }
 
 /* --- the call ----------------------------------------------------------------------------------------------------- */
@@ -439,7 +462,7 @@ rill_status selector_ask(selector *s, const ask_rules *rules, int32_t n)
     RILL__TRY(rill_carve_again(s->ctx, &s->block, &s->block_bytes, &carver));
     lay_out(s, &carver, &room);
     const choice_table *t = &s->choices;
-    s->choices.stride = rules->max_choices;
+    s->choices.stride = stride_of(rules);
     s->raw.stride = s->ask.most;
     if (rules->plain) { /* the raw choices are the choices */
         s->raw = (rill_choices){t->stride, t->count, t->action, t->logp, s->raw.ends, t->terminal, NULL};
@@ -472,7 +495,9 @@ static const char *take_plainly(selector *s)
         else
             check_row(s, r);
         if (*count > most) *count = most;
-        if (s->certify) s->rest[r] = rest_of(s, *count, most, s->choices.logp + (size_t)r * (size_t)s->choices.stride);
+        if (s->certify)
+            s->rest[r] = certify_rest(*count, most, s->info->actions,
+                                      s->choices.logp + (size_t)r * (size_t)s->choices.stride);
     }
     return s->wrong;
 }

@@ -73,6 +73,10 @@ static const rill_option OPTIONS[] = {
         "cube pruning: expand one hypothesis for all that end alike; naive scores anew what it takes of the others"),
     ROW("certify", "", "", SWITCH, OUTPUT, 0, 1, certify,
         "tell which outputs are provably the best that the model has for their input"),
+    ROW("no-repeat-ngram", "N", "0: any may", INT, SEARCH, 0, INT_MAX, no_repeat_ngram,
+        "no N actions in a row may be in an output twice"),
+    ROW("repetition-penalty", "P", "1: none", REAL, SEARCH, 1e-3, 1e3, repetition_penalty,
+        "multiply log-probabilities of actions that the output has already by P"),
     {0},
 };
 /* clang-format on */

@@ -161,6 +161,8 @@ static void fill_info(const seq_model *m, rill_domain_info *info)
                                .has_end_action = 1,
                                .end_action = m->net[0]->end,
                                .unnormalised = m->raw,
+                               .has_start_action = m->net[0]->start >= 0 && m->net[0]->start < m->net[0]->actions,
+                               .start_action = m->net[0]->start,
                                .legal = m->legal};
 }
 

@@ -112,7 +112,7 @@ struct seq_model {
     const uint64_t *legal;                             /* the first net's */
     int32_t usual, positions, most_length, max_length; /* the least of the nets' */
     char description[240];
-    char recommended[160]; /* settings for decoding as the makers' library does; empty: not known */
+    char recommended[224]; /* settings for decoding as the makers' library does; empty: not known */
 };
 
 /* What any such model can be told (rill_domain.options): weights, backend, shortlist, scores. */

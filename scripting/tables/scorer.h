@@ -34,7 +34,9 @@ int scorer_history(lua_State *L);
 /* --- scorer_speak.c: methods -------------------------------------------------------------------------------------- */
 
 int scorer_add(lua_State *L);
+int scorer_scale(lua_State *L);
 int scorer_ban(lua_State *L);
+int scorer_refuse(lua_State *L);
 int scorer_allow(lua_State *L);
 int scorer_forbid_end(lua_State *L);
 int scorer_require_end(lua_State *L);

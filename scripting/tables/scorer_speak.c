@@ -162,6 +162,11 @@ int scorer_add(lua_State *L)
     return speak(L, &(form){"add", ACTION, 1, rill_ask_add});
 }
 
+int scorer_scale(lua_State *L)
+{
+    return speak(L, &(form){"scale", ACTION, 1, rill_ask_scale});
+}
+
 int scorer_ban(lua_State *L)
 {
     return speak(L, &(form){"ban", ACTION, 0, say_ban});
@@ -190,6 +195,18 @@ int scorer_end_reward(lua_State *L)
 int scorer_limit(lua_State *L)
 {
     return speak(L, &(form){"limit", COUNT, 0, say_limit});
+}
+
+/* rows:refuse(row, why): the row's input fails with that message. */
+int scorer_refuse(lua_State *L)
+{
+    const scorer_call *c = scorer_self(L);
+    size_t length;
+    const int32_t row = scorer_row(L, c, 2);
+    const char *why = luaL_checklstring(L, 3, &length);
+    script_charge(L, (int64_t)length + WORD_WORK);
+    const rill_status status = rill_ask_refuse(c->ask, row, why);
+    return status < 0 ? script_raise(L, status) : 0;
 }
 
 /* --- allowed sets ------------------------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@ manual=$(readlink -f "$5")
 . "${0%/*}/lib.sh"
 
 sed 's/\\-/-/g' "$manual" >plain_manual
-for command_name in decode run tune evidence eval bench check info list; do
+for command_name in decode run score trie tune evidence eval bench check info list; do
   run "$rill" "$command_name" --help
   exits 0
   sed -n 's/^  \(-[A-Za-z]\).*/\1/p; s/^  \(-[A-Za-z], \)\{0,1\}\(--[a-z-]*\).*/\2/p' out | sort -u >options

@@ -27,13 +27,14 @@ SEARCH = {
     "--patience": "0.5 1 2", "--min-length": "0 1 3", "--max-length": "1 4 20", "--length-penalty": "0 0.6 1", "--n-best": "1 2 5",
     "--distinct": None, "--like": "hf fairseq marian ct2", "--keep": "all first best", "--stop": "count bound bound-max top",
     "--at-limit": "open first end end-free best-ended", "--count-end": None, "--max-length-factor": "0 0.5 2", "--word-penalty": "0 0.3",
+    "--no-repeat-ngram": "0 1 3", "--repetition-penalty": "1 1.3 0.5",
     "--unknown-penalty": "0 2 inf", "--min-width": "0 1 4", "--require-end": None, "--unknown-names": None,
     "--cube": "none naive accelerated", "--scores": "logp", "--certify": None,
     "--absolute": "0.5 2 10", "--relative": "0.01 0.5", "--relative-local": "0.1",
     "--heuristic": "absolute:3 relative:0.1 max_candidates:2 patience:1", "--scorer": "word_reward:0.2 word_reward:-1",
     "--lmbr-self": "1 3 5,T=2",
     "--weights": "f32 bf16 int8", "--backend": "rill", "--device": "cpu", "--input-format": "auto tree tagged text", "--tokenized": None,
-    "--word-scores": None, "--alignment": None, "--alignment=soft": None, "--alignment=0.3": None, "--pretty": None,
+    "--word-scores": None, "--alignment": None, "--alignment=soft": None, "--alignment=0.3": None, "--ids": None, "--pretty": None,
 }
 # Options that must not.
 SCHEDULE = {
@@ -47,8 +48,8 @@ SCHEDULE = {
 BOUNDS = {"--max-nodes", "--memory"}  # an input that does not fit fails, so these are good or not given
 SAME_METHODS = [["var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"], ["fixed-stream"], ["fixed"], ["greedy"]]
 # Options with a place of their own below, or that other tests try.
-OTHERS = {"--model", "--domain", "--domain-args", "--lmbr", "--shortlist", "--plugin", "--config", "--input", "--output", "--refs", "--stats",
-          "--trace", "--method", "--unordered", "--help"}
+OTHERS = {"--constraints", "--model", "--domain", "--domain-args", "--lmbr", "--shortlist", "--plugin", "--config", "--input", "--output",
+          "--refs", "--stats", "--trace", "--method", "--unordered", "--help"}
 WORDS = ["a", "b", "c", "cat", "dog", "jobs", "in", "w1", "w2", "ci0", "the", "(", ")", "NN", "what", "\u00fc\u4e16", "<unk>", "</s>",
          "\x01", "|||", "\ufeff", "'"]
 

@@ -241,10 +241,10 @@ exits 0; json 4 settings.k s.json; json 11 settings.max_length s.json; json '[]'
 json immediate settings.finish s.json
 run "$rill" info plain
 exits 0; prints "k 4"; prints "absolute:2.5"
-printf '{"num_beams": 4, "repetition_penalty": 1.3, "no_repeat_ngram_size": 3}\n' >plain/generation_config.json
+printf '{"num_beams": 4, "encoder_repetition_penalty": 1.3, "num_beam_groups": 3}\n' >plain/generation_config.json
 feed text "$rill" decode -m plain -q --workers 2
 exits 0
-says "rill: warning: plain/generation_config.json: not followed, though it changes outputs: repetition_penalty, no_repeat_ngram"
+says "rill: warning: plain/generation_config.json: not followed, though it changes outputs: num_beam_groups, encoder_repetition_penalty"
 verdict "$(good [ "$(grep -c "not followed" err)" -eq 1 ])" "said once"
 
 # --- what a model is, in a few lines

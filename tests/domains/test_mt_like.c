@@ -199,6 +199,8 @@ static void makers_recommend(void **state)
     assert_true(s.max_length == 11 && s.min_length == 0);
     s = settings_of("{\"num_beams\": 1}", "hf"); /* transformers searches greedily */
     assert_true(s.k == 1 && s.stop == RILL_STOP_COUNT);
+    s = settings_of("{\"no_repeat_ngram_size\": 3, \"repetition_penalty\": 1.2}", "hf");
+    assert_true(s.no_repeat_ngram == 3 && s.repetition_penalty == 1.2);
     s = settings_of("{\"num_beams\": 4, \"max_length\": 30}", "fairseq");
     assert_true(s.k == 5 && s.max_length == 200);
 }
@@ -218,6 +220,8 @@ static void makers_are_asked_without_a_recommendation(void **state)
     (void)state;
     advises(NULL, "n=32 k=5 length-penalty=1 absolute=2.5 max-candidates=3");
     advises("{\"num_beams\": 4, \"length_penalty\": 0.6}", "n=32 k=4 length-penalty=0.6 absolute=2.5 max-candidates=3");
+    advises("{\"no_repeat_ngram_size\": 3, \"repetition_penalty\": 1.25}",
+            "n=32 k=5 length-penalty=1 absolute=2.5 max-candidates=3 no-repeat-ngram=3 repetition-penalty=1.25");
     advises("{\"min_length\": 3}", "n=32 k=5 length-penalty=1 absolute=2.5 max-candidates=3 min-length=2");
     advises("{\"min_length\": 2}", "n=32 k=5 length-penalty=1 absolute=2.5 max-candidates=3 min-length=1");
 }

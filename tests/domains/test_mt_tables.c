@@ -391,12 +391,12 @@ static void what_is_not_followed_is_told(void **state)
         "\"num_beams\": 4, \"length_penalty\": 0.8, \"early_stopping\": true, \"max_new_tokens\": 7, "
         "\"min_new_tokens\": 2, \"max_length\": 30, \"min_length\": 3, \"forced_eos_token_id\": 0}",
         NULL);
-    warns("{\"repetition_penalty\": 1.2}", "repetition_penalty");
+    warns("{\"repetition_penalty\": 1.2, \"no_repeat_ngram_size\": 3}", NULL);
     warns("{\"do_sample\": true, \"temperature\": 0.7, \"top_p\": 1.0}", "do_sample, temperature");
-    warns("{\"num_beam_groups\": 2, \"diversity_penalty\": 0.5, \"no_repeat_ngram_size\": 3, "
+    warns("{\"num_beam_groups\": 2, \"diversity_penalty\": 0.5, "
           "\"encoder_no_repeat_ngram_size\": 2, \"exponential_decay_length_penalty\": [5, 1.1], "
           "\"begin_suppress_tokens\": [4], \"forced_bos_token_id\": 0, \"constraints\": [[1]]}",
-          "num_beam_groups, diversity_penalty, no_repeat_ngram_size, encoder_no_repeat_ngram_size, "
+          "num_beam_groups, diversity_penalty, encoder_no_repeat_ngram_size, "
           "exponential_decay_length_penalty, begin_suppress_tokens, forced_bos_token_id, constraints");
     warns("{\"bad_words_ids\": [[3, 4], [5]], \"suppress_tokens\": [0]}", "bad_words_ids, suppress_tokens");
 }

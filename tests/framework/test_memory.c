@@ -46,6 +46,7 @@ static void full_problem(problem *p, schedule *s, int variant)
     p->settings.max_length = p->settings.min_length = 0;
     p->naive.min_length = 0;
     for (int32_t i = 0; i < p->n_scorers; i++) p->random_scorer[i].actions = 5;
+    if (variant >= 3) problem_draw_constraints(p, &d);
     p->naive.max_candidates_phases = 0;
     static const hooks requests = {.submit = submit_request};
     *s = (schedule){.hooks = variant % 2 == 0 ? &requests : NULL,
@@ -74,7 +75,7 @@ static void clean(const harness_memory *m, const engine_record *r, int variant, 
 static void fail_each(int persistent)
 {
     int64_t total = 0;
-    for (int variant = 0; variant < 6; variant++) {
+    for (int variant = 0; variant < 8; variant++) {
         problem p;
         schedule s;
         full_problem(&p, &s, variant);

@@ -73,6 +73,8 @@ static void ranges(void **state)
         {"require-end", {"1", "0", "true", "false"}, {"2", "-1", "yes"}},
         {"certify", {"1", "0", "true", "false"}, {"2", "yes"}},
         {"cube", {"none", "naive", "accelerated"}, {"", "fast", "1"}},
+        {"no-repeat-ngram", {"0", "1", "3"}, {"-1", "1.5", "n"}},
+        {"repetition-penalty", {"1", "0.5", "1.2"}, {"0", "-1", "nan", "r"}},
         {"unknown-penalty", {"0", "-1", "2.5", "inf"}, {"nan", "-inf", "u"}},
         {"stop-after", {"1", "131072"}, {"0", "-1", "131073", "1.2"}},
         {"patience", {"0.5", "1", "3"}, {"0", "-1", "nan", "inf", "p"}},

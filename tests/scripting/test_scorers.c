@@ -99,6 +99,12 @@ static rill_status say_add_everywhere(rill_ask_builder *ask, int32_t row, int32_
     return rill_ask_add(ask, row, actions - 1, -0.75f);
 }
 
+static rill_status say_scale(rill_ask_builder *ask, int32_t row, int32_t x, int32_t actions)
+{
+    (void)actions;
+    return x > 0 ? rill_ask_scale(ask, row, x, 0.25f * (float)x + 0.5f) : RILL_OK;
+}
+
 static rill_status say_ban(rill_ask_builder *ask, int32_t row, int32_t x, int32_t actions)
 {
     (void)actions;
@@ -153,6 +159,7 @@ static rill_status say_limit(rill_ask_builder *ask, int32_t row, int32_t x, int3
 static const char *const scripts[][2] = {
     {"if x > 0 then rows:add(r, x, 0.5 * x - 1) end", "rows:add(nil, x - x:eq(0), 0.5 * x - 1)"},
     {"rows:add(r, rows.actions - 1, -0.75)", "rows:add(nil, rows.actions - 1, -0.75)"},
+    {"if x > 0 then rows:scale(r, x, 0.25 * x + 0.5) end", "rows:scale(nil, x - x:eq(0), 0.25 * x + 0.5)"},
     {"if x > 0 then rows:ban(r, x) end", "rows:ban(nil, rill.where(x:gt(0), x, -1))"},
     {"rows:allow(r, {0, 1, 2, 3, 4, 5})", "rows:allow(nil, {5, 4, 3, 2, 1, 0, 0})"},
     {"if x == 4 then rows:allow(r, {}) end", "for r = 1, #x do if x[r] == 4 then rows:allow(r, {}) end end"},
@@ -163,7 +170,7 @@ static const char *const scripts[][2] = {
     {"rows:limit(r, x + 1)", "rows:limit(nil, x + 1)"},
 };
 static const statement statements[] = {
-    say_add,        say_add_everywhere, say_ban,    say_allow,      say_nothing_left,
+    say_add,        say_add_everywhere, say_scale,  say_ban,        say_allow, say_nothing_left,
     say_forbid_end, say_require_end,    say_reward, say_end_reward, say_limit,
 };
 enum { STATEMENTS = sizeof statements / sizeof *statements };
@@ -321,6 +328,9 @@ static void misuse(void **state)
     refuses("return rows.lats", "rows: no field \"lats\": did you mean \"last\"?");
     refuses("rows.last = 1", "rows.last is not for assigning to");
     refuses("rows:add(0, 1, 1)", "row 0 is outside 1..");
+    refuses("rows:scale(1, 1, 0)", "a factor of 0: a number above 0 is needed");
+    refuses("rows:refuse(0, 'no')", "row 0 is outside 1..");
+    refuses("rows:refuse(1)", "string expected");
     refuses("rows:add(rows.size + 1, 1, 1)", "is outside 1..");
     refuses("rows:add(1.5, 1, 1)", "no integer representation");
     refuses("rows:add(1, 8, 1)", "action 8 is outside 0..7");

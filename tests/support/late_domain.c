@@ -267,6 +267,13 @@ static int32_t find_action(void *self, const char *text, size_t length)
     return l->inner->find_action(l->self, text, length);
 }
 
+static rill_status tokenize(void *self, rill_context *ctx, const char *text, size_t length, int32_t *action,
+                            int32_t room, int32_t *n)
+{
+    const late *l = self;
+    return l->inner->tokenize(l->self, ctx, text, length, action, room, n);
+}
+
 static int32_t unknown_action(void *self)
 {
     const late *l = self;
@@ -358,7 +365,7 @@ void late_make(late_table *out, const char *name, const rill_domain *inner, int3
     d->recommend = inner->recommend != NULL ? recommend : NULL;
     d->canonical = NULL;
     d->field = NULL;
-    d->tokenize = NULL;
+    d->tokenize = inner->tokenize != NULL ? tokenize : NULL;
     d->profile = NULL;
     d->profiled = NULL;
     d->limits = NULL;

@@ -34,6 +34,7 @@ typedef struct search {
     naive_output dropped, seen;
     int any_dropped, any_seen;
     int64_t serials;
+    int32_t banks; /* the beam is divided into; 0: it is not */
     naive_result result;
 } search;
 
@@ -63,7 +64,37 @@ static void sort_and_cut(list *l, int64_t most)
     if (l->n > most) l->n = most < 0 ? 0 : (int32_t)most;
 }
 
+/* The best `most` and, with them, all that are kept. */
+static void cut_children(list *l, int64_t most)
+{
+    int32_t n = 0;
+    sort_and_cut(l, l->n);
+    for (int32_t i = 0; i < l->n; i++)
+        if (l->at[i].kept || most-- > 0) l->at[n++] = l->at[i];
+    l->n = n;
+}
+
 /* --- step 1: expand ----------------------------------------------------------------------------------------------- */
+
+/* Whether the n actions that end at `end` are those that end at `other`. */
+static int same_run(const naive_hypothesis *h, int32_t end, int32_t other, int32_t n)
+{
+    return end >= n && other >= n &&
+           memcmp(h->action + end - n, h->action + other - n, (size_t)n * sizeof *h->action) == 0;
+}
+
+/* No n-gram twice; what is there already costs more. */
+static void wish_no_repeats(const naive_problem *p, const naive_hypothesis *h, naive_wishes *all)
+{
+    const int32_t n = p->no_repeat_ngram;
+    uint8_t there[NAIVE_MOST_ACTIONS] = {0};
+    for (int32_t i = 0; i < h->n; i++) {
+        there[h->action[i]] = 1;
+        if (n > 0 && same_run(h, i, h->n, n - 1)) all->ban[h->action[i]] = 1;
+    }
+    for (int32_t a = 0; a < p->actions && p->repetition_penalty > 0; a++)
+        if (there[a]) all->factor[a] = (float)p->repetition_penalty;
+}
 
 /* The chain's wishes: additions and rewards add up, bans unite, allowed sets intersect, the smallest limit holds, the
  * stricter end rule wins, and forbidden together with required leaves nothing (rule 3). The minimum length forbids the end
@@ -88,8 +119,14 @@ static naive_wishes wishes_of(const naive_problem *p, int32_t timestep, int32_t 
         all.rule |= one.rule;
         all.reward += one.reward;
         all.end_reward += one.end_reward;
+        if (one.banks > 0) {
+            all.banks = one.banks;
+            all.rest = one.rest;
+            memcpy(all.bank, one.bank, sizeof all.bank);
+        }
         if (one.limit > 0 && (all.limit == 0 || one.limit < all.limit)) all.limit = one.limit;
     }
+    wish_no_repeats(p, parent, &all);
     if (isinf(p->unknown_penalty))
         all.ban[p->unknown] = 1;
     else if (p->unknown_penalty != 0)
@@ -111,7 +148,9 @@ static naive_hypothesis child_of(const naive_hypothesis *parent, int32_t rank, c
     naive_hypothesis child = *parent;
     memcpy(child.state, from->state, sizeof child.state);
     child.state[child.n] = c->action;
-    float score = c->logp + w->add[c->action];
+    float score = c->logp;
+    if (w->factor[c->action] != 0) score *= w->factor[c->action];
+    score += w->add[c->action];
     score += c->kind == NAIVE_END ? w->end_reward : w->reward;
     child.action[child.n] = c->action;
     child.logp[child.n] = c->logp;
@@ -119,6 +158,8 @@ static naive_hypothesis child_of(const naive_hypothesis *parent, int32_t rank, c
     child.n++;
     child.sum += (double)score;
     child.parent_rank = rank;
+    child.kept = w->bank[c->action] > 0;
+    child.bank = child.kept ? w->bank[c->action] - 1 : w->rest;
     child.ended = c->kind != NAIVE_LIVE;
     child.by_end = c->kind == NAIVE_END;
     child.timesteps += last_phase && c->kind != NAIVE_END;
@@ -135,19 +176,20 @@ static int is_taken(const list *taken, int32_t rank, int32_t action)
 /* The best of the parent's children, as they are by the state and the wishes of `from`. `taken`: of these alone; NULL: of all. */
 static list children_of(const naive_problem *p, const naive_hypothesis *parent, int32_t rank,
                         const naive_hypothesis *from, int32_t from_rank, const list *taken, int32_t timestep,
-                        int32_t phase)
+                        int32_t phase, int32_t *banks)
 {
     list children = {0};
     naive_choice legal[NAIVE_MOST_ACTIONS];
     naive_wishes wishes = wishes_of(p, timestep, phase, from_rank, from);
     int32_t n = p->expand(p->user, from->state, from->n, legal);
+    *banks = wishes.banks;
     for (int32_t i = 0; i < n; i++) {
         if (forbidden(&wishes, &legal[i])) continue;
         if (taken != NULL && !is_taken(taken, rank, legal[i].action)) continue;
         naive_hypothesis child = child_of(parent, rank, from, &legal[i], &wishes, phase == p->phases - 1);
         push(&children, &child);
     }
-    if (wishes.limit > 0 && !p->unlimited) sort_and_cut(&children, wishes.limit);
+    if (wishes.limit > 0 && !p->unlimited) cut_children(&children, wishes.limit);
     return children;
 }
 
@@ -199,7 +241,8 @@ static void rescore(search *s, list *taken, int32_t timestep, int32_t phase)
             any = 1;
         }
         if (own || !any) continue;
-        list children = children_of(s->p, parent, rank, parent, rank, taken, timestep, phase);
+        int32_t banks;
+        list children = children_of(s->p, parent, rank, parent, rank, taken, timestep, phase, &banks);
         for (int32_t i = 0; i < children.n; i++) push(&exact, &children.at[i]);
         s->result.rescored++;
         free(children.at);
@@ -220,10 +263,39 @@ static void note_ended(search *s, list *children)
     }
 }
 
+/* Places for each bank: as many for one as for another, what remains for the last; a bank with fewer candidates leaves the others to the
+ * one before it, the first to the last. Written one place after another. */
+static void take_by_banks(list *all, int32_t banks, int64_t places)
+{
+    int32_t *want = calloc((size_t)banks, sizeof *want), *there = calloc((size_t)banks, sizeof *there), n = 0;
+    if (want == NULL || there == NULL) abort();
+    sort_and_cut(all, all->n);
+    for (int32_t i = 0; i < all->n; i++) there[all->at[i].bank]++;
+    for (int32_t b = 0; b < banks; b++) want[b] = (int32_t)(places / banks + (b == banks - 1 ? places % banks : 0));
+    for (int moved = 1; moved;) { /* settle: a place too many goes to the bank before, from the last one down */
+        moved = 0;
+        for (int32_t b = banks - 1; b >= 0; b--)
+            while (want[b] > there[b]) {
+                int32_t to = b > 0 ? b - 1 : banks - 1, room = 0;
+                for (int32_t other = 0; other < banks; other++) room += want[other] < there[other];
+                if (room == 0) break;
+                want[b]--;
+                want[to]++;
+                moved = 1;
+            }
+    }
+    for (int32_t i = 0; i < all->n; i++)
+        if (want[all->at[i].bank]-- > 0) all->at[n++] = all->at[i];
+    all->n = n;
+    free(want);
+    free(there);
+}
+
 static void expand_and_merge(search *s, int32_t timestep, int32_t phase)
 {
     const naive_problem *p = s->p;
     list merged = {0};
+    s->banks = 0;
     for (int32_t rank = 0; rank < s->beam.n; rank++) {
         naive_hypothesis *parent = &s->beam.at[rank];
         if (parent->ended) { /* its one child is itself, at no cost */
@@ -232,15 +304,22 @@ static void expand_and_merge(search *s, int32_t timestep, int32_t phase)
             push(&merged, &same);
             continue;
         }
+        int32_t banks;
         const int32_t from = representative(s, rank);
         s->result.classes += from == rank;
-        list children = children_of(p, parent, rank, &s->beam.at[from], from, NULL, timestep, phase);
-        sort_and_cut(&children, children_kept(p, phase));
+        list children = children_of(p, parent, rank, &s->beam.at[from], from, NULL, timestep, phase, &banks);
+        if (banks > 0) s->banks = banks;
+        cut_children(&children, children_kept(p, phase));
         if (p->at_limit == 4 && p->cube != 1) note_ended(s, &children);
         for (int32_t i = 0; i < children.n; i++) push(&merged, &children.at[i]);
         free(children.at);
     }
-    sort_and_cut(&merged, merge_limit(p));
+    for (int32_t i = 0; i < merged.n; i++)
+        if (merged.at[i].ended && merged.at[i].bank == 0) merged.at[i].bank = s->banks - 1;
+    if (s->banks > 0)
+        take_by_banks(&merged, s->banks, p->immediate ? p->k : p->k > s->n_outputs ? p->k - s->n_outputs : 0);
+    else
+        sort_and_cut(&merged, merge_limit(p));
     if (p->cube == 1) rescore(s, &merged, timestep, phase);
     if (p->at_limit == 4 && p->cube == 1) note_ended(s, &merged);
     free(s->beam.at);
@@ -394,7 +473,8 @@ static void apply_heuristic(search *s, const naive_heuristic *h, double best, in
     else
         apply_threshold(h, &b);
     int32_t kept = 0;
-    for (int32_t i = 0; i < s->beam.n; i++) kept += keep[i] = keep[i] && kept < b.width;
+    /* Candidates of different banks are not compared. */
+    for (int32_t i = 0; i < s->beam.n; i++) kept += keep[i] = s->banks > 0 || (keep[i] && kept < b.width);
     for (int32_t i = 0; i < s->beam.n && kept < s->p->min_width - s->n_outputs; i++) {
         kept += !keep[i];
         keep[i] = 1;
@@ -602,7 +682,8 @@ static void try_all(const naive_problem *p, const naive_hypothesis *at, naive_hy
         return;
     }
     int32_t timestep = at->n / p->phases, phase = at->n % p->phases;
-    list children = children_of(p, at, 0, at, 0, NULL, timestep, phase);
+    int32_t banks;
+    list children = children_of(p, at, 0, at, 0, NULL, timestep, phase, &banks);
     for (int32_t i = 0; i < children.n; i++) {
         naive_hypothesis *child = &children.at[i];
         if (child->timesteps >= p->max_length && phase == p->phases - 1 && !child->ended)
@@ -620,7 +701,8 @@ static int64_t count_above(const naive_problem *p, const naive_hypothesis *at, d
     }
     const int32_t timestep = at->n / p->phases, phase = at->n % p->phases;
     int64_t n = 0;
-    list children = children_of(p, at, 0, at, 0, NULL, timestep, phase);
+    int32_t banks;
+    list children = children_of(p, at, 0, at, 0, NULL, timestep, phase, &banks);
     for (int32_t i = 0; i < children.n; i++) {
         naive_hypothesis *child = &children.at[i];
         if (phase == p->phases - 1 && !child->ended && last_timestep(p, timestep + 1))

@@ -32,6 +32,8 @@ typedef struct naive_hypothesis {
     int by_end; /* its last action is an end action */
     int truncated;
     int64_t serial; /* of an ended one: the how manieth it was */
+    int32_t bank;   /* of a divided beam: where its last action has led */
+    int kept;       /* ... and it is a candidate beyond its parent's best M */
 } naive_hypothesis;
 
 /* What one scorer wishes for the children of one hypothesis. Given zeroed; rule 0: end allowed, 1: forbidden, 2: required, 4: not
@@ -43,7 +45,11 @@ typedef struct naive_wishes {
     int restricted; /* 1: only allowed actions remain, none if none is */
     int rule;
     float reward, end_reward;
-    int32_t limit; /* most children; 0: none said */
+    int32_t limit;                    /* most children; 0: none said */
+    float factor[NAIVE_MOST_ACTIONS]; /* of log-probabilities; 0: 1 */
+    int32_t banks;                    /* that the beam is divided into; 0: it is not */
+    int32_t rest;                     /* the bank that actions lead to ... */
+    int32_t bank[NAIVE_MOST_ACTIONS]; /* ... but for those with 1 + another one here */
 } naive_wishes;
 
 typedef struct naive_scorer {
@@ -103,6 +109,8 @@ typedef struct naive_problem {
     int unlimited;            /* scorers' limits do not apply: for enumeration */
     int32_t unknown;
     double unknown_penalty; /* of action `unknown`; 0: none */
+    int32_t no_repeat_ngram;
+    double repetition_penalty;
     naive_heuristic heuristic[NAIVE_MOST_CHAIN];
     int32_t n_heuristics;
     naive_scorer scorer[NAIVE_MOST_CHAIN];

@@ -285,6 +285,23 @@ static naive_result nothing(void)
     return r;
 }
 
+void problem_draw_constraints(problem *p, dice *d)
+{
+    int32_t more = dice_range(d, 0, NAIVE_MOST_CHAIN - p->n_scorers), required = 0;
+    for (; more > 0; more--) {
+        const int32_t i = p->n_scorers++;
+        test_phrases *c = &p->phrases[i];
+        test_phrases_draw(c, p->model.actions, required, d);
+        required |= c->kind == TEST_REQUIRE;
+        p->naive.scorer[i] = (naive_scorer){c, test_phrases_wish};
+        snprintf(p->scorer[i].name, sizeof p->scorer[i].name, "%s", test_phrases_names[c->kind]);
+        test_phrases_write(c, toy_end_action(&p->model), p->scorer[i].arguments, sizeof p->scorer[i].arguments);
+    }
+    if (dice_chance(d, 30)) p->settings.no_repeat_ngram = p->naive.no_repeat_ngram = dice_range(d, 1, 3);
+    if (dice_chance(d, 30)) p->settings.repetition_penalty = 0.25 * (double)dice_range(d, 1, 8);
+    p->naive.repetition_penalty = p->settings.repetition_penalty;
+}
+
 void problem_draw_arguments(problem *p, dice *d)
 {
     for (int32_t i = 0; i < p->n_heuristics; i++) {
@@ -542,9 +559,10 @@ void problem_describe(const problem *p, const schedule *s, char *out, size_t siz
         s->by_run, (int)s->workers);
     n += snprintf(
         out + n, size - (size_t)n,
-        " finish=%d keep=%d stop=%d at_limit=%d count_end=%d word=%g factor=%g unknown=%g least=%d whole=%d |",
+        " finish=%d keep=%d stop=%d at_limit=%d count_end=%d word=%g factor=%g unknown=%g least=%d whole=%d ngram=%d again=%g |",
         (int)t->finish, (int)t->keep, (int)t->stop, (int)t->at_limit, (int)t->count_end, t->word_penalty,
-        t->max_length_factor, t->unknown_penalty, (int)t->min_width, (int)t->require_end);
+        t->max_length_factor, t->unknown_penalty, (int)t->min_width, (int)t->require_end, (int)t->no_repeat_ngram,
+        t->repetition_penalty);
     for (int32_t i = 0; i < p->n_heuristics && (size_t)n < size; i++)
         n += snprintf(out + n, size - (size_t)n, " heuristic %s:%s", p->heuristic[i].name, p->heuristic[i].arguments);
     for (int32_t i = 0; i < p->n_scorers && (size_t)n < size; i++)

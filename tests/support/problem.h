@@ -12,6 +12,7 @@
 #include "support/dice.h"
 #include "support/late_domain.h"
 #include "support/naive_search.h"
+#include "support/test_phrases.h"
 #include "support/test_plugins.h"
 #include "support/toy_domain.h"
 
@@ -19,7 +20,7 @@ enum { PROBLEM_MOST_INPUTS = 48 };
 
 typedef struct problem_name {
     char name[24];
-    char arguments[40];
+    char arguments[160];
 } problem_name;
 
 /* What is decoded, and with which search settings. The schedule is apart. */
@@ -39,7 +40,8 @@ typedef struct problem {
     naive_problem naive;
     rill_key_fn cube_key; /* of both searches; naive.key is the other form */
     test_random random_heuristic[NAIVE_MOST_CHAIN], random_scorer[NAIVE_MOST_CHAIN];
-    naive_result *expected; /* [n_inputs], after problem_solve() */
+    test_phrases phrases[NAIVE_MOST_CHAIN]; /* of scorers that are constraints */
+    naive_result *expected;                 /* [n_inputs], after problem_solve() */
 } problem;
 
 /* Which family of methods a problem is for: those with equal search settings. */
@@ -56,6 +58,8 @@ const char *const *problem_methods(problem_group group);
 void problem_draw(problem *p, problem_group group, dice *d);
 /* Add conventions of other decoders: finish, keep, stop, at-limit, what counts as length, penalties. */
 void problem_draw_conventions(problem *p, problem_group group, dice *d);
+/* Add constraints, behind the scorers that are there, and what may not be repeated. */
+void problem_draw_constraints(problem *p, dice *d);
 /* Other arguments for its heuristics and scorers. */
 void problem_draw_arguments(problem *p, dice *d);
 /* The first of n as problem_draw() makes it is there: others of the same model and inputs, with what a request may want of its own,

@@ -134,6 +134,8 @@ typedef struct rill_domain_info {
     const char *
         device; /* what computes: "cpu", "cuda:1, NAME OF THE GPU" (device.h); owned by the domain until close. NULL: not said */
     int unnormalised; /* what choices say are no log-probabilities: their exponentials may add up to more than 1 */
+    int has_start_action; /* `start_action` is set: what the model reads before the first action is one of its actions; without, likewise */
+    int32_t start_action;
 } rill_domain_info;
 
 /* One input on its way into a slot. */

@@ -33,8 +33,8 @@ typedef enum rill_chain { RILL_CHAIN_HEURISTICS, RILL_CHAIN_SCORERS, RILL_CHAIN_
  * "NAME:ARGS". Ends with name == NULL. */
 RILL_API const rill_option *rill_chain_table(void);
 
-/* What a program that writes outputs may write beside their texts: alignment, word-scores, unknown-names, pretty. A layer only notes them;
- * rill_layers_get() finds them. Ends with name == NULL. */
+/* What a program that writes outputs may write beside their texts: alignment, word-scores, unknown-names, ids, pretty. A layer only notes
+ * them; rill_layers_get() finds them. Ends with name == NULL. */
 RILL_API const rill_option *rill_output_table(void);
 
 /* An empty layer. *out: freed by the caller; NULL on failure. RILL_OK · RILL_ERR_MEMORY */
@@ -103,6 +103,8 @@ RILL_API rill_status rill_plan_make(rill_plan **out, rill_context *ctx, const ri
                                     const rill_layer *const *soft, int n);
 /* The same from the twins that the plan's layers have for a worker, where they have any; else *out is NULL. `ctx`: the worker's. */
 RILL_API rill_status rill_plan_twin(const rill_plan *plan, rill_context *ctx, int32_t worker, rill_plan **out);
+/* Add a scorer behind those of the plan, and of its twins made from now on; the texts are borrowed. RILL_OK · RILL_ERR_MEMORY */
+RILL_API rill_status rill_plan_add_scorer(rill_plan *plan, const char *name, const char *arguments);
 RILL_API void rill_plan_free(rill_plan *plan); /* NULL is allowed */
 
 /* Whether two plans must give the same answers, however each is scheduled. */

@@ -9,6 +9,7 @@
  *   file.h      files that are read           safetensors.h  files of weights
  *   workers.h   several engines on one model  option.h  tables of what can be set by name
  *   layers.h    options from several sources    folder.h  what a model's directory says of itself
+ *   constraints.h  what one input wants of its output    trie.h  sets of allowed outputs
  *
  * Words: an *input* is one thing to decode; an *item* is an input in flight; an *action* extends a hypothesis; scores are
  * sums of natural-log probabilities, higher is better, RILL_SCORE_DEAD is never chosen; equal scores are ordered by the
@@ -19,6 +20,7 @@
 
 #include "rill/builtins.h"
 #include "rill/carve.h"
+#include "rill/constraints.h"
 #include "rill/context.h"
 #include "rill/device.h"
 #include "rill/domain.h"
@@ -36,6 +38,7 @@
 #include "rill/settings.h"
 #include "rill/stats.h"
 #include "rill/status.h"
+#include "rill/trie.h"
 #include "rill/version.h"
 #include "rill/workers.h"
 

@@ -3,7 +3,7 @@
  * A scorer is called once per timestep and phase, before the domain scores, with all rows that will be expanded. It speaks
  * through rill_ask_*(): sparse additions, bans, allowed sets, end rules, rewards. Everything it says is in force when
  * choices are made, so a lifted action is found wherever the model ranks it and a banned one never takes a place in the beam.
- * Several scorers form a chain: additions and rewards add up, bans and end rules unite, allowed sets intersect,
+ * Several scorers form a chain: additions and rewards add up, factors multiply, bans and end rules unite, allowed sets intersect,
  * the smallest limit holds.
  * The contract is segment-local, as for heuristics. Stability: members are only appended. */
 #ifndef RILL_SCORER_H
@@ -99,12 +99,24 @@ typedef struct rill_scorer {
 
 /* Add `value` to the score of `action` in row `row`. Values of one action add up. */
 RILL_API rill_status rill_ask_add(rill_ask_builder *ask, int32_t row, int32_t action, float value);
+/* Multiply the log-probability of `action` by `factor` > 0, before anything is added. Factors of one action multiply. */
+RILL_API rill_status rill_ask_scale(rill_ask_builder *ask, int32_t row, int32_t action, float factor);
 /* Forbid an action. */
 RILL_API rill_status rill_ask_ban(rill_ask_builder *ask, int32_t row, int32_t action);
 /* Restrict the row to the actions so named by this scorer. */
 RILL_API rill_status rill_ask_allow(rill_ask_builder *ask, int32_t row, int32_t action);
 /* Restrict the row to no action at all: the hypothesis dies. */
 RILL_API rill_status rill_ask_allow_none(rill_ask_builder *ask, int32_t row);
+/* Fail the row's input alone, with that message, which is copied. The hypothesis dies; with the item's others the input has no output. */
+RILL_API rill_status rill_ask_refuse(rill_ask_builder *ask, int32_t row, const char *why);
+/* Divide the beam of the row's item into banks, 1 to RILL_MOST_BANKS: each has a share of its k places, and a bank's
+ * candidates compete among themselves alone (constraints.c says what for). The same number for all rows of an item. The row's choices
+ * lead to bank `rest` but for those that rill_ask_bank() names. One scorer may divide a row's beam. */
+enum { RILL_MOST_BANKS = 256 };
+RILL_API rill_status rill_ask_banks(rill_ask_builder *ask, int32_t row, int32_t banks, int32_t rest);
+/* Behind rill_ask_banks(): the action leads to that bank. It is a candidate wherever the model ranks it, beyond the best M choices of
+ * the row. Of several banks of one action the numbers add up: name it once. */
+RILL_API rill_status rill_ask_bank(rill_ask_builder *ask, int32_t row, int32_t action, int32_t bank);
 /* Add to the end rule. */
 RILL_API rill_status rill_ask_end(rill_ask_builder *ask, int32_t row, rill_end_rule rule);
 /* Add `value` to every action of the row but the end action. */

@@ -59,21 +59,23 @@ typedef struct rill_settings {
     /* Most states kept at once, of all items together; 0 = no bound. An input whose search needs more even alone fails; no
      * answer changes. See docs/search.md, also for what follows. */
     int32_t max_nodes;
-    int64_t memory;           /* bytes for states and inputs in flight, as rill_domain_info tells them; 0 = no bound */
-    int32_t like;             /* rill_like: fill what is not given by another decoder's conventions; 0 = no one's */
-    int32_t keep;             /* rill_keep: which outputs are kept once there are stop_after */
-    int32_t stop;             /* rill_stop: when an item that has stop_after outputs stops */
-    int32_t at_limit;         /* rill_at_limit: what becomes of live candidates at the length limit */
-    int32_t count_end;        /* 1: the length in the penalties counts the end action */
-    double max_length_factor; /* A: at most A times the input's size, plus max_length, actions; 0 = max_length alone */
-    double word_penalty;      /* W: outputs are ordered by (score - W length) / length^alpha */
-    double unknown_penalty;   /* taken from the score of the domain's unknown action; infinity = it is never chosen */
-    int32_t distinct;         /* 1: an output whose text is that of a better one is left out */
-    uint64_t given;           /* rows of rill_setting_table(), as bits, that rill_settings_set() has set */
-    int32_t min_width;        /* so many candidates heuristics leave an item, its outputs counted; 0 = none */
-    int32_t require_end;      /* 1: outputs that a limit, a deadline or a heuristic's stop cut off are not given */
-    int32_t cube;             /* rill_cube: whether one hypothesis is expanded for all that are alike; 0 = none */
-    int32_t certify;          /* 1: outputs tell whether they are provably the model's best (rill_output.certified) */
+    int64_t memory;            /* bytes for states and inputs in flight, as rill_domain_info tells them; 0 = no bound */
+    int32_t like;              /* rill_like: fill what is not given by another decoder's conventions; 0 = no one's */
+    int32_t keep;              /* rill_keep: which outputs are kept once there are stop_after */
+    int32_t stop;              /* rill_stop: when an item that has stop_after outputs stops */
+    int32_t at_limit;          /* rill_at_limit: what becomes of live candidates at the length limit */
+    int32_t count_end;         /* 1: the length in the penalties counts the end action */
+    double max_length_factor;  /* A: at most A times the input's size, plus max_length, actions; 0 = max_length alone */
+    double word_penalty;       /* W: outputs are ordered by (score - W length) / length^alpha */
+    double unknown_penalty;    /* taken from the score of the domain's unknown action; infinity = it is never chosen */
+    int32_t distinct;          /* 1: an output whose text is that of a better one is left out */
+    uint64_t given;            /* rows of rill_setting_table(), as bits, that rill_settings_set() has set */
+    int32_t min_width;         /* so many candidates heuristics leave an item, its outputs counted; 0 = none */
+    int32_t require_end;       /* 1: outputs that a limit, a deadline or a heuristic's stop cut off are not given */
+    int32_t cube;              /* rill_cube: whether one hypothesis is expanded for all that are alike; 0 = none */
+    int32_t certify;           /* 1: outputs tell whether they are provably the model's best (rill_output.certified) */
+    int32_t no_repeat_ngram;   /* N: no N actions in a row are there twice; 0 = any may be */
+    double repetition_penalty; /* P: log-probabilities of actions that the hypothesis has are multiplied by it; 0 = 1 */
 } rill_settings;
 
 /* Fill with the values that mean "default". `size` is that of the caller's struct: one of another size than this rill's is left

@@ -1,0 +1,160 @@
+/* Given outputs; given.h. */
+#include "given.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char BAR[] = " ||| ";
+enum { BAR_LENGTH = sizeof BAR - 1 };
+
+int cli_given_open(cli_given_outputs *given, rill_context *ctx, const char *inputs, const char *outputs)
+{
+    given->ctx = ctx;
+    given->form = outputs ? CLI_GIVEN_UNKNOWN : CLI_GIVEN_COLUMNS;
+    int code = cli_input_open(&given->inputs, ctx, inputs, RILL_FILE_STREAM);
+    if (code == CLI_OK && outputs) code = cli_input_open(&given->outputs, ctx, outputs, RILL_FILE_STREAM);
+    return code;
+}
+
+void cli_given_close(cli_given_outputs *given)
+{
+    cli_input_close(&given->inputs);
+    cli_input_close(&given->outputs);
+    cli_pair_free(given->waiting);
+    free(given->line);
+    given->waiting = NULL;
+    given->line = NULL;
+}
+
+void cli_pair_free(cli_pair *pair)
+{
+    free(pair);
+}
+
+static rill_status make_pair(const cli_given_outputs *given, int64_t id, const char *text, size_t length,
+                             const char *kept, size_t kept_length, cli_pair **out)
+{
+    const size_t size = sizeof(cli_pair) + length + kept_length + 2;
+    cli_pair *pair = malloc(size);
+    if (!pair) return rill_fail_memory(given->ctx, size, "an output");
+    char *at = (char *)(pair + 1);
+    *pair = (cli_pair){.id = id, .text = at, .kept = at + length + 1, .size = size};
+    memcpy(at, text, length);
+    at[length] = '\0';
+    if (kept_length) memcpy(at + length + 1, kept, kept_length);
+    at[length + 1 + kept_length] = '\0';
+    pair->truncated = strstr(pair->kept, " truncated= 1") != NULL;
+    *out = pair;
+    return RILL_OK;
+}
+
+/* "ID ||| ": its length, 0 when the line begins otherwise. */
+static size_t read_id(const char *line, size_t length, int64_t *id)
+{
+    size_t digits = 0;
+    int64_t number = 0;
+    while (digits < length && digits < 18 && isdigit((unsigned char)line[digits]))
+        number = 10 * number + (line[digits++] - '0');
+    *id = number;
+    return digits > 0 && length >= digits + BAR_LENGTH && !memcmp(line + digits, BAR, BAR_LENGTH) ? digits + BAR_LENGTH
+                                                                                                  : 0;
+}
+
+/* Take a line of outputs; NULL in *pair after a message in *message: it is none of a list. */
+static rill_status take_output(cli_given_outputs *given, const char *line, size_t length, cli_pair **pair,
+                               const char **message)
+{
+    int64_t id;
+    const size_t from = read_id(line, length, &id);
+    if (given->form == CLI_GIVEN_UNKNOWN) given->form = from ? CLI_GIVEN_LIST : CLI_GIVEN_LINES;
+    if (given->form == CLI_GIVEN_LINES) return make_pair(given, given->at, line, length, "", 0, pair);
+    if (!from) {
+        *message = "no line of an n-best list, \"ID ||| OUTPUT ||| ...\"";
+        return RILL_ERR_INPUT;
+    }
+    if (id < given->at - 1) {
+        *message = "its ID is less than one before: lists are in order of their inputs";
+        return RILL_ERR_INPUT;
+    }
+    line += from;
+    length -= from;
+    const char *bar = memmem(line, length, BAR, BAR_LENGTH);
+    const size_t text = bar ? (size_t)(bar - line) : length;
+    return make_pair(given, id, line, text, line + text, length - text, pair);
+}
+
+/* Keep a copy of the input: the next lines of a list may want it too. */
+static rill_status keep_line(cli_given_outputs *given, const char *text, size_t length)
+{
+    if (length >= given->room) {
+        char *line = realloc(given->line, 2 * length + 64);
+        if (!line) return rill_fail_memory(given->ctx, 2 * length + 64, "an input");
+        given->line = line;
+        given->room = 2 * length + 64;
+    }
+    memcpy(given->line, text, length);
+    given->line[length] = '\0';
+    given->length = length;
+    return RILL_OK;
+}
+
+/* Read inputs until the one that the waiting output belongs to is here. */
+static rill_status reach_input(cli_given_outputs *given, int may_block, const char **message)
+{
+    const char *text = NULL;
+    size_t length = 0;
+    while (given->at <= given->waiting->id) {
+        const rill_status status = cli_input_read(&given->inputs, may_block, &text, &length);
+        if (status == RILL_END_OF_INPUT) {
+            *message = "there is no input for it";
+            return RILL_ERR_INPUT;
+        }
+        if (status != RILL_OK && status != RILL_ERR_INPUT) return status;
+        given->line_status = status;
+        given->at++;
+        const rill_status kept = keep_line(given, text, length);
+        if (kept < 0) return kept;
+    }
+    *message = given->line;
+    return given->line_status;
+}
+
+static rill_status read_columns(cli_given_outputs *given, int may_block, cli_pair **pair, const char **text,
+                                size_t *length)
+{
+    const rill_status status = cli_input_read(&given->inputs, may_block, text, length);
+    if (status != RILL_OK) return status;
+    const int64_t id = given->at++;
+    const char *tab = memchr(*text, '\t', *length);
+    if (!tab) {
+        *text = "no tab, and an output behind it: name a file of outputs by --outputs";
+        *length = strlen(*text);
+        return RILL_ERR_INPUT;
+    }
+    const size_t input = (size_t)(tab - *text);
+    const rill_status made = make_pair(given, id, tab + 1, *length - input - 1, "", 0, pair);
+    *length = input;
+    return made;
+}
+
+rill_status cli_given_read(cli_given_outputs *given, int may_block, cli_pair **pair, const char **text, size_t *length)
+{
+    const char *line = NULL;
+    size_t n = 0;
+    *pair = NULL;
+    if (given->form == CLI_GIVEN_COLUMNS) return read_columns(given, may_block, pair, text, length);
+    rill_status status = RILL_OK;
+    if (!given->waiting) {
+        status = cli_input_read(&given->outputs, may_block, &line, &n);
+        *text = line;
+        if (status == RILL_OK) status = take_output(given, line, n, &given->waiting, text);
+    }
+    if (status == RILL_OK) status = reach_input(given, may_block, text);
+    if (status == RILL_AGAIN || (status < 0 && status != RILL_ERR_INPUT)) return status;
+    *length = status == RILL_OK ? given->length : *text ? strlen(*text) : 0;
+    *pair = given->waiting;
+    given->waiting = NULL;
+    return status;
+}

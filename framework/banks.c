@@ -1,0 +1,77 @@
+/* Banks; banks.h.
+ *
+ * The division is that of dynamic beam allocation (Post and Vilar 2018): of k places each bank has as many as any other, the last one
+ * what remains besides. A bank with fewer candidates than places gives the others to the one before it, and so on; what the first
+ * one cannot use goes to the last again. Here k is what an item has left: its outputs count. Hypotheses that have ended and wait in the
+ * beam are in the last bank. */
+#include "banks.h"
+
+#include <stdlib.h>
+
+#include "ending.h"
+
+/* Score, the parent's rank, the order of the parent's choices. */
+static int in_rank_order(const void *left, const void *right)
+{
+    const merge_head *a = left, *b = right;
+    if (a->score != b->score) return a->score > b->score ? -1 : 1;
+    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+    return (a->next > b->next) - (a->next < b->next);
+}
+
+static int32_t bank_of(const ask_rules *rules, int32_t row, int32_t action)
+{
+    if (rules->bank_offset == NULL) return rules->bank_rest[row];
+    for (int32_t i = rules->bank_offset[row]; i < rules->bank_offset[row + 1]; i++)
+        if (rules->bank_action[i] == action) return (int32_t)rules->bank_to[i];
+    return rules->bank_rest[row];
+}
+
+/* All children of the item. */
+static int32_t gather(timestep *t, const item *it, int32_t banks, int32_t *row)
+{
+    const choice_table *c = &t->selector.choices;
+    int32_t n = 0;
+    for (int32_t rank = 0; rank < it->width; rank++) {
+        const beam_entry *entry = &it->beam[rank];
+        if (entry->ended) {
+            t->heap[n++] = (merge_head){entry->score, rank, -1, 0, banks - 1};
+            continue;
+        }
+        const int32_t r = (*row)++;
+        for (int32_t i = 0; selector_look(&t->selector, r, i); i++) {
+            const int64_t choice = (int64_t)r * c->stride + i;
+            t->heap[n++] = (merge_head){entry->score + (double)c->score[choice], rank, r, i,
+                                        bank_of(&t->rules, r, c->action[choice])};
+        }
+    }
+    return n;
+}
+
+static void divide(int32_t places, int32_t banks, const int32_t *found, int32_t *share)
+{
+    for (int32_t b = 0; b < banks; b++) share[b] = places / banks;
+    share[banks - 1] += places % banks;
+    for (int round = 0; round < 2; round++) {
+        int32_t over = 0;
+        for (int32_t b = banks - 1; b >= 0; b--) {
+            share[b] += over;
+            over = share[b] > found[b] ? share[b] - found[b] : 0;
+            share[b] -= over;
+        }
+        share[banks - 1] += over;
+    }
+}
+
+int32_t banks_choose(timestep *t, const item *it, int32_t *row)
+{
+    const int32_t banks = t->rules.banks[*row];
+    int32_t found[RILL_MOST_BANKS] = {0}, share[RILL_MOST_BANKS], kept = 0;
+    const int32_t n = gather(t, it, banks, row);
+    for (int32_t i = 0; i < n; i++) found[t->heap[i].bank]++;
+    divide(ending_width(it, INT32_MAX), banks, found, share);
+    qsort(t->heap, (size_t)n, sizeof *t->heap, in_rank_order);
+    for (int32_t i = 0; i < n; i++)
+        if (share[t->heap[i].bank]-- > 0) t->heap[kept++] = t->heap[i];
+    return kept;
+}

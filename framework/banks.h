@@ -1,0 +1,18 @@
+/* Banks: an item's places divided among its candidates by what they have achieved (rill_ask_banks()), so that those who have achieved
+ * more, mostly at a cost in score, are not crowded out by those who have not. */
+#ifndef RILL_BANKS_H
+#define RILL_BANKS_H
+
+#include "timestep.h"
+
+/* Whether the item's beam is divided; `row`: its first. */
+static inline int item_is_banked(const timestep *t, const item *it, int32_t row)
+{
+    return t->rules.banks != NULL && it->live > 0 && t->rules.banks[row] > 0;
+}
+
+/* Put into t->heap, in rank order, the children that the banks have places for; *row is the item's first and is moved behind its last.
+ * Returns how many there are. */
+int32_t banks_choose(timestep *t, const item *it, int32_t *row);
+
+#endif

@@ -1,0 +1,108 @@
+/* Lines of constraints; rill/constraints.h. */
+#include "rill/constraints.h"
+
+#include "internal.h"
+
+static const char BETWEEN[] = " ||| ";
+enum { BETWEEN_LENGTH = sizeof BETWEEN - 1 };
+
+struct rill_constraints {
+    rill_context *ctx;
+    int32_t n;
+    const char **arguments; /* [n] what a line says */
+    rill_text *text;        /* [n] where it is */
+    char **name;            /* [n] of scorers */
+};
+
+const char *const *rill_constraint_names(void)
+{
+    static const char *const names[] = {"prefix", "ban", "allow", "require", NULL};
+    return names;
+}
+
+void rill_constraints_free(rill_constraints *c)
+{
+    if (c == NULL) return;
+    for (int32_t i = 0; i < c->n; i++) {
+        if (c->text != NULL) rill_text_clear(&c->text[i]);
+        if (c->name != NULL && c->name[i] != NULL) rill_free(c->ctx, c->name[i], strlen(c->name[i]) + 1);
+    }
+    rill_free(c->ctx, c->arguments, (size_t)c->n * sizeof *c->arguments);
+    rill_free(c->ctx, c->text, (size_t)c->n * sizeof *c->text);
+    rill_free(c->ctx, c->name, (size_t)c->n * sizeof *c->name);
+    rill_free(c->ctx, c, sizeof *c);
+}
+
+static rill_status copy_names(rill_constraints *c, const rill_engine_setup *setup)
+{
+    for (int32_t i = 0; i < c->n; i++) {
+        const size_t bytes = strlen(setup->scorers[i].name) + 1;
+        c->text[i].ctx = c->ctx;
+        c->name[i] = rill_alloc(c->ctx, bytes);
+        if (c->name[i] == NULL) return rill_fail_memory(c->ctx, bytes, "names of scorers");
+        memcpy(c->name[i], setup->scorers[i].name, bytes);
+    }
+    return RILL_OK;
+}
+
+rill_status rill_constraints_create(rill_constraints **out, rill_context *ctx, const rill_engine_setup *setup)
+{
+    const size_t n = (size_t)setup->n_scorers;
+    rill_constraints *c = rill_calloc(ctx, 1, sizeof *c);
+    *out = NULL;
+    if (c == NULL) return rill_fail_memory(ctx, sizeof *c, "constraints");
+    *c = (rill_constraints){.ctx = ctx,
+                            .n = setup->n_scorers,
+                            .arguments = rill_calloc(ctx, n, sizeof *c->arguments),
+                            .text = rill_calloc(ctx, n, sizeof *c->text),
+                            .name = rill_calloc(ctx, n, sizeof *c->name)};
+    rill_status status = c->arguments == NULL || c->text == NULL || c->name == NULL
+                             ? rill_fail_memory(ctx, n * sizeof *c->text, "constraints")
+                             : copy_names(c, setup);
+    if (status < 0) {
+        rill_constraints_free(c);
+        return status;
+    }
+    *out = c;
+    return RILL_OK;
+}
+
+static rill_status take_part(rill_constraints *c, const char *part, size_t length)
+{
+    const char *colon = memchr(part, ':', length);
+    if (colon == NULL)
+        return rill_fail(c->ctx, RILL_ERR_INPUT, "constraints: \"%.*s\" is not NAME:TEXT",
+                         (int)(length < 60 ? length : 60), part);
+    const size_t name = (size_t)(colon - part), skip = name + 1;
+    for (int32_t i = 0; i < c->n; i++) {
+        if (strlen(c->name[i]) != name || memcmp(c->name[i], part, name) != 0) continue;
+        if (c->arguments[i] != NULL) RILL__TRY(rill_text_append(&c->text[i], BETWEEN, BETWEEN_LENGTH));
+        RILL__TRY(rill_text_append(&c->text[i], part + skip, length - skip));
+        c->arguments[i] = ""; /* said; texts move as they grow */
+        return RILL_OK;
+    }
+    return rill_fail(c->ctx, RILL_ERR_INPUT, "constraints: \"%.*s\" is no scorer of this run",
+                     (int)(name < 60 ? name : 60), part);
+}
+
+rill_status rill_constraints_read(rill_constraints *c, const char *line, size_t length, const char *const **scorers)
+{
+    const char *end = line + length;
+    *scorers = NULL;
+    for (int32_t i = 0; i < c->n; i++) {
+        c->arguments[i] = NULL;
+        rill_text_reset(&c->text[i]);
+    }
+    while (line < end && *line == ' ') line++;
+    if (line == end) return RILL_OK;
+    for (const char *next; line != NULL; line = next != NULL ? next + BETWEEN_LENGTH : NULL) {
+        next = NULL;
+        for (const char *at = line; next == NULL && at + BETWEEN_LENGTH <= end; at++)
+            if (memcmp(at, BETWEEN, BETWEEN_LENGTH) == 0) next = at;
+        RILL__TRY(take_part(c, line, (size_t)((next != NULL ? next : end) - line)));
+    }
+    for (int32_t i = 0; i < c->n; i++)
+        if (c->arguments[i] != NULL) c->arguments[i] = c->text[i].data != NULL ? c->text[i].data : "";
+    *scorers = c->arguments;
+    return RILL_OK;
+}

@@ -1,0 +1,63 @@
+/* A given output: the one path that a beam may take, so that its score is that of the search that found it.
+ *
+ *   given:text TEXT   the text, and the end behind it
+ *   given:ids 5 7 2   these actions, the end among them where there is one
+ *
+ * Each timestep has one allowed action, so the engine asks the domain for its log-probability alone (select.c). What the model
+ * cannot write, or holds impossible, has no output. An output that is cut short is one without an end, whose length is the item's limit. */
+#include "builtin.h"
+#include "phrases.h"
+
+static rill_status create_given(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
+{
+    if (strncmp(arguments, "text ", 5) != 0 && strncmp(arguments, "ids ", 4) != 0 && arguments[0] != '\0')
+        return rill_fail(ctx, RILL_ERR_OPTION, "given: \"%.40s\" begins neither with \"text \" nor with \"ids \"",
+                         arguments);
+    return constraint_create(table, ctx, arguments, sizeof(constraint), self);
+}
+
+/* One phrase, whatever stands in the text. */
+static rill_status read_output(constraint *c, const rill_scorer_rows *rows)
+{
+    phrases *list = &c->list;
+    const int as_ids = c->arguments[0] == 'i';
+    if (as_ids)
+        RILL__TRY(phrases_read_ids(list, c->name, rows->model, c->arguments + 4));
+    else
+        RILL__TRY(phrases_read(list, c->name, rows->model, c->arguments + 5));
+    list->ready = 1;
+    if (as_ids || rows->info->end_action < 0) return RILL_OK;
+    RILL__TRY(RILL__GROW(c->ctx, list->action, list->capacity, list->n_actions + 1, "an output"));
+    list->action[list->n_actions++] = rows->info->end_action;
+    return RILL_OK;
+}
+
+static rill_status score_given(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+{
+    constraint *c = self;
+    int go;
+    if (c->arguments[0] == '\0') return RILL_OK;
+    if (!c->list.ready) RILL__TRY(read_output(c, rows));
+    RILL__TRY(constraint_heed(c, rows, ask, &go));
+    for (int32_t row = 0; row < rows->n && go; row++) {
+        const size_t at = (size_t)rows_position(rows, row);
+        if (at >= c->list.n_actions) {
+            RILL__TRY(rill_ask_refuse(ask, row, "the output stops before the model can end it"));
+            continue;
+        }
+        RILL__TRY(rill_ask_allow(ask, row, c->list.action[at]));
+        if (at + 1 < c->list.n_actions) RILL__TRY(rill_ask_end(ask, row, RILL_END_FORBIDDEN));
+    }
+    return RILL_OK;
+}
+
+const rill_scorer rill__given_scorer = {
+    .abi_version = RILL_ABI_VERSION,
+    .struct_size = sizeof(rill_scorer),
+    .name = "given",
+    .arguments = "text TEXT|ids N N ...",
+    .summary = "the output is this one: what `rill score` asks for",
+    .create = create_given,
+    .score = score_given,
+    .destroy = constraint_destroy,
+};

@@ -1,0 +1,64 @@
+/* Texts of constraints as actions: one or more phrases with " ||| " between them.
+ *
+ * A scorer is made before it sees a model, so phrases are read when it is first asked about rows. What cannot be written with the
+ * model's actions is no failure of the run: the inputs that want it are refused, with a message that names the constraint. Where the
+ * domain makes no actions of texts a phrase is numbers of actions with blanks between. */
+#ifndef RILL_PHRASES_H
+#define RILL_PHRASES_H
+
+#include "internal.h"
+#include "rill/engine.h"
+
+typedef struct phrase {
+    int32_t first, n; /* actions [first, first + n) */
+} phrase;
+
+typedef struct phrases {
+    rill_context *ctx;
+    int32_t *action; /* [n_actions] of all phrases */
+    size_t n_actions, capacity;
+    phrase *at; /* [n] */
+    size_t n, room;
+    rill_text refusal; /* why inputs are refused; empty: they are not */
+    int ready;         /* they are read */
+} phrases;
+
+/* What all scorers here begin with. */
+typedef struct constraint {
+    rill_context *ctx;
+    size_t size;      /* of all that was allocated */
+    const char *name; /* for messages */
+    phrases list;
+    char *arguments; /* behind the struct that this one begins */
+} constraint;
+
+/* As rill_scorer.create, for an instance of `bytes` bytes, the rest of which is zero. */
+rill_status constraint_create(const rill_scorer *table, rill_context *ctx, const char *arguments, size_t bytes,
+                              void **self);
+void constraint_destroy(void *self);
+
+/* Read phrases from a text, behind those that are there. RILL_OK: they are there, or there is a refusal · RILL_ERR_MEMORY ·
+ * RILL_ERR_PLUGIN (the domain's) */
+rill_status phrases_read(phrases *list, const char *name, const rill_model *model, const char *text);
+/* Read numbers of actions with blanks between as one phrase; likewise. */
+rill_status phrases_read_ids(phrases *list, const char *name, const rill_model *model, const char *text);
+/* Refuse with a message that begins with the constraint's name. */
+rill_status phrases_refuse(phrases *list, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Read the constraint's own phrases if that has not been done, and refuse the rows if they are to be. *go: there is something to say
+ * about the rows. */
+rill_status constraint_begin(constraint *c, const rill_scorer_rows *rows, rill_ask_builder *ask, int *go);
+/* Refuse all rows if there is a refusal; *go: there is none. */
+rill_status constraint_heed(const constraint *c, const rill_scorer_rows *rows, rill_ask_builder *ask, int *go);
+
+/* How many actions the hypothesis of a row has. */
+static inline int32_t rows_position(const rill_scorer_rows *rows, int32_t row)
+{
+    return rows->timestep[row] * rows->info->phases + rows->phase;
+}
+
+/* Whether the path that ends with history `h` ends with these actions. */
+int path_ends_with(const rill_history *histories, int32_t h, const int32_t *action, int32_t n);
+
+#endif

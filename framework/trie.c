@@ -1,0 +1,204 @@
+/* Tries of allowed sequences; trie.h. And their scorer:
+ *
+ *   trie:FILE   outputs are sequences of the set in the file
+ *
+ * What a file claims is checked when it is read, so that walking it needs no doubt: children lie behind their parent and within the file,
+ * their actions ascend and are the model's. Files are little-endian, as are the machines that rill runs on.
+ *
+ * Divisions: reading · sharing · the scorer. */
+#include "trie.h"
+
+#include <sys/stat.h>
+
+#include "builtin.h"
+#include "rill/file.h"
+#include "rill/scorer.h"
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+static rill_status bad(const rill_file *file, const char *what)
+{
+    return rill_fail(file->ctx, RILL_ERR_FORMAT, "%s: %s: `rill trie` makes such files", file->path, what);
+}
+
+static int children_in_order(const trie *t, uint32_t v)
+{
+    if (t->first[v + 1] < t->first[v] || t->first[v + 1] > t->head.nodes) return 0;
+    for (uint32_t c = t->first[v]; c < t->first[v + 1]; c++)
+        if (t->action[c] < 0 || (uint32_t)t->action[c] >= t->head.actions ||
+            (c > t->first[v] && t->action[c] <= t->action[c - 1]))
+            return 0;
+    return 1;
+}
+
+static rill_status check(const trie *t, const rill_file *file)
+{
+    uint32_t reached = 1; /* nodes below it have parents */
+    for (uint32_t v = 0; v < t->head.nodes; v++) {
+        if (v >= reached || t->first[v] != reached || !children_in_order(t, v))
+            return bad(file, "its nodes are out of order");
+        reached = t->first[v + 1];
+    }
+    return reached == t->head.nodes ? RILL_OK : bad(file, "its nodes are out of order");
+}
+
+static rill_status check_head(const trie_head *head, const rill_file *file)
+{
+    if (memcmp(head->magic, TRIE_MAGIC, sizeof head->magic) != 0) return bad(file, "no trie");
+    if (head->version != TRIE_VERSION || head->nodes < 2 || head->nodes > INT32_MAX)
+        return bad(file, "a trie of another version, or an empty one");
+    if (file->size != sizeof *head + ((uint64_t)head->nodes * 2 + 1) * 4)
+        return bad(file, "its size is not what it says");
+    return RILL_OK;
+}
+
+/* Into memory of the first context, whatever worker asks. */
+static rill_status read_trie(trie **out, const rill_file *file)
+{
+    rill_context *first = file->ctx->first;
+    trie_head head;
+    if (file->size < sizeof head) return bad(file, "no trie");
+    RILL__TRY(rill_file_get(file, 0, sizeof head, &head));
+    RILL__TRY(check_head(&head, file));
+    const size_t numbers = (size_t)head.nodes * 2 + 1, bytes = sizeof(trie) + numbers * 4;
+    trie *t = rill_alloc(first, bytes);
+    if (t == NULL) return rill_fail_memory(file->ctx, bytes, "a trie");
+    uint32_t *data = (uint32_t *)(t + 1);
+    *t = (trie){.bytes = bytes, .head = head, .first = data, .action = (const int32_t *)(data + head.nodes + 1)};
+    rill_status status = rill_file_get(file, sizeof head, numbers * 4, data);
+    if (status >= 0) status = check(t, file);
+    if (status < 0)
+        rill_free(first, t, bytes);
+    else
+        *out = t;
+    return status;
+}
+
+/* --- sharing ------------------------------------------------------------------------------------------------------ */
+
+static trie *find(const rill_context *first, const struct stat *info, int64_t changed)
+{
+    for (trie *t = first->tries; t != NULL; t = t->next)
+        if (t->id.device == info->st_dev && t->id.number == info->st_ino && t->changed == changed) return t;
+    return NULL;
+}
+
+/* The lock is held. */
+static rill_status use(trie **out, rill_context *first, const rill_file *file)
+{
+    struct stat info;
+    if (fstat(file->descriptor, &info) != 0) return bad(file, "it cannot be looked at");
+    const int64_t changed = (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
+    *out = find(first, &info, changed);
+    if (*out == NULL) {
+        RILL__TRY(read_trie(out, file));
+        (*out)->id = (rill__file_id){info.st_dev, info.st_ino};
+        (*out)->changed = changed;
+        (*out)->next = first->tries;
+        first->tries = *out;
+    }
+    (*out)->users++;
+    return RILL_OK;
+}
+
+rill_status trie_use(trie **out, rill_context *ctx, const char *path)
+{
+    rill_file file;
+    *out = NULL;
+    RILL__TRY(rill_file_open(&file, ctx, path, RILL_FILE_REGULAR));
+    pthread_mutex_lock(&ctx->first->lock);
+    const rill_status status = use(out, ctx->first, &file);
+    pthread_mutex_unlock(&ctx->first->lock);
+    rill_file_close(&file);
+    return status;
+}
+
+void trie_leave(rill_context *ctx, trie *t)
+{
+    rill_context *first = ctx->first;
+    if (t == NULL) return;
+    pthread_mutex_lock(&first->lock);
+    if (--t->users == 0) {
+        trie **at = &first->tries;
+        while (*at != t) at = &(*at)->next;
+        *at = t->next;
+        rill_free(first, t, t->bytes);
+    }
+    pthread_mutex_unlock(&first->lock);
+}
+
+uint32_t trie_child(const trie *t, uint32_t node, int32_t action)
+{
+    uint32_t low = t->first[node], high = t->first[node + 1];
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (t->action[middle] < action)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < t->first[node + 1] && t->action[low] == action ? low : 0;
+}
+
+/* --- the scorer --------------------------------------------------------------------------------------------------- */
+
+typedef struct trie_scorer {
+    rill_context *ctx;
+    trie *trie; /* NULL: the instance says nothing */
+} trie_scorer;
+
+static void destroy_trie(void *self)
+{
+    trie_scorer *s = self;
+    if (s == NULL) return;
+    trie_leave(s->ctx, s->trie);
+    rill_free(s->ctx, s, sizeof *s);
+}
+
+static rill_status create_trie(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
+{
+    (void)table;
+    trie_scorer *s = rill_alloc(ctx, sizeof *s);
+    if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a scorer");
+    *s = (trie_scorer){.ctx = ctx};
+    const rill_status status = arguments[0] != '\0' ? trie_use(&s->trie, ctx, arguments) : RILL_OK;
+    if (status < 0)
+        destroy_trie(s);
+    else
+        *self = s;
+    return status;
+}
+
+/* A hypothesis's state is its node; the root is that of the empty one. Where it goes off the trie, which another scorer's end rule
+ * cannot make it do, nothing is allowed. */
+static rill_status score_trie(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+{
+    const trie_scorer *s = self;
+    const trie *t = s->trie;
+    uint32_t *node = rows->state;
+    if (t == NULL) return RILL_OK;
+    if ((uint32_t)rows->info->actions != t->head.actions)
+        return rill_fail(s->ctx, RILL_ERR_OPTION, "trie: it is of a model with %u actions, and this one has %d",
+                         t->head.actions, rows->info->actions);
+    for (int32_t row = 0; row < rows->n; row++) {
+        const rill_history *h = &rows->histories[rows->history[row]];
+        node[row] = h->parent < 0 ? 0 : trie_child(t, node[row], h->action);
+        const uint32_t end = t->first[node[row] + 1];
+        if (t->first[node[row]] == end) RILL__TRY(rill_ask_allow_none(ask, row));
+        for (uint32_t c = t->first[node[row]]; c < end; c++) RILL__TRY(rill_ask_allow(ask, row, t->action[c]));
+    }
+    return RILL_OK;
+}
+
+const rill_scorer rill__trie_scorer = {
+    .abi_version = RILL_ABI_VERSION,
+    .struct_size = sizeof(rill_scorer),
+    .name = "trie",
+    .arguments = "FILE",
+    .summary = "outputs are sequences of a set: a file that `rill trie` made",
+    .create = create_trie,
+    .score = score_trie,
+    .destroy = destroy_trie,
+    .state_bytes = sizeof(uint32_t),
+    .most = rill__adds_nothing,
+};

@@ -1,0 +1,138 @@
+/* Building tries; rill/trie.h has the format. Sequences are sorted, and then each node is a range of them: those that begin as its path
+ * does. Ranges are cut by their next action, level by level, which is the order of nodes. */
+#include <stdlib.h>
+
+#include "internal.h"
+#include "rill/carve.h"
+#include "rill/trie.h"
+#include "trie.h"
+
+struct rill_trie {
+    rill_context *ctx;
+    int32_t actions, longest;
+    int32_t *store; /* [n_store] of each sequence its length and its actions */
+    size_t n_store, store_room;
+    size_t n;
+    const int32_t **sequence; /* [n] sorted, into the store */
+    size_t sequence_room;
+    /* Nodes, [nodes]: where its children begin, the action that leads there, its range of sequences and its depth. */
+    uint32_t *first;
+    int32_t *action, *depth;
+    size_t *low;
+    size_t nodes;
+    rill_columns columns;
+};
+
+rill_status rill_trie_create(rill_trie **out, rill_context *ctx, int32_t actions)
+{
+    rill_trie *t = rill_calloc(ctx, 1, sizeof *t);
+    *out = t;
+    if (t == NULL) return rill_fail_memory(ctx, sizeof *t, "a trie");
+    t->ctx = ctx;
+    t->actions = actions;
+    return RILL_OK;
+}
+
+void rill_trie_free(rill_trie *t)
+{
+    if (t == NULL) return;
+    rill_free(t->ctx, t->store, t->store_room * sizeof *t->store);
+    rill_free(t->ctx, t->sequence, t->sequence_room * sizeof *t->sequence);
+    rill_columns_free(t->ctx, &t->columns);
+    rill_free(t->ctx, t, sizeof *t);
+}
+
+rill_status rill_trie_add(rill_trie *t, const int32_t *action, int32_t n)
+{
+    if (n < 1) return rill_fail(t->ctx, RILL_ERR_ARGUMENT, "a trie's sequence has %d actions: one is the least", n);
+    for (int32_t i = 0; i < n; i++)
+        if (action[i] < 0 || action[i] >= t->actions)
+            return rill_fail(t->ctx, RILL_ERR_ARGUMENT, "a trie's sequence has action %d of %d", action[i], t->actions);
+    RILL__TRY(RILL__GROW(t->ctx, t->store, t->store_room, t->n_store + (size_t)n + 1, "sequences"));
+    t->store[t->n_store++] = n;
+    memcpy(t->store + t->n_store, action, (size_t)n * sizeof *action);
+    t->n_store += (size_t)n;
+    t->n++;
+    if (n > t->longest) t->longest = n;
+    return RILL_OK;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const int32_t *const *l = left, *const *r = right;
+    const int32_t *a = *l, *b = *r;
+    for (int32_t i = 1; i <= a[0] && i <= b[0]; i++)
+        if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
+    return (a[0] > b[0]) - (a[0] < b[0]);
+}
+
+static rill_status sort(rill_trie *t)
+{
+    size_t i = 0;
+    RILL__TRY(RILL__GROW(t->ctx, t->sequence, t->sequence_room, t->n, "sequences"));
+    for (size_t at = 0; at < t->n_store; at += (size_t)t->store[at] + 1) t->sequence[i++] = t->store + at;
+    qsort(t->sequence, t->n, sizeof *t->sequence, compare);
+    return RILL_OK;
+}
+
+static rill_status add_node(rill_trie *t, int32_t action, int32_t depth, size_t low)
+{
+    const rill_array columns[] = {RILL_ARRAY(t->first), RILL_ARRAY(t->action), RILL_ARRAY(t->depth),
+                                  RILL_ARRAY(t->low)};
+    if (t->nodes == INT32_MAX) return rill_fail(t->ctx, RILL_ERR_ARGUMENT, "a trie of 2^31 nodes");
+    RILL__TRY(
+        rill_columns_grow(t->ctx, &t->columns, t->nodes + 2, columns, sizeof columns / sizeof *columns, "a trie"));
+    t->action[t->nodes] = action;
+    t->depth[t->nodes] = depth;
+    t->low[t->nodes++] = low;
+    return RILL_OK;
+}
+
+/* Whether sequence i begins with the first `depth` actions of the one before it. */
+static int same_path(const rill_trie *t, size_t i, int32_t depth)
+{
+    const int32_t *a = t->sequence[i], *b = t->sequence[i - 1];
+    return a[0] >= depth && b[0] >= depth && memcmp(a + 1, b + 1, (size_t)depth * sizeof *a) == 0;
+}
+
+/* The children of node v: a node for each action that follows in its range. */
+static rill_status add_children(rill_trie *t, size_t v)
+{
+    const int32_t depth = t->depth[v];
+    size_t i = t->low[v];
+    do {
+        const int32_t *s = t->sequence[i];
+        const int begins = i == t->low[v] || !same_path(t, i, depth + 1);
+        if (s[0] > depth && begins) RILL__TRY(add_node(t, s[depth + 1], depth + 1, i));
+        i++;
+    } while (i < t->n && same_path(t, i, depth));
+    return RILL_OK;
+}
+
+static rill_status make_nodes(rill_trie *t)
+{
+    t->nodes = 0;
+    RILL__TRY(add_node(t, RILL_NO_ACTION, 0, 0));
+    for (size_t v = 0; v < t->nodes; v++) {
+        t->first[v] = (uint32_t)t->nodes;
+        RILL__TRY(add_children(t, v));
+    }
+    t->first[t->nodes] = (uint32_t)t->nodes;
+    return RILL_OK;
+}
+
+rill_status rill_trie_write(rill_trie *t, rill_status (*write)(void *user, const void *bytes, size_t n), void *user)
+{
+    if (t->n == 0) return rill_fail(t->ctx, RILL_ERR_ARGUMENT, "a trie without sequences");
+    RILL__TRY(sort(t));
+    RILL__TRY(make_nodes(t));
+    const trie_head head = {.magic = TRIE_MAGIC,
+                            .version = TRIE_VERSION,
+                            .actions = (uint32_t)t->actions,
+                            .nodes = (uint32_t)t->nodes,
+                            .longest = (uint32_t)t->longest,
+                            .sequences = t->n};
+    RILL__TRY(write(user, &head, sizeof head));
+    RILL__TRY(write(user, t->first, (t->nodes + 1) * sizeof *t->first));
+    return write(user, t->action, t->nodes * sizeof *t->action);
+}

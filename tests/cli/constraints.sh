@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# Constraints through the command: for all inputs by --scorer, for one by a line of --constraints, the same answers by any schedule.
+set -eu
+. "${0%/*}/lib.sh"
+examples=$data/../../examples/models inputs=$data/../golden/inputs
+
+# --- each line's own, for all domains that make actions of texts
+head -n 4 "$inputs/de-en.txt" >lines
+printf 'prefix:Two women\n\nban:Where did\nrequire:basketball ||| require:yellow hat\n' >wishes
+feed lines "$rill" decode -q -m "$examples/de-en" --constraints wishes
+exits 0; silent; lines 4
+verdict "$(good [ "$(sed -n 1p out | cut -c1-9)" = "Two women" ])" "the prefix"
+verdict "$(good contains basketball out)" "a required phrase"; verdict "$(good contains "yellow hat" out)" "and the other"
+if contains "Where did" out; then verdict 0 "a banned phrase"; fi
+cp out wanted
+feed lines "$rill" decode -q -m "$examples/de-en"
+verdict "$(good [ "$(sed -n 2p out)" = "$(sed -n 2p wanted)" ])" "a line without wishes is as ever"
+for schedule in "--method var-stream --budget 7 --max-items 4" "--workers 2" "--method var-batch -n 2 --sort length" "--check"; do
+  feed lines "$rill" decode -q -m "$examples/de-en" --constraints wishes $schedule
+  exits 0; silent; same wanted out
+done
+feed lines "$rill" decode -q -m "$examples/de-en" --n-best 4 --constraints wishes --scorer word_reward:0.1
+exits 0
+verdict "$(good [ "$(grep -c "^3 .*basketball.*yellow hat\|^3 .*yellow hat.*basketball" out)" = "$(grep -c '^3 ' out)" ])" "all of a list"
+
+# --- for all inputs
+feed lines "$rill" decode -q -m "$examples/de-en" --scorer "ban:dog ||| yellow hat" --scorer "prefix:A"
+exits 0; lines 4
+if grep -qw 'dog\|yellow hat' out; then verdict 0 "banned phrases"; fi
+verdict "$(good [ "$(grep -c '^A' out)" = 4 ])" "all begin so"
+head -n 3 "$inputs/geo.txt" >questions
+feed questions "$rill" decode -q -m "$examples/geo" --scorer "require:argmin"
+exits 0
+verdict "$(good [ "$(grep -c argmin out)" = 3 ])" "argmin everywhere"
+head -n 1 "$inputs/gum.txt" >tree
+feed tree "$rill" decode -q -m "$examples/gum" --scorer "ban:NP"
+exits 0; lines 1
+if contains "(NP" out; then verdict 0 "no NP"; fi
+feed lines "$rill" decode -q -m "$examples/de-en" --no-repeat-ngram 1 --repetition-penalty 1.5 -k 3
+exits 0
+for line in 1 2 3 4; do
+  verdict "$(good [ -z "$(sed -n ${line}p out | tr ' ' '\n' | sort | uniq -d)" ])" "no word twice in line $line"
+done
+
+# --- sets of outputs
+printf 'A dog is sleeping.\nYes.\n\nThe keys are on the table.\nYes.\n' >titles
+run "$rill" trie titles -m "$examples/de-en" -o set
+exits 0; silent; prints_nothing
+feed lines "$rill" decode -q -m "$examples/de-en" --n-best 4 -k 4 --scorer trie:set
+exits 0; silent
+verdict "$(good [ -z "$(cut -d'|' -f4 out | sed 's/^ //; s/ $//' | sort -u | grep -vxFf titles)" ])" "nothing else"
+verdict "$(good [ "$(grep -c '^0 ' out)" = 4 ])" "all of them"
+cp out wanted
+feed lines "$rill" decode -q -m "$examples/de-en" --n-best 4 -k 4 --scorer trie:set --workers 2 --check
+exits 0; same wanted out
+printf '10 11 2\n10 x\n10 99999\n' >numbers
+run "$rill" trie numbers -m "$examples/geo" -o other --ids
+exits 2; says "line 2: \"x\" is not a number of an action"; says "line 3: a trie's sequence has action 99999 of"
+feed lines "$rill" decode -q -m "$examples/de-en" --scorer trie:other
+exits 1; says "trie: it is of a model with"
+cp set kept
+run "$rill" trie /dev/null -m "$examples/geo" -o set
+exits 1; says "a trie without sequences"; same set kept
+run "$rill" trie titles -m "$examples/geo" -o titles
+exits 1
+run "$rill" trie titles -m "$examples/geo"
+exits 1; says "no file to write: -o FILE"
+head -c 40 set >damaged
+feed lines "$rill" decode -q -m "$examples/de-en" --scorer trie:damaged
+exits 1; says "damaged: its size is not what it says"
+
+# --- what cannot be had fails alone, and says which it was
+printf 'prefix:\xe4\n\nbann:x\n' >wishes
+feed lines "$rill" decode -q -m "$examples/de-en" --constraints wishes
+exits 2; lines 4
+says 'line 1: prefix: '; says 'line 3: constraints: "bann" is no scorer of this run'; says "line 4: --constraints has no line for it"
+line_is 1 ""; line_is 2 "Yes."; line_is 3 ""; line_is 4 ""
+printf 'allow:argmin\n' >wishes
+head -n 1 questions >question
+feed question "$rill" decode -q -m "$examples/geo" --constraints wishes --max-length 3 --scorer "ban:argmin"
+exits 0 # the end is always allowed
+printf 'ban:(\nno colon\n\n' >wishes
+feed questions "$rill" decode -q -m "$examples/geo" --constraints wishes --min-length 2 --scorer "prefix:( lambda"
+exits 2
+says "line 1: every hypothesis died by timestep 1: scorer ban left no action that the model can take"
+says 'line 2: constraints: "no colon" is not NAME:TEXT'
+printf 'require:' >wishes
+for i in $(seq 300); do printf ' argmin'; done >>wishes
+feed question "$rill" decode -q -m "$examples/geo" --constraints wishes
+exits 2; says "line 1: require: 300 actions in phrases, of which there are 1: at most 255 and 32 are possible"
+feed question "$rill" decode -q -m "$examples/geo" --no-repeat-ngram 1 --scorer "prefix:( (" --max-length 3
+exits 2; says "line 1: every hypothesis died by timestep 2: scorer prefix left no action that the model can take"
+feed question "$rill" decode -q -m "$examples/geo" --no-repeat-ngram 1 --min-length 60
+exits 2; says ": no-repeat-ngram 1, the model or a heuristic left no action"
+cat >picky.lua <<'LUA'
+rill.scorer{ name = "picky", score = function(rows)
+  for i = 1, rows.n do
+    local first, final = rows:range(i)
+    for r = first, final do
+      if rows:text(i):find("^Ja") then rows:refuse(r, "no yes today") end
+    end
+  end
+end }
+LUA
+feed lines "$rill" decode -q -m "$examples/de-en" --plugin picky.lua --scorer picky --n-best 1
+exits 2; lines 3; says "line 2: no yes today"
+verdict "$(good [ "$(grep -c line err)" = 1 ])" "that one alone"
+feed question "$rill" decode -q -m "$examples/geo" --constraints nowhere
+exits 1; says "nowhere"
+feed question "$rill" decode -q -m "$examples/geo" --constraints wishes -o wishes
+exits 1
+finish

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# rill score: every hypothesis of every shipped model gets the numbers that decoding gave it; other outputs get theirs, or a message
+# alone, whatever form they come in.
+set -eu
+. "${0%/*}/lib.sh"
+examples=$data/../../examples/models inputs=$data/../golden/inputs
+
+# again LIST: what scoring should write for an n-best list: the columns behind the outputs once more.
+again() { awk '{ split($0, part, " \\|\\|\\| "); print $0 substr($0, length(part[1] " ||| " part[2]) + 1) }' "$1"; }
+
+for model in atis geo jobs gum de-en; do
+  extras=--word-scores
+  if [ $model = de-en ]; then extras="--word-scores --alignment"; fi
+  head -n 24 "$inputs/$model.txt" >lines
+  feed lines "$rill" decode -q -m "$examples/$model" --n-best 5 -k 5 --ids $extras
+  exits 0
+  cp out list
+  again list >wanted
+  run "$rill" score -q -m "$examples/$model" -i lines --outputs list --ids $extras --workers 2 -n 7
+  exits 0; silent; same wanted out
+  # a preset's scores are shaped by its penalties, and so are these
+  feed lines "$rill" decode -q -m "$examples/$model" --n-best 3 --like hf --ids
+  exits 0
+  cp out list
+  again list >wanted
+  run "$rill" score -q -m "$examples/$model" -i lines --outputs list --ids --like hf --method var-stream --budget 9
+  exits 0; silent; same wanted out
+done
+
+# --- outputs that were cut short, and texts
+head -n 24 "$inputs/de-en.txt" >lines
+feed lines "$rill" decode -q -m "$examples/de-en" --n-best 4 --max-length 5 --ids
+cp out list
+again list >wanted
+verdict "$(good contains "truncated= 1" list)" "some were cut short"
+run "$rill" score -q -m "$examples/de-en" -i lines --outputs list --ids
+exits 0; silent; same wanted out
+feed lines "$rill" decode -q -m "$examples/de-en" --n-best 1
+cp out list
+cut -d'|' -f4 list | sed 's/^ //; s/ $//' >texts
+paste lines texts >both
+feed both "$rill" score -m "$examples/de-en"
+exits 0; says "24 outputs in "; same list out
+run "$rill" score -q -m "$examples/de-en" -i lines --outputs texts
+exits 0; silent; same list out
+
+# --- lines that fail alone
+printf 'Ein Hund .\tA dog .\nEin Hund .\n\tA dog .\nEin Hund .\t\n' >lines
+feed lines "$rill" score -m "$examples/de-en"
+exits 2; lines 4
+says "line 2: no tab, and an output behind it: name a file of outputs by --outputs"
+says "line 3: there is nothing to decode in the input: its only output is the empty one"
+says "4 outputs in "; says "2 without a score"
+line_is 2 ""; line_is 3 ""; prints "0 ||| A dog . ||| logp= "; prints "3 |||  ||| logp= "
+printf 'show flights\n' >lines
+printf '0 ||| no form\n1 ||| x\nx\n0 ||| ( ||| own= 1 ||| 2\n' >list
+run "$rill" score -m "$examples/atis" -i lines --outputs list
+exits 2; lines 4
+says 'line 1: given: "no form": "no" is no token of the model'
+says "line 2: there is no input for it"
+says 'line 3: no line of an n-best list, "ID ||| OUTPUT ||| ..."'
+prints "0 ||| ( ||| own= 1 ||| 2 ||| logp= "
+printf '0 ||| 3 1 3\n0 ||| 3 four\n0 ||| 3 77777\n0 ||| 1\n' >list
+run "$rill" score -m "$examples/atis" -i lines --outputs list --ids
+exits 2; lines 4
+says "line 1: every hypothesis died by timestep 2: scorer given left no action that the model can take"
+says 'line 2: given: "four" is not the number of an action'
+says 'line 3: given: "77777" is not the number of an action'
+head -n 1 "$inputs/gum.txt" >lines
+printf 'shift NP\n' >text
+run "$rill" score -m "$examples/gum" -i lines --outputs text
+exits 2; says "line 1: the output stops before the model can end it"
+
+# --- what is for a search
+run "$rill" score -m "$examples/geo" -k 5 -i lines
+exits 1; says "--k is for a search, and given outputs need none: leave it out"
+run "$rill" score -m "$examples/geo" --absolute 2 -i lines
+exits 1; says "heuristics are for a search"
+run "$rill" score -m "$examples/gum" --pretty -i lines
+exits 1; says "--pretty shows trees"
+cp lines kept
+run "$rill" score -m "$examples/geo" -i lines --outputs text -o text
+exits 1; same kept lines
+finish

@@ -1,0 +1,373 @@
+/* Constraints, repetition and given outputs against the naive search, on random problems under random schedules: same outputs, same
+ * scores to the last bit. And what is said of inputs that they leave nothing. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rill/constraints.h"
+#include "rill/trie.h"
+#include "support/harness.h"
+#include "support/problem.h"
+
+static void constrained(problem_group group, int64_t iterations, int conventions)
+{
+    uint64_t first = harness_seed(1);
+    int bad = 0;
+    int64_t outputs = 0, none = 0, of_kind[TEST_PHRASE_KINDS] = {0};
+    for (int64_t i = 0; i < harness_iterations(iterations) && bad < 5; i++) {
+        uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 91 + (uint64_t)group));
+        problem p;
+        problem_draw(&p, group, &d);
+        if (conventions) problem_draw_conventions(&p, group, &d);
+        problem_draw_constraints(&p, &d);
+        problem_solve(&p);
+        for (int32_t j = 0; j < p.n_scorers; j++)
+            if (p.phrases[j].n > 0) of_kind[p.phrases[j].kind]++;
+        for (int32_t j = 0; j < p.n_inputs; j++) {
+            outputs += p.expected[j].n;
+            none += p.expected[j].n == 0;
+        }
+        for (int j = 0; j < 2; j++) {
+            schedule s;
+            schedule_draw(&s, group, &d);
+            bad += problem_differs(&p, &s, seed, bad >= 5, NULL);
+        }
+        problem_clear(&p);
+    }
+    assert_int_equal(bad, 0);
+    for (int kind = 0; kind < TEST_PHRASE_KINDS; kind++) HARNESS_SEEN(of_kind[kind] > 0);
+    HARNESS_SEEN(outputs > 0 && none > 0);
+}
+
+static void pruned(void **state)
+{
+    (void)state;
+    constrained(PROBLEM_PRUNED, 1000, 0);
+}
+
+static void fixed_top(void **state)
+{
+    (void)state;
+    constrained(PROBLEM_FIXED_TOP, 500, 0);
+}
+
+static void fixed(void **state)
+{
+    (void)state;
+    constrained(PROBLEM_FIXED, 500, 0);
+}
+
+static void greedy(void **state)
+{
+    (void)state;
+    constrained(PROBLEM_GREEDY, 400, 0);
+}
+
+static void conventions(void **state)
+{
+    (void)state;
+    constrained(PROBLEM_PRUNED, 700, 1);
+}
+
+/* --- given outputs ------------------------------------------------------------------------------------------------ */
+
+/* Each output of a run is given to one that allows nothing else. */
+typedef struct rescoring {
+    const engine_record *found;
+    char arguments[PROBLEM_MOST_INPUTS][NAIVE_LONGEST * 4];
+    const char *scorers[1];
+    rill_settings settings;
+    int32_t at;
+} rescoring;
+
+static void give_output(void *user, const problem *p, int32_t i, rill_request *request)
+{
+    rescoring *r = user;
+    const record_result *found = &r->found->result[i];
+    if (found->n <= r->at) return;
+    const record_output *o = &found->output[r->at];
+    size_t used = (size_t)snprintf(r->arguments[i], sizeof r->arguments[i], "ids");
+    for (int32_t a = 0; a < o->value.n_actions; a++)
+        used += (size_t)snprintf(r->arguments[i] + used, sizeof r->arguments[i] - used, " %d", (int)o->action[a]);
+    r->scorers[0] = r->arguments[i];
+    request->scorers = r->scorers;
+    r->settings = p->settings;
+    r->settings.max_length = o->value.actions > 0 ? o->value.actions : 1;
+    if (o->value.truncated) request->settings = &r->settings;
+}
+
+static int rescored(const problem *p, const engine_record *found, const engine_record *again, int32_t at, char *wrong,
+                    size_t size)
+{
+    for (int32_t i = 0; i < p->n_inputs; i++) {
+        if (!problem_is_searched(p, i) || found->result[i].n <= at) continue;
+        const record_output *a = &found->result[i].output[at], *b = again->result[i].output;
+        if (again->result[i].n != 1) {
+            snprintf(wrong, size, "input %d has %d outputs: %s", (int)i, (int)again->result[i].n,
+                     again->result[i].message);
+            return 0;
+        }
+        const size_t n = (size_t)a->value.n_actions;
+        if (a->value.n_actions != b->value.n_actions || memcmp(a->action, b->action, n * sizeof *a->action) != 0 ||
+            memcmp(a->logp_of, b->logp_of, n * sizeof *a->logp_of) != 0 ||
+            memcmp(&a->value.score, &b->value.score, sizeof a->value.score) != 0 ||
+            memcmp(&a->value.logp, &b->value.logp, sizeof a->value.logp) != 0 ||
+            a->value.truncated != b->value.truncated) {
+            snprintf(wrong, size, "input %d: %.17g was found, %.17g is the score of the output", (int)i, a->value.score,
+                     b->value.score);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static void given_outputs(void **state)
+{
+    (void)state;
+    uint64_t first = harness_seed(1);
+    int64_t outputs = 0, truncated = 0;
+    rescoring *r = calloc(1, sizeof *r);
+    assert_non_null(r);
+    for (int64_t i = 0; i < harness_iterations(400); i++) {
+        uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 97));
+        problem p;
+        schedule s, given;
+        engine_record found, again;
+        char wrong[300];
+        hooks asking = {.user = r, .ask = give_output};
+        problem_draw(&p, PROBLEM_PRUNED, &d);
+        p.n_scorers = 0;
+        p.settings.n_best = 3;
+        schedule_draw(&s, PROBLEM_PRUNED, &d);
+        schedule_draw(&given, PROBLEM_PRUNED, &d);
+        s.max_nodes = given.max_nodes = 0;
+        s.memory = given.memory = 0;
+        engine_run(&p, &s, NULL, &found);
+        p.n_heuristics = 0;
+        p.n_scorers = 1;
+        snprintf(p.scorer[0].name, sizeof p.scorer[0].name, "given");
+        p.scorer[0].arguments[0] = '\0';
+        p.settings.k = p.settings.n_best = 1;
+        p.settings.stop_after = p.settings.max_candidates = p.settings.min_length = 0;
+        p.settings.patience = 0;
+        given.hooks = &asking;
+        given.by_run = 1;
+        *r = (rescoring){.found = &found};
+        for (; r->at < 3; r->at++) {
+            engine_run(&p, &given, NULL, &again);
+            if (!rescored(&p, &found, &again, r->at, wrong, sizeof wrong)) problem_fail(&p, &given, seed, wrong);
+            engine_record_clear(&again);
+        }
+        for (int32_t j = 0; j < p.n_inputs; j++) outputs += found.result[j].n;
+        for (int32_t j = 0; j < p.n_inputs; j++)
+            for (int32_t o = 0; o < found.result[j].n; o++) truncated += found.result[j].output[o].value.truncated;
+        engine_record_clear(&found);
+        problem_clear(&p);
+    }
+    free(r);
+    HARNESS_SEEN(outputs > 0 && truncated > 0);
+}
+
+/* --- tries -------------------------------------------------------------------------------------------------------- */
+
+enum { MOST_SEQUENCES = 40, LONGEST_SEQUENCE = 6 };
+
+typedef struct sequences {
+    int32_t n, length[MOST_SEQUENCES], action[MOST_SEQUENCES][LONGEST_SEQUENCE];
+} sequences;
+
+static void draw_sequences(sequences *set, const problem *p, dice *d)
+{
+    const int32_t end = toy_end_action(&p->model), most = dice_chance(d, 50) ? 2 : p->model.actions - 1;
+    set->n = dice_range(d, 1, MOST_SEQUENCES);
+    for (int32_t i = 0; i < set->n; i++) {
+        int32_t *n = &set->length[i];
+        *n = dice_range(d, 1, LONGEST_SEQUENCE);
+        for (int32_t j = 0; j < *n; j++)
+            set->action[i][j] = dice_range(d, 0, most < p->model.actions ? most : p->model.actions - 1);
+        if (end >= 0 && dice_chance(d, 80)) set->action[i][*n - 1] = end;
+    }
+}
+
+static void wish_in_set(void *user, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
+                        const naive_hypothesis *parent, naive_wishes *w)
+{
+    const sequences *set = user;
+    (void)item, (void)timestep, (void)phase, (void)rank;
+    w->restricted = 1;
+    for (int32_t i = 0; i < set->n; i++)
+        if (set->length[i] > parent->n &&
+            memcmp(set->action[i], parent->action, (size_t)parent->n * sizeof *parent->action) == 0)
+            w->allow[set->action[i][parent->n]] = 1;
+}
+
+static rill_status write_piece(void *user, const void *bytes, size_t n)
+{
+    return fwrite(bytes, 1, n, user) == n ? RILL_OK : RILL_ERR_IO;
+}
+
+static void write_trie(const sequences *set, int32_t actions, FILE *file)
+{
+    harness_memory counted;
+    rill_context *ctx = harness_begin(&counted);
+    rill_trie *trie;
+    assert_int_equal(rill_trie_create(&trie, ctx, actions), RILL_OK);
+    assert_int_equal(rill_trie_write(trie, write_piece, file), RILL_ERR_ARGUMENT); /* nothing is in it */
+    assert_int_equal(rill_trie_add(trie, &actions, 1), RILL_ERR_ARGUMENT);
+    for (int32_t i = 0; i < set->n; i++) assert_int_equal(rill_trie_add(trie, set->action[i], set->length[i]), RILL_OK);
+    assert_int_equal(rill_trie_write(trie, write_piece, file), RILL_OK);
+    rill_trie_free(trie);
+    harness_end(ctx, &counted);
+}
+
+/* The file that p's last scorer names. */
+static void draw_trie(problem *p, sequences *set, const char *path, dice *d)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    draw_sequences(set, p, d);
+    write_trie(set, p->model.actions + p->model.spare, file);
+    assert_int_equal(fclose(file), 0);
+    p->naive.scorer[p->n_scorers] = (naive_scorer){set, wish_in_set};
+    snprintf(p->scorer[p->n_scorers].name, sizeof p->scorer[0].name, "trie");
+    snprintf(p->scorer[p->n_scorers].arguments, sizeof p->scorer[0].arguments, "%s", path);
+    p->n_scorers++;
+}
+
+static void tries(void **state)
+{
+    (void)state;
+    uint64_t first = harness_seed(1);
+    int64_t outputs = 0;
+    int bad = 0;
+    char path[] = "trie-XXXXXX";
+    sequences set;
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0 && close(fd) == 0);
+    for (int64_t i = 0; i < harness_iterations(500) && bad < 5; i++) {
+        uint64_t seed = first + (uint64_t)i;
+        problem_group group = i % 3 == 0 ? PROBLEM_FIXED : PROBLEM_PRUNED;
+        dice d = dice_seeded(dice_mix(seed, 99));
+        problem p;
+        schedule s;
+        problem_draw(&p, group, &d);
+        draw_trie(&p, &set, path, &d);
+        problem_solve(&p);
+        for (int32_t j = 0; j < p.n_inputs; j++) outputs += p.expected[j].n;
+        schedule_draw(&s, group, &d);
+        if (i % 4 == 1) s.workers = 3;
+        bad += problem_differs(&p, &s, seed, bad >= 5, NULL);
+        problem_clear(&p);
+    }
+    unlink(path);
+    assert_int_equal(bad, 0);
+    HARNESS_SEEN(outputs > 0);
+}
+
+/* --- lines of constraints, and memory ----------------------------------------------------------------------------- */
+
+static const rill_chain_entry chain[] = {{"word_reward", "1"}, {"ban", ""}, {"require", ""}};
+
+static void expect_line(rill_constraints *c, const char *line, const char *reward, const char *ban,
+                        const char *required)
+{
+    const char *const expected[] = {reward, ban, required};
+    const char *const *scorers;
+    assert_int_equal(rill_constraints_read(c, line, strlen(line), &scorers), RILL_OK);
+    if (scorers == NULL) assert_true(reward == NULL && ban == NULL && required == NULL);
+    for (int i = 0; i < 3 && scorers != NULL; i++) {
+        assert_int_equal(scorers[i] == NULL, expected[i] == NULL);
+        if (expected[i] != NULL) assert_string_equal(scorers[i], expected[i]);
+    }
+}
+
+static void lines_of_constraints(void **state)
+{
+    (void)state;
+    harness_memory counted;
+    rill_context *ctx = harness_begin(&counted);
+    rill_engine_setup setup;
+    rill_constraints *c;
+    const char *const *scorers;
+    rill_engine_setup_default(&setup);
+    setup.scorers = chain;
+    setup.n_scorers = 3;
+    assert_int_equal(rill_constraints_create(&c, ctx, &setup), RILL_OK);
+    expect_line(c, "", NULL, NULL, NULL);
+    expect_line(c, "  ", NULL, NULL, NULL);
+    expect_line(c, "ban:a b", NULL, "a b", NULL);
+    expect_line(c, "ban:a b ||| require:c ||| ban:d", NULL, "a b ||| d", "c");
+    expect_line(c, " word_reward:0.5 ||| require:", "0.5", NULL, "");
+    expect_line(c, "ban:a:b|||c", NULL, "a:b|||c", NULL);
+    assert_int_equal(rill_constraints_read(c, "ban:x ||| y", 11, &scorers), RILL_ERR_INPUT);
+    assert_string_equal(rill_error(ctx), "constraints: \"y\" is not NAME:TEXT");
+    assert_int_equal(rill_constraints_read(c, "prefix:x", 8, &scorers), RILL_ERR_INPUT);
+    assert_string_equal(rill_error(ctx), "constraints: \"prefix\" is no scorer of this run");
+    expect_line(c, "require:after ||| ban:x", NULL, "x", "after");
+    rill_constraints_free(c);
+    rill_constraints_free(NULL);
+    harness_end(ctx, &counted);
+}
+
+static rill_status take_piece(void *user, const void *bytes, size_t n)
+{
+    (void)bytes;
+    *(size_t *)user += n;
+    return RILL_OK;
+}
+
+static rill_status use_all(rill_context *ctx)
+{
+    rill_engine_setup setup;
+    rill_constraints *c = NULL;
+    rill_trie *trie = NULL;
+    const char *const *scorers;
+    const int32_t sequence[] = {1, 2, 3};
+    size_t bytes = 0;
+    rill_engine_setup_default(&setup);
+    setup.scorers = chain;
+    setup.n_scorers = 3;
+    rill_status status = rill_constraints_create(&c, ctx, &setup);
+    if (status == RILL_OK) status = rill_constraints_read(c, "ban:a ||| require:b ||| ban:c", 29, &scorers);
+    if (status == RILL_OK) status = rill_trie_create(&trie, ctx, 9);
+    for (int32_t i = 0; i < 3 && status == RILL_OK; i++) status = rill_trie_add(trie, sequence + i, 3 - i);
+    if (status == RILL_OK) status = rill_trie_write(trie, take_piece, &bytes);
+    rill_constraints_free(c);
+    rill_trie_free(trie);
+    return status;
+}
+
+static void each_allocation_fails(void **state)
+{
+    (void)state;
+    for (int64_t n = 1, done = 0; !done; n++) {
+        harness_memory m = {0};
+        rill_context_options options = harness_memory_options(&m);
+        rill_context *ctx = harness_context(&options);
+        const int64_t before = m.blocks;
+        m.fail_at = m.requests + n;
+        const rill_status status = use_all(ctx);
+        done = m.refused == 0;
+        assert_int_equal(status, done ? RILL_OK : RILL_ERR_MEMORY);
+        assert_int_equal(m.blocks, before);
+        assert_int_equal(m.mistakes, 0);
+        rill_context_destroy(ctx);
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(pruned),
+    cmocka_unit_test(fixed_top),
+    cmocka_unit_test(fixed),
+    cmocka_unit_test(greedy),
+    cmocka_unit_test(conventions),
+    cmocka_unit_test(given_outputs),
+    cmocka_unit_test(tries),
+    cmocka_unit_test(lines_of_constraints),
+    cmocka_unit_test(each_allocation_fails),
+};
+
+HARNESS_MAIN(tests)

@@ -1,0 +1,38 @@
+/* Constraints of random phrases, as the naive search sees them: each is said of whole histories, without any state. */
+#ifndef TEST_PHRASES_H
+#define TEST_PHRASES_H
+
+#include <stddef.h>
+
+#include "support/dice.h"
+#include "support/naive_search.h"
+
+typedef enum test_phrases_kind {
+    TEST_PREFIX,
+    TEST_BAN_PHRASES,
+    TEST_ALLOW_SET,
+    TEST_REQUIRE,
+    TEST_PHRASE_KINDS
+} test_phrases_kind;
+extern const char *const test_phrases_names[TEST_PHRASE_KINDS];
+
+enum { TEST_MOST_PHRASES = 4, TEST_LONGEST_PHRASE = 4 };
+
+typedef struct test_phrases {
+    test_phrases_kind kind;
+    int32_t actions; /* of the model */
+    int32_t end;     /* its end action, or -1; after test_phrases_write() */
+    int32_t n;
+    int32_t length[TEST_MOST_PHRASES];
+    int32_t action[TEST_MOST_PHRASES][TEST_LONGEST_PHRASE];
+} test_phrases;
+
+/* `unbanked`: not TEST_REQUIRE. */
+void test_phrases_draw(test_phrases *c, int32_t actions, int unbanked, dice *d);
+/* The scorer's arguments, in the toy's names. */
+void test_phrases_write(test_phrases *c, int32_t end, char *out, size_t size);
+/* naive_scorer.wish; user is a test_phrases. */
+void test_phrases_wish(void *user, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
+                       const naive_hypothesis *parent, naive_wishes *wishes);
+
+#endif
