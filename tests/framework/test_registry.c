@@ -124,7 +124,7 @@ static void missing_members(void **state)
     h.apply = NULL;
     assert_int_equal(rill_register_heuristic(ctx, &h), RILL_ERR_PLUGIN);
     mentions("apply");
-    rill_scorer s = {RILL_ABI_VERSION, sizeof s, "s", "", "a test", NULL, NULL, NULL, 0};
+    rill_scorer s = {RILL_ABI_VERSION, sizeof s, "s", "", "a test", NULL, NULL, NULL, 0, NULL, NULL, NULL};
     assert_int_equal(rill_register_scorer(ctx, &s), RILL_ERR_PLUGIN);
     mentions("score");
     rill_policy p = {RILL_ABI_VERSION, sizeof p, "p", "a test", NULL, NULL, NULL, NULL, NULL};

@@ -302,8 +302,8 @@ static rill_status ban_a1(void *self, const rill_scorer_rows *rows, rill_ask_bui
 static void scorers_know_names(void **state)
 {
     (void)state;
-    static const rill_scorer by_name = {RILL_ABI_VERSION, sizeof by_name, "by-name", "", "a test", NULL,
-                                        ban_a1,           NULL,           0};
+    static const rill_scorer by_name = {RILL_ABI_VERSION, sizeof by_name, "by-name",       "", "a test", NULL,
+                                        ban_a1,           NULL,           .state_bytes = 0};
     rill_chain_entry entry = {"by-name", NULL};
     rill_engine_setup setup;
     rill_result result;
