@@ -286,6 +286,35 @@ static void of_a_first_search(void **state)
     run(1200, 1);
 }
 
+/* --- memory ------------------------------------------------------------------------------------------------------------ */
+
+/* Refused anywhere, memory fails the run or an input, and all comes back. */
+static void without_memory(void **state)
+{
+    (void)state;
+    int failed = 0;
+    for (int64_t n = 1, done = 0; !done; n += 1 + n / 40) {
+        dice d = dice_seeded(11);
+        problem p;
+        engine_record r;
+        const schedule s = {.method = "var-stream", .n = 3, .refill = -1};
+        harness_memory memory = {.fail_at = n};
+        const rill_context_options options = harness_memory_options(&memory);
+        problem_draw(&p, PROBLEM_PRUNED, &d);
+        p.n_scorers = 1;
+        snprintf(p.scorer[0].name, sizeof p.scorer[0].name, "lmbr");
+        snprintf(p.scorer[0].arguments, sizeof p.scorer[0].arguments, "self=3");
+        engine_run(&p, &s, &options, &r);
+        done = memory.refused == 0;
+        failed += r.status == RILL_ERR_MEMORY;
+        if (r.status < 0 && r.status != RILL_ERR_MEMORY) fail_msg("request %d: %s", (int)n, r.message);
+        assert_int_equal(memory.bytes, 0);
+        assert_int_equal(memory.mistakes, 0);
+        engine_record_clear(&r);
+    }
+    assert_true(failed > 5);
+}
+
 /* --- arguments --------------------------------------------------------------------------------------------------------- */
 
 static void arguments(void **state)
@@ -333,7 +362,7 @@ static void arguments(void **state)
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {cmocka_unit_test(of_a_file), cmocka_unit_test(of_a_first_search),
-                                              cmocka_unit_test(arguments)};
+                                              cmocka_unit_test(without_memory), cmocka_unit_test(arguments)};
     if (harness_options(argc, argv) != 0) return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

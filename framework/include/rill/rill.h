@@ -25,6 +25,7 @@
 #include "rill/device.h"
 #include "rill/domain.h"
 #include "rill/engine.h"
+#include "rill/evidence.h"
 #include "rill/file.h"
 #include "rill/folder.h"
 #include "rill/heuristic.h"
