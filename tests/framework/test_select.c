@@ -311,15 +311,17 @@ static void one_row(void **state)
     must(ask_begin(&b, 1));
     must(rill_ask_ban(&b, 0, 1));
     must(rill_ask_add(&b, 0, 3, 2.5f));
+    must(rill_ask_add(&b, 0, 202, -1.0f));
     must(rill_ask_reward(&b, 0, 0.25f));
     must(ask_build(&b, 3, &rules));
     must(selector_ask(&s, &rules, 1));
     assert_int_equal(selector_part(&s, 0, &ask, &out), 1);
-    assert_int_equal(ask.most, 6); /* three, a ban, an addition, the end */
+    assert_int_equal(ask.most, 6); /* three, a ban, an addition below zero, the end */
     assert_null(ask.legal);
-    assert_int_equal(ask.n_picks, 2);
+    assert_int_equal(ask.n_picks, 3);
     assert_int_equal(ask.pick_action[0], 0);
     assert_int_equal(ask.pick_action[1], 3);
+    assert_int_equal(ask.pick_action[2], 202);
     toy_answer_slowly(&ask, 0, 7, legal, RILL_ENDS_BY_ACTION, &out);
     assert_null(selector_take(&s, 0, 1, 1));
     const choice_table *c = &s.choices;
