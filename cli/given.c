@@ -22,7 +22,7 @@ void cli_given_close(cli_given_outputs *given)
 {
     cli_input_close(&given->inputs);
     cli_input_close(&given->outputs);
-    cli_pair_free(given->waiting);
+    while (given->pairs) cli_pair_free(given->pairs);
     free(given->line);
     given->waiting = NULL;
     given->line = NULL;
@@ -30,17 +30,24 @@ void cli_given_close(cli_given_outputs *given)
 
 void cli_pair_free(cli_pair *pair)
 {
+    if (!pair) return;
+    *pair->link = pair->next;
+    if (pair->next) pair->next->link = pair->link;
     free(pair);
 }
 
-static rill_status make_pair(const cli_given_outputs *given, int64_t id, const char *text, size_t length,
-                             const char *kept, size_t kept_length, cli_pair **out)
+static rill_status make_pair(cli_given_outputs *given, int64_t id, const char *text, size_t length, const char *kept,
+                             size_t kept_length, cli_pair **out)
 {
     const size_t size = sizeof(cli_pair) + length + kept_length + 2;
     cli_pair *pair = malloc(size);
     if (!pair) return rill_fail_memory(given->ctx, size, "an output");
     char *at = (char *)(pair + 1);
-    *pair = (cli_pair){.id = id, .text = at, .kept = at + length + 1, .size = size};
+    *pair = (cli_pair){.id = id, .text = at, .kept = at + length + 1};
+    pair->next = given->pairs;
+    pair->link = &given->pairs;
+    if (pair->next) pair->next->link = &pair->next;
+    given->pairs = pair;
     memcpy(at, text, length);
     at[length] = '\0';
     if (kept_length) memcpy(at + length + 1, kept, kept_length);

@@ -9,11 +9,11 @@
 
 /* One line. Its texts lie behind it. */
 typedef struct cli_pair {
-    int64_t id;       /* as it is to be written */
-    const char *text; /* the output */
-    const char *kept; /* " ||| ..." columns of a list behind it */
-    int truncated;    /* the list says that it was cut short */
-    size_t size;      /* of all */
+    struct cli_pair *next, **link; /* among those that are there: a run that breaks off leaves some */
+    int64_t id;                    /* as it is to be written */
+    const char *text;              /* the output */
+    const char *kept;              /* " ||| ..." columns of a list behind it */
+    int truncated;                 /* the list says that it was cut short */
 } cli_pair;
 
 typedef enum cli_given_form { CLI_GIVEN_UNKNOWN, CLI_GIVEN_COLUMNS, CLI_GIVEN_LINES, CLI_GIVEN_LIST } cli_given_form;
@@ -28,11 +28,12 @@ typedef struct cli_given_outputs {
     size_t length, room;
     rill_status line_status;
     cli_pair *waiting; /* an output whose input is not here yet */
+    cli_pair *pairs;   /* all that are there */
 } cli_given_outputs;
 
 /* Open both files; `outputs`: NULL for two columns. CLI_OK or CLI_FAILED after a message. */
 int cli_given_open(cli_given_outputs *given, rill_context *ctx, const char *inputs, const char *outputs);
-void cli_given_close(cli_given_outputs *given); /* accepts a zeroed one */
+void cli_given_close(cli_given_outputs *given); /* frees all pairs, too; accepts a zeroed one */
 
 /* The next pair, with the text of its input, which is valid until the next call. *pair: the caller's, ended with cli_pair_free(), or
  * NULL where the line has none. As rill_read_fn() otherwise; of a bad line *text is the message. */

@@ -1,11 +1,12 @@
 /* Selection; select.h says what it is for.
  *
- * Why an answer suffices. Bans strike at most as many of a row's best as there are bans, additions move only the actions they name,
- * those below zero alone downwards, and an end rule or a reward moves no action past others but the end action. So the model's best
- * M + bans + additions below zero + 1 have among them all that can be chosen, but for actions that may be lifted from behind them:
- * an action with an addition, and the end action. Of these the log-probability is asked for (a pick). What may be chosen at all
- * is a short list, whose every action is picked, or a set of actions, which the row's best are to come from; a long list of bans
- * is such a set too. Sets are told from each other by content: many rows share few.
+ * Why an answer suffices. Bans strike at most as many of a row's best as there are bans, additions and factors move only the actions
+ * they name, those below zero and above one alone downwards, choices that a row has beyond its M leave their places to others, and an
+ * end rule or a reward moves no action past others but the end action. So the model's best M + bans + lowered ones + those beyond + 1
+ * have among them all that can be chosen, but for actions that may be lifted from behind them: an action with an addition, and the end
+ * action. Of these the log-probability is asked for (a pick). What may be chosen at all is a short list, whose every action is picked,
+ * or a set of actions, which the row's best are to come from; a long list of bans is such a set too. Sets are told from each other by
+ * content: many rows share few.
  * Where any number of them may end and the domain alone knows which, everything is asked for. (Not where there are merely few:
  * the best 197 of 197 cost a semantic parser more than its network does.)
  *
@@ -102,11 +103,12 @@ static int moves_end(const selector *s, const row_rules *r)
 
 /* --- asking ------------------------------------------------------------------------------------------------------- */
 
-/* Actions that may fall out of the row's best. */
+/* Actions that may fall out of the row's best, or are not counted among them. */
 static int32_t lowered(const row_rules *r)
 {
-    int32_t n = 0;
-    for (int32_t i = 0; i < r->added.n; i++) n += r->add_score[i] < 0;
+    int32_t n = r->kept.n;
+    for (int32_t i = 0; i < r->added.n; i++)
+        n += r->add_score[i] < 0 || (r->add_factor != NULL && r->add_factor[i] > 1);
     return n;
 }
 
