@@ -17,6 +17,7 @@ import shutil
 import numpy as np
 
 from model_files import rounded, write_safetensors
+from mt_directory import rnn_output, rnn_tensors
 from mt_rnn_numpy import Net
 from plain_search import Candidate, Item, Search, advance
 
@@ -68,31 +69,10 @@ def make_config(shape, sides):
     return {**config, "source_vocab_size": len(sides[0]), "target_vocab_size": len(sides[1])}
 
 
-def shapes_of(shape, sides):
-    """Every tensor's name and shape."""
-    e, h, d, a = shape["sizes"]
-    source, target = (len(side) for side in sides)
-    shapes = {"Wemb": (source, e), "Wemb_dec": (target, e), "ff_state_W": (2 * h, d), "ff_state_b": (d,), "ff_logit_b": (target,)}
-    for prefix, width in (("encoder_", h), ("encoder_r_", h), ("decoder_", d)):
-        for name, rows in (("W", e), ("U", width)):
-            shapes[prefix + name] = (rows, 2 * width)
-            shapes[prefix + name + "x"] = (rows, width)
-        shapes[prefix + "b"], shapes[prefix + "bx"] = (2 * width,), (width,)
-    shapes.update({"decoder_Wc": (2 * h, 2 * d), "decoder_Wcx": (2 * h, d), "decoder_Wc_att": (2 * h, a), "decoder_b_att": (a,),
-                   "decoder_W_comb_att": (d, a), "decoder_U_att": (a, 1), "decoder_c_tt": (1,)})
-    if shape["decoder"] == "conditional":
-        shapes.update({"decoder_U_nl": (d, 2 * d), "decoder_b_nl": (2 * d,), "decoder_Ux_nl": (d, d), "decoder_bx_nl": (d,)})
-    for name, rows in (("lstm", d), ("prev", e), ("ctx", 2 * h)):
-        shapes[f"ff_logit_{name}_W"], shapes[f"ff_logit_{name}_b"] = (rows, e), (e,)
-    if shape["own_output"]:
-        shapes["ff_logit_W"] = (e, target)
-    return shapes
-
-
-def make_tensors(shape, sides, draw):
+def make_tensors(shape, config, draw):
     """Weights large enough that gates open and close and that words differ; the end is likely."""
-    tensors = {}
-    for name, size in shapes_of(shape, sides).items():
+    shapes, tensors = {**rnn_tensors(config), **(rnn_output(config) if shape["own_output"] else {})}, {}
+    for name, size in shapes.items():
         if len(size) == 1:
             scale = 0.5
         else:
@@ -172,8 +152,9 @@ def build(name, folder):
     shutil.rmtree(out, ignore_errors=True)
     os.makedirs(out)
     sides = make_vocabularies(donor, out)
-    write_json(make_config(shape, sides), out, "config.json", indent=2)
-    write_safetensors(os.path.join(out, "model.safetensors"), make_tensors(shape, sides, draw))
+    config = make_config(shape, sides)
+    write_json(config, out, "config.json", indent=2)
+    write_safetensors(os.path.join(out, "model.safetensors"), make_tensors(shape, config, draw))
     net = Net.read(out)
     usable = [p for p in sides[0] if p != EOS]
     cases = [case(net, sides, [rng.choice(usable) for _ in range(n)], rng) for n in (1, 3, 5, 13)]
