@@ -4,7 +4,7 @@
 Needs torch, transformers, sentencepiece, and rill (--rill build/rill). The models are transformers' with random
 weights; their originals are made from transformers' names backwards, as torch.save, Marian and fairseq would have
 written them. rill's outputs on what was converted must be those of transformers' model by the plain beam search of
-semparse_decode.py: the same actions at k = 5, scores within 1e-4. Then each thing that must be refused is.
+plain_search.py: the same actions at k = 5, scores within 1e-4. Then each thing that must be refused is.
 """
 
 import argparse
@@ -29,9 +29,9 @@ from transformers import MarianTokenizer
 import convert_mt
 import reference_mt
 from marian_model import marian_arrays, marian_options, save_marian
+from plain_search import Search
 from reference_mt import (SHAPES, STEPS, Decoder, beam_search, class_of, make_fsmt_vocabularies, make_model,
                           make_vocabularies)
-from semparse_decode import Search
 
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "data", "mt")
 FAILED = []
