@@ -64,7 +64,8 @@ def read_words(path, size):
         pieces[number] = SPECIALS.get(word, word) if number in (END, UNKNOWN) else word
     pieces = [f"<row {number}>" if piece is None else piece for number, piece in enumerate(pieces)]
     if pieces[END] != "</s>" or pieces[UNKNOWN] != "<unk>":
-        raise Refused(f"{path}: expected eos (or </s>) with number 0 and UNK (or <unk>) with 1, found {pieces[END]!r} and {pieces[UNKNOWN]!r}")
+        raise Refused(f"{path}: expected eos (or </s>) with number 0 and UNK (or <unk>) with 1, "
+                      f"found {pieces[END]!r} and {pieces[UNKNOWN]!r}")
     words = {piece: number for number, piece in enumerate(pieces)}
     if len(words) != size:
         raise Refused(f"{path}: </s> or <unk> is there twice")
