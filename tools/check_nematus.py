@@ -45,7 +45,8 @@ def save_nematus(directory, name, tensors, **options):
         words = read_json(path if os.path.exists(path) else os.path.join(DATA, name, "vocab.json"))
         words = {NAMES.get(word, word): number for word, number in words.items()}
         write_json({**words, "behind": len(words)}, directory, side + ".json")
-    write_json({"dictionaries": ["corpus/de.json", "corpus/en.json"], "use_dropout": True, "model_version": 0.1, **options}, model + ".json")
+    write_json({"dictionaries": ["corpus/de.json", "corpus/en.json"], "use_dropout": True, "model_version": 0.1, **options},
+               model + ".json")
     return model
 
 
