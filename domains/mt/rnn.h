@@ -20,7 +20,7 @@ typedef struct rnn_linear {
 } rnn_linear;
 
 typedef struct rnn_net {
-    seq_net seq; /* the first: what any architecture has */
+    seq_net seq;     /* the first: what any architecture has */
     int conditional; /* a GRU before attention and one behind it; else one GRU, whose input has the context */
     int32_t unknown; /* the target's symbol, by the configuration */
     size_t embedding, encoder, decoder, attention; /* E, H, D, A */

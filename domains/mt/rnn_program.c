@@ -60,8 +60,8 @@ void rnn_encode(const seq_net *seq, const seq_reader *r)
     const rill_value last = rill_value_make(plan, r->program, RILL_ROWS, net->encoder);
     const rill_copy keep = {
         .width = width, .x = rill_of(annotations), .out = rill_in(net->annotations, r->slot, RILL_OWN)};
-    const rill_product keys =
-        product_of(&net->keys, rill_of(annotations), rill_in(net->memory_keys, r->slot, RILL_OWN));
+    const rill_product keys = product_of(&net->keys, rill_of(annotations),
+                                         rill_in(net->memory_keys, r->slot, RILL_OWN));
     read_pieces(net, r, annotations, last);
     rill_op_copy(plan, r->program, r->pieces, &keep);
     rill_op_product(plan, r->program, r->pieces, &keys);
@@ -148,8 +148,8 @@ void rnn_step(const seq_net *seq, const seq_writer *w)
     }
     const rill_view before = find_before(net, w);
     const rill_value word = rill_value_make(plan, w->program, RILL_ROWS, gates + net->embedding);
-    const rill_value between =
-        net->conditional ? rill_value_make(plan, w->program, RILL_ROWS, net->decoder) : RILL_NONE;
+    const rill_value between = net->conditional ? rill_value_make(plan, w->program, RILL_ROWS, net->decoder)
+                                                : RILL_NONE;
     const rill_product of_word = product_of(&net->word, rill_row(net->target, w->symbol), rill_of(word));
     rill_op_product(plan, w->program, RILL_ROWS, &of_word);
     if (net->conditional) step_first(net, w, word, before, between);

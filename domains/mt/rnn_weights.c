@@ -118,8 +118,7 @@ static rill_status load_decoder(loader *l)
     const part word[] = {{"decoder_W", "decoder_b", E, 2 * D, 0, 0},
                          {"decoder_Wx", "decoder_bx", E, D, 2 * D, 0},
                          {"ff_logit_prev_W", "ff_logit_prev_b", E, E, gates, 0}};
-    const part of_context[] = {{"decoder_Wc", NULL, context, 2 * D, 0, 0},
-                               {"decoder_Wcx", NULL, context, D, 2 * D, 0}};
+    const part of_context[] = {{"decoder_Wc", NULL, context, 2 * D, 0, 0}, {"decoder_Wcx", NULL, context, D, 2 * D, 0}};
     const part readout[] = {{"ff_logit_ctx_W", "ff_logit_ctx_b", context, E, 0, 0},
                             {"ff_logit_lstm_W", "ff_logit_lstm_b", D, E, 0, context}};
     float *additive, *shift;
@@ -216,10 +215,8 @@ static rill_status load_all(loader *l, const char *directory)
 
 rill_status rnn_load(seq_net *seq, const char *directory)
 {
-    loader l = {.net = (rnn_net *)seq,
-                .kept = &seq->model->blocks,
-                .passing = {.ctx = seq->ctx},
-                .path = {.ctx = seq->ctx}};
+    loader l = {
+        .net = (rnn_net *)seq, .kept = &seq->model->blocks, .passing = {.ctx = seq->ctx}, .path = {.ctx = seq->ctx}};
     const rill_status status = load_all(&l, directory);
     rill_tensors_close(l.tensors);
     rill_blocks_clear(&l.passing);

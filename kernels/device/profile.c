@@ -52,8 +52,7 @@ static cost attend_of(dev_block *b, const dev_op *op)
         attended += (double)a.length[slot];
         if (r == 0 || a.slot == NULL || a.slot[r] != a.slot[r - 1]) read += (double)a.length[slot];
     }
-    return (cost){(double)rows, 2.0 * attended * (double)width,
-                  (read + (double)rows) * (double)width * sizeof(float)};
+    return (cost){(double)rows, 2.0 * attended * (double)width, (read + (double)rows) * (double)width * sizeof(float)};
 }
 
 static cost scan_of(const dev_block *b, const dev_op *op)

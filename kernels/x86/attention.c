@@ -20,7 +20,7 @@ typedef struct group {
     const float *query[4];
     float *p[4], *out[4];
     const float *keys, *values, *additive; /* additive: NULL for dot products */
-    const int32_t *path; /* NULL: memory row t is row t */
+    const int32_t *path;                   /* NULL: memory row t is row t */
     size_t length;
 } group;
 
@@ -228,5 +228,6 @@ void RILL_FN(rill_attention_f32)(const rill_attention *a, rill_pool *pool)
     if (a->rows == 0) return;
     assert(a->query.at && a->keys.at && a->values.at && a->length && a->weights && a->out.at && a->heads && a->width);
     /* Lengths differ by slot; 32 memory rows stand for the typical sentence in deciding what is worth a thread. */
-    rill_span_run(pool, attend_rows, a, a->rows, (double)(a->width * a->heads) * (a->additive != NULL ? 1000.0 : 64.0) / VL);
+    rill_span_run(pool, attend_rows, a, a->rows,
+                  (double)(a->width * a->heads) * (a->additive != NULL ? 1000.0 : 64.0) / VL);
 }

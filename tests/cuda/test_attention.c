@@ -21,7 +21,7 @@ typedef struct table {
 typedef struct problem {
     int32_t rows, heads, width, value_width;
     float scale, tolerance;
-    table query, keys, values, additive; /* additive.at may be NULL */
+    table query, keys, values, additive;                  /* additive.at may be NULL */
     int32_t query_index[MOST_ROWS], out_index[MOST_ROWS]; /* negative: not there */
     int32_t first[MOST_ROWS], length[MOST_ROWS], longest;
     int32_t *entry; /* or NULL */

@@ -23,9 +23,8 @@ static const rill_domain *const domain = &rill_mt_domain;
 #include "fixture.h"
 
 /* The last one's values are those of an ensemble with the first. */
-static const char *const models[] = {"mt/shared",    "mt/odd",     "mt/separate", "mt/fsmt",
-                                     "mt/fsmt-tied", "mt/rnn",     "mt/rnn-own",  "mt/rnn-simple",
-                                     "mt/rnn-simple-two", "mt/ensemble"};
+static const char *const models[] = {"mt/shared", "mt/odd",     "mt/separate",   "mt/fsmt",           "mt/fsmt-tied",
+                                     "mt/rnn",    "mt/rnn-own", "mt/rnn-simple", "mt/rnn-simple-two", "mt/ensemble"};
 enum { MODELS = sizeof models / sizeof *models, ENSEMBLE = MODELS - 1 };
 
 /* The domain opened on its own, and as the engine would; `also` is NULL or the second of an ensemble. */

@@ -61,8 +61,8 @@ static problem draw(check *c)
         p.slot[r] = same ? p.slot[r - 1] : (int32_t)dice_below(c, p.slots);
         p.query_index[r] = (int32_t)dice_below(c, p.rows + 2);
     }
-    case_name(c, "rows=%zu slots=%zu heads=%zu width=%zu values=%zu walk=%d additive=%d", p.rows, p.slots, p.heads, p.key,
-              p.value, p.walk, p.additive != NULL);
+    case_name(c, "rows=%zu slots=%zu heads=%zu width=%zu values=%zu walk=%d additive=%d", p.rows, p.slots, p.heads,
+              p.key, p.value, p.walk, p.additive != NULL);
     return p;
 }
 
