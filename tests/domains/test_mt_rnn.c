@@ -419,7 +419,7 @@ static void keys_that_are_refused(void **state)
         {"unk_token_id", "2", CONFIG "unk_token_id: expected 1, the number of <unk>, found 2"},
         {"pad_token_id", "12", CONFIG "pad_token_id: expected an integer from 0 to 11, found 12"},
         {"max_length", "0", CONFIG "max_length: expected an integer from 1 to 1048576, found 0"},
-        {"encoder_size", "5", TENSOR "\"encoder_W\": expected shape [5, 10], found [5, 8]"},
+        {"encoder_size", "5", TENSOR "\"encoder_b\": expected shape [10], found [8]"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         write_config(&small, bad[i].key, bad[i].value);
