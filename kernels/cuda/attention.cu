@@ -5,7 +5,8 @@
  *            its pieces folded in order. Where pieces begin depends on nothing but their number
  *   narrow   heads of up to 256: a warp has a piece. GROUP lanes read a row of it, 16 bytes each, as many groups as fit read rows
  *            side by side, and each keeps a running softmax; the groups are folded at the end
- *   wide     heads beyond, additive scores, and values of another width: a block has a piece. Its warps share the scores' rows, then its threads the values' columns
+ *   wide     heads beyond, additive scores, and values of another width: a block has a piece. Its warps share the scores' rows, then
+ *            its threads the values' columns
  * Either goes over all pieces of its head itself; or, where heads are too few to fill a GPU, pieces go to `part`, each by a warp or
  * block of its own, and a second kernel folds them. Both fold alike, so it does not matter to the bits which way was taken.
  *
