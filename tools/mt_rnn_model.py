@@ -10,6 +10,7 @@ import json
 import math
 import os
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -128,13 +129,21 @@ class Rnn(nn.Module):
         return x @ self.Wemb_dec.T + self.ff_logit_b
 
 
+def with_padding(tensors):
+    """A symbol more, last and never chosen, as the transformer's vocabulary has: models of both kinds may then decode together."""
+    for name, value in (("Wemb", 0), ("Wemb_dec", 0), ("ff_logit_b", -100)):
+        rows = ((0, 1),) + ((0, 0),) * (tensors[name].ndim - 1)
+        tensors[name] = np.pad(tensors[name], rows, constant_values=value)
+    return tensors
+
+
 def save_model(directory, model, search):
-    """float16, with what rill decodes with unless told otherwise."""
+    """float16, with a symbol that pads and with what rill decodes with unless told otherwise."""
     os.makedirs(directory, exist_ok=True)
     tensors = {name: tensor.detach().numpy() for name, tensor in model.state_dict().items()}
-    write_safetensors(os.path.join(directory, "model.safetensors"), tensors, "F16")
+    write_safetensors(os.path.join(directory, "model.safetensors"), with_padding(tensors), "F16")
     config = {name: value for name, value in model.config.items() if name != "dropout"}
-    config["rill"] = {"domain": "mt", "search": search}
+    config.update(vocab_size=config["vocab_size"] + 1, pad_token_id=config["vocab_size"], rill={"domain": "mt", "search": search})
     with open(os.path.join(directory, "config.json"), "w", encoding="utf-8") as file:
         json.dump(config, file, indent=2, sort_keys=True)
         file.write("\n")

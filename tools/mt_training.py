@@ -48,11 +48,10 @@ class Tokens:
     def encode(self, text):
         return self.model.encode(text)
 
-    def write(self, out, padded=True):
-        """The files of a model directory that cut text; `padded`: with the symbol that pads."""
+    def write(self, out):
+        """The files of a model directory that cut text."""
         words = {self.model.id_to_piece(i): i for i in range(self.pad)}
-        if padded:
-            words["<pad>"] = self.pad
+        words["<pad>"] = self.pad
         for side in ("source", "target"):
             shutil.copyfile(self.path, os.path.join(out, side + ".spm"))
         with open(os.path.join(out, "vocab.json"), "w", encoding="utf-8") as file:
@@ -149,6 +148,9 @@ class TranslationTraining(Trainer):
         return total / count
 
     def run(self):
+        """The epochs that are left; where none is, the directory is written again."""
+        if self.epoch >= self.o.epochs and self.o.out:
+            self.write()
         while self.epoch < self.o.epochs:
             begin = time.monotonic()
             loss = self.run_epoch()

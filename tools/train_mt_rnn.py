@@ -60,7 +60,7 @@ class Training(TranslationTraining):
 
     def write(self):
         save_model(self.o.out, self.average, SEARCH)
-        self.tokens.write(self.o.out, padded=False)
+        self.tokens.write(self.o.out)
 
 
 def add_options(parser):
