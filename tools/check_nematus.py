@@ -111,7 +111,7 @@ def check_refusals(work):
     refused("one dictionary", "dictionaries: expected two, found 1", *command)
     for name in ("encoder_U_drt_1", "decoder_W_comb_att_lnb", "Wemb1"):
         save_nematus(directory, "rnn", {**tensors, name: np.zeros(3)})
-        refused(name, f"model.npz: {name}: nothing that", *command)
+        refused(name, f"model.npz: {name}: a rnnsearch model of these sizes has no such tensor", *command)
     save_nematus(directory, "rnn", {n: v for n, v in tensors.items() if n != "ff_state_b"})
     refused("a missing tensor", "ff_state_b is missing", *command)
     save_nematus(directory, "rnn", {**tensors, "decoder_Wc": tensors["decoder_Wc"][:-1]})

@@ -10,7 +10,7 @@ import os
 
 import numpy as np
 
-from mt_directory import rnn_output, rnn_tensors, write_model
+from mt_directory import write_model
 from torch_files import Refused
 
 END, UNKNOWN, LENGTH = 0, 1, 200  # the numbers that Nematus gives both, and how long an output it allows
@@ -119,10 +119,6 @@ def convert(model, out, kind, vocabularies, pieces):
         check_options(model + ".json", options)
     complete(arrays)
     config = make_config(model, arrays, options)
-    known = {**rnn_tensors(config), **rnn_output(config)}
-    left = [name for name in arrays if name not in known]
-    if left:
-        raise Refused(f"{model}: {left[0]}: nothing that a model with one layer on either side has: it cannot be converted")
     vocabularies = vocabularies or find_dictionaries(model, options)
     sides = [read_words(path, config[key]) for path, key in
              zip((vocabularies[0], vocabularies[-1]), ("source_vocab_size", "target_vocab_size"))]
