@@ -8,7 +8,7 @@ static rill_product product_of(const rnn_linear *linear, rill_view a, rill_view 
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
 
-/* Annotations: the states of both directions side by side. The first program's values are of pieces, those of `last` of inputs. */
+/* Annotations: the states of both directions side by side; `last` is the forward one behind the input. */
 static void read_pieces(const rnn_net *net, const seq_reader *r, rill_value annotations, rill_value last)
 {
     rill_plan *plan = net->seq.model->plan;
@@ -70,7 +70,7 @@ void rnn_encode(const seq_net *seq, const seq_reader *r)
 
 /* --- step and watch ----------------------------------------------------------------------------------------------- */
 
-/* With `watch` where only the shares are wanted: `out` is then nobody's. */
+/* With the query that the node has; with `watch` its shares are all that is wanted. */
 static void attend(const rnn_net *net, const seq_writer *w, rill_value context)
 {
     const rill_attend attend = {.heads = 1,

@@ -22,8 +22,7 @@ typedef struct loader {
 
 /* --- matrices ----------------------------------------------------------------------------------------------------- */
 
-/* A tensor's place in a matrix: `out` rows of it from `row` on, `in` columns from `column` on; and the bias of these rows. Names end
- * with a NULL name. */
+/* A tensor's place in a matrix: `out` rows of it from `row` on, `in` columns from `column` on; and the bias of these rows. */
 typedef struct part {
     const char *name, *bias; /* bias: NULL for none; several of the same rows are added */
     size_t in, out, row, column;
@@ -60,8 +59,7 @@ static rill_status load_linear(loader *l, const part *parts, size_t count, size_
         if (parts[i].bias != NULL) TRY(add_bias(l, &parts[i], bias));
     TRY(rill_blocks_get(&l->passing, &w, n * k, sizeof *w, parts->name));
     memset(w, 0, n * k * sizeof *w);
-    for (size_t i = 0; i < count; i++)
-        if (parts[i].in > 0) TRY(put_weights(l, &parts[i], k, w));
+    for (size_t i = 0; i < count; i++) TRY(put_weights(l, &parts[i], k, w));
     out->matrix = rill_plan_matrix(plan, l->net->seq.model->weights, n, k, w, k);
     out->bias = bias != NULL ? rill_plan_constant(plan, bias, 1, n) : RILL_NONE;
     rill_blocks_clear(&l->passing);
