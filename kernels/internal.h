@@ -145,6 +145,12 @@ typedef struct rill_memory {
     size_t length;
 } rill_memory;
 
+/* Columns of one head's values. */
+static inline size_t rill_value_width(const rill_attention *a)
+{
+    return a->value_width > 0 ? a->value_width : a->width;
+}
+
 static inline rill_memory rill_memory_at(const rill_attention *a, size_t slot)
 {
     rill_memory m = {.length = (size_t)a->length[slot]};

@@ -175,24 +175,27 @@ typedef struct rill_gru {
 /* ---- attention ------------------------------------------------------------------------------------------------ */
 
 /* Per row r with slot s: p = softmax over t of scale * (query_r . key_{s,t});  out_r = sum over t of p_t value_{s,t}.
+ * `additive` makes it scale * (additive . tanh(key_{s,t} + query_r)): Bahdanau's score.
  * Rows of one slot read the same memory; put them next to each other and it is read once for several rows.
- * Heads, of H columns each, stand side by side in queries, keys, values and out.
+ * Heads, of H columns each, stand side by side in queries and keys, and of W columns each in values and out.
  * A path makes memory of rows that lie anywhere in a table, in the order it names them: the states of a tree's nodes,
  * of which each row of the call reads those between the root and itself. */
 typedef struct rill_attention {
     size_t rows;           /* R */
     size_t heads, width;   /* H of one head; at least 1 each */
+    size_t value_width;    /* W of one head; 0: H */
     float scale;           /* 1 for a plain dot product; there is no default */
+    const float *additive; /* [heads * H], or NULL: a dot product */
     rill_operand query;    /* [R, heads * H] */
     rill_operand keys;     /* [P, heads * H]; no index: first and path say which rows */
-    rill_operand values;   /* [P, heads * H] likewise */
+    rill_operand values;   /* [P, heads * W] likewise */
     const int32_t *first;  /* [S] memory row t of slot s is row first[s] + t of keys and values ... */
     const int32_t *path;   /* ... or, unless this is NULL, row path[first[s] + t] */
     const int32_t *length; /* [S] T_s >= 0; 0 gives a context of zeros, and first[s] is not read */
     const int32_t *slot;   /* [R] index into first and length; NULL: row r has slot r */
     float *weights;        /* [R, heads, max T] fp32, out and working memory: p; entries from T_s on are not touched */
     size_t ld_weights;     /* from head to head; from row to row heads times as much */
-    rill_operand out;      /* [R, heads * H] out */
+    rill_operand out;      /* [R, heads * W] out */
     /* A NaN in a row's query or memory makes that head of the row NaN and nothing else. */
 } rill_attention;
 

@@ -4,19 +4,16 @@
 Needs torch, transformers, sentencepiece, and rill (--rill build/rill). The models are transformers' with random
 weights; their originals are made from transformers' names backwards, as torch.save, Marian and fairseq would have
 written them. rill's outputs on what was converted must be those of transformers' model by the plain beam search of
-semparse_decode.py: the same actions at k = 5, scores within 1e-4. Then each thing that must be refused is.
+plain_search.py: the same actions at k = 5, scores within 1e-4. Then each thing that must be refused is.
 """
 
 import argparse
-import contextlib
-import io
 import json
 import math
 import os
 import pickle
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 import types
@@ -26,63 +23,12 @@ import torch
 from safetensors.torch import load_file
 from transformers import MarianTokenizer
 
-import convert_mt
 import reference_mt
+from convert_checks import DATA, FAILED, STEPS, Rill, made, refused, verdict
 from marian_model import marian_arrays, marian_options, save_marian
-from reference_mt import (SHAPES, STEPS, Decoder, beam_search, class_of, make_fsmt_vocabularies, make_model,
+from plain_search import Search
+from reference_mt import (SHAPES, Decoder, beam_search, class_of, make_fsmt_vocabularies, make_model,
                           make_vocabularies)
-from semparse_decode import Search
-
-DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "data", "mt")
-FAILED = []
-
-
-def verdict(good, what):
-    if not good:
-        FAILED.append(what)
-    print(("ok      " if good else "FAILED  ") + what)
-
-
-def convert(*arguments):
-    """Exit code and what was said."""
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        code = convert_mt.main([str(a) for a in arguments])
-    return code, said.getvalue()
-
-
-def made(what, *arguments):
-    code, said = convert(*arguments)
-    verdict(code == 0, f"{what} is converted" + (": " + said.strip() if code else ""))
-    return code == 0
-
-
-def refused(what, sentence, *arguments):
-    code, said = convert(*arguments)
-    verdict(code == 1 and sentence in said, f"{what} is refused: {sentence}" + ("" if sentence in said else f" (said: {said.strip()})"))
-
-
-class Rill:
-    def __init__(self, path):
-        self.path = path
-
-    def decode(self, directories, lines, *options):
-        models = [part for directory in directories for part in ("-m", directory)]
-        run = subprocess.run([self.path, "decode", *models, "-q", "--max-length", str(STEPS), *options],
-                             input="".join(line + "\n" for line in lines), capture_output=True, text=True, check=False)
-        if run.returncode:
-            verdict(False, f"rill decode {directories}: {run.stderr.strip()}")
-        return run.stdout.splitlines()
-
-    def n_best(self, directories, lines):
-        """For each line its outputs, best first: pieces and score."""
-        found = [[] for _ in lines]
-        search = ["-k", "5", "--n-best", "5", "--length-penalty", "0", "--max-candidates", "5", "--absolute", "inf"]  # plainly
-        for line in self.decode(directories, lines, "--tokenized", *search):
-            number, pieces, values, _score = line.split(" ||| ")
-            found[int(number)].append((pieces.split(), float(values.split()[1])))
-        return found
-
 
 def in_64_bits(model):
     double = class_of(model.config.model_type)(model.config).double().eval()

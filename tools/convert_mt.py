@@ -11,6 +11,7 @@ import sys
 import convert_bin
 import convert_fairseq
 import convert_marian
+import convert_nematus
 from torch_files import Refused
 
 BIN = """Replace pytorch_model.bin (a pickle, in a zip or older) by model.safetensors. config.json, vocabularies and the
@@ -21,10 +22,14 @@ without them the model takes pieces (--tokenized). MODEL may be the folder of an
 FAIRSEQ = """fairseq's checkpoints of post-norm transformers, such as WMT'19's model1.pt .. model4.pt, with dict.LANG.txt
 and the codes of fastBPE or subword-nmt beside them. Several models are an ensemble: each gets a folder of its own in
 --out, by its name, and `rill decode -m OUT/model1 -m OUT/model2` reads them."""
+NEMATUS = """Nematus' model.npz (and dl4mt's, and what Amun reads) with model.npz.json: GRUs with attention, one layer on either
+side, without layer norms and factors. Its dictionaries are JSON, by their names there or --vocab. Without --spm the model takes
+pieces (--tokenized): those that subword-nmt made of the text."""
 EPILOGUE = """examples:
   tools/convert_mt.py bin opus-mt-en-de --out opus-mt-en-de
   tools/convert_mt.py marian opus-2020-02-26/ --out sv-en
   tools/convert_mt.py marian model.npz --vocab vocab.spm --out model
+  tools/convert_mt.py nematus model.npz --vocab vocab.de.json vocab.en.json --out de-en-gru
   tools/convert_mt.py fairseq wmt19.de-en/model1.pt wmt19.de-en/model2.pt --langs de en --out de-en
 
 `rill info DIR` then describes what was made."""
@@ -49,8 +54,12 @@ def parse(arguments):
     marian = add_command(
         commands, "marian", "Marian's model.npz with its vocabularies", MARIAN, "MODEL",
         lambda a: convert_marian.convert(a.model, a.out, a.type, a.vocab, a.spm, a.positions))
-    marian.add_argument("--vocab", nargs="+", metavar="FILE", help="vocabulary of both sides, or source's and target's")
-    marian.add_argument("--spm", nargs="+", metavar="FILE", help="SentencePiece model of both sides, or of each")
+    nematus = add_command(
+        commands, "nematus", "Nematus' model.npz with its dictionaries", NEMATUS, "MODEL.npz",
+        lambda a: convert_nematus.convert(a.model, a.out, a.type, a.vocab, a.spm))
+    for command in (marian, nematus):
+        command.add_argument("--vocab", nargs="+", metavar="FILE", help="vocabulary of both sides, or source's and target's")
+        command.add_argument("--spm", nargs="+", metavar="FILE", help="SentencePiece model of both sides, or of each")
     marian.add_argument("--positions", choices=["marian", "hf"], default="marian",
                         help="how sines are spaced: as marian-decoder does, which the model was trained with "
                         "(the default), or as transformers does after its own conversion")

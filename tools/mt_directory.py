@@ -40,7 +40,32 @@ def vocabulary_sizes(config):
     """Symbols of the source and of the target."""
     if config["model_type"] == "fsmt":
         return config["src_vocab_size"], config["tgt_vocab_size"]
+    if config["model_type"] == "rnnsearch" and "vocab_size" not in config:
+        return config["source_vocab_size"], config["target_vocab_size"]
     return config["vocab_size"], config.get("decoder_vocab_size") or config["vocab_size"]
+
+
+def rnn_tensors(config):
+    """Names and shapes of a recurrent model, Nematus' [in, out]; an output layer of its own, ff_logit_W, may be there besides."""
+    e, h, d, a = (config[part + "_size"] for part in ("embedding", "encoder", "decoder", "attention"))
+    source, target = vocabulary_sizes(config)
+    shapes = {"Wemb": (source, e), "Wemb_dec": (target, e), "ff_state_W": (2 * h, d), "ff_state_b": (d,), "ff_logit_b": (target,)}
+    for prefix, width in (("encoder_", h), ("encoder_r_", h), ("decoder_", d)):
+        for name, rows in (("W", e), ("U", width)):
+            shapes[prefix + name], shapes[prefix + name + "x"] = (rows, 2 * width), (rows, width)
+        shapes[prefix + "b"], shapes[prefix + "bx"] = (2 * width,), (width,)
+    shapes.update(decoder_Wc=(2 * h, 2 * d), decoder_Wcx=(2 * h, d), decoder_Wc_att=(2 * h, a), decoder_b_att=(a,),
+                  decoder_W_comb_att=(d, a), decoder_U_att=(a, 1), decoder_c_tt=(1,))
+    if config["decoder"] == "conditional":
+        shapes.update(decoder_U_nl=(d, 2 * d), decoder_b_nl=(2 * d,), decoder_Ux_nl=(d, d), decoder_bx_nl=(d,))
+    for part, width in (("lstm", d), ("prev", e), ("ctx", 2 * h)):
+        shapes[f"ff_logit_{part}_W"], shapes[f"ff_logit_{part}_b"] = (width, e), (e,)
+    return shapes
+
+
+def rnn_output(config):
+    """The output layer's shape where it is a tensor of its own."""
+    return {"ff_logit_W": (config["embedding_size"], vocabulary_sizes(config)[1])}
 
 
 def sharing(config):
@@ -75,7 +100,9 @@ def table_tensors(config):
 
 def check_tensors(file, config, tensors):
     """Refuse what is missing, has another shape or no place."""
-    needed, possible = layer_tensors(config), table_tensors(config)
+    recurrent = config["model_type"] == "rnnsearch"
+    needed, possible = ((rnn_tensors(config), rnn_output(config)) if recurrent else
+                        (layer_tensors(config), table_tensors(config)))
     for name, shape in needed.items():
         if name not in tensors:
             raise Refused(f"{file}: {name} is missing, expected with shape {list(shape)}")
@@ -87,7 +114,8 @@ def check_tensors(file, config, tensors):
             raise Refused(f"{file}: {name}: expected shape {list(shape)}, found {list(value.shape)}")
         if not np.isfinite(value).all():
             raise Refused(f"{file}: {name}: has values that are infinite or no numbers")
-    check_tables(file, config, tensors)
+    if not recurrent:
+        check_tables(file, config, tensors)
 
 
 def check_tables(file, config, tensors):
@@ -130,7 +158,8 @@ def write_model(out, config, tensors, *, file, kind=None, documents=None, copies
     """Make the directory `out`: config.json, model.safetensors, other JSON `documents` by name, and `copies`: pairs of a
     file and its name there. `file` is where errors are looked for: the original."""
     check_tensors(file, config, tensors)
-    drop_copies(config, tensors)
+    if config["model_type"] != "rnnsearch":
+        drop_copies(config, tensors)
     os.makedirs(out, exist_ok=True)
     for source, name in copies:
         if os.path.abspath(source) != os.path.abspath(os.path.join(out, name)):

@@ -41,10 +41,12 @@ class Dropout(nn.Module):
 
 class SmoothedLoss(torch.autograd.Function):
     """Mean cross entropy with smoothed labels of the output layer; a few rows at a time, with the gradient made in the
-    same pass, so that no array of all positions by all pieces ever exists."""
+    same pass, so that no array of all positions by all pieces ever exists.
+
+    `penalty` times the square of the normaliser's logarithm is added per position: it teaches the normaliser to be one."""
 
     @staticmethod
-    def forward(ctx, x, table, bias, gold, smoothing):
+    def forward(ctx, x, table, bias, gold, smoothing, penalty=0.0):
         rows, total = 256, 0.0
         kind = torch.bfloat16 if torch.is_autocast_enabled("cpu") else torch.float32
         low, inputs = table.to(kind), x.to(kind)
@@ -56,6 +58,9 @@ class SmoothedLoss(torch.autograd.Function):
             whole = scores.amax(1, keepdim=True) - error.amax(1, keepdim=True).log()
             wanted = (1 - smoothing) * scores.gather(1, right) + smoothing * scores.mean(1, keepdim=True)
             total += float((whole - wanted).sum())
+            if penalty:
+                total += penalty * float(whole.square().sum())
+                error.mul_(1 + 2 * penalty * whole)
             error.sub_(smoothing / len(table)).scatter_add_(1, right, torch.full_like(whole, smoothing - 1)).div_(len(x))
             bias_grad += error.sum(0)
             error = error.to(kind)
@@ -67,7 +72,7 @@ class SmoothedLoss(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         x_grad, table_grad, bias_grad = ctx.saved_tensors
-        return grad * x_grad, grad * table_grad, grad * bias_grad, None, None
+        return grad * x_grad, grad * table_grad, grad * bias_grad, None, None, None
 
 
 class Attention(nn.Module):

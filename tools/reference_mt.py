@@ -9,7 +9,7 @@ tests/data/mt holds a model as transformers writes it, and expected.json:
     them: a row of keys and values per id), for forced actions the log-probabilities of the first steps and how much
     each attends to each id in the last layer (`attention`, the mean over its heads), the greedy
     output of transformers, and `beam`: the outputs of a beam of 5, best first, with scores, by the plain decoder of
-    semparse_decode.py, which follows the search that rill calls finish "top"
+    plain_search.py, which follows the search that rill calls finish "top"
   texts: what transformers' tokenizer makes of a text, and of target ids
 
 What `ensemble` holds is expected of the models `shared` and `ensemble` together, whose log-probabilities are the
@@ -34,7 +34,7 @@ from transformers import (FSMTConfig, FSMTForConditionalGeneration, FSMTTokenize
 from transformers.models.fsmt import modeling_fsmt
 
 from model_files import rounded
-from semparse_decode import Candidate, Item, Search, advance
+from plain_search import Candidate, Item, Search, advance
 
 SHAPES = {
     # name: heads, layers and inner widths of encoder and decoder; the rest of config.json

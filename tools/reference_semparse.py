@@ -25,7 +25,8 @@ import numpy as np
 import torch
 
 from model_files import read_safetensors, rounded
-from semparse_decode import Search, beam_search
+from plain_search import Search
+from semparse_decode import beam_search
 from semparse_model import (END, SPECIALS, START, UNK, Seq2Seq, Vocabulary, frame_source,
                             from_tensors, make_config, save_model, to_tensors)
 

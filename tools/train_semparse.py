@@ -38,7 +38,8 @@ import time
 import torch
 from torch import nn
 
-from semparse_decode import Search, evaluate, evaluate_greedy
+from plain_search import Search
+from semparse_decode import evaluate, evaluate_greedy
 from semparse_model import (END, START, UNK, Seq2Seq, Vocabulary, frame_source, load_model,
                             make_config, pad, read_pairs, save_model, to_tensors)
 from trainer import Trainer

@@ -210,8 +210,9 @@ static rill_status read_kind(mt_net *net, const rill_config *config)
     TRY(rill_config_string_or(config, "model_type", "marian", &kind));
     net->settings.kind = strcmp(kind, "fsmt") == 0 ? MT_FSMT : MT_MARIAN;
     if (net->settings.kind == MT_FSMT || strcmp(kind, "marian") == 0) return RILL_OK;
-    return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s: model_type: expected marian or fsmt, found \"%.40s\"",
-                     rill_config_name(config), kind);
+    return rill_fail(net->seq.ctx, RILL_ERR_FORMAT,
+                     "%s: model_type: expected marian, fsmt or rnnsearch, found \"%.40s\"", rill_config_name(config),
+                     kind);
 }
 
 /* FSMT's file may leave out what never differs. */

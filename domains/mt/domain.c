@@ -1,13 +1,15 @@
-/* Machine translation with transformers, as a domain's table: what any model of pieces does is ../seq2seq's, and what is told here is
- * the architecture. */
+/* Machine translation as a domain's table: what any model of pieces does is ../seq2seq's, and what is told here are the architectures. */
+#include <string.h>
+
+#include "config.h"
 #include "model.h"
 #include "mt.h"
+#include "rnn.h"
 
 static const seq_kind transformers = {
-    .domain = "mt",
     .several = "transformers",
     .net_size = sizeof(mt_net),
-    .state_need = RILL_STATE_PATH,
+    .reads = SEQ_READS_PATH,
     .watches = 1,
     .configure = mt_configure,
     .load = mt_load,
@@ -18,19 +20,46 @@ static const seq_kind transformers = {
     .recommend = mt_recommend,
 };
 
+static const seq_kind recurrent = {
+    .several = "recurrent models",
+    .net_size = sizeof(rnn_net),
+    .reads = SEQ_READS_PARENT,
+    .watches = 1,
+    .configure = rnn_configure,
+    .load = rnn_load,
+    .encode = rnn_encode,
+    .step = rnn_step,
+    .state = rnn_state,
+};
+
+/* What is no recurrent model is for the other's configure() to look at. */
+static rill_status read_kind(void *user, const rill_config *config)
+{
+    const seq_kind **kind = user;
+    const char *type;
+    TRY(rill_config_string_or(config, "model_type", "marian", &type));
+    *kind = strcmp(type, "rnnsearch") == 0 ? &recurrent : &transformers;
+    return RILL_OK;
+}
+
+static rill_status choose(rill_context *ctx, const char *directory, const seq_kind **out)
+{
+    return rill_config_read(ctx, directory, "config.json", read_kind, (void *)out, NULL);
+}
+
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
                               void **model, rill_domain_info *info)
 {
     (void)table;
-    return seq_open(&transformers, ctx, options, model, info);
+    return seq_open("mt", choose, ctx, options, model, info);
 }
 
-static const char *const model_types[] = {"marian", "fsmt", NULL};
+static const char *const model_types[] = {"marian", "fsmt", "rnnsearch", NULL};
 
 const rill_domain rill_mt_domain = {
     SEQ_TABLE,
     .name = "mt",
-    .summary = "machine translation: Marian and FSMT transformers from Hugging Face directories",
+    .summary = "machine translation: Marian and FSMT transformers from Hugging Face directories, recurrent models",
     .open = open_model,
     .metric = "bleu",
     .field = seq_field,

@@ -34,7 +34,7 @@ static rill_status read_form(const seq_runner *r, const char *name, form *out)
     *out = (form){.kind = FORM_HARD};
     if (strncmp(name, key, length) != 0 || (name[length] != '\0' && name[length] != '='))
         return rill_fail(r->ctx, RILL_ERR_OPTION, "%s: outputs have no field \"%.40s\", only alignment",
-                         r->model->kind->domain, name);
+                         r->model->domain, name);
     const char *value = name[length] != '\0' ? name + length + 1 : "hard";
     char *end;
     if (strcmp(value, "hard") == 0) return RILL_OK;

@@ -74,8 +74,9 @@ static rill_status read_inputs(seq_runner *r, int32_t n, rill_input *inputs, siz
 rill_status seq_reach(seq_runner *r, size_t count)
 {
     const seq_model *m = r->model;
-    if (count <= r->reached || m->kind->reach == NULL) return RILL_OK;
-    for (size_t i = 0; i < m->nets; i++) TRY(m->kind->reach(r, m->net[i], r->reached, count));
+    if (count <= r->reached) return RILL_OK;
+    for (size_t i = 0; i < m->nets; i++)
+        if (m->net[i]->kind->reach != NULL) TRY(m->net[i]->kind->reach(r, m->net[i], r->reached, count));
     r->reached = count;
     return RILL_OK;
 }

@@ -66,18 +66,25 @@ static int32_t lesser(int32_t a, int32_t b)
 void seq_agree(seq_model *m)
 {
     const seq_net *first = m->net[0];
+    const char *several = first->kind->several;
     m->usual = first->usual;
     m->positions = first->positions;
     m->most_length = first->most_length;
     m->max_length = first->max_length;
+    for (size_t i = 0; i < m->nets; i++) {
+        m->paths |= m->net[i]->kind->reads == SEQ_READS_PATH;
+        m->parents |= m->net[i]->kind->reads == SEQ_READS_PARENT;
+    }
+    m->state_need = m->paths || first->kind->watches ? RILL_STATE_PATH : RILL_STATE_PARENT;
     snprintf(m->description, sizeof m->description, "%s", first->description);
     if (m->nets == 1) return;
     for (size_t i = 1; i < m->nets; i++) {
+        if (m->net[i]->kind != first->kind) several = "models";
         m->usual = lesser(m->usual, m->net[i]->usual);
         m->positions = lesser(m->positions, m->net[i]->positions);
         m->most_length = lesser(m->most_length, m->net[i]->most_length);
         m->max_length = lesser(m->max_length, m->net[i]->max_length);
     }
-    snprintf(m->description, sizeof m->description, "ensemble of %zu %s: %d and %d symbols", m->nets, m->kind->several,
+    snprintf(m->description, sizeof m->description, "ensemble of %zu %s: %d and %d symbols", m->nets, several,
              first->words, first->actions);
 }

@@ -57,7 +57,7 @@ static rill_status find_source_end(seq_net *net, const char *directory, const ch
 static rill_status load_text(seq_net *net, const char *directory, const rill_open_options *options)
 {
     rill_codec_files files = {.directory = directory};
-    TRY(net->model->kind->configure(net, directory, &files));
+    TRY(net->kind->configure(net, directory, &files));
     files.words = net->words;
     files.actions = net->actions;
     if (options->tokenized) files.kind = RILL_CODEC_WORDS;
@@ -69,12 +69,13 @@ static rill_status load_text(seq_net *net, const char *directory, const rill_ope
 /* Number i; what the nets behind the first have of text is only compared. */
 static rill_status load_net(seq_model *m, size_t i, const rill_open_options *options)
 {
-    const seq_kind *kind = m->kind;
+    const seq_kind *kind;
     const char *directory = i == 0 ? options->path : options->also[i - 1];
     seq_net *net;
+    TRY(m->choose(m->ctx, directory, &kind));
     TRY(rill_blocks_get(&m->blocks, &net, 1, kind->net_size, "models"));
     memset(net, 0, kind->net_size);
-    *net = (seq_net){.ctx = m->ctx, .model = m};
+    *net = (seq_net){.ctx = m->ctx, .model = m, .kind = kind};
     m->net[m->nets++] = net;
     TRY(load_text(net, directory, options));
     if (i == 0) m->legal = net->legal;
@@ -93,7 +94,7 @@ static rill_status load_net(seq_model *m, size_t i, const rill_open_options *opt
 static rill_status load_all(seq_model *m, const rill_open_options *options)
 {
     const size_t nets = 1 + (size_t)options->n_also;
-    const char *domain = m->kind->domain;
+    const char *domain = m->domain;
     if (nets > RILL_MIX_MODELS)
         return rill_fail(m->ctx, RILL_ERR_OPTION, "%s: expected at most %d models, found %zu", domain, RILL_MIX_MODELS,
                          nets);
@@ -149,7 +150,7 @@ static void fill_info(const seq_model *m, rill_domain_info *info)
                                .texts_apart = 1,
                                .phases = 1,
                                .group_rows = rill_device_group_rows(m->device),
-                               .state_need = m->kind->state_need,
+                               .state_need = m->state_need,
                                .max_length = m->max_length,
                                .most_length = m->most_length,
                                .description = m->description,
@@ -166,14 +167,15 @@ static void fill_info(const seq_model *m, rill_domain_info *info)
                                .legal = m->legal};
 }
 
-rill_status seq_open(const seq_kind *kind, rill_context *ctx, const rill_open_options *options, void **model,
-                     rill_domain_info *info)
+rill_status seq_open(const char *domain, seq_choose choose, rill_context *ctx, const rill_open_options *options,
+                     void **model, rill_domain_info *info)
 {
-    TRY(rill_options_check(ctx, kind->domain, options));
+    TRY(rill_options_check(ctx, domain, options));
     seq_model *m = rill_calloc(ctx, 1, sizeof *m);
     if (m == NULL) return rill_fail_memory(ctx, sizeof *m, "a model");
     m->ctx = m->blocks.ctx = ctx;
-    m->kind = kind;
+    m->domain = domain;
+    m->choose = choose;
     rill_status status = load_all(m, options);
     if (status != RILL_OK) {
         seq_close(m);

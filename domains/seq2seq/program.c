@@ -17,7 +17,7 @@ static rill_program build_encode(const seq_model *m)
     reader.pieces = rill_space_ragged(m->plan, program, length);
     reader.symbol = rill_column_given(m->plan, program, reader.pieces, "symbol");
     reader.position = rill_column_given(m->plan, program, reader.pieces, "position");
-    for (size_t i = 0; i < m->nets; i++) m->kind->encode(m->net[i], &reader);
+    for (size_t i = 0; i < m->nets; i++) m->net[i]->kind->encode(m->net[i], &reader);
     return program;
 }
 
@@ -27,21 +27,19 @@ static rill_program build_encode(const seq_model *m)
 static rill_program build_decode(const seq_model *m, const char *name, size_t nets, int watch)
 {
     const rill_program program = rill_program_begin(m->plan, name);
-    const int parents = m->kind->state_need == RILL_STATE_PARENT;
     seq_writer writer = {.program = program, .watch = watch};
     writer.node = rill_column_given(m->plan, program, RILL_ROWS, "node");
     writer.slot = rill_column_given(m->plan, program, RILL_ROWS, "slot");
     writer.depth = rill_column_given(m->plan, program, RILL_ROWS, "depth");
-    if (parents) {
+    const rill_column parent = watch ? RILL_NONE : rill_column_given(m->plan, program, RILL_ROWS, "parent");
+    if (m->parents && !watch) {
         writer.origin = rill_column_given(m->plan, program, RILL_ROWS, "origin");
         writer.first = rill_column_given(m->plan, program, RILL_ROWS, "slot of a first node");
-    } else {
-        const rill_column parent = watch ? RILL_NONE : rill_column_given(m->plan, program, RILL_ROWS, "parent");
-        writer.path = rill_op_path(m->plan, program, writer.node, parent, writer.depth);
     }
+    if (m->paths) writer.path = rill_op_path(m->plan, program, writer.node, parent, writer.depth);
     for (size_t i = 0; i < nets; i++) {
         writer.symbol = rill_column_given(m->plan, program, RILL_ROWS, "symbol");
-        m->kind->step(m->net[i], &writer);
+        m->net[i]->kind->step(m->net[i], &writer);
     }
     return program;
 }
@@ -77,7 +75,7 @@ static rill_program build_score(const seq_model *m)
         const rill_product output = {.matrix = net->output,
                                      .list = net->list,
                                      .list_slot = mix.list_slot,
-                                     .a = m->kind->state(net, program, node, slot),
+                                     .a = net->kind->state(net, program, node, slot),
                                      .out = logits};
         rill_op_product(m->plan, program, RILL_ROWS, &output);
         mix.logits[i] = logits;
@@ -105,5 +103,5 @@ void seq_build(seq_model *m)
     m->programs.encode = build_encode(m);
     m->programs.step = build_decode(m, "step", m->nets, 0);
     m->programs.score = build_score(m);
-    m->programs.watch = m->kind->watches ? build_decode(m, "watch", 1, 1) : RILL_NONE;
+    m->programs.watch = m->net[0]->kind->watches ? build_decode(m, "watch", 1, 1) : RILL_NONE;
 }

@@ -20,13 +20,15 @@
 typedef struct seq_model seq_model;
 typedef struct seq_runner seq_runner;
 typedef struct seq_shortlist seq_shortlist;
+typedef struct seq_kind seq_kind;
 
 /* --- nets --------------------------------------------------------------------------------------------------------- */
 
 /* One net of an ensemble, or alone. An architecture's own struct begins with one; it is zeroed but for what is said of open. */
 typedef struct seq_net {
-    rill_context *ctx; /* open's, as is the next */
+    rill_context *ctx; /* open's, as are the next two */
     seq_model *model;
+    const seq_kind *kind;
     int32_t words, actions; /* symbols of the source, and of the target */
     /* Of target symbols: what the decoder starts from, what ends an output, what is never one. */
     int32_t start, end, pad;
@@ -58,18 +60,20 @@ typedef struct seq_writer {
     rill_program program;
     rill_column node, slot, depth;
     rill_column symbol; /* the action that led to the node; of a first node net->start */
-    rill_path path;     /* with RILL_STATE_PATH: from the node to the root */
+    rill_path path;     /* where paths are read: from the node to the root */
     rill_column origin,
-        first; /* with RILL_STATE_PARENT: the parent, itself for a first node; its slot if it is one, else -1 */
+        first; /* where parents are read, not to `watch`: the parent, itself for a first node; its slot if it is one, else -1 */
     int watch; /* write nothing, end with attention to the input, and watch that */
 } seq_writer;
 
+/* Of which states a new one is made. */
+typedef enum seq_reads { SEQ_READS_PATH, SEQ_READS_PARENT } seq_reads;
+
 /* An architecture. All but what is said to be optional is there. */
-typedef struct seq_kind {
-    const char *domain; /* its name, for messages */
-    size_t net_size;    /* of its struct */
-    rill_state_need state_need;
-    int watches; /* with RILL_STATE_PATH: `watch` can be built, outputs have alignments */
+struct seq_kind {
+    size_t net_size; /* of its struct */
+    seq_reads reads;
+    int watches; /* `watch` can be built: outputs have alignments, for which states stay on the path */
     /* Read the directory's configuration: all of the net that is there before weights are, and what its text is made of; the kind of
      * codec is that of a text that has yet to be cut. Memory is that of net->model->blocks. */
     rill_status (*configure)(seq_net *net, const char *directory, rill_codec_files *text);
@@ -84,7 +88,10 @@ typedef struct seq_kind {
     /* (optional) Settings of the first net's makers into text [size], zeroed: see rill_domain.recommend. */
     rill_status (*recommend)(const seq_net *net, const char *directory, char *text, size_t size);
     const char *several; /* "transformers": what an ensemble is made of */
-} seq_kind;
+};
+
+/* What a directory holds. RILL_OK · as seq_kind.configure */
+typedef rill_status (*seq_choose)(rill_context *ctx, const char *directory, const seq_kind **out);
 
 /* The output layer, [actions, width]: packed, or with a shortlist kept as it is, each input taking the rows that it needs. `rows` and
  * `bias` [actions] are the plan's to keep then, and bias always. */
@@ -98,8 +105,11 @@ typedef struct seq_programs {
 } seq_programs;
 
 struct seq_model {
-    rill_context *ctx; /* open's and close's */
-    const seq_kind *kind;
+    rill_context *ctx;  /* open's and close's */
+    const char *domain; /* its name, for messages */
+    seq_choose choose;
+    int paths, parents; /* what the nets read */
+    rill_state_need state_need;
     rill_blocks blocks; /* everything of fixed size below, and what the plan borrows */
     rill_device *device;
     rill_plan *plan;
@@ -118,9 +128,10 @@ struct seq_model {
 /* What any such model can be told (rill_domain.options): weights, backend, shortlist, scores. */
 extern const rill_option seq_options[];
 
-/* Of a domain's table: rill_domain.open with an architecture, and the rest as it stands there. seq_field needs kind.watches. */
-rill_status seq_open(const seq_kind *kind, rill_context *ctx, const rill_open_options *options, void **model,
-                     rill_domain_info *info);
+/* Of a domain's table: rill_domain.open with the domain's name and its architectures, of which an ensemble may have several, and the
+ * rest as it stands there. seq_field needs kind.watches. */
+rill_status seq_open(const char *domain, seq_choose choose, rill_context *ctx, const rill_open_options *options,
+                     void **model, rill_domain_info *info);
 void seq_close(void *model);
 rill_status seq_start(const void *model, rill_context *ctx, int threads, void **runner);
 void seq_stop(void *runner);
@@ -210,7 +221,7 @@ rill_status seq_watch(seq_runner *r, const seq_watched *watched);
  *   RILL_OK · RILL_ERR_FORMAT (names the file and the first entry that differs) */
 rill_status seq_match(const seq_net *first, const char *home, const seq_net *other, const char *directory);
 
-/* Fill in what all nets can do, the lengths, and what they are. */
+/* Fill in what all nets can do, the lengths, what they read, and what they are. */
 void seq_agree(seq_model *m);
 
 /* The programs of all nets; failures are the plan's. */

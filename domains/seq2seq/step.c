@@ -7,8 +7,8 @@
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */
 
-/* Those of step come first, four or five, then the symbols of each net. */
-enum { MOST_COLUMNS = 5 + RILL_MIX_MODELS };
+/* Those of step come first, four or six, then the symbols of each net. */
+enum { MOST_COLUMNS = 6 + RILL_MIX_MODELS };
 
 /* [n] ints of the runner's scratch behind what *c has. */
 static rill_status get_columns(seq_runner *r, size_t count, size_t n, int32_t **out)
@@ -42,7 +42,7 @@ static rill_status reach(seq_runner *r, int32_t n, const int32_t *depth)
         if (depth[i] > deepest) deepest = depth[i];
     if (deepest >= r->model->positions)
         return rill_fail(r->ctx, RILL_ERR_ARGUMENT, "%s: the model has %d positions, none is left for the next action",
-                         r->model->kind->domain, r->model->positions);
+                         r->model->domain, r->model->positions);
     return seq_reach(r, (size_t)(deepest + 1));
 }
 
@@ -61,14 +61,13 @@ rill_status seq_step(void *self, const rill_rows *rows)
     seq_runner *r = self;
     const seq_model *m = r->model;
     const int32_t *columns[MOST_COLUMNS] = {rows->node, rows->slot, rows->depth, rows->state_parent};
-    const int parents = m->kind->state_need == RILL_STATE_PARENT;
     size_t used = 4;
     int32_t *column;
     TRY(reach(r, rows->n, rows->depth));
-    TRY(get_columns(r, m->nets + (parents ? 2 : 0), (size_t)rows->n, &column));
-    if (parents) {
+    TRY(get_columns(r, m->nets + (m->parents ? 2 : 0), (size_t)rows->n, &column));
+    if (m->parents) {
         name_origins(rows, column, column + rows->n);
-        columns[3] = column;
+        columns[used++] = column;
         columns[used++] = column + rows->n;
         column += 2 * rows->n;
     }

@@ -1,11 +1,12 @@
-/* attention.cu: paths from nodes to the root, and softmax of dot products with a memory, then the weighted sum.
+/* attention.cu: paths from nodes to the root, and softmax of scores of a memory, then the weighted sum.
  *
  * A head of a row reads its keys and values once, so all of it is bound by memory. The work is cut like this:
  *   piece    PIECE rows of a memory. What a piece comes to is (largest score, sum of exponentials, sum of values), and a head is
  *            its pieces folded in order. Where pieces begin depends on nothing but their number
  *   narrow   heads of up to 256: a warp has a piece. GROUP lanes read a row of it, 16 bytes each, as many groups as fit read rows
  *            side by side, and each keeps a running softmax; the groups are folded at the end
- *   wide     heads beyond: a block has a piece. Its warps share the scores' rows, then its threads the values' columns
+ *   wide     heads beyond, additive scores, and values of another width: a block has a piece. Its warps share the scores' rows, then
+ *            its threads the values' columns
  * Either goes over all pieces of its head itself; or, where heads are too few to fill a GPU, pieces go to `part`, each by a warp or
  * block of its own, and a second kernel folds them. Both fold alike, so it does not matter to the bits which way was taken.
  *
@@ -106,22 +107,24 @@ struct attend_head {
     const int32_t *entry; /* or NULL */
     int32_t first, length, pieces;
     float *out; /* NULL: not wanted */
+    const float *additive; /* or NULL */
 };
 
 __device__ static inline attend_head head_of(const gpu_attend &a, int32_t r, int32_t h)
 {
     const float *query = gpu_row(a.query, r);
     float *out = gpu_row(a.out, r);
-    const size_t at = (size_t)h * (size_t)a.width;
+    const size_t at = (size_t)h * (size_t)a.width, value_at = (size_t)h * (size_t)a.value_width;
     const int32_t length = a.length[r], first = length > 0 ? a.first[r] : 0;
     return {query != nullptr ? query + at : nullptr,
             a.keys.at + at,
-            a.values.at + at,
+            a.values.at + value_at,
             a.entry != nullptr ? a.entry + first : nullptr,
             first,
             length,
             (length + PIECE - 1) / PIECE,
-            out != nullptr ? out + at : nullptr};
+            out != nullptr ? out + value_at : nullptr,
+            a.additive != nullptr ? a.additive + at : nullptr};
 }
 
 __device__ static inline int32_t memory_row(const attend_head &head, int32_t t)
@@ -165,13 +168,13 @@ __device__ static inline void write_four(float *row, int32_t c, int32_t width, c
 template <bool ALIGNED>
 __device__ static inline void write_out(const gpu_attend &a, float *out, int32_t unit, int32_t c, const gpu_piece<4> &x)
 {
-    const int32_t r = unit / a.heads, at = unit % a.heads * a.width + c;
-    if (out != nullptr) write_four<ALIGNED>(out, c, a.width, x);
+    const int32_t r = unit / a.heads, at = unit % a.heads * a.value_width + c;
+    if (out != nullptr) write_four<ALIGNED>(out, c, a.value_width, x);
     if constexpr (ALIGNED) {
-        if (c < a.width) gpu_write<4>(a.panel, r, at / 4, x);
+        if (c < a.value_width) gpu_write<4>(a.panel, r, at / 4, x);
     } else {
         for (int j = 0; j < 4; j++)
-            if (c + j < a.width) gpu_write<1>(a.panel, r, at + j, gpu_piece<1>{x.at[j]});
+            if (c + j < a.value_width) gpu_write<1>(a.panel, r, at + j, gpu_piece<1>{x.at[j]});
     }
 }
 
@@ -184,6 +187,12 @@ __device__ static inline bool is_unwanted(const gpu_attend &a, const float *out)
 __device__ static inline float dot_four(const gpu_piece<4> &a, const gpu_piece<4> &b, float sum)
 {
     for (int j = 0; j < 4; j++) sum = fmaf(a.at[j], b.at[j], sum);
+    return sum;
+}
+
+__device__ static inline float add_four(const gpu_piece<4> &w, const gpu_piece<4> &a, const gpu_piece<4> &b, float sum)
+{
+    for (int j = 0; j < 4; j++) sum = fmaf(w.at[j], tanhf(a.at[j] + b.at[j]), sum);
     return sum;
 }
 
@@ -201,7 +210,7 @@ __host__ __device__ static inline size_t part_floats(int32_t width)
 
 __device__ static inline float *part_of(const attend_work &w, int32_t unit, int32_t piece)
 {
-    return w.a.part + ((size_t)unit * (size_t)w.pieces + (size_t)piece) * part_floats(w.a.width);
+    return w.a.part + ((size_t)unit * (size_t)w.pieces + (size_t)piece) * part_floats(w.a.value_width);
 }
 
 /* --- narrow heads ------------------------------------------------------------------------------------------------- */
@@ -337,6 +346,12 @@ __device__ static inline float score_of(const gpu_attend &a, const attend_head &
 {
     const float *key = row_at(head.keys, row, a.keys.ld);
     float sum = 0.0f;
+    if (head.additive != nullptr) {
+        for (int32_t c = 4 * ((int32_t)threadIdx.x % GPU_WARP); c < a.width; c += 4 * GPU_WARP)
+            sum = add_four(read_four<ALIGNED>(head.additive, c, a.width), read_four<ALIGNED>(key, c, a.width),
+                           read_four<ALIGNED>(head.query, c, a.width), sum);
+        return a.scale * over_warp(sum);
+    }
 #pragma unroll 4
     for (int32_t c = 4 * ((int32_t)threadIdx.x % GPU_WARP); c < a.width; c += 4 * GPU_WARP)
         sum = dot_four(read_four<ALIGNED>(head.query, c, a.width), read_four<ALIGNED>(key, c, a.width), sum);
@@ -394,7 +409,7 @@ __global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP, 4) attend_wide(a
         const both x = folded(all, own);
         all = p > piece ? x.all : own;
         const float by = p == last && !shared_out ? one_over(head, all.sum) : 1.0f;
-        for (int32_t c = (int32_t)threadIdx.x; c < w.a.width; c += WIDE_WARPS * GPU_WARP) {
+        for (int32_t c = (int32_t)threadIdx.x; c < w.a.value_width; c += WIDE_WARPS * GPU_WARP) {
             const float *values = head.values + c;
             float sum = 0.0f;
 #pragma unroll 8
@@ -417,7 +432,7 @@ __global__ static void __launch_bounds__(WARPS * GPU_WARP) fold_parts(attend_wor
     if (r >= count) return;
     const attend_head head = head_of(w.a, r, unit % w.a.heads);
     if (is_unwanted(w.a, head.out) || head.pieces < 2) return;
-    for (int32_t c = 4 * ((int32_t)threadIdx.x % GPU_WARP); c < w.a.width; c += 4 * GPU_WARP) {
+    for (int32_t c = 4 * ((int32_t)threadIdx.x % GPU_WARP); c < w.a.value_width; c += 4 * GPU_WARP) {
         attended<1> all;
 #pragma unroll 4
         for (int32_t p = 0; p < head.pieces; p++) {
@@ -461,14 +476,19 @@ __global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP) watch(gpu_attend
 
 /* --- launches ----------------------------------------------------------------------------------------------------- */
 
-static int64_t few(int32_t width)
+static int64_t few(int narrow)
 {
-    return width <= NARROW ? FEW : FEW / WIDE_WARPS;
+    return narrow ? FEW : FEW / WIDE_WARPS;
+}
+
+static int is_narrow(const gpu_attend &a)
+{
+    return gpu_attend_rounds((size_t)a.width, (size_t)a.value_width, a.additive != nullptr);
 }
 
 size_t gpu_attend_part(int32_t rows, int32_t heads, int32_t width, int32_t longest)
 {
-    const int64_t all = (int64_t)rows * heads, units = all < few(width) ? all : few(width);
+    const int64_t all = (int64_t)rows * heads, most = few(width <= NARROW), units = all < most ? all : most;
     return longest > PIECE ? (size_t)units * (((size_t)longest + PIECE - 1) / PIECE) * part_floats(width) : 0;
 }
 
@@ -478,17 +498,17 @@ static void launch(gpu_queue *queue, const attend_work &w)
     const int64_t units = (int64_t)w.a.rows.most * w.a.heads;
     const unsigned across = w.pieces > 0 ? (unsigned)w.pieces : 1;
     const dim3 blocks((unsigned)((units + WARPS - 1) / WARPS), across);
-    if (w.a.width <= 32)
+    if (!is_narrow(w.a))
+        GPU_LAUNCH(queue, dim3((unsigned)units, across), WIDE_WARPS * GPU_WARP, sizeof(wide_share),
+                   attend_wide<ALIGNED>, w);
+    else if (w.a.width <= 32)
         GPU_LAUNCH(queue, blocks, WARPS * GPU_WARP, 0, (attend_narrow<8, 1, ALIGNED>), w);
     else if (w.a.width <= 64)
         GPU_LAUNCH(queue, blocks, WARPS * GPU_WARP, 0, (attend_narrow<16, 1, ALIGNED>), w);
     else if (w.a.width <= 128)
         GPU_LAUNCH(queue, blocks, WARPS * GPU_WARP, 0, (attend_narrow<32, 1, ALIGNED>), w);
-    else if (w.a.width <= NARROW)
-        GPU_LAUNCH(queue, blocks, WARPS * GPU_WARP, 0, (attend_narrow<32, 2, ALIGNED>), w);
     else
-        GPU_LAUNCH(queue, dim3((unsigned)units, across), WIDE_WARPS * GPU_WARP, sizeof(wide_share),
-                   attend_wide<ALIGNED>, w);
+        GPU_LAUNCH(queue, blocks, WARPS * GPU_WARP, 0, (attend_narrow<32, 2, ALIGNED>), w);
     if (w.pieces > 0) GPU_LAUNCH(queue, dim3(blocks.x), WARPS * GPU_WARP, 0, fold_parts<ALIGNED>, w);
 }
 
@@ -497,10 +517,11 @@ void gpu_run_attend(gpu_queue *queue, const gpu_attend *args)
     const gpu_attend &a = *args;
     if (a.rows.most <= 0) return;
     const int32_t pieces = a.longest > 0 ? (a.longest - 1) / PIECE + 1 : 0;
-    const bool shared_out = pieces > 1 && pieces <= GRID_Y && (int64_t)a.rows.most * a.heads <= few(a.width) &&
+    const bool shared_out = pieces > 1 && pieces <= GRID_Y && (int64_t)a.rows.most * a.heads <= few(is_narrow(a)) &&
                             a.part != nullptr && gpu_aligned(a.part, 0);
     const attend_work w = {a, shared_out ? pieces : 0};
-    if (a.width % 4 == 0 && gpu_aligned(a.query) && gpu_aligned(a.keys) && gpu_aligned(a.values) && gpu_aligned(a.out))
+    if (a.width % 4 == 0 && a.value_width % 4 == 0 && gpu_aligned(a.query) && gpu_aligned(a.keys) &&
+        gpu_aligned(a.values) && gpu_aligned(a.out) && gpu_aligned(a.additive, 0))
         launch<true>(queue, w);
     else
         launch<false>(queue, w);

@@ -26,7 +26,10 @@ static size_t width_of(const rill_plan *plan, const dev_op *op)
     case DEV_ACTIVATE: return op->as.activate.width;
     case DEV_EMBED: return op->as.embed.width;
     case DEV_SUM: return op->as.sum.width;
-    case DEV_ATTEND: return op->as.attend.width <= GPU_ATTEND_PANEL ? op->as.attend.heads * op->as.attend.width : 0;
+    case DEV_ATTEND: {
+        const rill_attend *o = &op->as.attend;
+        return gpu_attend_rounds(o->width, o->value_width, o->additive != 0) ? o->heads * o->width : 0;
+    }
     default: return 0;
     }
 }

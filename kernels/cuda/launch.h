@@ -178,28 +178,35 @@ typedef struct gpu_path {
 } gpu_path;
 void gpu_run_path(gpu_queue *queue, const gpu_path *args);
 
-/* softmax over t of scale * (query . key_t), then the sum of the values; heads stand side by side. Memory row t of row r is
+/* softmax over t of scale * (query . key_t), or of scale * (additive . tanh(key_t + query)), then the sum of the values; heads stand
+ * side by side. Memory row t of row r is
  * entry[first[r] + t], or first[r] + t without entries. Length 0 gives zeros; a NaN in query or keys makes that head of that row NaN,
  * one in the values that column of it. */
 enum { GPU_ATTEND_PANEL = 256 };
 typedef struct gpu_attend {
     gpu_rows rows;
-    int32_t heads, width; /* of one head: any */
+    int32_t heads, width, value_width; /* of one head: any */
     float scale;
+    const float *additive; /* [heads * width], or NULL */
     gpu_operand query;
-    gpu_operand keys, values;      /* [memory rows, heads * width], no index */
+    gpu_operand keys, values;      /* [memory rows, heads * width], [memory rows, heads * value_width], no index */
     const int32_t *first, *length; /* [rows] */
     const int32_t *entry;          /* or NULL */
     gpu_operand out;
-    gpu_panel panel; /* none for heads wider than GPU_ATTEND_PANEL */
+    gpu_panel panel; /* none unless gpu_attend_rounds() */
     float *part;     /* [gpu_attend_part()] floats of working memory, for long memories of few rows, or NULL */
     int32_t longest; /* at least the longest length */
     float *watched;  /* [rows, ld_watched] mean over heads of the weights, or NULL */
     int32_t ld_watched;
 } gpu_attend;
 void gpu_run_attend(gpu_queue *queue, const gpu_attend *args);
+/* Whether such heads can be written rounded, to a panel. */
+static inline int gpu_attend_rounds(size_t width, size_t value_width, int additive)
+{
+    return width <= GPU_ATTEND_PANEL && value_width == width && !additive;
+}
 /* Floats of working memory that it takes, on a multiple of 16 bytes. What serves `rows` rows serves fewer. */
-size_t gpu_attend_part(int32_t rows, int32_t heads, int32_t width, int32_t longest);
+size_t gpu_attend_part(int32_t rows, int32_t heads, int32_t value_width, int32_t longest);
 
 /* --- choices.cu --------------------------------------------------------------------------------------------------- */
 

@@ -271,7 +271,7 @@ static work work_of(const cuda_run *r)
             w.scan_gates = most(w.scan_gates, inputs * 4 * hidden * sizeof(float));
         } else if (op->kind == DEV_ATTEND) {
             const size_t part = gpu_attend_part((int32_t)rows, (int32_t)op->as.attend.heads,
-                                                (int32_t)op->as.attend.width,
+                                                (int32_t)op->as.attend.value_width,
                                                 (int32_t)r->memory[r->memory_of[i]].longest);
             w.part = most(w.part, part * sizeof(float));
         } else if (op->kind == DEV_BEST || op->kind == DEV_MIX) {

@@ -314,24 +314,27 @@ void rill_op_attend(rill_plan *plan, rill_program program, rill_space space, con
 {
     dev_builder b;
     if (!begin(&b, plan, program, DEV_ATTEND, space, op, sizeof *op)) return;
-    const size_t width = op->heads * op->width;
+    const size_t columns = op->value_width > 0 ? op->value_width : op->width;
+    const size_t width = op->heads * op->width, out = op->heads * columns;
     const int kind = op->own ? -1 : op->path != 0 ? (int)RILL_TABLE_NODES : (int)RILL_TABLE_RAGGED;
-    if (op->heads < 1 || op->width < 1 || op->heads > INT32_MAX || op->width > INT32_MAX)
+    if (op->heads < 1 || op->width < 1 || op->heads > INT32_MAX || op->width > INT32_MAX || columns > INT32_MAX)
         dev_build_fail(&b, "%zu heads of width %zu cannot be", op->heads, op->width);
+    check_row(&b, op->additive, width, "additive");
     if ((op->path != 0) + (op->slot != 0) + (op->own != 0) != 1)
         dev_build_fail(&b, "exactly one of path, slot and own says what is attended to");
     if (plan->status == RILL_OK && op->path != 0 && (op->path < 1 || (size_t)op->path > b.program->paths))
         dev_build_fail(&b, "there is no path %d", (int)op->path);
     const operand x[] = {{DEV_QUERY, op->query, width, DEV_READ, "query"},
                          {DEV_KEYS, op->keys, width, DEV_READ | DEV_BARE, "keys"},
-                         {DEV_VALUES, op->values, width, DEV_READ | DEV_BARE, "values"},
-                         {DEV_OUT, op->out, width, DEV_WRITE, "out"}};
+                         {DEV_VALUES, op->values, out, DEV_READ | DEV_BARE, "values"},
+                         {DEV_OUT, op->out, out, DEV_WRITE, "out"}};
     build(&b, x, 4);
     check_memory(&b, DEV_KEYS, kind, "keys");
     check_memory(&b, DEV_VALUES, kind, "values");
     if (plan->status != RILL_OK) return;
     if (op->own && b.program->value[b.op->view[DEV_KEYS].of].space != b.program->value[b.op->view[DEV_VALUES].of].space)
         dev_build_fail(&b, "keys and values are of different spaces");
+    b.op->as.attend.value_width = columns;
     b.op->path = op->path - 1;
     b.op->slot = op->slot != 0 ? dev_column_index(&b, space, op->slot, "slot") : dev_map_index(&b, space, RILL_ROWS);
     if (op->watch && (space != RILL_ROWS || b.program->watches))

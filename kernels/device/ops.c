@@ -191,7 +191,9 @@ static void attend(dev_block *b, const dev_op *op)
     const int32_t *slot = a.slot, *first = a.first, *length = a.length;
     a.heads = o->heads;
     a.width = o->width;
+    a.value_width = o->value_width;
     a.scale = o->scale;
+    a.additive = dev_constant_row(b->run, o->additive);
     a.weights = dev_work(b, &used, together * o->heads * longest, sizeof *a.weights);
     a.ld_weights = longest;
     for (size_t from = 0; from < rows; from += together) {

@@ -43,7 +43,8 @@ static cost product_of(dev_block *b, const dev_op *op)
 /* Memories are read once for rows of a slot that stand together. */
 static cost attend_of(dev_block *b, const dev_op *op)
 {
-    const size_t rows = b->rows[op->space], width = op->as.attend.heads * op->as.attend.width;
+    const size_t rows = b->rows[op->space],
+                 width = op->as.attend.heads * (op->as.attend.width + op->as.attend.value_width);
     const rill_attention a = dev_memory_of(b, op);
     double attended = 0.0, read = 0.0;
     for (size_t r = 0; r < rows; r++) {
@@ -51,8 +52,7 @@ static cost attend_of(dev_block *b, const dev_op *op)
         attended += (double)a.length[slot];
         if (r == 0 || a.slot == NULL || a.slot[r] != a.slot[r - 1]) read += (double)a.length[slot];
     }
-    return (cost){(double)rows, 4.0 * attended * (double)width,
-                  (2.0 * read + 2.0 * (double)rows) * (double)width * sizeof(float)};
+    return (cost){(double)rows, 2.0 * attended * (double)width, (read + (double)rows) * (double)width * sizeof(float)};
 }
 
 static cost scan_of(const dev_block *b, const dev_op *op)

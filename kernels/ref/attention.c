@@ -1,4 +1,4 @@
-/* attention.c (ref): softmax of dot products with a slot's memory, then the weighted sum, a head of a row at a time. */
+/* attention.c (ref): softmax of scores of a slot's memory, then the weighted sum, a head of a row at a time. */
 #include <assert.h>
 #include <math.h>
 
@@ -8,6 +8,13 @@ static float dot(const float *a, const float *b, size_t n)
 {
     float s = 0.0f;
     for (size_t i = 0; i < n; i++) s += a[i] * b[i];
+    return s;
+}
+
+static float additive(const float *weights, const float *a, const float *b, size_t n)
+{
+    float s = 0.0f;
+    for (size_t i = 0; i < n; i++) s += weights[i] * tanhf(a[i] + b[i]);
     return s;
 }
 
@@ -34,16 +41,20 @@ static void softmax(float *p, size_t n)
 static void one_head(const rill_attention *a, size_t r, size_t h)
 {
     const rill_memory m = rill_memory_at(a, rill_row(a->slot, r));
-    const size_t length = m.length, width = a->width;
+    const size_t length = m.length, width = a->width, columns = rill_value_width(a);
     const float *query = rill_operand_row(&a->query, r) + h * width;
-    const float *keys = m.keys + h * width, *values = m.values + h * width;
-    float *p = a->weights + (r * a->heads + h) * a->ld_weights, *out = rill_operand_row(&a->out, r) + h * width;
-    for (size_t j = 0; j < width; j++) out[j] = 0.0f;
+    const float *keys = m.keys + h * width, *values = m.values + h * columns;
+    float *p = a->weights + (r * a->heads + h) * a->ld_weights, *out = rill_operand_row(&a->out, r) + h * columns;
+    for (size_t j = 0; j < columns; j++) out[j] = 0.0f;
     if (length == 0) return;
-    for (size_t t = 0; t < length; t++) p[t] = a->scale * dot(query, keys + rill_row(m.path, t) * a->keys.ld, width);
+    for (size_t t = 0; t < length; t++) {
+        const float *key = keys + rill_row(m.path, t) * a->keys.ld;
+        p[t] = a->scale *
+               (a->additive != NULL ? additive(a->additive + h * width, key, query, width) : dot(query, key, width));
+    }
     softmax(p, length);
     for (size_t t = 0; t < length; t++)
-        for (size_t j = 0; j < width; j++) out[j] += p[t] * values[rill_row(m.path, t) * a->values.ld + j];
+        for (size_t j = 0; j < columns; j++) out[j] += p[t] * values[rill_row(m.path, t) * a->values.ld + j];
 }
 
 static void rows(const void *arg, size_t begin, size_t end)
@@ -57,5 +68,5 @@ void rill_attention_f32_ref(const rill_attention *a, rill_pool *pool)
 {
     if (a->rows == 0) return;
     assert(a->query.at && a->keys.at && a->values.at && a->length && a->weights && a->out.at && a->heads && a->width);
-    rill_span_run(pool, rows, a, a->rows, (double)(a->width * a->heads) * 40.0);
+    rill_span_run(pool, rows, a, a->rows, (double)(a->width * a->heads) * (a->additive != NULL ? 400.0 : 40.0));
 }

@@ -1,4 +1,4 @@
-/* attention.c (x86): softmax of dot products with a slot's memory, then the weighted sum.
+/* attention.c (x86): softmax of scores of a slot's memory, then the weighted sum.
  *
  * Rows of one slot that stand next to each other are taken QUERIES at a time, so that a vector of memory is loaded
  * once for all of them. Invariant: per row, a score is VL partial sums along the key (k ascending) added by one fixed
@@ -7,7 +7,7 @@
  *
  * Narrow heads, those of translation models, are in heads.c.
  *
- * Divisions: scores, softmax, context, groups of rows. */
+ * Divisions: dot products, additive scores, softmax, context, groups of rows. */
 #include <assert.h>
 
 #include "x86.h"
@@ -19,12 +19,12 @@
 typedef struct group {
     const float *query[4];
     float *p[4], *out[4];
-    const float *keys, *values;
-    const int32_t *path; /* NULL: memory row t is row t */
+    const float *keys, *values, *additive; /* additive: NULL for dot products */
+    const int32_t *path;                   /* NULL: memory row t is row t */
     size_t length;
 } group;
 
-/* ---- scores ---------------------------------------------------------------------------------------------- */
+/* ---- dot products ---------------------------------------------------------------------------------------- */
 
 RILL_INLINE void score_step(vf acc[4][KEYS], const group *g, const float *const *key, size_t k, size_t n, const int nq)
 {
@@ -54,6 +54,34 @@ RILL_INLINE void score_keys(const rill_attention *a, const group *g, size_t t, c
         _mm_storeu_ps(sum, _mm_mul_ps(s, _mm_set1_ps(a->scale)));
         for (size_t i = 0; i < count; i++) g->p[q][t + i] = sum[i];
     }
+}
+
+/* ---- additive scores -------------------------------------------------------------------------------------- */
+
+RILL_INLINE void additive_step(vf acc[KEYS], const float *weights, const float *query, const float *const *key,
+                               size_t k, size_t n)
+{
+    const vf w = v_load_n(weights + k, n), y = v_load_n(query + k, n);
+    for (int t = 0; t < KEYS; t++) acc[t] = v_fma(w, v_tanh(v_add(v_load_n(key[t] + k, n), y)), acc[t]);
+}
+
+/* Of memory rows t..t+KEYS-1 (those below the length) for one row. It is all tanh, so that rows side by side would save nothing: KEYS
+ * chains are there to hide how long each takes. */
+static void score_additive(const rill_attention *a, const group *g, size_t t, int q)
+{
+    vf acc[KEYS];
+    float sum[KEYS];
+    const float *key[KEYS];
+    const size_t width = a->width, count = g->length - t < KEYS ? g->length - t : KEYS;
+    size_t k = 0;
+    for (size_t i = 0; i < KEYS; i++) {
+        key[i] = g->keys + rill_row(g->path, t + (i < count ? i : 0)) * a->keys.ld;
+        acc[i] = v_zero();
+    }
+    for (; k + VL <= width; k += VL) additive_step(acc, g->additive, g->query[q], key, k, VL);
+    if (k < width) additive_step(acc, g->additive, g->query[q], key, k, width - k);
+    _mm_storeu_ps(sum, _mm_mul_ps(v_sum4(acc[0], acc[1], acc[2], acc[3]), _mm_set1_ps(a->scale)));
+    for (size_t i = 0; i < count; i++) g->p[q][t + i] = sum[i];
 }
 
 /* ---- softmax --------------------------------------------------------------------------------------------- */
@@ -103,9 +131,13 @@ RILL_INLINE void context_strip(const group *g, size_t ld, size_t j, size_t n, co
 
 RILL_INLINE void run_head(const rill_attention *a, const group *g, const int nq)
 {
-    const size_t width = a->width;
+    const size_t width = rill_value_width(a);
     size_t j = 0;
-    for (size_t t = 0; t < g->length; t += KEYS) score_keys(a, g, t, nq);
+    if (g->additive == NULL)
+        for (size_t t = 0; t < g->length; t += KEYS) score_keys(a, g, t, nq);
+    else
+        for (int q = 0; q < nq; q++)
+            for (size_t t = 0; t < g->length; t += KEYS) score_additive(a, g, t, q);
     for (int q = 0; q < nq && g->length; q++) softmax(g->p[q], g->length);
     for (; j + 4 * VL <= width; j += 4 * VL) context_strip(g, a->values.ld, j, VL, nq, 4);
     for (; j < width; j += VL) context_strip(g, a->values.ld, j, width - j, nq, 1);
@@ -113,15 +145,16 @@ RILL_INLINE void run_head(const rill_attention *a, const group *g, const int nq)
 
 RILL_INLINE void run_group(const rill_attention *a, group *g, const int nq)
 {
-    const size_t width = a->width;
+    const size_t width = a->width, columns = rill_value_width(a);
     for (size_t h = 0; h < a->heads; h++) {
         run_head(a, g, nq);
         g->keys += width;
-        g->values += width;
+        g->values += columns;
+        if (g->additive != NULL) g->additive += width;
         for (int q = 0; q < nq; q++) {
             g->query[q] += width;
             g->p[q] += a->ld_weights;
-            g->out[q] += width;
+            g->out[q] += columns;
         }
     }
 }
@@ -154,6 +187,7 @@ static size_t find_group(const rill_attention *a, size_t r, size_t end, group *g
     const rill_memory m = rill_memory_at(a, s);
     g->keys = m.keys;
     g->values = m.values;
+    g->additive = a->additive;
     g->path = m.path;
     g->length = m.length;
     size_t n = 0;
@@ -194,5 +228,6 @@ void RILL_FN(rill_attention_f32)(const rill_attention *a, rill_pool *pool)
     if (a->rows == 0) return;
     assert(a->query.at && a->keys.at && a->values.at && a->length && a->weights && a->out.at && a->heads && a->width);
     /* Lengths differ by slot; 32 memory rows stand for the typical sentence in deciding what is worth a thread. */
-    rill_span_run(pool, attend_rows, a, a->rows, (double)(a->width * a->heads) * 64.0 / VL);
+    rill_span_run(pool, attend_rows, a, a->rows,
+                  (double)(a->width * a->heads) * (a->additive != NULL ? 1000.0 : 64.0) / VL);
 }

@@ -136,7 +136,8 @@ static void run_part_64(const rill_attention *a, part *g, float *weights)
 
 int RILL_FN(rill_attention_takes_heads)(const rill_attention *a)
 {
-    return (a->width == 32 || a->width == 64) && a->heads >= HEADS && a->heads % HEADS == 0;
+    return a->additive == NULL && rill_value_width(a) == a->width && (a->width == 32 || a->width == 64) &&
+           a->heads >= HEADS && a->heads % HEADS == 0;
 }
 
 void RILL_FN(rill_attention_heads)(const rill_attention *a, size_t r)

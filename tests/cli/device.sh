@@ -23,6 +23,16 @@ exits 0
 run "$rill" decode -m "$model" -v -k 5 -i text -o next --device auto
 exits 0; says 'mt: the model runs on '
 
+# --- recurrent models too, with their alignments
+for recurrent in rnn rnn-simple; do
+  for device in cpu cuda-host; do
+    run "$rill" decode -m "$data/mt/$recurrent" -q -k 5 --n-best 3 --alignment -i text -o next --device $device
+    exits 0
+    awk -F ' [|][|][|] ' '{ print $1 " " $2 " " $3 }' next >"$device.texts"
+  done
+  same cpu.texts cuda-host.texts
+done
+
 # --- to the last byte whatever the schedule, the order of threads and the workers; a run file says it too
 run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --device cuda-host -n 1
 exits 0; same device next

@@ -19,9 +19,9 @@ typedef struct table {
 } table;
 
 typedef struct problem {
-    int32_t rows, heads, width;
+    int32_t rows, heads, width, value_width;
     float scale, tolerance;
-    table query, keys, values;
+    table query, keys, values, additive;                  /* additive.at may be NULL */
     int32_t query_index[MOST_ROWS], out_index[MOST_ROWS]; /* negative: not there */
     int32_t first[MOST_ROWS], length[MOST_ROWS], longest;
     int32_t *entry; /* or NULL */
@@ -96,7 +96,7 @@ static void draw_memory(problem *p)
         for (int32_t i = 0; i < lying; i++) p->entry[i] = dice_range(d, 0, rows - 1);
     }
     p->keys = draw_table(d, rows, p->heads * p->width, 1.0f);
-    p->values = draw_table(d, rows, p->heads * p->width, 1.0f);
+    p->values = draw_table(d, rows, p->heads * p->value_width, 1.0f);
 }
 
 static problem draw(uint64_t seed)
@@ -106,12 +106,14 @@ static problem draw(uint64_t seed)
     p.width = dice_chance(d, 60)   ? DICE_OF(d, 1, 4, 20, 32, 33, 64, 80, 100, 128, 129, 200, 256)
               : dice_chance(d, 70) ? dice_range(d, 1, 140)
                                    : DICE_OF(d, 257, 260, 512, 1000, 1027);
+    p.value_width = dice_chance(d, 75) ? p.width : DICE_OF(d, 1, 20, 100, 256, 400, 513);
     p.heads = p.width > 256 ? dice_range(d, 1, 2) : dice_range(d, 1, 5);
     p.rows = dice_range(d, 0, p.width > 128 ? 5 : 10);
     const float size = dice_chance(d, 20) ? 40.0f : 1.0f; /* nearly all weight on one row */
     p.scale = dice_chance(d, 30) ? 1.0f : 1.0f / sqrtf((float)p.width);
     p.query = draw_table(d, TABLE, p.heads * p.width, size);
     draw_memory(&p);
+    if (dice_chance(d, 30)) p.additive = draw_table(d, 1, p.heads * p.width, 1.0f);
     p.tolerance = 2e-6f * (1.0f + size * p.scale * (float)p.width);
     if (size == 1.0f && p.longest > 0 && dice_chance(d, 30)) spoil(&p);
     const int negative = dice_chance(d, 30) ? 20 : 0;
@@ -126,6 +128,7 @@ static problem draw(uint64_t seed)
 static void drop(problem *p)
 {
     free(p->query.at);
+    free(p->additive.at);
     free(p->keys.at);
     free(p->values.at);
     free(p->entry);
@@ -182,6 +185,7 @@ static answer call(rig *g, const problem *p, const company *c)
     gpu_attend a = {.rows = {rig_at(g, count), c->rows + c->more},
                     .heads = p->heads,
                     .width = p->width,
+                    .value_width = p->value_width,
                     .scale = p->scale,
                     .query = put_table(g, &p->query, c),
                     .keys = put_table(g, &p->keys, c),
@@ -191,19 +195,21 @@ static answer call(rig *g, const problem *p, const company *c)
                     .longest = p->longest + c->longer,
                     .ld_watched = p->longest + c->gap + 1};
     a.query.index = put_column(g, c, p->query_index, 0);
+    if (p->additive.at != NULL) a.additive = put_table(g, &p->additive, c).at;
     if (p->entry != NULL) {
         const size_t bytes = (size_t)p->entries * sizeof *p->entry;
         a.entry = rig_at(g, memcpy(rig_put(g, bytes), p->entry, bytes));
     }
-    const size_t ld = (size_t)(p->heads * p->width + c->gap), ld_watched = (size_t)a.ld_watched;
+    const size_t ld = (size_t)(p->heads * p->value_width + c->gap), ld_watched = (size_t)a.ld_watched;
     float *out = (float *)rig_out(g, (TABLE * ld + (size_t)c->off) * sizeof(float)) + c->off;
     a.out = (gpu_operand){.at = rig_at(g, out), .ld = (int32_t)ld, .index = put_column(g, c, p->out_index, TABLE - 1)};
     float *watched = p->watched ? rig_out(g, ((size_t)MOST_ROWS * ld_watched) * sizeof(float)) : NULL;
     a.watched = rig_at(g, watched);
-    const size_t part = gpu_attend_part(a.rows.most, p->heads, p->width, a.longest);
+    const size_t part = gpu_attend_part(a.rows.most, p->heads, p->value_width, a.longest);
     if (c->shared_out && part > 0) a.part = rig_at(g, rig_out(g, part * sizeof(float)));
     const int32_t ld_panel = (p->heads * p->width + 15) / 16 * 16;
-    const size_t panel_bytes = p->width <= GPU_ATTEND_PANEL ? MOST_ROWS * (size_t)ld_panel * sizeof(uint16_t) : 0;
+    const int rounds = gpu_attend_rounds((size_t)p->width, (size_t)p->value_width, a.additive != NULL);
+    const size_t panel_bytes = rounds ? MOST_ROWS * (size_t)ld_panel * sizeof(uint16_t) : 0;
     uint16_t *both = rig_out(g, panel_bytes), *alone = rig_out(g, panel_bytes);
     rig_down(g);
     if (panel_bytes > 0) a.panel = (gpu_panel){rig_at(g, both), ld_panel, GPU_BF16};
@@ -239,27 +245,30 @@ static int near(float x, float want, float tolerance)
 
 static void expect_row(const problem *p, const rill_kernels *k, int32_t r, const answer *got)
 {
-    const size_t all = (size_t)(p->heads * p->width), n = (size_t)p->length[r];
+    const size_t all = (size_t)(p->heads * p->width), wide = (size_t)(p->heads * p->value_width);
+    const size_t n = (size_t)p->length[r];
     const int32_t first = p->first[r], from = p->query_index[r], zero = 0;
-    float *weights = calloc((size_t)p->heads * n + 1, sizeof *weights), *want = calloc(all, sizeof *want);
+    float *weights = calloc((size_t)p->heads * n + 1, sizeof *weights), *want = calloc(wide, sizeof *want);
     float *query = calloc(all, sizeof *query);
     if (from >= 0) memcpy(query, p->query.at + (size_t)from * all, all * sizeof *query);
     k->attention(&(rill_attention){.rows = 1,
                                    .heads = (size_t)p->heads,
                                    .width = (size_t)p->width,
+                                   .value_width = (size_t)p->value_width,
                                    .scale = p->scale,
+                                   .additive = p->additive.at,
                                    .query = {query, all, NULL},
                                    .keys = {p->keys.at, all, NULL},
-                                   .values = {p->values.at, all, NULL},
+                                   .values = {p->values.at, wide, NULL},
                                    .first = &first,
                                    .path = p->entry,
                                    .length = &p->length[r],
                                    .slot = &zero,
                                    .weights = weights,
                                    .ld_weights = n,
-                                   .out = {want, all, NULL}},
+                                   .out = {want, wide, NULL}},
                  NULL);
-    for (size_t j = 0; got->out[r] != NULL && j < all; j++)
+    for (size_t j = 0; got->out[r] != NULL && j < wide; j++)
         if (!near(got->out[r][j], want[j], p->tolerance))
             fail_msg("row %d of length %d, column %d, %d heads of %d: %.9g, not %.9g", (int)r, (int)n, (int)j,
                      (int)p->heads, (int)p->width, (double)got->out[r][j], (double)want[j]);
@@ -283,11 +292,11 @@ static void expect_rest(const problem *p, const answer *got)
     for (int32_t r = 0; r < p->rows; r++) {
         if (p->out_index[r] < 0) continue;
         mine[p->out_index[r]] = 1;
-        table_at = got->out[r] - (size_t)p->out_index[r] * (size_t)(p->heads * p->width);
+        table_at = got->out[r] - (size_t)p->out_index[r] * (size_t)(p->heads * p->value_width);
     }
     for (size_t r = 0; r < TABLE && table_at != NULL; r++)
-        for (size_t j = 0; !mine[r] && j < (size_t)(p->heads * p->width); j++)
-            assert_true(isnan(table_at[r * (size_t)(p->heads * p->width) + j]));
+        for (size_t j = 0; !mine[r] && j < (size_t)(p->heads * p->value_width); j++)
+            assert_true(isnan(table_at[r * (size_t)(p->heads * p->value_width) + j]));
 }
 
 /* Bits of NaNs aside. */
@@ -304,7 +313,7 @@ static void expect_same(rig *g, problem *p, float *const *out, float *const *wat
     const answer got = call(g, p, &c);
     for (int32_t i = 0; i < c.rows; i++) {
         const int32_t r = c.order[i];
-        if (out[r] != NULL && !same(got.out[i], out[r], (size_t)(p->heads * p->width)))
+        if (out[r] != NULL && !same(got.out[i], out[r], (size_t)(p->heads * p->value_width)))
             fail_msg("row %d of length %d, %d heads of %d, differs in other company", (int)r, (int)p->length[r],
                      (int)p->heads, (int)p->width);
         if (watched[r] != NULL && !same(got.watched[i], watched[r], (size_t)p->length[r]))
@@ -335,7 +344,7 @@ static void test_attend(void **state)
         float *out[MOST_ROWS] = {0}, *watched[MOST_ROWS] = {0};
         for (int32_t r = 0; r < p.rows; r++) {
             expect_row(&p, &k, r, &got);
-            out[r] = kept(got.out[r], (size_t)(p.heads * p.width));
+            out[r] = kept(got.out[r], (size_t)(p.heads * p.value_width));
             watched[r] = kept(got.watched[r], (size_t)p.length[r]);
             shared_out += p.length[r] > 128;
             empty += p.length[r] == 0;

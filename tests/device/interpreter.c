@@ -344,30 +344,33 @@ static const float *memory_at(const telling *x, const told_op *op, int32_t r, in
 static void tell_attend(const telling *x, const told_op *op, int32_t r)
 {
     const rill_attend *o = &op->as.attend;
-    const size_t width = o->heads * o->width;
+    const size_t width = o->heads * o->width, columns = o->value_width > 0 ? o->value_width : o->width,
+                 wide = o->heads * columns;
     int32_t length, first = 0;
     (void)memory_at(x, op, r, 0, op->view[1], &length);
     const size_t n = (size_t)length;
-    float *keys = telling_room(n * width, sizeof *keys), *values = telling_room(n * width, sizeof *values);
-    float *weights = telling_room(n * o->heads, sizeof *weights), *out = telling_room(width, sizeof *out);
+    float *keys = telling_room(n * width, sizeof *keys), *values = telling_room(n * wide, sizeof *values);
+    float *weights = telling_room(n * o->heads, sizeof *weights), *out = telling_room(wide, sizeof *out);
     for (int32_t t = 0; t < length; t++) {
         memcpy(keys + (size_t)t * width, memory_at(x, op, r, t, op->view[1], &length), width * sizeof *keys);
-        memcpy(values + (size_t)t * width, memory_at(x, op, r, t, op->view[2], &length), width * sizeof *values);
+        memcpy(values + (size_t)t * wide, memory_at(x, op, r, t, op->view[2], &length), wide * sizeof *values);
     }
     const rill_attention attention = {.rows = 1,
                                       .width = o->width,
+                                      .value_width = columns,
                                       .heads = o->heads,
                                       .scale = o->scale,
+                                      .additive = constant_of(x, o->additive),
                                       .query = {see(x, op->view[0], op->space, r), width},
                                       .keys = {keys, width},
-                                      .values = {values, width},
+                                      .values = {values, wide},
                                       .first = &first,
                                       .length = &length,
                                       .weights = weights,
                                       .ld_weights = n,
-                                      .out = {out, width}};
+                                      .out = {out, wide}};
     x->k->attention(&attention, NULL);
-    memcpy(see(x, op->view[3], op->space, r), out, width * sizeof *out);
+    memcpy(see(x, op->view[3], op->space, r), out, wide * sizeof *out);
     for (size_t t = 0; o->watch && t < n; t++) {
         float sum = 0.0f;
         for (size_t h = 0; h < o->heads; h++) sum += weights[h * n + t];

@@ -118,7 +118,7 @@ static void make_attend(problem *p)
     const int how = dice_range(&p->d, 0, s->units != 0 ? 2 : 1);
     rill_space space = random_space(p);
     if (is_distinct(&p->t, space)) space = RILL_ROWS;
-    if (how == 2) space = dice_chance(&p->d, 50) ? s->units : s->where_units;
+    if (how == 2) space = dice_chance(&p->d, 60) ? s->units : dice_chance(&p->d, 50) ? s->where_units : RILL_ROWS;
     rill_attend o = {.heads = (size_t)DICE_OF(&p->d, 1, 2, 4, 4), .scale = 0.4f};
     size_t most = how == 0 ? p->t.table[p->ragged].width : how == 1 ? p->t.table[p->nodes].width : 4 * p->hidden;
     if (p->hidden < most) most = p->hidden;
@@ -126,11 +126,15 @@ static void make_attend(problem *p)
     o.width = (size_t)dice_range(&p->d, 1, (int32_t)(most / o.heads));
     if (most >= 32 && dice_chance(&p->d, 40)) o.heads = 2, o.width = 32, o.heads = most >= 64 ? 2 : 1;
     const size_t width = o.heads * o.width;
+    if (dice_chance(&p->d, 40)) o.additive = add_constant(p, 1, width);
+    if (dice_chance(&p->d, 10)) o.scale = 0.0f;
+    o.value_width = dice_chance(&p->d, 40) ? (size_t)dice_range(&p->d, 1, (int32_t)(most / o.heads)) : o.width;
+    const size_t columns = o.heads * o.value_width;
     look v[4] = {find(p, space, width, ANY, NULL)};
     if (how == 0) {
         o.slot = s->slot;
         v[1] = v[2] = (look){LOOK_IN, p->ragged, s->unit, s->full_slot, 0};
-        v[2].first = dice_range(&p->d, 0, (int32_t)(p->t.table[p->ragged].width - width));
+        v[2].first = dice_range(&p->d, 0, (int32_t)(p->t.table[p->ragged].width - columns));
     } else if (how == 1) {
         const int fresh = dice_chance(&p->d, 50);
         told_op *path = add_op(p, TOLD_PATH, RILL_ROWS);
@@ -140,13 +144,13 @@ static void make_attend(problem *p)
         o.path = ++p->t.paths;
         v[1] = (look){LOOK_TABLE, p->nodes, s->old, 0, 0};
         v[2] = (look){LOOK_TABLE, p->states, s->old, 0, 0};
-        if (p->t.table[p->states].width < width) v[2] = v[1];
+        if (p->t.table[p->states].width < columns) v[2] = v[1];
     } else {
         o.own = 1;
         v[1] = plain(p, s->units, width);
-        v[2] = plain(p, s->units, width);
+        v[2] = plain(p, s->units, columns);
     }
-    v[3] = (look){LOOK_VALUE, add_value(p, space, width), RILL_OWN, 0, 0};
+    v[3] = (look){LOOK_VALUE, add_value(p, space, columns), RILL_OWN, 0, 0};
     if (space == RILL_ROWS && how < 2 && !p->t.watches && dice_chance(&p->d, 30)) o.watch = p->t.watches = 1;
     told_op *op = add_op(p, TOLD_ATTEND, space);
     memcpy(op->view, v, sizeof v);

@@ -1,4 +1,4 @@
-/* domains/mt: the values of transformers' own model, and the same values however rows are grouped.
+/* domains/mt: the values of transformers' own model, and of recurrent ones in NumPy, and the same values however rows are grouped.
  *
  * The domain is driven through its table alone, a row at a time or many, without an engine. */
 #include <math.h>
@@ -16,13 +16,15 @@
 #include "helpers.h"
 #include "mt_runner.h"
 #include "reference.h"
+#include "rnn.h"
 
 static const rill_domain *const domain = &rill_mt_domain;
 
 #include "fixture.h"
 
 /* The last one's values are those of an ensemble with the first. */
-static const char *const models[] = {"mt/shared", "mt/odd", "mt/separate", "mt/fsmt", "mt/fsmt-tied", "mt/ensemble"};
+static const char *const models[] = {"mt/shared", "mt/odd",     "mt/separate",   "mt/fsmt",           "mt/fsmt-tied",
+                                     "mt/rnn",    "mt/rnn-own", "mt/rnn-simple", "mt/rnn-simple-two", "mt/ensemble"};
 enum { MODELS = sizeof models / sizeof *models, ENSEMBLE = MODELS - 1 };
 
 /* The domain opened on its own, and as the engine would; `also` is NULL or the second of an ensemble. */
@@ -73,17 +75,24 @@ static void expand(void *self, int32_t actions, int32_t node, int32_t parent, in
 
 /* --- reference vectors -------------------------------------------------------------------------------------------- */
 
-/* What the last decoder layer reads of the input: encoder states, times that layer's key and value weights. */
+static int is_recurrent(const seq_runner *m)
+{
+    return m->model->net[0]->kind->reads == SEQ_READS_PARENT;
+}
+
+/* What the last decoder layer reads of the input: encoder states, times that layer's key and value weights; of a recurrent model the
+ * annotations. */
 static void check_memory(const seq_runner *m, int32_t slot, const json_t *one)
 {
     const json_t *expected = json_object_get(one, "memory");
-    const mt_net *net = mt_net_of(m->model->net[0]);
-    const size_t length = json_array_size(expected), width = 2 * net->width;
+    const mt_net *net = is_recurrent(m) ? NULL : mt_net_of(m->model->net[0]);
+    const rnn_net *rnn = is_recurrent(m) ? rnn_net_of(m->model->net[0]) : NULL;
+    const rill_table table = rnn != NULL ? rnn->annotations : net->decoder.layer[net->decoder.layers - 1].slots;
+    const size_t length = json_array_size(expected), width = 2 * (rnn != NULL ? rnn->encoder : net->width);
     float *rows = calloc(length * width, sizeof *rows);
     assert_non_null(rows);
     assert_int_equal(rill_stream_units(m->stream, slot), length);
-    assert_ok(ctx, rill_stream_read(m->stream, net->decoder.layer[net->decoder.layers - 1].slots, slot, 0,
-                                    (int32_t)length, rows));
+    assert_ok(ctx, rill_stream_read(m->stream, table, slot, 0, (int32_t)length, rows));
     for (size_t t = 0; t < length; t++) {
         const json_t *row = json_array_get(expected, t);
         assert_int_equal(json_array_size(row), width);
@@ -190,11 +199,12 @@ static void check_reference(size_t which)
 {
     reference r = reference_open(models[which]);
     int32_t n = (int32_t)json_array_size(r.cases);
+    const int32_t longest = (int32_t)json_integer_value(json_object_get(r.expected, "max_length"));
     rill_input inputs[16];
     rill_domain_info info;
     seq_runner *m = open_ith(which, r.path, 1, &info);
     assert_int_equal(info.state_need, RILL_STATE_PATH);
-    assert_int_equal(info.max_length, json_integer_value(json_object_get(r.expected, "max_length")));
+    assert_int_equal(info.max_length, is_recurrent(m) ? 40 : longest);
     assert_ok(ctx, domain->reserve(m, info.max_length, n));
     for (int32_t i = 0; i < n; i++) inputs[i] = input_of(pieces_of(r.cases, i), i);
     assert_ok(ctx, domain->encode(m, n, inputs));
@@ -205,7 +215,7 @@ static void check_reference(size_t which)
         if (which != ENSEMBLE) check_memory(m, i, one);
         check_forced(m, i, one);
         if (which != ENSEMBLE) check_alignment(m, i, one);
-        check_greedy(m, i, one, info.max_length);
+        check_greedy(m, i, one, longest);
         free((char *)(uintptr_t)inputs[i].text);
     }
     runner_close(m);
@@ -240,6 +250,12 @@ static void reference_fsmt_tied(void **state)
 {
     (void)state;
     check_reference(4);
+}
+
+static void reference_recurrent(void **state)
+{
+    (void)state;
+    for (size_t i = 5; i < ENSEMBLE; i++) check_reference(i);
 }
 
 static void reference_ensemble(void **state)
@@ -620,6 +636,7 @@ int main(void)
         CASE(reference_separate),
         CASE(reference_fsmt),
         CASE(reference_fsmt_tied),
+        CASE(reference_recurrent),
         CASE(reference_ensemble),
         CASE(a_model_with_itself_is_the_model),
         CASE(few_choices_are_the_best_of_all),

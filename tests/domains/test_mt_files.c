@@ -201,7 +201,7 @@ static void keys_that_are_refused(void **state)
     static const struct {
         const char *key, *value, *sentence;
     } bad[] = {
-        {"model_type", "\"bart\"", "%s/config.json: model_type: expected marian or fsmt, found \"bart\""},
+        {"model_type", "\"bart\"", "%s/config.json: model_type: expected marian, fsmt or rnnsearch, found \"bart\""},
         {"normalize_before", "true", "%s/config.json: normalize_before: only false is supported"},
         {"normalize_embedding", "true", "%s/config.json: normalize_embedding: only false is supported"},
         {"add_final_layer_norm", "true", "%s/config.json: add_final_layer_norm: only false is supported"},

@@ -18,7 +18,8 @@ static const rill_domain *const domains[] = {&rill_mt_domain};
 #include "engine_fixture.h"
 
 /* The last one's values are those of an ensemble with the first. */
-static const char *const models[] = {"mt/shared", "mt/odd", "mt/separate", "mt/fsmt", "mt/fsmt-tied", "mt/ensemble"};
+static const char *const models[] = {"mt/shared", "mt/odd",     "mt/separate",   "mt/fsmt",           "mt/fsmt-tied",
+                                     "mt/rnn",    "mt/rnn-own", "mt/rnn-simple", "mt/rnn-simple-two", "mt/ensemble"};
 enum { MODELS = sizeof models / sizeof *models, ENSEMBLE = MODELS - 1 };
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
@@ -144,11 +145,24 @@ static void beams_are_those_of_the_reference(void **state)
     for (size_t i = RACES_ONLY; i < MODELS; i += 1 + RACES_ONLY) {
         reference r = reference_open(models[i]);
         rill_model *model = open_model(i, r.path, 1 + (int)i % 2, i % 2 ? "f32" : NULL);
+        const int32_t longest = (int32_t)json_integer_value(json_object_get(r.expected, "max_length"));
         for (size_t j = 0; j < sizeof methods / sizeof *methods; j++) {
             for (int32_t n = 1; n <= 4; n += 3)
-                decode_all(model, &(run){.method = methods[j], .n = n, .k = 5, .max_candidates = 5, .seen = check_beam},
+                decode_all(model,
+                           &(run){.method = methods[j],
+                                  .n = n,
+                                  .k = 5,
+                                  .max_candidates = 5,
+                                  .max_length = longest,
+                                  .seen = check_beam},
                            r.cases);
-            decode_all(model, &(run){.method = methods[j], .n = 3, .k = 1, .max_candidates = 1, .seen = check_greedy},
+            decode_all(model,
+                       &(run){.method = methods[j],
+                              .n = 3,
+                              .k = 1,
+                              .max_candidates = 1,
+                              .max_length = longest,
+                              .seen = check_greedy},
                        r.cases);
         }
         rill_model_close(model);

@@ -46,7 +46,7 @@ static int tear_down(void **state)
 
 enum { MOST = 64 };
 
-static const char *const models[] = {"mt/shared", "mt/odd", "mt/separate", "mt/fsmt"};
+static const char *const models[] = {"mt/shared", "mt/odd", "mt/separate", "mt/fsmt", "mt/rnn", "mt/rnn-simple"};
 
 /* Open model `name`, with `also` behind it unless that is NULL, and a shortlist of the folder's file "lex" behind which `counts`
  * stands; NULL: without one. */

@@ -152,10 +152,9 @@ static rill_view state(const seq_net *seq, rill_program program, rill_column nod
 }
 
 static const seq_kind grus = {
-    .domain = "gru",
     .several = "GRUs",
     .net_size = sizeof(gru_net),
-    .state_need = RILL_STATE_PARENT,
+    .reads = SEQ_READS_PARENT,
     .configure = configure,
     .load = load,
     .encode = encode,
@@ -163,11 +162,18 @@ static const seq_kind grus = {
     .state = state,
 };
 
+static rill_status choose(rill_context *where, const char *directory, const seq_kind **out)
+{
+    (void)where, (void)directory;
+    *out = &grus;
+    return RILL_OK;
+}
+
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
                               void **model, rill_domain_info *info)
 {
     (void)table;
-    return seq_open(&grus, ctx, options, model, info);
+    return seq_open("gru", choose, ctx, options, model, info);
 }
 
 static const rill_domain domain = {

@@ -11,7 +11,9 @@
 
 typedef struct problem {
     size_t rows, slots, key, longest, ldq, ldp, ldo;
+    size_t value;            /* width of a head's values */
     size_t heads, ldk, ldv;  /* ldk, ldv: of all heads, with gaps of 2 and 1 */
+    float *additive;         /* [heads * key], or NULL */
     float *query;            /* [table, heads * key] */
     float *memory, *other;   /* [rows of all slots, ldk], [.., ldv]: keys, values */
     int32_t first[8], *path; /* where a slot's rows begin; or, with walk, its entries of the path */
@@ -26,10 +28,13 @@ static problem draw(check *c)
     p.heads = dice_below(c, 2) ? dice_from(c, 1, 4) : 1;
     if (dice_below(c, 3) == 0) /* narrow heads have a kernel of their own */
         p.key = 32u << dice_below(c, 2), p.heads = 2u << dice_below(c, 3);
+    p.value = dice_below(c, 3) == 0 ? dice_from(c, 1, 150) : p.key;
+    p.additive = dice_below(c, 3) == 0 ? buffer(c, p.heads * p.key) : NULL;
+    if (p.additive != NULL) dice_fill(c, p.additive, p.heads * p.key, 1.0f);
     p.walk = (int)dice_below(c, 2);
-    p.ldk = p.heads * p.key + 2, p.ldv = p.heads * p.key + 1;
+    p.ldk = p.heads * p.key + 2, p.ldv = p.heads * p.value + 1;
     p.ldq = p.heads * p.key + dice_below(c, 3);
-    p.ldo = p.heads * p.key + dice_below(c, 3);
+    p.ldo = p.heads * p.value + dice_below(c, 3);
     p.scale = dice_below(c, 2) ? 1.0f : 0.3f;
     size_t lying = 0;
     for (size_t s = 0; s < p.slots; s++) {
@@ -56,7 +61,8 @@ static problem draw(check *c)
         p.slot[r] = same ? p.slot[r - 1] : (int32_t)dice_below(c, p.slots);
         p.query_index[r] = (int32_t)dice_below(c, p.rows + 2);
     }
-    case_name(c, "rows=%zu slots=%zu heads=%zu width=%zu walk=%d", p.rows, p.slots, p.heads, p.key, p.walk);
+    case_name(c, "rows=%zu slots=%zu heads=%zu width=%zu values=%zu walk=%d additive=%d", p.rows, p.slots, p.heads,
+              p.key, p.value, p.walk, p.additive != NULL);
     return p;
 }
 
@@ -65,7 +71,9 @@ static rill_attention call(const problem *p, float *weights, float *out)
     return (rill_attention){.rows = p->rows,
                             .heads = p->heads,
                             .width = p->key,
+                            .value_width = p->value,
                             .scale = p->scale,
+                            .additive = p->additive,
                             .query = {p->query, p->ldq, p->query_index},
                             .keys = {p->memory, p->ldk},
                             .values = {p->other, p->ldv},
@@ -94,8 +102,10 @@ static void expect_head(check *c, const problem *p, size_t r, size_t h, const fl
         double size = 0.0;
         score[t] = 0.0;
         for (size_t k = 0; k < p->key; k++) {
-            const double x = (double)query[k] * (double)p->memory[row_at(p, s, t) * p->ldk + h * p->key + k];
-            score[t] += x, size += fabs(x);
+            const double key = (double)p->memory[row_at(p, s, t) * p->ldk + h * p->key + k], q = (double)query[k];
+            const double u = p->additive != NULL ? (double)p->additive[h * p->key + k] : 0.0;
+            const double x = p->additive != NULL ? u * tanh(key + q) : q * key;
+            score[t] += x, size += p->additive != NULL ? 8.0 * fabs(u) : fabs(x);
         }
         score[t] *= (double)p->scale;
         worst = fmax(worst, ((double)p->key + 2.0) * UNIT * size * (double)p->scale);
@@ -106,10 +116,10 @@ static void expect_head(check *c, const problem *p, size_t r, size_t h, const fl
     for (size_t t = 0; t < n; t++)
         EXPECT(c, near((double)weights[t], score[t] / sum, relative * score[t] / sum + 0x1p-140),
                "p(%zu,%zu) = %.9g, not %.9g", r, t, (double)weights[t], score[t] / sum);
-    for (size_t j = 0; j < p->key; j++) {
+    for (size_t j = 0; j < p->value; j++) {
         double want = 0.0, size = 0.0;
         for (size_t t = 0; t < n; t++) {
-            const size_t at = row_at(p, s, t), k = h * p->key + j;
+            const size_t at = row_at(p, s, t), k = h * p->value + j;
             const float v = p->other[at * p->ldv + k];
             want += score[t] / sum * (double)v, size += score[t] / sum * fabs((double)v);
         }
@@ -145,7 +155,7 @@ static void expect_same(check *c, const problem *p, const float *weights, const 
         const size_t r = (size_t)order[i];
         EXPECT(c,
                same_weights(p, r, w2 + i * ldw, weights + r * ldw) &&
-                   same_bits(o2 + (size_t)to[i] * p->ldo, out + r * p->ldo, p->heads * p->key),
+                   same_bits(o2 + (size_t)to[i] * p->ldo, out + r * p->ldo, p->heads * p->value),
                "row %zu differs in a batch of %zu", r, count);
     }
 }
@@ -162,9 +172,9 @@ static void expect_contained(check *c, const problem *p, const float *weights, c
     c->k.attention(&a, NULL);
     for (size_t i = 0; i < p->rows * p->heads; i++) {
         const size_t r = i / p->heads, h = i % p->heads, n = (size_t)p->length[p->slot[r]];
-        const size_t at = r * p->ldo + h * p->key;
+        const size_t at = r * p->ldo + h * p->value;
         if (p->query_index[r] != bad || h != hurt)
-            EXPECT(c, same_bits(w2 + i * p->ldp, weights + i * p->ldp, n) && same_bits(o2 + at, out + at, p->key),
+            EXPECT(c, same_bits(w2 + i * p->ldp, weights + i * p->ldp, n) && same_bits(o2 + at, out + at, p->value),
                    "head %zu of row %zu suffers from a bad one", h, r);
         else
             for (size_t t = 0; t < n; t++) EXPECT(c, isnan(w2[i * p->ldp + t]), "a NaN was lost at row %zu", r);
@@ -182,11 +192,11 @@ void check_attention(check *c)
         c->k.attention(&a, NULL);
         for (size_t r = 0; r < p.rows; r++) {
             for (size_t h = 0; h < p.heads; h++) {
-                expect_head(c, &p, r, h, weights + r * ldw + h * p.ldp, out + r * p.ldo + h * p.key);
+                expect_head(c, &p, r, h, weights + r * ldw + h * p.ldp, out + r * p.ldo + h * p.value);
                 for (size_t t = (size_t)p.length[p.slot[r]]; t < p.ldp; t++)
                     EXPECT(c, buffer_kept(weights, r * ldw + h * p.ldp + t), "weights beyond the length were written");
             }
-            for (size_t j = p.heads * p.key; j < p.ldo; j++)
+            for (size_t j = p.heads * p.value; j < p.ldo; j++)
                 EXPECT(c, buffer_kept(out, r * p.ldo + j), "a gap was written");
         }
         dice_permutation(c, order, p.rows);

@@ -229,8 +229,9 @@ typedef struct rill_scan {
     rill_view last_h, last_c; /* [inputs, H] state after the last unit read, or none; of inputs without units zeros */
 } rill_scan;
 
-/* softmax over t of scale * (query . key_t), then the sum of the values. Exactly one memory is given.
- * Heads stand side by side in queries, keys, values and out. An empty memory gives zeros. */
+/* softmax over t of scale * (query . key_t), or with `additive` of scale * (additive . tanh(key_t + query)), then the sum of the
+ * values. Exactly one memory is given. Heads stand side by side in queries, keys, values and out. An empty memory gives zeros; a
+ * scale of 0 gives the mean. */
 typedef struct rill_attend {
     size_t heads, width; /* of one head */
     float scale;
@@ -238,9 +239,11 @@ typedef struct rill_attend {
     rill_path path;         /* memory: rows `keys`, `values` of node tables along the row's path */
     rill_column slot;       /* memory: all rows of the slot of the ragged tables `keys`, `values` */
     int own;                /* memory: the units of the row's own input, of ragged values `keys`, `values` (encoders) */
-    rill_view keys, values; /* row columns are not read */
-    rill_view out;          /* [R, heads * width] */
+    rill_view keys, values; /* [T, heads * width], [T, heads * value_width]; row columns are not read */
+    rill_view out;          /* [R, heads * value_width] */
     int watch;              /* give the mean over heads of the weights back to the host, see rill_run_arguments */
+    size_t value_width;     /* of one head's values; 0: width */
+    rill_constant additive; /* [1, heads * width]; none: scores are dot products */
 } rill_attend;
 
 /* y = gain * (z - mean z) / sqrt(var z + eps) + bias, z = x + residual; `rms`: y = gain * z / sqrt(mean z^2 + eps) + bias. */
