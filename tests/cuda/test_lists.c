@@ -234,9 +234,37 @@ static void test_product(void **state)
     rig_close(&g);
 }
 
+/* Four rows, of which any that follow each other may be of one slot: each number of rows together, at each place in a block. */
+static void test_rows_together(void **state)
+{
+    (void)state;
+    rig g;
+    rig_open(&g, 4 << 20);
+    for (uint32_t i = 0; i < 16; i++) {
+        dice d = dice_seeded(harness_seed(1) + i);
+        problem p = draw(&d, i < 8 ? 130 : 128, VOCABULARY);
+        p.rows = 4;
+        p.length[0] = 3; /* within what was drawn, or before the next */
+        p.length[1] = 5;
+        for (int32_t n = 0; n < 8; n++) p.ids[n] = 40 * n + (int32_t)i;
+        p.first[1] = 3;
+        p.longest = p.longest > 5 ? p.longest : 5;
+        for (int32_t r = 0; r < 4; r++) {
+            p.slot[r] = r == 0 ? 0 : p.slot[r - 1] ^ (int32_t)(i >> (r - 1) & 1);
+            p.at[r] = (3 * r + (int32_t)i) % TABLE;
+            p.to[r] = r;
+        }
+        cuda_host_seed(i);
+        check_product(&g, &d, &p);
+        drop(&p);
+    }
+    rig_close(&g);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mask), cmocka_unit_test(test_product)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mask), cmocka_unit_test(test_product),
+                                       cmocka_unit_test(test_rows_together)};
     if (harness_options(argc, argv) != 0) return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
