@@ -4,6 +4,9 @@
  * bf16 or fp16 are rounded by the operation that writes them, as a panel, so that nothing is gathered for the product; and if nothing else
  * reads them they are not written in fp32 at all. Products of the same rows behind each other are one, where their weights lie so.
  *
+ * A swish, a tanh or an exact GELU keeps its launch: products stand on both sides of it, and cuBLASLt does none of the three. Keys and
+ * values keep theirs on the way to nodes: cuBLASLt writes rows in order, and nodes lie anywhere.
+ *
  * Programs are straight lines, so what an operation has written is what is read until the value is written again.
  * Divisions: operands · rounding · products · all. */
 #include "executor.h"

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "halves.h"
 #include "launch.h"
 #include "rig.h"
 #include "stand_in.h"
@@ -51,7 +52,7 @@ static problem draw(dice *d, int32_t width, int32_t vocabulary)
         p.at[r] = dice_range(d, -1, TABLE - 1);
         p.to[r] = dice_chance(d, 10) ? -1 : (7 * r + 3) % TABLE; /* they differ */
     }
-    p.type = dice_chance(d, 50) ? GPU_F32 : GPU_BF16;
+    p.type = dice_chance(d, 50) ? GPU_F32 : dice_chance(d, 50) ? GPU_BF16 : GPU_F16;
     p.activation = (gpu_activation)dice_range(d, GPU_LINEAR, GPU_SIGMOID);
     p.w = numbers(d, (size_t)VOCABULARY * (size_t)width);
     p.x = numbers(d, (size_t)TABLE * (size_t)width);
@@ -126,13 +127,10 @@ static void test_mask(void **state)
 
 /* --- product ------------------------------------------------------------------------------------------------------ */
 
+/* test_halves.c has every number of it. */
 static double rounded(float x, gpu_type type)
 {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    if (type == GPU_BF16) bits = (bits + 0x7fff + (bits >> 16 & 1)) >> 16 << 16;
-    memcpy(&x, &bits, sizeof x);
-    return (double)x;
+    return (double)(type == GPU_F32 ? x : gpu_of_rounded(gpu_rounded_bits(x, type), type));
 }
 
 static double activated(double x, gpu_activation activation)
@@ -234,9 +232,37 @@ static void test_product(void **state)
     rig_close(&g);
 }
 
+/* Four rows, of which any that follow each other may be of one slot: each number of rows together, at each place in a block. */
+static void test_rows_together(void **state)
+{
+    (void)state;
+    rig g;
+    rig_open(&g, 4 << 20);
+    for (uint32_t i = 0; i < 16; i++) {
+        dice d = dice_seeded(harness_seed(1) + i);
+        problem p = draw(&d, i < 8 ? 130 : 128, VOCABULARY);
+        p.rows = 4;
+        p.length[0] = 3; /* within what was drawn, or before the next */
+        p.length[1] = 5;
+        for (int32_t n = 0; n < 8; n++) p.ids[n] = 40 * n + (int32_t)i;
+        p.first[1] = 3;
+        p.longest = p.longest > 5 ? p.longest : 5;
+        for (int32_t r = 0; r < 4; r++) {
+            p.slot[r] = r == 0 ? 0 : p.slot[r - 1] ^ (int32_t)(i >> (r - 1) & 1);
+            p.at[r] = (3 * r + (int32_t)i) % TABLE;
+            p.to[r] = r;
+        }
+        cuda_host_seed(i);
+        check_product(&g, &d, &p);
+        drop(&p);
+    }
+    rig_close(&g);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mask), cmocka_unit_test(test_product)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mask), cmocka_unit_test(test_product),
+                                       cmocka_unit_test(test_rows_together)};
     if (harness_options(argc, argv) != 0) return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
