@@ -47,7 +47,7 @@ static rill_status set_up(rill_engine *e, const rill_engine_setup *setup)
     intake_init(&e->intake, e->ctx, &e->settings);
     outbox_init(&e->outbox, e->ctx, &e->settings);
     RILL__TRY(chain_create(&e->chain, e->ctx, setup));
-    RILL__TRY(bound_init(e));
+    RILL__TRY(bound_init(e, 1));
     for (int32_t group = 0; group < 2; group++) e->step[group].selector.thorough = e->settings.check;
     return schedule_create(e, setup->policy);
 }

@@ -34,6 +34,9 @@ typedef struct gpu_region {
     void *own;       /* the implementation's */
 } gpu_region;
 
+/* A region's bytes come in whole granules: it takes up to one more than is asked for. */
+size_t gpu_granule(const gpu_device *device);
+
 /* At least `bytes`; what is there stays, what is new is not set. Returns 0, or -1: there is no memory, and nothing has changed. */
 int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes);
 void gpu_free(gpu_device *device, gpu_region *region);
@@ -117,6 +120,11 @@ typedef struct gpu_product {
     int32_t ldc;
 } gpu_product;
 void gpu_run_product(gpu_queue *queue, const gpu_product *args);
+
+/* Products with `fast` may use so much device memory, which the queue has from here on. Nothing is recorded meanwhile. Returns 0, or -1: there is
+ * no memory. */
+enum { GPU_FAST_WORK = 32 << 20 };
+int gpu_queue_fast(gpu_queue *queue);
 
 #ifdef __cplusplus
 }

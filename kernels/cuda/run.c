@@ -313,6 +313,8 @@ static rill_status lay_out_device(cuda_run *r)
     const work w = work_of(r);
     const size_t bytes = lay_out_values(r, &w, NULL);
     if (gpu_grow(r->own->gpu, values, bytes) != 0) return cuda_no_memory(r->stream->ctx, bytes, "a run");
+    if (r->inner.plan->device->fast && gpu_queue_fast(r->queue) != 0)
+        return cuda_no_memory(r->stream->ctx, GPU_FAST_WORK, "products");
     lay_out_values(r, &w, values->at);
     return RILL_OK;
 }

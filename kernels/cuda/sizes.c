@@ -2,7 +2,8 @@
  *
  * It follows run.c's layouts: values and work of all programs of a line are one region, as large as the largest wants; each program has
  * frames, one for each group, in pinned memory and on the device. Columns and the like are told roughly, and generously.
- * Programs with ragged spaces are those that fill slots: their rows are slots. */
+ * Programs with ragged spaces are those that fill slots: their rows are slots. A region takes whole granules of the device's memory: the
+ * last of each is what a stream takes beside. */
 #include "executor.h"
 
 /* By rows of the run, and by units of ragged spaces. */
@@ -101,6 +102,8 @@ void cuda_add_sizes(const rill_plan *plan, rill_plan_bytes *out)
     /* Rows of what is recorded are rounded up, by a quarter at the most from 8 rows on. */
     out->row = (int64_t)((work[0].row + frames[0].row) * 5 / 4);
     out->slot += (int64_t)(work[1].row + frames[1].row);
+    const size_t regions = plan->tables + 1 + plan->lists + plan->programs * DEV_GROUPS + 2;
+    out->stream = (int64_t)(regions * gpu_granule(plan->device->own) + (plan->device->fast ? 2 * GPU_FAST_WORK : 0));
     /* Ragged tables grow by half more than is wanted. */
     out->unit += out->unit / 2 + (int64_t)(work[1].unit + frames[1].unit);
 }

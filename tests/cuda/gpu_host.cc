@@ -68,6 +68,7 @@ struct gpu_queue {
     uint64_t steps;
     bool within; /* a piece of its work that is not done yet */
     bool failed;
+    size_t memory; /* bytes of the device that count as its own */
     char why[GPU_TEXT];
 };
 
@@ -77,7 +78,7 @@ struct gpu_mark {
     bool failed; /* the queue, by then */
 };
 
-static const size_t RESERVED = (size_t)1 << 36;
+static const size_t RESERVED = (size_t)1 << 36, GRANULE = 1 << 16; /* bytes */
 static const int DEVICES = 2;
 static size_t used; /* by all devices; atomic */
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -172,6 +173,29 @@ size_t cuda_host_used(void)
     return __atomic_load_n(&used, __ATOMIC_RELAXED);
 }
 
+/* Count memory. False: there is not so much. */
+static bool take(size_t bytes)
+{
+    if (__atomic_add_fetch(&used, bytes, __ATOMIC_RELAXED) <= __atomic_load_n(bound_here(), __ATOMIC_RELAXED)) return true;
+    __atomic_sub_fetch(&used, bytes, __ATOMIC_RELAXED);
+    return false;
+}
+
+static void give(size_t bytes)
+{
+    __atomic_sub_fetch(&used, bytes, __ATOMIC_RELAXED);
+}
+
+size_t gpu_granule(const gpu_device *)
+{
+    return GRANULE;
+}
+
+static size_t whole_granules(size_t bytes)
+{
+    return (bytes + GRANULE - 1) / GRANULE * GRANULE;
+}
+
 static void list(gpu_device *device, stretch *s)
 {
     pthread_mutex_lock(&device->lock);
@@ -254,12 +278,8 @@ int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes)
 {
     const size_t had = region->bytes;
     if (bytes <= had) return 0;
-    const size_t more = bytes - had, most = __atomic_load_n(bound_here(), __ATOMIC_RELAXED);
-    if (bytes > RESERVED || fails(CUDA_HOST_MEMORY)) return -1;
-    if (__atomic_add_fetch(&used, more, __ATOMIC_RELAXED) > most) {
-        __atomic_sub_fetch(&used, more, __ATOMIC_RELAXED);
-        return -1;
-    }
+    const size_t more = bytes - had, counted = whole_granules(bytes) - whole_granules(had);
+    if (bytes > RESERVED || fails(CUDA_HOST_MEMORY) || !take(counted)) return -1;
     stretch *s = region->own != nullptr ? (stretch *)region->own : reserve(device);
     if (s == nullptr || mprotect(s->at, whole_pages(bytes), PROT_READ | PROT_WRITE) != 0) {
         if (s != nullptr && region->own == nullptr) {
@@ -267,7 +287,7 @@ int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes)
             munmap(s->at, RESERVED);
             free(s);
         }
-        __atomic_sub_fetch(&used, more, __ATOMIC_RELAXED);
+        give(counted);
         return -1;
     }
     ASAN_UNPOISON_MEMORY_REGION(s->at + had, more);
@@ -287,7 +307,7 @@ void gpu_free(gpu_device *device, gpu_region *region)
         unlist(device, s);
         ASAN_UNPOISON_MEMORY_REGION(s->at, whole_pages(s->bytes));
         munmap(s->at, RESERVED);
-        __atomic_sub_fetch(&used, s->bytes, __ATOMIC_RELAXED);
+        give(whole_granules(s->bytes));
         free(s);
     }
     *region = {};
@@ -334,6 +354,14 @@ int gpu_queue_open(gpu_queue **out, gpu_device *device, char why[GPU_TEXT])
     }
     queue->device = device;
     queue->last = &queue->first;
+    return 0;
+}
+
+int gpu_queue_fast(gpu_queue *queue)
+{
+    if (queue->memory > 0) return 0;
+    if (fails(CUDA_HOST_MEMORY) || !take(GPU_FAST_WORK)) return -1;
+    queue->memory = GPU_FAST_WORK;
     return 0;
 }
 
@@ -605,6 +633,7 @@ void gpu_queue_close(gpu_queue *queue)
     if (queue == nullptr) return;
     run_until(queue, nullptr, 0);
     if (queue->peer != nullptr) queue->peer->peer = nullptr;
+    give(queue->memory);
     free(queue);
 }
 

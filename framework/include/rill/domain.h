@@ -133,6 +133,7 @@ typedef struct rill_domain_info {
         row_bytes; /* that a row of a timestep takes while it is worked out, for the setting `memory`; 0: hardly any */
     const char *
         device; /* what computes: "cpu", "cuda:1, NAME OF THE GPU" (device.h); owned by the domain until close. NULL: not said */
+    int64_t runner_bytes; /* that a runner takes whatever it decodes, for the setting `memory`; 0: hardly any */
 } rill_domain_info;
 
 /* One input on its way into a slot. */
