@@ -371,15 +371,10 @@ static rill_status take_frame(rill_stream *s, const dev_program *p, const rill_r
         f->selection = *a->selection;
         f->asked.selection = &f->selection;
     }
-    f->run = (cuda_run){.stream = s,
-                        .own = own,
-                        .frame = f,
-                        .line = own->ahead.program[program] ? &own->fill : &own->decode,
-                        .weights = s->plan->own,
-                        .program = p,
-                        .asked = &f->asked};
-    f->run.queue = f->run.line->queue;
+    f->run = (cuda_run){.stream = s, .own = own, .frame = f, .weights = s->plan->own, .program = p, .asked = &f->asked};
     f->run.fused = &f->run.weights->program[program];
+    f->run.line = f->run.fused->ahead ? &own->fill : &own->decode;
+    f->run.queue = f->run.line->queue;
     f->run.inner = (dev_run){.stream = s,
                              .plan = s->plan,
                              .program = p,

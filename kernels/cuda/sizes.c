@@ -2,7 +2,7 @@
  *
  * It follows run.c's layouts: values and work of all programs of a line are one region, as large as the largest wants; each program has
  * frames, one for each group, in pinned memory and on the device. Columns and the like are told roughly, and generously.
- * Programs with ragged spaces are those that fill slots: their rows are slots. A region takes whole granules of the device's memory: the
+ * Rows of programs that run ahead are slots, all others are those of a timestep. A region takes whole granules of the device's memory: the
  * last of each is what a stream takes beside. */
 #include "executor.h"
 
@@ -92,12 +92,12 @@ static bytes frames_of(const dev_program *p)
 
 void cuda_add_sizes(const rill_plan *plan, rill_plan_bytes *out)
 {
-    bytes work[2] = {{0}}, frames[2] = {{0}}; /* of what decodes, of what fills */
+    bytes work[2] = {{0}}, frames[2] = {{0}}; /* of what decodes, of what runs ahead */
     for (size_t i = 0; i < plan->programs; i++) {
         const dev_program *p = &plan->program[i];
-        const int fills = p->ragged > 0;
-        work[fills] = larger(work[fills], sum(values_of(plan, p), work_of(plan, p)));
-        frames[fills] = sum(frames[fills], frames_of(p));
+        const int ahead = ((const cuda_plan *)plan->own)->program[i].ahead;
+        work[ahead] = larger(work[ahead], sum(values_of(plan, p), work_of(plan, p)));
+        frames[ahead] = sum(frames[ahead], frames_of(p));
     }
     /* Rows of what is recorded are rounded up, by a quarter at the most from 8 rows on. */
     out->row = (int64_t)((work[0].row + frames[0].row) * 5 / 4);
@@ -105,5 +105,5 @@ void cuda_add_sizes(const rill_plan *plan, rill_plan_bytes *out)
     const size_t regions = plan->tables + 1 + plan->lists + plan->programs * DEV_GROUPS + 2;
     out->stream = (int64_t)(regions * gpu_granule(plan->device->own) + (plan->device->fast ? 2 * GPU_FAST_WORK : 0));
     /* Ragged tables grow by half more than is wanted. */
-    out->unit += out->unit / 2 + (int64_t)(work[1].unit + frames[1].unit);
+    out->unit += out->unit / 2 + (int64_t)(work[0].unit + work[1].unit + frames[0].unit + frames[1].unit);
 }
