@@ -192,7 +192,7 @@ static inline gpu_type cuda_type_of(rill_weight_type type)
 /* --- module.c, memory.c --------------------------------------------------------------------------------------------- */
 
 rill_status cuda_fail(rill_context *ctx, const char *what, const char *why);
-rill_status cuda_no_memory(rill_context *ctx, size_t bytes, const char *what);
+rill_status cuda_grow_region(const rill_stream *stream, gpu_region *region, size_t bytes, const char *what);
 
 /* Members of dev_module. */
 rill_status cuda_stream_open(rill_stream *stream);

@@ -175,6 +175,11 @@ static size_t whole_granules(const gpu_device *device, size_t bytes)
     return (bytes + device->granule - 1) / device->granule * device->granule;
 }
 
+size_t gpu_memory(const gpu_device *device)
+{
+    return device->memory;
+}
+
 size_t gpu_granule(const gpu_device *device)
 {
     return device->granule;
@@ -197,22 +202,22 @@ static bool map_more(const gpu_device *device, CUdeviceptr at, size_t bytes)
     return mapped;
 }
 
-/* A region reserves addresses for all memory that the GPU has, so that it never moves; addresses cost nothing. */
+/* Addresses are reserved for all that a region may come to, so that it never moves. A process has 2^47 of them. */
 int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes)
 {
     if (bytes <= region->bytes) return 0;
-    const size_t reserved = region->at != nullptr ? region->reserved : whole_granules(device, device->memory);
-    if (bytes > reserved || cudaSetDevice(device->index) != cudaSuccess) return -1;
+    const size_t wanted = whole_granules(device, region->reserved > 0 ? region->reserved : device->memory);
+    if (bytes > wanted || cudaSetDevice(device->index) != cudaSuccess) return GPU_NO_MEMORY;
     CUdeviceptr at = (CUdeviceptr)region->at;
     const size_t more = whole_granules(device, bytes) - region->bytes;
-    if (at == 0 && device->call.cuMemAddressReserve_at(&at, reserved, 0, 0, 0) != CUDA_SUCCESS) return -1;
+    if (at == 0 && device->call.cuMemAddressReserve_at(&at, wanted, 0, 0, 0) != CUDA_SUCCESS) return GPU_NO_ADDRESSES;
     if (!map_more(device, at + region->bytes, more)) {
-        if (region->at == nullptr) device->call.cuMemAddressFree_at(at, reserved);
-        return -1;
+        if (region->at == nullptr) device->call.cuMemAddressFree_at(at, wanted);
+        return GPU_NO_MEMORY;
     }
     region->at = (char *)at;
     region->bytes += more;
-    region->reserved = reserved;
+    region->reserved = wanted;
     return 0;
 }
 

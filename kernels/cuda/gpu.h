@@ -29,15 +29,19 @@ const char *gpu_name(const gpu_device *device);
 /* Device memory that grows where it is: its address, once it has one, stays. Zero-initialised it is empty. */
 typedef struct gpu_region {
     char *at;
-    size_t bytes;    /* that may be used */
-    size_t reserved; /* addresses */
-    void *own;       /* the implementation's */
+    size_t bytes; /* that may be used */
+    size_t
+        reserved; /* addresses; while it has none: for how many bytes it is to have some, 0: for all that the device has */
+    void *own;    /* the implementation's */
 } gpu_region;
 
-/* A region's bytes come in whole granules: it takes up to one more than is asked for. */
+/* Bytes that the device has; a region takes whole granules of them, up to one more than is asked for. */
+size_t gpu_memory(const gpu_device *device);
 size_t gpu_granule(const gpu_device *device);
 
-/* At least `bytes`; what is there stays, what is new is not set. Returns 0, or -1: there is no memory, and nothing has changed. */
+/* At least `bytes`; what is there stays, what is new is not set. Returns 0, or what there is none of: then nothing has changed. More
+ * than was reserved is more memory than there is. */
+enum { GPU_NO_MEMORY = -1, GPU_NO_ADDRESSES = -2 };
 int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes);
 void gpu_free(gpu_device *device, gpu_region *region);
 

@@ -27,6 +27,9 @@ void cuda_host_seed(uint64_t seed);
  * else SIZE_MAX. */
 void cuda_host_memory(size_t bytes);
 
+/* It fails too where the addresses that are reserved would come to more bytes. At first: SIZE_MAX. */
+void cuda_host_addresses(size_t bytes);
+
 /* Bytes of device memory that the process has now: of a region whole granules, though its end is where it was asked for. */
 size_t cuda_host_used(void);
 

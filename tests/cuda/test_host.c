@@ -390,8 +390,8 @@ static void test_memory(void **state)
     for (int i = 0; i < 100000; i++) assert_int_equal(at[i], i < 1000 ? 7 : -1);
     const size_t granule = gpu_granule(device), of_a = (100000 / granule + 1) * granule;
     cuda_host_memory(of_a + granule);
-    assert_int_equal(gpu_grow(device, &b, granule + 1), -1);
-    assert_int_equal(gpu_grow(device, &a, of_a + granule + 1), -1);
+    assert_int_equal(gpu_grow(device, &b, granule + 1), GPU_NO_MEMORY);
+    assert_int_equal(gpu_grow(device, &a, of_a + granule + 1), GPU_NO_MEMORY);
     assert_int_equal(a.bytes, 100000);
     assert_null(b.at);
     assert_int_equal(gpu_grow(device, &a, 50), 0);
@@ -399,12 +399,25 @@ static void test_memory(void **state)
     assert_int_equal(gpu_grow(device, &b, granule), 0);
     cuda_host_memory(SIZE_MAX);
     assert_int_equal(cuda_host_used(), of_a + granule);
-    assert_int_equal(gpu_grow(device, &b, (size_t)1 << 40), -1);
+    assert_int_equal(gpu_grow(device, &b, (size_t)1 << 40), GPU_NO_MEMORY);
     gpu_free(device, &a);
     gpu_free(device, &b);
     gpu_free(device, &b);
     assert_null(a.at);
     assert_int_equal(cuda_host_used(), 0);
+    cuda_host_addresses(gpu_memory(device) + 3 * granule);
+    assert_int_equal(gpu_grow(device, &a, 1), 0); /* addresses for all memory */
+    b.reserved = 4 * granule;
+    assert_int_equal(gpu_grow(device, &b, 1), GPU_NO_ADDRESSES);
+    assert_null(b.at);
+    assert_int_equal(cuda_host_used(), granule);
+    b.reserved = 2 * granule + 1;
+    assert_int_equal(gpu_grow(device, &b, 1), 0);
+    assert_int_equal(gpu_grow(device, &b, 3 * granule), 0);
+    assert_int_equal(gpu_grow(device, &b, 3 * granule + 1), GPU_NO_MEMORY);
+    gpu_free(device, &a);
+    gpu_free(device, &b);
+    cuda_host_addresses(SIZE_MAX);
     gpu_pinned_free(device, NULL);
     gpu_close(device);
     gpu_close(NULL);

@@ -1,5 +1,5 @@
 /* Whole runs on the stand-in: whatever call or work fails, the run says so, nothing is left, and the next is as if nothing had been; in
- * its stride a run asks for no memory; and what --memory says is kept. */
+ * its stride a run asks for no memory; what --memory says is kept; and few addresses are reserved. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -101,13 +101,13 @@ static rill_status write_line(void *user, const rill_result *result)
 
 static rill_status decode(rill_workers *workers, stream *s, int64_t memory)
 {
-    const rill_engine_setup *setups[4];
+    const rill_engine_setup *setups[8];
     rill_engine_setup setup;
     rill_engine_setup_default(&setup);
     setup.settings.k = 4;
     setup.settings.n = s->n > 0 ? s->n : 3;
     setup.settings.memory = memory;
-    for (int i = 0; i < 4; i++) setups[i] = &setup;
+    for (int i = 0; i < 8; i++) setups[i] = &setup;
     s->given = s->written = s->next = 0;
     rill_status status = rill_workers_begin(workers, setups);
     if (status == RILL_OK) status = rill_workers_run(workers, read_line, s, write_line, s);
@@ -182,7 +182,7 @@ static void a_bound_is_kept(void **state)
         rill_workers *crew = open_fast(cases[c].device, cases[c].workers, cases[c].fast);
         const size_t model = gpu.used();
         stream s = {.inputs = 6 * LINES, .n = 20, .bounded = 1};
-        for (int64_t memory = cases[c].least; memory <= 4 * cases[c].least; memory += memory / 8) {
+        for (int64_t memory = cases[c].least; memory <= 3 * cases[c].least; memory += memory / 6) {
             const rill_status status = decode(crew, &s, memory);
             const char *why = status == RILL_ERR_OPTION ? rill_error(ctx) : "";
             refused_all += strstr(why, "whatever it decodes") != NULL;
@@ -197,12 +197,30 @@ static void a_bound_is_kept(void **state)
     assert_true(refused_all > 0 && refused_rows > 0 && failed > 0);
 }
 
+/* Many workers have addresses enough, since each reserves few times as many as the device has memory; and it is said when there are none. */
+static void addresses_are_not_wasted(void **state)
+{
+    enum { WORKERS = 8, EACH = 7 }; /* tables of nodes, of slots, of units; `above`; values of both queues */
+    const size_t memory = (size_t)1 << 36;
+    (void)state;
+    if (!COUNTS) skip();
+    rill_workers *crew = open_workers("cuda-host", WORKERS);
+    stream s = {.inputs = 4 * LINES};
+    gpu.addresses((1 + WORKERS * EACH) * memory); /* the model's as well */
+    assert_int_equal(decode(crew, &s, 0), RILL_OK);
+    gpu.addresses(3 * memory);
+    assert_int_equal(decode(crew, &s, 0), RILL_ERR_MEMORY);
+    assert_non_null(strstr(rill_error(ctx), "no addresses left for the device's memory: use fewer workers: "));
+    gpu.addresses(SIZE_MAX);
+    rill_workers_close(crew);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {CASE(whatever_fails), CASE(nothing_is_asked_for_in_its_stride),
-                                       CASE(a_bound_is_kept)};
+                                       CASE(a_bound_is_kept), CASE(addresses_are_not_wasted)};
     gpu = stand_in_of_module();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
