@@ -125,8 +125,8 @@ typedef struct gpu_product {
 } gpu_product;
 void gpu_run_product(gpu_queue *queue, const gpu_product *args);
 
-/* Products with `fast` may use so much device memory, which the queue has from here on. Nothing is recorded meanwhile. Returns 0, or -1: there is
- * no memory. */
+/* Products with `fast` may use so much device memory, which the queue has from here on. Nothing is recorded meanwhile. Returns 0, or -1:
+ * there is no memory. */
 enum { GPU_FAST_WORK = 32 << 20 };
 int gpu_queue_fast(gpu_queue *queue);
 

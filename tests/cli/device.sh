@@ -78,6 +78,9 @@ auto 'the processor, not a GPU: device: cuda multiplies weights in f32, bf16 and
 auto 'mt: the model runs on cpu' --weights int8
 echo broken >modules/"$(basename "${module/cuda-host/cuda}")"
 auto 'mt: the model runs on cpu'; same cpu next
+cp err said
+run grep -c 'the processor, not a GPU' said
+prints 1 # it is looked for once
 
 # --- the host waits for answers, and works while others are worked out
 run "$rill" decode -m "$model" -q -k 5 -n 20 -i text -o next --device cuda-host --stats stats.json

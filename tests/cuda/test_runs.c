@@ -197,7 +197,7 @@ static void a_bound_is_kept(void **state)
     assert_true(refused_all > 0 && refused_rows > 0 && failed > 0);
 }
 
-/* Many workers have addresses enough, since each reserves few times as many as the device has memory; and it is said when there are none. */
+/* Many workers have addresses enough, since each reserves few times what the device has memory; and it is said when there are none. */
 static void addresses_are_not_wasted(void **state)
 {
     enum { WORKERS = 8, EACH = 7 }; /* tables of nodes, of slots, of units; `above`; values of both queues */
