@@ -23,7 +23,8 @@ void gpu_run_mask(gpu_queue *queue, const gpu_mask *args)
 /* --- products with the weights of a list -------------------------------------------------------------------------- */
 
 /* A block has some symbols of a few rows, a warp four of them: the rows of `a` pass through shared memory, rounded once, and each lane has
- * a wide load of each of four rows of weights under way. Rows of a slot stand together: those of a block share these loads. */
+ * a wide load of each of four rows of weights under way. Rows of a slot stand together: those of a block share these loads. One that stands
+ * alone is done alone; its sums are in the same order. */
 enum {
     LIST_ROWS = 4,
     LIST_WARPS = 8,
@@ -40,7 +41,10 @@ typedef struct list_call {
 } list_call;
 
 /* Of the rows of a slot that a block works on together. */
-typedef float list_sums[LIST_ROWS][LIST_EACH];
+template <int ROWS>
+struct list_sums {
+    float of[ROWS][LIST_EACH];
+};
 
 __device__ static inline float list_rounded(float x, gpu_type type)
 {
@@ -48,8 +52,9 @@ __device__ static inline float list_rounded(float x, gpu_type type)
 }
 
 /* sum[g][j] += x(g, 0 .. 3) . w[j](k .. k + 3) */
+template <int ROWS>
 __device__ static inline void list_add_four(const list_call &c, const float *x, const float *const (&w)[LIST_EACH], int32_t k,
-                                            list_sums &sum)
+                                            list_sums<ROWS> &sum)
 {
     float4 four[LIST_EACH];
 #pragma unroll
@@ -59,22 +64,21 @@ __device__ static inline void list_add_four(const list_call &c, const float *x, 
         four[j] = {list_rounded(four[j].x, c.a.type), list_rounded(four[j].y, c.a.type), list_rounded(four[j].z, c.a.type),
                    list_rounded(four[j].w, c.a.type)};
 #pragma unroll
-    for (int g = 0; g < LIST_ROWS; g++) {
+    for (int g = 0; g < ROWS; g++) {
         const float4 a = *(const float4 *)(x + g * c.columns);
 #pragma unroll
         for (int j = 0; j < LIST_EACH; j++) {
-            sum[g][j] = fmaf(a.x, four[j].x, sum[g][j]);
-            sum[g][j] = fmaf(a.y, four[j].y, sum[g][j]);
-            sum[g][j] = fmaf(a.z, four[j].z, sum[g][j]);
-            sum[g][j] = fmaf(a.w, four[j].w, sum[g][j]);
+            float *const of = &sum.of[g][j];
+            *of = fmaf(a.w, four[j].w, fmaf(a.z, four[j].z, fmaf(a.y, four[j].y, fmaf(a.x, four[j].x, *of))));
         }
     }
 }
 
 /* Columns [begin, end), which x begins with. Lane l has columns 4 l to 4 l + 3 of every 128: whether loads are wide is nothing to a
  * sum's bits. */
+template <int ROWS>
 __device__ static inline void list_add(const list_call &c, const float *x, const float *const (&w)[LIST_EACH],
-                                       int32_t begin, int32_t end, list_sums &sum)
+                                       int32_t begin, int32_t end, list_sums<ROWS> &sum)
 {
     for (int32_t k = begin + 4 * ((int32_t)threadIdx.x % GPU_WARP); k < end; k += 4 * GPU_WARP) {
         if (c.wide) {
@@ -85,12 +89,13 @@ __device__ static inline void list_add(const list_call &c, const float *x, const
 #pragma unroll
             for (int j = 0; j < LIST_EACH; j++) {
                 const float of = list_rounded(w[j][i], c.a.type);
-                for (int g = 0; g < LIST_ROWS; g++) sum[g][j] = fmaf(x[g * c.columns + i - begin], of, sum[g][j]);
+                for (int g = 0; g < ROWS; g++) sum.of[g][j] = fmaf(x[g * c.columns + i - begin], of, sum.of[g][j]);
             }
     }
 }
 
 /* Rows [row, row + rows) of one slot. Sums of rows beyond them are not looked at. */
+template <int ROWS>
 __device__ static inline void list_rows(const list_call &c, int32_t row, int32_t rows)
 {
     const gpu_list_product &a = c.a;
@@ -99,29 +104,29 @@ __device__ static inline void list_rows(const list_call &c, int32_t row, int32_t
     const int32_t *id = a.lists.ids + a.lists.first[slot];
     float *x = (float *)(void *)gpu_shared();
     const float *w[LIST_EACH];
-    list_sums sum = {};
+    list_sums<ROWS> sum = {};
     if (tile >= n) return;
 #pragma unroll
     for (int j = 0; j < LIST_EACH; j++) w[j] = a.w + (size_t)id[first + j < n ? first + j : n - 1] * (size_t)a.width;
     for (int32_t begin = 0; begin < a.width; begin += LIST_COLUMNS) {
         const int32_t end = a.width - begin < LIST_COLUMNS ? a.width : begin + LIST_COLUMNS;
         __syncthreads(); /* what was there has been read */
-        for (int g = 0; g < LIST_ROWS; g++) {
+        for (int g = 0; g < ROWS; g++) {
             const float *from = g < rows ? gpu_row(a.a, row + g) : nullptr;
             for (int32_t k = begin + (int32_t)threadIdx.x; k < end; k += LIST_THREADS)
                 x[g * c.columns + k - begin] = from != nullptr ? list_rounded(from[k], a.type) : 0.0f;
         }
         __syncthreads();
-        if (first < n) list_add(c, x, w, begin, end, sum);
+        if (first < n) list_add<ROWS>(c, x, w, begin, end, sum);
     }
 #pragma unroll
-    for (int g = 0; g < LIST_ROWS; g++) {
+    for (int g = 0; g < ROWS; g++) {
         float *out = g < rows ? gpu_row(a.out, row + g) : nullptr;
 #pragma unroll
         for (int j = 0; j < LIST_EACH; j++) {
 #pragma unroll
-            for (int d = GPU_WARP / 2; d > 0; d /= 2) sum[g][j] += __shfl_xor_sync(GPU_ALL, sum[g][j], d);
-            if (lane == j && first + j < n && out != nullptr) out[first + j] = gpu_activated(a.activation, sum[g][j]);
+            for (int d = GPU_WARP / 2; d > 0; d /= 2) sum.of[g][j] += __shfl_xor_sync(GPU_ALL, sum.of[g][j], d);
+            if (lane == j && first + j < n && out != nullptr) out[first + j] = gpu_activated(a.activation, sum.of[g][j]);
         }
     }
 }
@@ -133,7 +138,10 @@ __global__ static void __launch_bounds__(LIST_THREADS, 4) list_product(list_call
     if (gpu_leave(first >= count)) return;
     for (int32_t r = first, next; r < end; r = next) {
         for (next = r + 1; next < end && c.a.slot[next] == c.a.slot[r];) next++;
-        list_rows(c, r, next - r);
+        if (next == r + 1)
+            list_rows<1>(c, r, 1);
+        else
+            list_rows<LIST_ROWS>(c, r, next - r);
     }
 }
 
