@@ -198,7 +198,8 @@ typedef struct gpu_attend {
     int32_t ld_watched;
 } gpu_attend;
 void gpu_run_attend(gpu_queue *queue, const gpu_attend *args);
-/* Floats of working memory that it takes, on a multiple of 16 bytes. What serves `rows` rows serves fewer. */
+/* Floats of working memory that it takes, on a multiple of 16 bytes. What serves `rows` rows serves fewer; for any number of rows and any
+ * length it is no more than for INT32_MAX of both. */
 size_t gpu_attend_part(int32_t rows, int32_t heads, int32_t width, int32_t longest);
 
 /* --- choices.cu --------------------------------------------------------------------------------------------------- */

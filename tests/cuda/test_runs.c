@@ -195,9 +195,9 @@ static void a_bound_is_kept(void **state)
         int32_t workers, devices;
         int64_t least;
         const char *fast;
-    } cases[] = {{"cuda-host", 1, 1, 1 << 20, "false"},
-                 {"cuda-host", 3, 1, 1 << 21, "false"},
-                 {"cuda-host:0,cuda-host:1", 4, 2, 1 << 21, "false"},
+    } cases[] = {{"cuda-host", 1, 1, 1 << 21, "false"},
+                 {"cuda-host", 3, 1, 1 << 22, "false"},
+                 {"cuda-host:0,cuda-host:1", 4, 2, 1 << 22, "false"},
                  {"cuda-host", 2, 1, 1 << 26, "true"}};
     (void)state;
     if (!COUNTS) skip();
