@@ -18,7 +18,7 @@ enum {
     NARROW = GPU_ATTEND_PANEL, /* the widest narrow head */
     WIDE_WARPS = 8,           /* of a block of wide heads */
     FEW = 4096,               /* warps that fill a GPU: with more heads than this, pieces are not shared out */
-    TURNS = 4,                /* as many pieces by so many times are shared out, so that `part` has a bound: more keep a GPU busy as they are */
+    TURNS = 4,                /* pieces by so many times FEW are shared out, so that `part` has a bound: with more, heads are many */
     GRID_Y = 65535,           /* pieces that a grid can have */
 };
 
