@@ -178,7 +178,8 @@ class Bench:
         self.tests([self.prefix() + name for name in KERNELS], 150)
 
     def programs(self):
-        self.tests(["cuda_programs_7" if self.args.device == "cuda-host" else "gpu_programs", self.prefix() + "fuse"], 150)
+        host = self.args.device == "cuda-host"
+        self.tests(["cuda_programs_7", "cuda_fuse"] if host else ["gpu_programs", "gpu_fuse", "gpu_runs"], 150)
 
     def golden(self):
         host = self.args.device == "cuda-host"

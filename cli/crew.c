@@ -6,32 +6,36 @@
 
 #include "rill/device.h"
 
-/* Whether the processors of this process compute: then each may have a worker of its own. */
-static int is_computed_here(const cli_session *session)
+/* What `auto` is: a GPU is looked for once, and what is opened is what was found. */
+static const char *device_found(const cli_session *session)
 {
-    const char *device = rill_open_value(&session->open, "device"),
-               *weights = rill_open_value(&session->open, "weights");
-    if (!device || strcmp(device, "auto") != 0) return !device || strcmp(device, "cpu") == 0;
+    const char *weights = rill_open_value(&session->open, "weights");
     const rill_device_options options = {.struct_size = sizeof options,
-                                         .name = device,
+                                         .name = "auto",
                                          .backend = rill_open_value(&session->open, "backend"),
                                          .row_by_row = session->open.deterministic,
                                          .fast = rill_open_switch(&session->open, "fast"),
                                          .int8 = weights && strcmp(weights, "int8") == 0};
     rill_device *found = NULL;
-    const int here = rill_device_open(&found, session->ctx, &options) != RILL_OK ||
-                     strncmp(rill_device_name(found), "cpu", 3) == 0;
+    if (rill_device_open(&found, session->ctx, &options) != RILL_OK) return "auto";
+    const char *name = strncmp(rill_device_name(found), "cpu", 3) == 0 ? "cpu" : "cuda";
     rill_device_close(found);
-    return here;
+    return name;
 }
 
-int cli_crew_count(const cli_session *session, const rill_domain *domain)
+int cli_crew_count(cli_session *session, const rill_domain *domain)
 {
     if (session->workers) return session->workers;
-    if (!is_computed_here(session)) return 0;
+    rill_pair *device = NULL;
+    for (int32_t i = 0; i < session->open.n_values; i++)
+        if (!strcmp(session->values[i].name, "device")) device = &session->values[i];
+    const int is_auto = device && strcmp(device->value, "auto") == 0;
+    if (device && !is_auto && strcmp(device->value, "cpu") != 0) return 0;
     /* Threads inside operations were asked for; a script may count, print or keep what it sees, which is one worker's then. */
     if (!session->many || session->threads_given || session->scripts) return 1;
-    return domain && rill_domain_has_runners(domain) ? rill_processors() : 1;
+    if (!domain || !rill_domain_has_runners(domain)) return 1;
+    if (is_auto) device->value = device_found(session);
+    return is_auto && strcmp(device->value, "cuda") == 0 ? 0 : rill_processors();
 }
 
 /* A name that only the session's own script knows. */

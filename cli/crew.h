@@ -10,8 +10,9 @@
 #include "session.h"
 
 /* How many workers: as asked for; else one for each processor that may be used where there is much to read, the model can be
- * shared, and nothing in the run minds: one otherwise. 0: one for each of the devices that are not the processor. */
-int cli_crew_count(const cli_session *session, const rill_domain *domain);
+ * shared, and nothing in the run minds: one otherwise. 0: one for each of the devices that are not the processor. Where it has to be
+ * known what `auto` is, the session's values have that instead from then on. */
+int cli_crew_count(cli_session *session, const rill_domain *domain);
 
 /* rill_workers_begin() with the plan's setup, of which the caller may have changed what chains and budget do not say. What fails is
  * recorded in the session's context. */

@@ -269,6 +269,7 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
                                .device = rill_device_name(m->device),
                                .node_bytes = bytes.node,
                                .row_bytes = bytes.row,
+                               .runner_bytes = bytes.stream,
                                .slot_bytes = bytes.slot,
                                .slot_unit_bytes = bytes.unit,
                                .group_rows = rill_device_group_rows(m->device),

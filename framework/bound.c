@@ -30,16 +30,24 @@
 
 /* --- the bound ---------------------------------------------------------------------------------------------------- */
 
-/* Of `memory`, a quarter is for inputs where these take any, a quarter for the rows of timesteps where these do, and states have the
- * rest: fixed shares, so that whether an input's search fits does not depend on which inputs are in flight with it. */
-static rill_status share_memory(rill_engine *e)
+/* Of `memory`, less what the runners of all workers take in any case, a quarter is for inputs where these take any, a quarter for the rows
+ * of timesteps where these do, and states have the rest: fixed shares, so that whether an input's search fits does not depend on which
+ * inputs are in flight with it. */
+static rill_status share_memory(rill_engine *e, int32_t workers)
 {
     const rill_domain_info *info = &e->info;
     const char *domain = e->domain->name;
-    int64_t memory = e->settings.memory, inputs = info->slot_bytes > 0 || info->slot_unit_bytes > 0 ? memory / 4 : 0;
+    int64_t memory = e->settings.memory;
     if (info->node_bytes <= 0)
         return rill_fail(e->ctx, RILL_ERR_OPTION,
                          "memory: domain %s does not say what its states take: set max-nodes instead", domain);
+    if (info->runner_bytes > 0 && memory / workers <= info->runner_bytes)
+        return rill_fail(e->ctx, RILL_ERR_OPTION,
+                         "memory: a worker of domain %s takes %lld bytes whatever it decodes, and of %lld bytes it has "
+                         "%lld: raise memory, or lower the number of workers",
+                         domain, (long long)info->runner_bytes, (long long)memory, (long long)(memory / workers));
+    if (info->runner_bytes > 0) memory -= workers * info->runner_bytes;
+    const int64_t inputs = info->slot_bytes > 0 || info->slot_unit_bytes > 0 ? memory / 4 : 0;
     const int64_t work = info->row_bytes > 0 ? memory / 4 : 0, nodes_memory = memory - inputs - work;
     int64_t nodes = nodes_memory / info->node_bytes;
     if (nodes < 1)
@@ -52,7 +60,7 @@ static rill_status share_memory(rill_engine *e)
     e->bound.slot_bytes = inputs;
     e->bound.all_rows = work > 0 ? work / info->row_bytes : 0;
     e->bound.rows = e->bound.all_rows;
-    return work > 0 ? bound_check(e) : RILL_OK;
+    return RILL_OK;
 }
 
 rill_status bound_check(const rill_engine *e)
@@ -68,15 +76,16 @@ rill_status bound_check(const rill_engine *e)
         (long long)(e->bound.rows * info->row_bytes));
 }
 
-rill_status bound_init(rill_engine *e)
+rill_status bound_init(rill_engine *e, int32_t workers)
 {
     e->bound.nodes = e->settings.max_nodes < INT32_MAX ? e->settings.max_nodes : INT32_MAX - 1;
     e->bound.window = e->settings.max_items;
-    if (e->settings.memory > 0) RILL__TRY(share_memory(e));
+    if (e->settings.memory > 0) RILL__TRY(share_memory(e, workers));
     if (e->bound.nodes > 0) e->forest.node_limit = e->bound.nodes;
     e->bound.all_nodes = e->bound.nodes;
     e->bound.all_slot_bytes = e->bound.slot_bytes;
-    return RILL_OK;
+    bound_narrow(e, workers);
+    return bound_check(e);
 }
 
 void bound_narrow(rill_engine *e, int32_t shares)

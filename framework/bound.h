@@ -20,8 +20,9 @@ typedef struct bound {
     int32_t n_parked, last_parked;
 } bound;
 
-/* Take the bound from the settings and the domain's figures. */
-rill_status bound_init(rill_engine *e);
+/* Take the bound from the settings and the domain's figures: one share of it, of so many workers. Nothing is in flight.
+ * RILL_OK · RILL_ERR_OPTION */
+rill_status bound_init(rill_engine *e, int32_t workers);
 /* How many of the `admit` inputs that the policy wants may come in now. */
 int32_t bound_admit(const rill_engine *e, int32_t admit);
 /* How many of the `count` first waiting inputs may be encoded now. */

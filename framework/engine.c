@@ -52,7 +52,7 @@ static rill_status set_up(rill_engine *e, const rill_engine_setup *setup)
         return rill_fail(e->ctx, RILL_ERR_OPTION,
                          "a function says what is alike for cube pruning, and there is none: set cube");
     RILL__TRY(certify_check(e->ctx, &e->chain, &e->settings, &e->info));
-    RILL__TRY(bound_init(e));
+    RILL__TRY(bound_init(e, 1));
     for (int32_t group = 0; group < 2; group++) {
         e->step[group].exact.thorough = e->settings.check;
         e->step[group].selector.certify = e->settings.certify;

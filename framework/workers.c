@@ -217,8 +217,7 @@ static rill_status make_engine(rill_workers *all, int32_t index, const rill_engi
     e->tracing.worker = index;
     e->intake.sort = RILL_SORT_NONE;
     e->outbox.fed = e->outbox.unordered = 1;
-    bound_narrow(e, sharers(all, w->device));
-    status = bound_check(e);
+    status = bound_init(e, sharers(all, w->device));
     return status < 0 ? pass_on(all, w, status) : RILL_OK;
 }
 

@@ -63,6 +63,7 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
                                .device = rill_device_name(s->device),
                                .node_bytes = bytes.node,
                                .row_bytes = bytes.row,
+                               .runner_bytes = bytes.stream,
                                .slot_bytes = bytes.slot + (int64_t)(sizeof(rill_mentions) + sizeof(rill_text)),
                                .slot_unit_bytes = bytes.unit,
                                .has_end_action = 1,

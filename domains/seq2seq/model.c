@@ -157,6 +157,7 @@ static void fill_info(const seq_model *m, rill_domain_info *info)
                                .device = rill_device_name(m->device),
                                .node_bytes = bytes.node,
                                .row_bytes = bytes.row,
+                               .runner_bytes = bytes.stream,
                                .slot_bytes = bytes.slot + none * bytes.symbol,
                                .slot_unit_bytes = bytes.unit + (one - none) * bytes.symbol,
                                .has_end_action = 1,

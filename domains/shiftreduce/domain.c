@@ -81,6 +81,7 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
         close_model(p);
         return status;
     }
+    const rill_plan_bytes bytes = rill_plan_sizes(p->plan);
     *info = (rill_domain_info){.actions = PARSER_LABELS + p->labels,
                                .phases = PARSER_PHASES,
                                .group_rows = rill_device_group_rows(p->device),
@@ -90,7 +91,8 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
                                .description = p->description,
                                .device = rill_device_name(p->device),
                                .node_bytes = sizeof(parser_cell),
-                               .row_bytes = rill_plan_sizes(p->plan).row,
+                               .row_bytes = bytes.row,
+                               .runner_bytes = bytes.stream,
                                .slot_bytes = slot_bytes(p, 0),
                                .slot_unit_bytes = slot_bytes(p, 1) - slot_bytes(p, 0)};
     *model = p;

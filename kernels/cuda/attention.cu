@@ -19,6 +19,7 @@ enum {
     NARROW = GPU_ATTEND_PANEL, /* the widest narrow head */
     WIDE_WARPS = 8,           /* of a block of wide heads */
     FEW = 4096,               /* warps that fill a GPU: with more heads than this, pieces are not shared out */
+    TURNS = 4,                /* pieces by so many times FEW are shared out, so that `part` has a bound: with more, heads are many */
     GRID_Y = 65535,           /* pieces that a grid can have */
 };
 
@@ -488,8 +489,9 @@ static int is_narrow(const gpu_attend &a)
 
 size_t gpu_attend_part(int32_t rows, int32_t heads, int32_t width, int32_t longest)
 {
-    const int64_t all = (int64_t)rows * heads, most = few(width <= NARROW), units = all < most ? all : most;
-    return longest > PIECE ? (size_t)units * (((size_t)longest + PIECE - 1) / PIECE) * part_floats(width) : 0;
+    const int64_t all = (int64_t)rows * heads, enough = few(width <= NARROW), units = all < enough ? all : enough;
+    const int64_t shares = units * ((longest - 1) / PIECE + 1), most = TURNS * enough;
+    return longest > PIECE ? (size_t)(shares < most ? shares : most) * part_floats(width) : 0;
 }
 
 template <bool ALIGNED>
@@ -517,7 +519,8 @@ void gpu_run_attend(gpu_queue *queue, const gpu_attend *args)
     const gpu_attend &a = *args;
     if (a.rows.most <= 0) return;
     const int32_t pieces = a.longest > 0 ? (a.longest - 1) / PIECE + 1 : 0;
-    const bool shared_out = pieces > 1 && pieces <= GRID_Y && (int64_t)a.rows.most * a.heads <= few(is_narrow(a)) &&
+    const int64_t units = (int64_t)a.rows.most * a.heads, enough = few(is_narrow(a));
+    const bool shared_out = pieces > 1 && pieces <= GRID_Y && units <= enough && units * pieces <= TURNS * enough &&
                             a.part != nullptr && gpu_aligned(a.part, 0);
     const attend_work w = {a, shared_out ? pieces : 0};
     if (a.width % 4 == 0 && a.value_width % 4 == 0 && gpu_aligned(a.query) && gpu_aligned(a.keys) &&

@@ -27,6 +27,7 @@ typedef struct cuda_program {
     cuda_fused *op;      /* [ops] */
     size_t *rounded;     /* [buffers] bytes of a row in the products' type; 0: there is none */
     size_t ops, buffers; /* that there is room for */
+    int ahead;           /* its runs fill slots, ahead of those that decode: order.c */
 } cuda_program;
 
 /* plan->own: weights on the device. They are put down while the plan is built, in order. */
@@ -72,7 +73,6 @@ enum { CUDA_TURNS = 8 };
 
 /* What is done ahead of decoding, numbered from 1 on; see order.c. */
 typedef struct cuda_ahead {
-    uint8_t *program;           /* [programs] whether its runs are */
     gpu_mark *mark[CUDA_TURNS]; /* behind number i, or one that came later: mark i % CUDA_TURNS */
     uint64_t turns;             /* so many have been put into the queue */
     uint64_t followed;          /* decoding comes behind these */
@@ -192,7 +192,7 @@ static inline gpu_type cuda_type_of(rill_weight_type type)
 /* --- module.c, memory.c --------------------------------------------------------------------------------------------- */
 
 rill_status cuda_fail(rill_context *ctx, const char *what, const char *why);
-rill_status cuda_no_memory(rill_context *ctx, size_t bytes, const char *what);
+rill_status cuda_grow_region(const rill_stream *stream, gpu_region *region, size_t bytes, const char *what);
 
 /* Members of dev_module. */
 rill_status cuda_stream_open(rill_stream *stream);
@@ -207,6 +207,8 @@ rill_status cuda_pin(const rill_stream *stream, char **pinned, size_t *room, siz
 
 /* --- order.c ------------------------------------------------------------------------------------------------------- */
 
+/* Which programs run ahead: cuda_program.ahead. */
+void cuda_choose_ahead(const rill_plan *plan);
 rill_status cuda_order_open(rill_stream *stream);
 void cuda_order_close(rill_stream *stream); /* no queue works any more */
 /* Work outside runs, in the queue ahead: pinned memory for so many bytes that go down, and when they are in the queue. Every run comes

@@ -194,6 +194,7 @@ void cuda_fuse(rill_plan *plan)
     if (own->program == NULL) dev_plan_fail(plan, RILL_ERR_MEMORY, "no memory for a plan");
     for (size_t i = 0; i < plan->programs && plan->status == RILL_OK; i++)
         fuse_program(plan, own, &plan->program[i], &own->program[i]);
+    if (plan->status == RILL_OK) cuda_choose_ahead(plan);
 }
 
 void cuda_fused_free(rill_plan *plan)

@@ -42,7 +42,7 @@ struct gpu_queue {
     cudaStream_t stream;
     cublasLtHandle_t products;
     uint64_t launches;
-    void *work; /* of products that may have some; NULL until one asks */
+    void *work; /* of products that may have some; NULL: they may not */
     char why[GPU_TEXT]; /* the first failure; empty: none */
 };
 
@@ -175,6 +175,16 @@ static size_t whole_granules(const gpu_device *device, size_t bytes)
     return (bytes + device->granule - 1) / device->granule * device->granule;
 }
 
+size_t gpu_memory(const gpu_device *device)
+{
+    return device->memory;
+}
+
+size_t gpu_granule(const gpu_device *device)
+{
+    return device->granule;
+}
+
 /* New memory of so many granules at the end of what there is. */
 static bool map_more(const gpu_device *device, CUdeviceptr at, size_t bytes)
 {
@@ -192,22 +202,22 @@ static bool map_more(const gpu_device *device, CUdeviceptr at, size_t bytes)
     return mapped;
 }
 
-/* A region reserves addresses for all memory that the GPU has, so that it never moves; addresses cost nothing. */
+/* Addresses are reserved for all that a region may come to, so that it never moves. A process has 2^47 of them. */
 int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes)
 {
     if (bytes <= region->bytes) return 0;
-    const size_t reserved = region->at != nullptr ? region->reserved : whole_granules(device, device->memory);
-    if (bytes > reserved || cudaSetDevice(device->index) != cudaSuccess) return -1;
+    const size_t wanted = whole_granules(device, region->reserved > 0 ? region->reserved : device->memory);
+    if (bytes > wanted || cudaSetDevice(device->index) != cudaSuccess) return GPU_NO_MEMORY;
     CUdeviceptr at = (CUdeviceptr)region->at;
     const size_t more = whole_granules(device, bytes) - region->bytes;
-    if (at == 0 && device->call.cuMemAddressReserve_at(&at, reserved, 0, 0, 0) != CUDA_SUCCESS) return -1;
+    if (at == 0 && device->call.cuMemAddressReserve_at(&at, wanted, 0, 0, 0) != CUDA_SUCCESS) return GPU_NO_ADDRESSES;
     if (!map_more(device, at + region->bytes, more)) {
-        if (region->at == nullptr) device->call.cuMemAddressFree_at(at, reserved);
-        return -1;
+        if (region->at == nullptr) device->call.cuMemAddressFree_at(at, wanted);
+        return GPU_NO_MEMORY;
     }
     region->at = (char *)at;
     region->bytes += more;
-    region->reserved = reserved;
+    region->reserved = wanted;
     return 0;
 }
 
@@ -437,7 +447,7 @@ int32_t gpu_group_rows(const gpu_device *)
  * One algorithm serves every number of rows, and none that cuts K, nor one that wants working memory, which is where partial sums of
  * several blocks would meet: then an element's sum has one order, whatever the number of rows is. Where a matrix is `fast`, cuBLASLt
  * may do all that, and is asked anew for each number of rows; it remembers what it said. */
-enum { CANDIDATES = 32, TYPICAL_ROWS = 256, MOST_ROWS = 1 << 16, WORK = 32 << 20 };
+enum { CANDIDATES = 32, TYPICAL_ROWS = 256, MOST_ROWS = 1 << 16 };
 static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(gpu_matrix::way), "an algorithm is kept in a matrix");
 
 struct shape {
@@ -563,14 +573,26 @@ int gpu_matrix_choose(gpu_device *device, gpu_matrix *matrix, char why[GPU_TEXT]
     return status;
 }
 
-/* The fastest way for this number of rows. Memory is had by a queue's first product: work that is recorded is never the first. */
+int gpu_queue_fast(gpu_queue *queue)
+{
+    if (queue->work != nullptr) return 0;
+    if (cudaSetDevice(queue->device->index) == cudaSuccess && cudaMalloc(&queue->work, GPU_FAST_WORK) == cudaSuccess) return 0;
+    cudaGetLastError();
+    return -1;
+}
+
+static size_t work_bytes(const gpu_queue *queue)
+{
+    return queue->work != nullptr ? GPU_FAST_WORK : 0;
+}
+
+/* The fastest way for this number of rows. */
 static int choose_fast(gpu_queue *queue, const gpu_matrix *m, shape *s, cublasLtMatmulAlgo_t *way)
 {
     cublasLtMatmulPreferenceOpaque_t preference;
     cublasLtMatmulHeuristicResult_t best;
     int found = 0;
-    if (queue->work == nullptr && told(queue->why, "products' memory", cudaMalloc(&queue->work, WORK)) != 0) return -1;
-    if (told(queue->why, "cuBLASLt", preference_of(&preference, m, WORK)) != 0 ||
+    if (told(queue->why, "cuBLASLt", preference_of(&preference, m, work_bytes(queue))) != 0 ||
         told(queue->why, "cuBLASLt",
              cublasLtMatmulAlgoGetHeuristic(queue->products, &s->product, &s->w, &s->a, &s->add, &s->c, &preference, 1, &best,
                                             &found)) != 0)
@@ -598,5 +620,5 @@ void gpu_run_product(gpu_queue *queue, const gpu_product *args)
     told(queue->why, "a product",
          cublasLtMatmul(queue->products, &s.product, &one, m->w, &s.w, product.a, &s.a,
                         args->add != nullptr ? &one : &zero, product.add, &s.add, product.c, &s.c, &way,
-                        m->fast ? queue->work : nullptr, m->fast ? WORK : 0, stream));
+                        m->fast ? queue->work : nullptr, m->fast ? work_bytes(queue) : 0, stream));
 }

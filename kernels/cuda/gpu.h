@@ -29,12 +29,19 @@ const char *gpu_name(const gpu_device *device);
 /* Device memory that grows where it is: its address, once it has one, stays. Zero-initialised it is empty. */
 typedef struct gpu_region {
     char *at;
-    size_t bytes;    /* that may be used */
-    size_t reserved; /* addresses */
-    void *own;       /* the implementation's */
+    size_t bytes; /* that may be used */
+    size_t
+        reserved; /* addresses; while it has none: for how many bytes it is to have some, 0: for all that the device has */
+    void *own;    /* the implementation's */
 } gpu_region;
 
-/* At least `bytes`; what is there stays, what is new is not set. Returns 0, or -1: there is no memory, and nothing has changed. */
+/* Bytes that the device has; a region takes whole granules of them, up to one more than is asked for. */
+size_t gpu_memory(const gpu_device *device);
+size_t gpu_granule(const gpu_device *device);
+
+/* At least `bytes`; what is there stays, what is new is not set. Returns 0, or what there is none of: then nothing has changed. More
+ * than was reserved is more memory than there is. */
+enum { GPU_NO_MEMORY = -1, GPU_NO_ADDRESSES = -2 };
 int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes);
 void gpu_free(gpu_device *device, gpu_region *region);
 
@@ -117,6 +124,11 @@ typedef struct gpu_product {
     int32_t ldc;
 } gpu_product;
 void gpu_run_product(gpu_queue *queue, const gpu_product *args);
+
+/* Products with `fast` may use so much device memory, which the queue has from here on. Nothing is recorded meanwhile. Returns 0, or -1:
+ * there is no memory. */
+enum { GPU_FAST_WORK = 32 << 20 };
+int gpu_queue_fast(gpu_queue *queue);
 
 #ifdef __cplusplus
 }

@@ -205,7 +205,8 @@ static inline int gpu_attend_rounds(size_t width, size_t value_width, int additi
 {
     return width <= GPU_ATTEND_PANEL && value_width == width && !additive;
 }
-/* Floats of working memory that it takes, on a multiple of 16 bytes. What serves `rows` rows serves fewer. */
+/* Floats of working memory that it takes, on a multiple of 16 bytes. What serves `rows` rows serves fewer; for any number of rows and any
+ * length it is no more than for INT32_MAX of both. */
 size_t gpu_attend_part(int32_t rows, int32_t heads, int32_t value_width, int32_t longest);
 
 /* --- choices.cu --------------------------------------------------------------------------------------------------- */

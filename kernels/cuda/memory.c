@@ -60,9 +60,10 @@ rill_status cuda_grow(rill_stream *s, size_t at, size_t rows)
     const rill_table_kind kind = table_at(s, at)->kind;
     const size_t each = row_bytes(s, at), most = region->bytes / each,
                  more = kind == RILL_TABLE_RAGGED || kind == RILL_TABLE_HOST ? most + most / 2 : 0;
-    if (gpu_grow(own->gpu, region, (rows > more ? rows : more) * each) != 0 &&
-        gpu_grow(own->gpu, region, rows * each) != 0)
-        return cuda_no_memory(s->ctx, rows * each, table_at(s, at)->what);
+    if (rows >= more || gpu_grow(own->gpu, region, more * each) != 0) {
+        const rill_status status = cuda_grow_region(s, region, rows * each, table_at(s, at)->what);
+        if (status != RILL_OK) return status;
+    }
     if (at < s->plan->tables) {
         s->table[at].rows = (float *)(void *)region->at;
         s->table[at].room = region->bytes / each;
@@ -141,9 +142,10 @@ rill_status cuda_list(rill_stream *s, size_t at, int32_t slot)
     if (first < 0) return rill_fail(s->ctx, RILL_ERR_MEMORY, "the symbols of all lists are too many to number");
     l->first[slot] = first;
     l->count[slot] = (int32_t)list->n;
-    if (gpu_grow(own->gpu, &l->ids, (size_t)l->ranges.end * sizeof *list->id) != 0) {
+    status = cuda_grow_region(s, &l->ids, (size_t)l->ranges.end * sizeof *list->id, s->plan->list[at].what);
+    if (status != RILL_OK) {
         give_back(l, slot);
-        return cuda_no_memory(s->ctx, bytes, s->plan->list[at].what);
+        return status;
     }
     memcpy(staged, list->id, bytes);
     gpu_down(own->fill.queue, (int32_t *)(void *)l->ids.at + first, staged, bytes);
@@ -151,6 +153,20 @@ rill_status cuda_list(rill_stream *s, size_t at, int32_t slot)
 }
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
+
+/* Addresses for as much as each may come to, so that a process has enough for many streams. Tables of nodes have equally many rows, as have
+ * those of slots and of units: each can have its part of the device's memory. Symbols of lists are numbered by 32 bits. */
+static void reserve(const rill_stream *s)
+{
+    const size_t tables = s->plan->tables, most = gpu_memory(own_of(s)->gpu), numbered = sizeof(int32_t) << 31;
+    for (size_t i = 0; i <= tables; i++) {
+        const rill_table_kind kind = table_at(s, i)->kind;
+        size_t row = i == tables ? row_bytes(s, i) : 0; /* `above` comes on top */
+        for (size_t j = 0; j < tables; j++) row += table_at(s, j)->kind == kind ? row_bytes(s, j) : 0;
+        if (kind != RILL_TABLE_HOST) own_of(s)->table[i].reserved = (most / row + 1) * row_bytes(s, i);
+    }
+    for (size_t i = 0; i < s->plan->lists; i++) own_of(s)->list[i].ids.reserved = most < numbered ? most : numbered;
+}
 
 rill_status cuda_stream_open(rill_stream *s)
 {
@@ -162,6 +178,7 @@ rill_status cuda_stream_open(rill_stream *s)
     own->list = rill_calloc(s->ctx, plan->lists + 1, sizeof *own->list);
     if (own->table == NULL || own->list == NULL)
         return rill_fail_memory(s->ctx, (plan->tables + 1) * sizeof *own->table, "a stream");
+    reserve(s);
     return cuda_order_open(s);
 }
 

@@ -19,9 +19,17 @@ rill_status cuda_fail(rill_context *ctx, const char *what, const char *why)
     return rill_fail(ctx, RILL_ERR_DEVICE, "device: %s: %s", what, why);
 }
 
-rill_status cuda_no_memory(rill_context *ctx, size_t bytes, const char *what)
+static const char *none_left(int failure)
 {
-    return rill_fail(ctx, RILL_ERR_MEMORY, "the device has no memory left: %zu bytes for %s", bytes, what);
+    return failure == GPU_NO_ADDRESSES ? "the process has no addresses left for the device's memory: use fewer workers"
+                                       : "the device has no memory left";
+}
+
+rill_status cuda_grow_region(const rill_stream *s, gpu_region *region, size_t bytes, const char *what)
+{
+    const int failure = gpu_grow(((const cuda_stream *)s->own)->gpu, region, bytes);
+    return failure == 0 ? RILL_OK
+                        : rill_fail(s->ctx, RILL_ERR_MEMORY, "%s: %zu bytes for %s", none_left(failure), bytes, what);
 }
 
 /* --- the device --------------------------------------------------------------------------------------------------- */
@@ -112,8 +120,9 @@ static void close_plan(rill_plan *plan)
 static char *more_memory(rill_plan *plan, cuda_plan *own, size_t bytes)
 {
     const size_t at = (own->used + ALIGNED - 1) / ALIGNED * ALIGNED;
-    if (gpu_grow(gpu_of(plan), &own->memory, at + bytes) != 0) {
-        dev_plan_fail(plan, RILL_ERR_MEMORY, "the device has no memory left: %zu bytes for weights", bytes);
+    const int failure = gpu_grow(gpu_of(plan), &own->memory, at + bytes);
+    if (failure != 0) {
+        dev_plan_fail(plan, RILL_ERR_MEMORY, "%s: %zu bytes for weights", none_left(failure), bytes);
         return NULL;
     }
     own->used = at + bytes;

@@ -29,15 +29,16 @@ static void look_at(const rill_plan *plan, const dev_program *p, int *fills, int
 }
 
 /* One that fills slots while it decodes would have to be waited for: then all programs stay in one queue. */
-static void choose_programs(const rill_plan *plan, uint8_t *ahead)
+void cuda_choose_ahead(const rill_plan *plan)
 {
+    cuda_program *program = ((cuda_plan *)plan->own)->program;
     int fills, nodes, mixed = 0;
     for (size_t i = 0; i < plan->programs; i++) {
         look_at(plan, &plan->program[i], &fills, &nodes);
-        ahead[i] = fills && !nodes;
+        program[i].ahead = fills && !nodes;
         mixed |= fills && nodes;
     }
-    if (mixed) memset(ahead, 0, plan->programs);
+    for (size_t i = 0; i < plan->programs && mixed; i++) program[i].ahead = 0;
 }
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
@@ -48,11 +49,9 @@ rill_status cuda_order_open(rill_stream *s)
     const rill_plan *plan = s->plan;
     cuda_stream *own = s->own;
     int failed = 0;
-    own->ahead.program = rill_calloc(s->ctx, plan->programs + 1, sizeof *own->ahead.program);
     own->frame = rill_calloc(s->ctx, plan->programs * DEV_GROUPS + 1, sizeof *own->frame);
-    if (own->ahead.program == NULL || own->frame == NULL)
+    if (own->frame == NULL)
         return rill_fail_memory(s->ctx, plan->programs * DEV_GROUPS * sizeof *own->frame, "a stream");
-    choose_programs(plan, own->ahead.program);
     failed |= gpu_queue_open(&own->decode.queue, own->gpu, why) != 0;
     failed = failed || gpu_queue_open(&own->fill.queue, own->gpu, why) != 0;
     for (size_t i = 0; i < CUDA_TURNS && !failed; i++) failed = gpu_mark_open(&own->ahead.mark[i], own->gpu, why) != 0;
@@ -74,14 +73,13 @@ void cuda_order_close(rill_stream *s)
 {
     cuda_stream *own = s->own;
     cuda_ahead *a = &own->ahead;
-    const size_t programs = s->plan->programs, frames = programs * DEV_GROUPS;
+    const size_t frames = s->plan->programs * DEV_GROUPS;
     for (size_t i = 0; own->frame != NULL && i < frames; i++) close_frame(s, &own->frame[i]);
     for (size_t i = 0; i < CUDA_TURNS; i++) gpu_mark_close(a->mark[i]);
     gpu_pinned_free(own->gpu, a->staging);
     gpu_free(own->gpu, &own->decode.values);
     gpu_free(own->gpu, &own->fill.values);
     rill_free(s->ctx, a->filled, a->filled_room * sizeof *a->filled);
-    rill_free(s->ctx, a->program, (programs + 1) * sizeof *a->program);
     rill_free(s->ctx, own->frame, (frames + 1) * sizeof *own->frame);
 }
 

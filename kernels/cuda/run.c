@@ -312,7 +312,11 @@ static rill_status lay_out_device(cuda_run *r)
     gpu_region *values = &r->line->values;
     const work w = work_of(r);
     const size_t bytes = lay_out_values(r, &w, NULL);
-    if (gpu_grow(r->own->gpu, values, bytes) != 0) return cuda_no_memory(r->stream->ctx, bytes, "a run");
+    const rill_status status = cuda_grow_region(r->stream, values, bytes, "a run");
+    if (status != RILL_OK) return status;
+    if (r->inner.plan->device->fast && gpu_queue_fast(r->queue) != 0)
+        return rill_fail(r->stream->ctx, RILL_ERR_MEMORY, "the device has no memory left: %d bytes for products",
+                         (int)GPU_FAST_WORK);
     lay_out_values(r, &w, values->at);
     return RILL_OK;
 }
@@ -369,15 +373,10 @@ static rill_status take_frame(rill_stream *s, const dev_program *p, const rill_r
         f->selection = *a->selection;
         f->asked.selection = &f->selection;
     }
-    f->run = (cuda_run){.stream = s,
-                        .own = own,
-                        .frame = f,
-                        .line = own->ahead.program[program] ? &own->fill : &own->decode,
-                        .weights = s->plan->own,
-                        .program = p,
-                        .asked = &f->asked};
-    f->run.queue = f->run.line->queue;
+    f->run = (cuda_run){.stream = s, .own = own, .frame = f, .weights = s->plan->own, .program = p, .asked = &f->asked};
     f->run.fused = &f->run.weights->program[program];
+    f->run.line = f->run.fused->ahead ? &own->fill : &own->decode;
+    f->run.queue = f->run.line->queue;
     f->run.inner = (dev_run){.stream = s,
                              .plan = s->plan,
                              .program = p,
@@ -389,16 +388,27 @@ static rill_status take_frame(rill_stream *s, const dev_program *p, const rill_r
     return RILL_OK;
 }
 
+/* Nothing of the frame is under way: where its addresses end its twin gets others, so that they need not be for all that may be. */
+static rill_status grow_twin(cuda_run *r)
+{
+    gpu_region *twin = &r->frame->twin;
+    const size_t bytes = r->frame->pinned_bytes;
+    if (twin->at == NULL || bytes > twin->reserved) {
+        gpu_free(r->own->gpu, twin);
+        twin->reserved = 8 * bytes;
+    }
+    return cuda_grow_region(r->stream, twin, bytes, "a run");
+}
+
 /* All that a run needs, where it will be. */
 static rill_status make_run(cuda_run *r)
 {
-    const cuda_frame *f = r->frame;
     rill_status status = lay_out(r);
     if (status != RILL_OK) return status;
     copy_columns(r);
     r->inner.arguments = &r->arguments;
-    if (gpu_grow(r->own->gpu, &r->frame->twin, f->pinned_bytes) != 0)
-        return cuda_no_memory(r->stream->ctx, f->pinned_bytes, "a run");
+    status = grow_twin(r);
+    if (status != RILL_OK) return status;
     dev_block_open(&r->block, &r->inner, 0);
     dev_block_begin(&r->block, 0, r->inner.n);
     make_all(r);

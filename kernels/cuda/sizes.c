@@ -2,7 +2,8 @@
  *
  * It follows run.c's layouts: values and work of all programs of a line are one region, as large as the largest wants; each program has
  * frames, one for each group, in pinned memory and on the device. Columns and the like are told roughly, and generously.
- * Programs with ragged spaces are those that fill slots: their rows are slots. */
+ * Rows of programs that run ahead are slots, all others are those of a timestep. A region takes whole granules of the device's memory: the
+ * last of each is what a stream takes beside. */
 #include "executor.h"
 
 /* By rows of the run, and by units of ragged spaces. */
@@ -80,6 +81,19 @@ static bytes work_of(const rill_plan *plan, const dev_program *p)
     return sum(sum(panel, sums), sum(choices, scan));
 }
 
+/* Of attention over long memories: it has a bound of its own. */
+static size_t part_of(const dev_program *p)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < p->ops; i++) {
+        if (p->op[i].kind != DEV_ATTEND) continue;
+        const rill_attend *o = &p->op[i].as.attend;
+        const size_t part = gpu_attend_part(INT32_MAX, (int32_t)o->heads, (int32_t)o->value_width, INT32_MAX);
+        most = part > most ? part : most;
+    }
+    return most * sizeof(float);
+}
+
 /* Pinned memory and its twin, which may have grown by half more than is wanted, of both groups. */
 static bytes frames_of(const dev_program *p)
 {
@@ -91,16 +105,21 @@ static bytes frames_of(const dev_program *p)
 
 void cuda_add_sizes(const rill_plan *plan, rill_plan_bytes *out)
 {
-    bytes work[2] = {{0}}, frames[2] = {{0}}; /* of what decodes, of what fills */
+    bytes work[2] = {{0}}, frames[2] = {{0}}; /* of what decodes, of what runs ahead */
+    size_t part[2] = {0};
     for (size_t i = 0; i < plan->programs; i++) {
         const dev_program *p = &plan->program[i];
-        const int fills = p->ragged > 0;
-        work[fills] = larger(work[fills], sum(values_of(plan, p), work_of(plan, p)));
-        frames[fills] = sum(frames[fills], frames_of(p));
+        const int ahead = ((const cuda_plan *)plan->own)->program[i].ahead;
+        work[ahead] = larger(work[ahead], sum(values_of(plan, p), work_of(plan, p)));
+        frames[ahead] = sum(frames[ahead], frames_of(p));
+        part[ahead] = part_of(p) > part[ahead] ? part_of(p) : part[ahead];
     }
     /* Rows of what is recorded are rounded up, by a quarter at the most from 8 rows on. */
     out->row = (int64_t)((work[0].row + frames[0].row) * 5 / 4);
     out->slot += (int64_t)(work[1].row + frames[1].row);
+    const size_t regions = plan->tables + 1 + plan->lists + plan->programs * DEV_GROUPS + 2;
+    out->stream = (int64_t)(regions * gpu_granule(plan->device->own) + part[0] + part[1]);
+    if (plan->device->fast) out->stream += 2 * (int64_t)GPU_FAST_WORK;
     /* Ragged tables grow by half more than is wanted. */
-    out->unit += out->unit / 2 + (int64_t)(work[1].unit + frames[1].unit);
+    out->unit += out->unit / 2 + (int64_t)(work[0].unit + work[1].unit + frames[0].unit + frames[1].unit);
 }

@@ -55,7 +55,7 @@ for workers in 3 4; do
   run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --device cuda-host:0,cuda-host:1 --workers $workers
   exits 0; same device next
 done
-for bound in "--memory 2M" "--max-nodes 40" "--unordered"; do
+for bound in "--memory 8M" "--max-nodes 40" "--unordered"; do
   # shellcheck disable=SC2086
   run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o one --device cuda-host $bound
   # shellcheck disable=SC2086
@@ -88,6 +88,9 @@ auto 'the processor, not a GPU: device: cuda multiplies weights in f32, bf16 and
 auto 'mt: the model runs on cpu' --weights int8
 echo broken >modules/"$(basename "${module/cuda-host/cuda}")"
 auto 'mt: the model runs on cpu'; same cpu next
+cp err said
+run grep -c 'the processor, not a GPU' said
+prints 1 # it is looked for once
 
 # --- the host waits for answers, and works while others are worked out
 run "$rill" decode -m "$model" -q -k 5 -n 20 -i text -o next --device cuda-host --stats stats.json
@@ -140,6 +143,10 @@ refused 'device: cuda-host:0 and cpu are of several kinds' --device cuda-host:0,
 refused 'device: an entry of the list is empty' --device cuda-host:0,,cuda-host:1
 refused 'device: 2 devices take 2 workers or more, not 1' --device cuda-host:0,cuda-host:1 --workers 1
 refused 'backend: onednn computes products on the cpu, not on cuda-host' --device cuda-host --backend onednn
+
+# --- a bound that does not hold what a worker takes in any case
+refused 'rill: memory: a worker of domain mt takes ' --device cuda-host --memory 1M
+says 'bytes whatever it decodes, and of 1048576 bytes it has 1048576: raise memory'
 
 # --- memory that the device does not have: an error, and nothing is left behind
 RILL_CUDA_HOST_MEMORY=1000 run "$rill" decode -m "$model" -q -i text --device cuda-host

@@ -13,6 +13,7 @@ typedef struct stand_in {
     void (*refuse)(cuda_host_call call, uint64_t n, uint64_t more);
     uint64_t (*count)(cuda_host_call call);
     size_t (*used)(void);
+    void (*addresses)(size_t bytes);
 } stand_in;
 
 /* The module that a device of RILL_MODULES is of; the test is left out where there is none. */
@@ -30,6 +31,7 @@ static inline stand_in stand_in_of_module(void)
     *(void **)&s.refuse = dlsym(module, "cuda_host_fail");
     *(void **)&s.count = dlsym(module, "cuda_host_count");
     *(void **)&s.used = dlsym(module, "cuda_host_used");
+    *(void **)&s.addresses = dlsym(module, "cuda_host_addresses");
     return s;
 }
 

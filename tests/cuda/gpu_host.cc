@@ -26,7 +26,7 @@
 struct stretch {
     stretch *next;
     char *at;
-    size_t bytes;
+    size_t bytes, reserved;
     bool pinned;
 };
 
@@ -68,6 +68,7 @@ struct gpu_queue {
     uint64_t steps;
     bool within; /* a piece of its work that is not done yet */
     bool failed;
+    size_t memory; /* bytes of the device that count as its own */
     char why[GPU_TEXT];
 };
 
@@ -77,9 +78,10 @@ struct gpu_mark {
     bool failed; /* the queue, by then */
 };
 
-static const size_t RESERVED = (size_t)1 << 36;
+static const size_t MEMORY = (size_t)1 << 36, GRANULE = 1 << 16; /* bytes of a device */
 static const int DEVICES = 2;
 static size_t used; /* by all devices; atomic */
+static size_t reserved, most_reserved = SIZE_MAX; /* addresses of all devices; atomic */
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static gpu_device *all; /* that are open; one of an index may be open several times */
 
@@ -172,6 +174,39 @@ size_t cuda_host_used(void)
     return __atomic_load_n(&used, __ATOMIC_RELAXED);
 }
 
+void cuda_host_addresses(size_t bytes)
+{
+    __atomic_store_n(&most_reserved, bytes, __ATOMIC_RELAXED);
+}
+
+static void give(size_t *of, size_t bytes)
+{
+    __atomic_sub_fetch(of, bytes, __ATOMIC_RELAXED);
+}
+
+/* False: there are not so many. */
+static bool take(size_t *of, const size_t *most, size_t bytes)
+{
+    if (__atomic_add_fetch(of, bytes, __ATOMIC_RELAXED) <= __atomic_load_n(most, __ATOMIC_RELAXED)) return true;
+    give(of, bytes);
+    return false;
+}
+
+size_t gpu_memory(const gpu_device *)
+{
+    return MEMORY;
+}
+
+size_t gpu_granule(const gpu_device *)
+{
+    return GRANULE;
+}
+
+static size_t whole_granules(size_t bytes)
+{
+    return (bytes + GRANULE - 1) / GRANULE * GRANULE;
+}
+
 static void list(gpu_device *device, stretch *s)
 {
     pthread_mutex_lock(&device->lock);
@@ -224,51 +259,53 @@ static size_t whole_pages(size_t bytes)
 }
 
 /* Addresses whose lower half is a negative number, so that two numbers of a kernel's arguments never look like one. */
-static char *reserve_addresses(void)
+static char *reserve_addresses(size_t bytes)
 {
     const size_t slack = (size_t)2 << 32;
-    void *mapped = mmap(nullptr, RESERVED + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *mapped = mmap(nullptr, bytes + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapped == MAP_FAILED) return nullptr;
     const uintptr_t from = (uintptr_t)mapped, at = (((from >> 32) + 1) << 32) + ((uintptr_t)1 << 31);
     munmap(mapped, at - from);
-    munmap((char *)mapped + (at - from) + RESERVED, slack - (at - from));
+    munmap((char *)mapped + (at - from) + bytes, slack - (at - from));
     return (char *)mapped + (at - from);
 }
 
 /* Addresses for a region that has none. */
-static stretch *reserve(gpu_device *device)
+static stretch *reserve(gpu_device *device, size_t bytes)
 {
-    stretch *s = (stretch *)calloc(1, sizeof *s);
+    stretch *s = take(&reserved, &most_reserved, bytes) ? (stretch *)calloc(1, sizeof *s) : nullptr;
     if (s == nullptr) return nullptr;
-    char *at = reserve_addresses();
-    if (at == nullptr) {
-        free(s);
-        return nullptr;
+    s->at = reserve_addresses(bytes);
+    s->reserved = bytes;
+    if (s->at != nullptr) {
+        list(device, s);
+        return s;
     }
-    s->at = at;
-    list(device, s);
-    return s;
+    give(&reserved, bytes);
+    free(s);
+    return nullptr;
+}
+
+static void give_back(gpu_device *device, stretch *s)
+{
+    unlist(device, s);
+    munmap(s->at, s->reserved);
+    give(&reserved, s->reserved);
+    free(s);
 }
 
 int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes)
 {
     const size_t had = region->bytes;
     if (bytes <= had) return 0;
-    const size_t more = bytes - had, most = __atomic_load_n(bound_here(), __ATOMIC_RELAXED);
-    if (bytes > RESERVED || fails(CUDA_HOST_MEMORY)) return -1;
-    if (__atomic_add_fetch(&used, more, __ATOMIC_RELAXED) > most) {
-        __atomic_sub_fetch(&used, more, __ATOMIC_RELAXED);
-        return -1;
-    }
-    stretch *s = region->own != nullptr ? (stretch *)region->own : reserve(device);
+    const size_t more = bytes - had, counted = whole_granules(bytes) - whole_granules(had);
+    const size_t wanted = whole_granules(region->reserved > 0 ? region->reserved : MEMORY);
+    if (bytes > wanted || fails(CUDA_HOST_MEMORY) || !take(&used, bound_here(), counted)) return GPU_NO_MEMORY;
+    stretch *s = region->own != nullptr ? (stretch *)region->own : reserve(device, wanted);
     if (s == nullptr || mprotect(s->at, whole_pages(bytes), PROT_READ | PROT_WRITE) != 0) {
-        if (s != nullptr && region->own == nullptr) {
-            unlist(device, s);
-            munmap(s->at, RESERVED);
-            free(s);
-        }
-        __atomic_sub_fetch(&used, more, __ATOMIC_RELAXED);
-        return -1;
+        if (s != nullptr && region->own == nullptr) give_back(device, s);
+        give(&used, counted);
+        return s != nullptr ? GPU_NO_MEMORY : GPU_NO_ADDRESSES;
     }
     ASAN_UNPOISON_MEMORY_REGION(s->at + had, more);
     memset(s->at + had, 0xFF, more);
@@ -276,7 +313,7 @@ int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes)
     pthread_mutex_lock(&device->lock);
     s->bytes = bytes;
     pthread_mutex_unlock(&device->lock);
-    *region = {s->at, bytes, RESERVED, s};
+    *region = {s->at, bytes, wanted, s};
     return 0;
 }
 
@@ -284,11 +321,9 @@ void gpu_free(gpu_device *device, gpu_region *region)
 {
     stretch *s = (stretch *)region->own;
     if (s != nullptr) {
-        unlist(device, s);
         ASAN_UNPOISON_MEMORY_REGION(s->at, whole_pages(s->bytes));
-        munmap(s->at, RESERVED);
-        __atomic_sub_fetch(&used, s->bytes, __ATOMIC_RELAXED);
-        free(s);
+        give(&used, whole_granules(s->bytes));
+        give_back(device, s);
     }
     *region = {};
 }
@@ -334,6 +369,14 @@ int gpu_queue_open(gpu_queue **out, gpu_device *device, char why[GPU_TEXT])
     }
     queue->device = device;
     queue->last = &queue->first;
+    return 0;
+}
+
+int gpu_queue_fast(gpu_queue *queue)
+{
+    if (queue->memory > 0) return 0;
+    if (fails(CUDA_HOST_MEMORY) || !take(&used, bound_here(), GPU_FAST_WORK)) return -1;
+    queue->memory = GPU_FAST_WORK;
     return 0;
 }
 
@@ -605,6 +648,7 @@ void gpu_queue_close(gpu_queue *queue)
     if (queue == nullptr) return;
     run_until(queue, nullptr, 0);
     if (queue->peer != nullptr) queue->peer->peer = nullptr;
+    give(&used, queue->memory);
     free(queue);
 }
 

@@ -19,6 +19,7 @@ void rig_open(rig *g, size_t bytes)
     }
     if (gpu_queue_open(&g->queue, g->device, why) != 0) fail_msg("%s", why);
     assert_int_equal(gpu_grow(g->device, &g->memory, bytes), 0);
+    assert_int_equal(gpu_queue_fast(g->queue), 0);
     g->mirror = gpu_pinned(g->device, bytes);
     g->sent = malloc(bytes);
     assert_non_null(g->mirror);

@@ -27,7 +27,10 @@ void cuda_host_seed(uint64_t seed);
  * else SIZE_MAX. */
 void cuda_host_memory(size_t bytes);
 
-/* Bytes of device memory that the process has now. */
+/* It fails too where the addresses that are reserved would come to more bytes. At first: SIZE_MAX. */
+void cuda_host_addresses(size_t bytes);
+
+/* Bytes of device memory that the process has now: of a region whole granules, though its end is where it was asked for. */
 size_t cuda_host_used(void);
 
 /* What can be made to fail: a call for memory, of the device or pinned; one that opens, chooses or records; a piece of work when it is

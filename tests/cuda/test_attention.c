@@ -10,7 +10,7 @@
 #include "support/dice.h"
 #include "support/harness.h"
 
-enum { MOST_ROWS = 16, TABLE = 2 * MOST_ROWS };
+enum { MOST_ROWS = 16, TABLE = 2 * MOST_ROWS, MANY = 128 * 1000 }; /* MANY: more pieces than are shared out */
 
 /* Rows of a table, [rows, ld]. */
 typedef struct table {
@@ -155,6 +155,7 @@ static company other(problem *p)
     c.off = dice_chance(d, 50) ? 0 : dice_range(d, 1, 3);
     c.longer = dice_chance(d, 50) ? 0 : dice_range(d, 1, 300);
     c.shared_out = dice_chance(d, 50);
+    if (p->width > GPU_ATTEND_PANEL && dice_chance(d, 15)) c.longer = MANY;
     return c;
 }
 
@@ -207,6 +208,7 @@ static answer call(rig *g, const problem *p, const company *c)
     a.watched = rig_at(g, watched);
     const size_t part = gpu_attend_part(a.rows.most, p->heads, p->value_width, a.longest);
     if (c->shared_out && part > 0) a.part = rig_at(g, rig_out(g, part * sizeof(float)));
+    if (c->longer >= MANY) (void)rig_put(g, (size_t)8 << 20); /* which nobody writes */
     const int32_t ld_panel = (p->heads * p->width + 15) / 16 * 16;
     const int rounds = gpu_attend_rounds((size_t)p->width, (size_t)p->value_width, a.additive != NULL);
     const size_t panel_bytes = rounds ? MOST_ROWS * (size_t)ld_panel * sizeof(uint16_t) : 0;
@@ -377,6 +379,11 @@ static void test_part(void **state)
             before = part;
         }
         assert_true(before > 0 && before < (size_t)40 << 20);
+        const size_t most = gpu_attend_part(INT32_MAX, 3, widths[w], INT32_MAX);
+        assert_true(most > 0 && most < (size_t)40 << 20);
+        for (int32_t longest = 129; longest < 1 << 20; longest += longest / 3)
+            for (int32_t rows = 1; rows < 1 << 20; rows *= 2)
+                assert_true(gpu_attend_part(rows, 3, widths[w], longest) <= most);
     }
 }
 

@@ -15,6 +15,8 @@ static struct {
     int opened, closed, fails_at; /* fails_at: the number of the model that cannot be opened, from 1 */
 } seen;
 
+static int64_t runner_bytes;
+
 static rill_status open_seen(const rill_domain *table, rill_context *ctx, const rill_open_options *options, void **self,
                              rill_domain_info *info)
 {
@@ -24,6 +26,7 @@ static rill_status open_seen(const rill_domain *table, rill_context *ctx, const 
     if (status != RILL_OK) return status;
     snprintf(seen.name[seen.opened], sizeof seen.name[0], "%s", name != NULL ? name : "(none)");
     info->row_bytes = 1000;
+    info->runner_bytes = runner_bytes;
     info->node_bytes = 1;
     info->device = seen.name[seen.opened++];
     return RILL_OK;
@@ -287,6 +290,42 @@ static void rows_fit(void **state)
     }
 }
 
+/* What runners take whatever they decode is not there to be shared. */
+static void runners_take_their_part(void **state)
+{
+    static const struct {
+        const char *device;
+        int32_t workers;
+        int64_t runner, memory, bound; /* bound 0: refused */
+    } cases[] = {
+        {"gpu:0", 1, 0, 32000, 16000},           {"gpu:0", 1, 10000, 42000, 16000}, {"gpu:0", 2, 10000, 52000, 8000},
+        {"gpu:0,gpu:1", 2, 10000, 42000, 16000}, {"gpu:0", 3, 10000, 30002, 0},     {"gpu:0", 1, 10000, 10000, 0},
+        {"gpu:0", 1, INT64_MAX, 42000, 0},
+    };
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        bench b = {0};
+        rill_engine_setup setup;
+        const rill_engine_setup *setups[3] = {&setup, &setup, &setup};
+        rill_stats stats = {.struct_size = sizeof stats};
+        rill_engine_setup_default(&setup);
+        setup.settings.k = 2;
+        setup.settings.memory = cases[c].memory;
+        runner_bytes = cases[c].runner;
+        assert_int_equal(open_with(&b, cases[c].device, cases[c].workers, 0), RILL_OK);
+        const rill_status status = rill_workers_begin(b.workers, setups);
+        assert_int_equal(status, cases[c].bound > 0 ? RILL_OK : RILL_ERR_OPTION);
+        if (status == RILL_OK) {
+            rill_engine_stats(rill_workers_engine(b.workers, 0), &stats);
+            assert_int_equal(stats.nodes_bound, cases[c].bound);
+        } else {
+            assert_non_null(strstr(rill_error(b.ctx), "whatever it decodes"));
+        }
+        runner_bytes = 0;
+        end(&b);
+    }
+}
+
 static void memory_is_refused(void **state)
 {
     (void)state;
@@ -301,9 +340,10 @@ static void memory_is_refused(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(dealt_out),         cmocka_unit_test(bound_by_device),   cmocka_unit_test(refused),
-    cmocka_unit_test(one_does_not_open), cmocka_unit_test(memory_is_refused), cmocka_unit_test(inputs_are_given_up),
-    cmocka_unit_test(rows_fit),
+    cmocka_unit_test(dealt_out),         cmocka_unit_test(bound_by_device),
+    cmocka_unit_test(refused),           cmocka_unit_test(one_does_not_open),
+    cmocka_unit_test(memory_is_refused), cmocka_unit_test(inputs_are_given_up),
+    cmocka_unit_test(rows_fit),          cmocka_unit_test(runners_take_their_part),
 };
 
 HARNESS_MAIN(tests)

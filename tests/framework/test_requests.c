@@ -333,18 +333,14 @@ static rill_status create_salt(const rill_scorer *table, rill_context *ctx, cons
 
 static rill_status register_remembering(rill_context *ctx)
 {
-    static const rill_scorer odd = {RILL_ABI_VERSION,
-                                    sizeof(rill_scorer),
-                                    "remember",
-                                    "",
-                                    "a test",
-                                    create_salt,
-                                    remember,
-                                    NULL,
-                                    sizeof(kept),
-                                    NULL,
-                                    NULL,
-                                    NULL};
+    static const rill_scorer odd = {.abi_version = RILL_ABI_VERSION,
+                                    .struct_size = sizeof(rill_scorer),
+                                    .name = "remember",
+                                    .arguments = "",
+                                    .summary = "a test",
+                                    .create = create_salt,
+                                    .score = remember,
+                                    .state_bytes = sizeof(kept)};
     return rill_register_scorer(ctx, &odd);
 }
 
@@ -408,18 +404,14 @@ static rill_status count_calls(void *self, const rill_scorer_rows *rows, rill_as
 
 static rill_status register_counting(rill_context *ctx)
 {
-    static const rill_scorer mixing = {RILL_ABI_VERSION,
-                                       sizeof(rill_scorer),
-                                       "mixing",
-                                       "",
-                                       "a test",
-                                       NULL,
-                                       count_calls,
-                                       NULL,
-                                       sizeof(int32_t),
-                                       NULL,
-                                       NULL,
-                                       NULL};
+    static const rill_scorer mixing = {.abi_version = RILL_ABI_VERSION,
+                                       .struct_size = sizeof(rill_scorer),
+                                       .name = "mixing",
+                                       .arguments = "",
+                                       .summary = "a test",
+                                       .create = NULL,
+                                       .score = count_calls,
+                                       .state_bytes = sizeof(int32_t)};
     return rill_register_scorer(ctx, &mixing);
 }
 

@@ -360,9 +360,10 @@ RILL_API rill_status rill_plan_finish(rill_plan *plan);
 
 /* What a node, a slot and a unit of a slot take in the plan's tables, and a symbol of a slot in all its lists, in bytes. Rows that a
  * list brings are packed: count RILL_LIST_MORE symbols more for each slot. On a device of its own memory also what it takes at most to
- * work: for a row of a timestep (rill_domain_info.row_bytes; 0 on the processor), and beside the tables for a slot and a unit. */
+ * work: for a row of a timestep (rill_domain_info.row_bytes; 0 on the processor), and beside the tables for a slot and a unit. And what
+ * a stream takes there whatever it runs (rill_domain_info.runner_bytes; 0 on the processor). */
 typedef struct rill_plan_bytes {
-    int64_t node, slot, unit, symbol, row;
+    int64_t node, slot, unit, symbol, row, stream;
 } rill_plan_bytes;
 enum { RILL_LIST_MORE = 15 };
 RILL_API rill_plan_bytes rill_plan_sizes(const rill_plan *plan);

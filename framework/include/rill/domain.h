@@ -136,6 +136,7 @@ typedef struct rill_domain_info {
     int unnormalised; /* what choices say are no log-probabilities: their exponentials may add up to more than 1 */
     int has_start_action; /* `start_action` is set: what the model reads before the first action is one of its actions; without, likewise */
     int32_t start_action;
+    int64_t runner_bytes; /* that a runner takes whatever it decodes, for the setting `memory`; 0: hardly any */
 } rill_domain_info;
 
 /* One input on its way into a slot. */
