@@ -392,10 +392,10 @@ static rill_status collect_part(rill_engine *e, timestep *t)
 }
 
 /* Rows of the part that scorers have left nothing: their items know by whom, for the case that they come to nothing. */
-static void note_deaths(rill_engine *e, const timestep *t)
+static void note_deaths(rill_engine *e, timestep *t)
 {
     for (int32_t i = t->from; t->rules.blamed != NULL && i < t->from + t->part; i++)
-        if (t->selector.choices.count[i] == 0 && t->rules.blamed[i] > 0)
+        if (timestep_selector(t)->choices.count[i] == 0 && t->rules.blamed[i] > 0)
             e->items.at[t->rows.slot[i]].blamed = t->rules.blamed[i];
 }
 
