@@ -17,7 +17,7 @@ import re
 import sys
 
 # Published limits: bytes/s; operations/s without sparsity, two for a multiplication with its addition.
-PEAKS = {"f32": 67e12, "f16": 989e12, "bf16": 989e12}
+PEAKS = {"f32": 67e12, "tf32": 494e12, "f16": 989e12, "bf16": 989e12}
 CARDS = {"H100 SXM": (3.35e12, PEAKS), "H200": (4.8e12, PEAKS)}
 ROWS = (300, 4000)
 

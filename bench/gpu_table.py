@@ -25,7 +25,7 @@ def measured(one, tokens, card, kind):
             "expansions": run["expansions"], "seconds": one["seconds_median"], "parts": seconds,
             "exposed_ms": 1e3 * max(seconds["total"] - device, 0) / steps, "hidden_ms": 1e3 * hidden / steps}
     for name in gpu_predict.CARDS:
-        least, launches = gpu_predict.least(one["profile"], name, kind.rstrip("+"))
+        least, launches = gpu_predict.least(one["profile"], name, "tf32" if kind == "f32+" else kind.rstrip("+"))
         told.setdefault("least_ms", {})[name] = 1e3 * least / steps
         told["launches"] = launches and launches / steps
         if name == card:

@@ -27,6 +27,12 @@ static rill_status add(devices *list, rill_context *ctx, const char *name, size_
         return rill_fail(ctx, RILL_ERR_OPTION, "device: %d devices at most can be listed", DEVICES_MAX);
     if (length >= DEVICE_NAME_MAX)
         return rill_fail(ctx, RILL_ERR_OPTION, "device: there is no device \"%.*s\"", (int)length, name);
+    const char *number = memchr(name, ':', length);
+    if (number != NULL && number[1] == '0' && name + length > number + 2)
+        return rill_fail(ctx, RILL_ERR_OPTION, "device: \"%.*s\": write the number without zeros before it",
+                         (int)length, name);
+    if (length >= 4 && memcmp(name, "auto", 4) == 0)
+        return rill_fail(ctx, RILL_ERR_OPTION, "device: auto is one device, and cannot be one of a list");
     const char *const first = list->of[0].name;
     char *to = list->of[list->n].name;
     memcpy(to, name, length);

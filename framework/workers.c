@@ -94,9 +94,6 @@ static rill_status count(rill_context *ctx, const devices *list, const rill_work
     *n = options->workers == 0 ? list->n : options->workers;
     if (*n < 1 || *n > MOST_WORKERS)
         return rill_fail(ctx, RILL_ERR_ARGUMENT, "%d workers: 1 to %d are possible", *n, MOST_WORKERS);
-    if (*n < list->n)
-        return rill_fail(ctx, RILL_ERR_ARGUMENT, "device: %d devices take %d workers or more, not %d", list->n, list->n,
-                         *n);
     return RILL_OK;
 }
 

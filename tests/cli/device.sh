@@ -141,7 +141,6 @@ refused 'weights: the processor multiplies in f32, bf16 and int8: f16 is for GPU
 refused 'mt: device: cuda-host:2: there is no GPU 2' --device cuda-host:0,cuda-host:2
 refused 'device: cuda-host:0 and cpu are of several kinds' --device cuda-host:0,cpu
 refused 'device: an entry of the list is empty' --device cuda-host:0,,cuda-host:1
-refused 'device: 2 devices take 2 workers or more, not 1' --device cuda-host:0,cuda-host:1 --workers 1
 refused 'backend: onednn computes products on the cpu, not on cuda-host' --device cuda-host --backend onednn
 
 # --- a bound that does not hold what a worker takes in any case

@@ -104,6 +104,8 @@ static void dealt_out(void **state)
         {"gpu:3,gpu:3", 0, 2, 1, {"gpu:3", "gpu:3"}},
         {"gpu,gpu:1,gpu:0", 4, 4, 2, {"gpu", "gpu:1", "gpu", "gpu"}},
         {"gpu:1", 2, 2, 1, {"gpu:1", "gpu:1"}},
+        {"gpu:0,gpu:1,gpu:2", 2, 2, 2, {"gpu:0", "gpu:1"}},
+        {"gpu:1,gpu:0", 1, 1, 1, {"gpu:1"}},
         {"gpu:1", 0, 1, 1, {"gpu:1"}},
         {NULL, 0, 1, 1, {"(none)"}},
     };
@@ -164,8 +166,9 @@ static void refused(void **state)
         {"gpu:0,,gpu:1", 0, RILL_ERR_OPTION, "an entry of the list is empty"},
         {"gpu:0,cpu", 0, RILL_ERR_OPTION, "gpu:0 and cpu are of several kinds"},
         {"gpu:0,gpux:1", 0, RILL_ERR_OPTION, "of several kinds"},
-        {"gpu:0,gpu:1,gpu:2", 2, RILL_ERR_ARGUMENT, "3 devices take 3 workers or more, not 2"},
         {"gpu:0,gpu:0000000000000000000000000000000000000000000000000000001", 0, RILL_ERR_OPTION, "there is no device"},
+        {"gpu:0,gpu:00", 0, RILL_ERR_OPTION, "without zeros before it"},
+        {"auto,auto", 0, RILL_ERR_OPTION, "auto is one device"},
         {"gpu:0", -1, RILL_ERR_ARGUMENT, "-1 workers"},
     };
     bench b = {0};

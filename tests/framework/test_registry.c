@@ -61,7 +61,7 @@ static void wrong_abi_version(void **state)
     mentions("domain"); /* the name of a table of another ABI may lie elsewhere */
     d.abi_version = 1;
     assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_ABI);
-    mentions("was built for ABI version 1, this rill has 2: rebuild it with this rill's headers");
+    mentions("was built for ABI version 1, this rill has 3: rebuild it with this rill's headers");
     mentions("score() answers with the model's own best choices"); /* what there is to change */
     assert_null(rill_find_domain(ctx, "toy"));
     rill_heuristic h = heuristic("h");

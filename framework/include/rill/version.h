@@ -15,7 +15,7 @@
 #define RILL_VERSION_PATCH 0
 #define RILL_VERSION_STRING "0.1.0"
 
-#define RILL_ABI_VERSION 2u
+#define RILL_ABI_VERSION 3u
 
 #if defined(__cplusplus)
 #define RILL_C_BEGIN extern "C" {

@@ -41,7 +41,7 @@ typedef struct rill_workers rill_workers;
 
 typedef struct rill_workers_options {
     size_t struct_size;
-    int32_t workers; /* 1 to 1024; 0: one for each device that is listed */
+    int32_t workers; /* 1 to 1024; 0: one for each device that is listed. Fewer than these use the first */
     /* What of the context's tables the workers find too; NULL: all. Scripts belong to a thread: mark the registry before they
      * are loaded, and have `prepare` load them once more. */
     const rill_registry_mark *shared;
