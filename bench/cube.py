@@ -36,7 +36,8 @@ def bench(args, folder, width, pruning):
     methods = ",".join(f"stream-all:cube={form}" for form in FORMS)
     command = ["build/rill", "bench", "-m", args.model, "-i", os.path.join(folder, "de"), "--refs",
                os.path.join(folder, "en"), "--quiet", "-k", str(width), "-n", str(args.batch), "--finish", "shrink",
-               "--length-penalty", "1", "--repeat", str(args.repeat), "--scores", args.scores, "--methods", methods, "--json", out, *pruning]
+               "--length-penalty", "1", "--repeat", str(args.repeat), "--scores", args.scores, "--methods",
+               methods, "--json", out, *pruning]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     with open(out, encoding="utf-8") as file:
         return json.load(file)["methods"]

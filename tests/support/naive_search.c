@@ -590,44 +590,12 @@ static void run_phase(search *s, int32_t timestep, int32_t phase)
 
 /* --- states ----------------------------------------------------------------------------------------------------------- */
 
-typedef struct prefix {
-    const naive_hypothesis *of;
-    int32_t n;
-} prefix;
-
-static int by_actions(const void *a, const void *b)
-{
-    const prefix *x = a, *y = b;
-    if (x->n != y->n) return x->n < y->n ? -1 : 1;
-    return memcmp(x->of->action, y->of->action, (size_t)x->n * sizeof *x->of->action);
-}
-
-/* A state belongs to a history; that of a beam's candidate is made when it is expanded, so what is kept is those before. */
-static int64_t states_kept(const search *s)
-{
-    int64_t n = 0, distinct = 0;
-    size_t most = ((size_t)s->beam.n + (size_t)s->n_outputs + 1) * NAIVE_LONGEST;
-    prefix *all = malloc((most + 1) * sizeof *all);
-    if (all == NULL) abort();
-    for (int32_t i = 0; i < s->beam.n + s->n_outputs + s->any_seen; i++) {
-        int in_beam = i < s->beam.n;
-        const naive_hypothesis *h = in_beam                        ? &s->beam.at[i]
-                                    : i < s->beam.n + s->n_outputs ? &s->output[i - s->beam.n].hypothesis
-                                                                   : &s->seen.hypothesis;
-        if (!s->p->path && (!in_beam || h->ended)) continue;
-        for (int32_t length = s->p->path ? 0 : h->n - 1; length < h->n; length++)
-            if (length >= 0) all[n++] = (prefix){h, length};
-    }
-    qsort(all, (size_t)n, sizeof *all, by_actions);
-    for (int64_t i = 0; i < n; i++) distinct += i == 0 || by_actions(&all[i - 1], &all[i]) != 0;
-    free(all);
-    return distinct;
-}
-
 /* Later phases may have a full beam. */
 static void count_states(search *s)
 {
-    int64_t states = states_kept(s) + (int64_t)(s->p->phases - 1) * s->p->k;
+    int64_t states = naive_states_kept(s->p, s->beam.at, s->beam.n, s->output, s->n_outputs,
+                                       s->any_seen ? &s->seen : NULL) +
+                     (int64_t)(s->p->phases - 1) * s->p->k;
     for (int32_t i = 0; i < s->beam.n; i++) states += !s->beam.at[i].ended;
     if (states > s->result.states) s->result.states = states;
 }

@@ -147,6 +147,10 @@ typedef struct naive_result {
 naive_result naive_search(const naive_problem *problem);
 void naive_result_free(naive_result *result);
 
+/* naive_states.c: states of a beam and of outputs. `seen`: one more that is kept, or NULL. */
+int64_t naive_states_kept(const naive_problem *p, const naive_hypothesis *beam, int32_t n_beam,
+                          const naive_output *output, int32_t n_outputs, const naive_output *seen);
+
 /* The best complete hypothesis of the whole space by trying every one; 0 if there is none. max_length as in the problem;
  * scorers apply, heuristics do not. */
 int naive_enumerate(const naive_problem *problem, naive_hypothesis *best);
