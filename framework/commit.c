@@ -65,7 +65,9 @@ static int any_ended(const candidates *c, int32_t first, int32_t end)
 
 static void stop_item(rill_engine *e, const candidates *c, item *it, ending why, int32_t first, int32_t end)
 {
+    const int32_t all = end;
     if (why != ENDING_ENOUGH && !any_ended(c, first, end) && best_ended_output(e, it)) end = first;
+    for (int32_t j = end; e->settings.certify && j < all; j++) certify_candidate(c, it, j);
     if (why == ENDING_ALL) output_candidates(e, c, it, first, end, -1);
     if (why == ENDING_ASKED) {
         output_candidates(e, c, it, first, end, 1);
