@@ -77,7 +77,7 @@ static int run_all(bench *b)
     int code = CLI_OK;
     for (int i = 0; i < b->n && code == CLI_OK; i++) {
         bench_method *m = &b->method[i];
-        cli_trial untimed = {.profile = b->profile ? &m->profile : NULL};
+        cli_trial untimed = {.profile = b->profile ? &m->profile : NULL, .rows = b->plot_path ? &m->rows : NULL};
         say_where(b, m, -1);
         code = told(b, m, cli_trial_judge(&b->session, &b->set, m->plan, m->hash, &untimed));
         m->counts = untimed.counts;
@@ -173,11 +173,12 @@ static int parse_methods(bench *b)
 
 static int check_files(const bench *b)
 {
-    cli_file files[6] = {{"input", b->input_path ? b->input_path : b->tsv_path, 0}, {"the table", NULL, 1}};
+    cli_file files[7] = {{"input", b->input_path ? b->input_path : b->tsv_path, 0}, {"the table", NULL, 1}};
     int n = 2;
     if (b->runfile.path) files[n++] = (cli_file){"the configuration", b->runfile.path, 0};
     if (b->references_path) files[n++] = (cli_file){"--refs", b->references_path, 0};
     if (b->json_path) files[n++] = (cli_file){"--json", b->json_path, 1};
+    if (b->plot_path) files[n++] = (cli_file){"--plot", b->plot_path, 1};
     return cli_files_check(files);
 }
 
@@ -235,6 +236,7 @@ static int prepare(bench *b)
         code = cli_checked(b->session.ctx, cli_testset_judge(&b->set, b->session.ctx,
                                                              rill_find_domain(b->session.ctx, domain), cli_say));
     if (code == CLI_OK && b->json_path) code = cli_output_open(&b->json, b->session.ctx, b->json_path, CLI_REPORT);
+    if (code == CLI_OK && b->plot_path) code = cli_output_open(&b->plot, b->session.ctx, b->plot_path, CLI_REPORT);
     return code;
 }
 
@@ -254,6 +256,7 @@ static const cli_option bench_options[] = {
     {"metric", 0, "NAME", "metric of quality, one of `rill list metrics` (default: the domain's)", .id = TAKE_METRIC},
     {"repeat", 0, "R", "timed runs of every method (default 3)", .id = TAKE_REPEAT},
     {"json", 0, "FILE", "write everything as JSON too", STORED(json_path)},
+    {"plot", 0, "FILE", "draw how many rows the timesteps of each method had, as SVG", STORED(plot_path)},
     {"profile", 0, "", "print what each operation of the model cost in the first run of each method, and in --json too",
      STORED(profile)},
     {"quiet", 'q', "", "print no progress on standard error", STORED(quiet)},
@@ -299,6 +302,18 @@ static int take_option(void *user, const cli_option *option, const char *value)
     }
 }
 
+static int draw_rows(bench *b)
+{
+    const cli_histogram *rows[BENCH_METHODS_MAX];
+    const char *label[BENCH_METHODS_MAX];
+    for (int i = 0; i < b->n; i++) {
+        rows[i] = &b->method[i].rows;
+        label[i] = b->method[i].label;
+    }
+    const int code = cli_histogram_draw(&b->plot, rows, label, b->n), closed = cli_output_close(&b->plot);
+    return code == CLI_OK ? closed : code;
+}
+
 static int run(bench *b)
 {
     int code = prepare(b);
@@ -307,6 +322,7 @@ static int run(bench *b)
     int compared = compare_all(b);
     code = bench_print(b);
     if (code == CLI_OK && b->json_path) code = bench_write_json(b);
+    if (code == CLI_OK && b->plot_path) code = draw_rows(b);
     if (code == CLI_OK) code = compared;
     int64_t missing = 0;
     for (int i = 0; i < b->n; i++)
@@ -320,11 +336,13 @@ static void end(bench *b)
     for (int i = 0; b->method && i < BENCH_METHODS_MAX; i++) { /* one that was refused is not counted in n */
         free(b->method[i].hash);
         cli_profile_end(&b->method[i].profile);
+        cli_histogram_end(&b->method[i].rows);
         rill_plan_free(b->method[i].plan);
         rill_layer_free(b->method[i].own);
     }
     free(b->method);
     cli_output_close(&b->json);
+    cli_output_close(&b->plot);
     cli_testset_free(&b->set);
     cli_runfile_end(&b->runfile);
     cli_session_end(&b->session);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "cli.h"
+#include "histogram.h"
 #include "output.h"
 #include "runfile.h"
 #include "search.h"
@@ -25,6 +26,7 @@ typedef struct bench_method {
     int like;            /* index of the first method with equal search settings; its own if it is that */
     int64_t difference;  /* first input with other outputs than that method's, -1 = none */
     cli_profile profile; /* of the first run, when it is asked for */
+    cli_histogram rows;  /* the same */
     int same; /* index of the first method with equal outputs, whatever its settings; its own if it is that */
 } bench_method;
 
@@ -32,13 +34,13 @@ typedef struct bench {
     cli_session session;
     cli_runfile
         runfile; /* behind the options of the search, which are defaults for every method; its files too are defaults */
-    const char *input_path, *references_path, *tsv_path, *json_path;
+    const char *input_path, *references_path, *tsv_path, *json_path, *plot_path;
     const char *methods_text;
     int repeat, quiet, profile;
     cli_testset set;
     bench_method *method; /* [n] */
     int n;
-    cli_output json;
+    cli_output json, plot;
 } bench;
 
 /* Median, and half the distance of the extremes as a share of it. */

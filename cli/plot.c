@@ -3,114 +3,22 @@
  * Expansions go from left to right, on a logarithmic scale when the dearest point costs more than eight times the cheapest;
  * quality goes up. Every point has its parameters as a tooltip, those of the front as a label too, placed where there is room.
  *
- * Divisions: text · scales · labels · the picture. */
+ * Divisions: scales · labels · the picture. */
 #include "plot.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 860, HEIGHT = 560, LEFT = 72, RIGHT = 836, TOP = 56, BOTTOM = 496, LABEL_MAX = 96, TICKS_MAX = 32 };
+#include "svg.h"
+
+enum { WIDTH = 860, HEIGHT = 560, LEFT = 72, RIGHT = 836, TOP = 56, BOTTOM = 496, LABEL_MAX = 96 };
 
 static const char INK[] = "#222222", GRID[] = "#e2e2e2", DULL[] = "#9aa3ad", FRONT[] = "#0b62a8";
 
-/* --- text --------------------------------------------------------------------------------------------------------- */
-
-/* Length of the UTF-8 sequence at p that XML allows, 0 if there is none. */
-static size_t sequence(const char *p)
-{
-    const unsigned char *u = (const unsigned char *)p;
-    if (u[0] < 0x80) return u[0] >= 0x20 || u[0] == '\t' || u[0] == '\n';
-    size_t n = u[0] >= 0xf0 && u[0] < 0xf5 ? 4 : u[0] >= 0xe0 && u[0] < 0xf0 ? 3 : u[0] >= 0xc2 && u[0] < 0xe0 ? 2 : 0;
-    for (size_t i = 1; i < n; i++)
-        if ((u[i] & 0xc0) != 0x80) return 0;
-    /* Too long a form, a half of a surrogate pair, beyond the last character, or one of the two that are none. */
-    if (n == 3 && ((u[0] == 0xe0 && u[1] < 0xa0) || (u[0] == 0xed && u[1] >= 0xa0))) return 0;
-    if (n == 3 && u[0] == 0xef && u[1] == 0xbf && u[2] >= 0xbe) return 0;
-    if (n == 4 && ((u[0] == 0xf0 && u[1] < 0x90) || (u[0] == 0xf4 && u[1] >= 0x90))) return 0;
-    return n;
-}
-
-static void put_text(cli_output *out, const char *text)
-{
-    while (*text) {
-        size_t n = sequence(text);
-        switch (n ? *text : '?') {
-        case '&': cli_output_printf(out, "&amp;"); break;
-        case '<': cli_output_printf(out, "&lt;"); break;
-        case '>': cli_output_printf(out, "&gt;"); break;
-        case '?': cli_output_printf(out, "?"); break;
-        default: cli_output_write(out, text, n); break;
-        }
-        text += n ? n : 1;
-    }
-}
-
-static void put_label(cli_output *out, double x, double y, const char *anchor, int size, const char *colour,
-                      const char *text)
-{
-    cli_output_printf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" font-size=\"%d\" fill=\"%s\">", x, y, anchor,
-                      size, colour);
-    put_text(out, text);
-    cli_output_printf(out, "</text>\n");
-}
-
 /* --- scales ------------------------------------------------------------------------------------------------------- */
-
-typedef struct scale {
-    double least, most; /* of the values, or of their logarithms */
-    int logarithmic;
-    double from, to; /* pixels */
-    double tick[TICKS_MAX];
-    int ticks;
-} scale;
-
-static double place(const scale *s, double value)
-{
-    if (s->logarithmic) value = log10(value);
-    return s->from + (value - s->least) / (s->most - s->least) * (s->to - s->from);
-}
-
-static void add_tick(scale *s, double value)
-{
-    double at = s->logarithmic ? log10(value) : value, slack = 1e-9 * (s->most - s->least);
-    if (s->ticks < TICKS_MAX && at >= s->least - slack && at <= s->most + slack) s->tick[s->ticks++] = value;
-}
-
-/* The step among 1, 2, 5 times a power of ten that gives about `wanted` ticks. */
-static double nice_step(double range, int wanted)
-{
-    double raw = range / wanted, power = pow(10, floor(log10(raw)));
-    double times = raw / power;
-    return power * (times <= 1 ? 1 : times <= 2 ? 2 : times <= 5 ? 5 : 10);
-}
-
-static void set_ticks(scale *s, int wanted)
-{
-    s->ticks = 0;
-    if (s->logarithmic && s->most - s->least > 0.6) {
-        for (double power = pow(10, floor(s->least)); log10(power) <= s->most; power *= 10)
-            for (int i = 0; i < 3; i++) add_tick(s, power * (double[]){1, 2, 5}[i]);
-        return;
-    }
-    double least = s->logarithmic ? pow(10, s->least) : s->least, most = s->logarithmic ? pow(10, s->most) : s->most;
-    double step = nice_step(most - least, wanted);
-    for (double i = ceil(least / step - 1e-9); i * step <= most + 1e-9 * step; i++) add_tick(s, i * step);
-}
-
-/* Some air around the values; a scale of one value still has a width. */
-static void fit(scale *s, double least, double most, double air)
-{
-    s->least = s->logarithmic ? log10(least) : least;
-    s->most = s->logarithmic ? log10(most) : most;
-    double range = s->most - s->least;
-    if (range <= 0) range = s->logarithmic ? 0.3 : fabs(most) > 1 ? 0.1 * fabs(most) : 1;
-    s->least -= air * range;
-    s->most += air * range;
-}
 
 static double quality(const cli_points *points, const cli_point *point, int oracle)
 {
@@ -122,7 +30,7 @@ static double expansions(const cli_point *point)
     return point->trial.stats.expansions > 0 ? (double)point->trial.stats.expansions : 1;
 }
 
-static void make_scales(const cli_points *points, int oracle, scale *x, scale *y)
+static void make_scales(const cli_points *points, int oracle, cli_svg_scale *x, cli_svg_scale *y)
 {
     double least_x = INFINITY, most_x = 1, least_y = INFINITY, most_y = 0;
     for (size_t i = 0; i < points->n; i++) {
@@ -133,26 +41,15 @@ static void make_scales(const cli_points *points, int oracle, scale *x, scale *y
         least_y = fmin(least_y, quality(points, p, oracle));
         most_y = fmax(most_y, quality(points, p, oracle));
     }
-    *x = (scale){.logarithmic = most_x > 8 * least_x, .from = LEFT, .to = RIGHT};
-    *y = (scale){.from = BOTTOM, .to = TOP};
-    fit(x, least_x, most_x, 0.08);
-    fit(y, least_y, most_y, 0.1);
+    *x = (cli_svg_scale){.logarithmic = most_x > 8 * least_x, .from = LEFT, .to = RIGHT};
+    *y = (cli_svg_scale){.from = BOTTOM, .to = TOP};
+    cli_svg_fit(x, least_x, most_x, 0.08);
+    cli_svg_fit(y, least_y, most_y, 0.1);
     if (!x->logarithmic) x->least = fmax(x->least, 0);
     y->least = fmax(y->least, 0);
     y->most = fmin(y->most, 100 + 0.02 * (100 - y->least)); /* room for a point at 100 */
-    set_ticks(x, 8);
-    set_ticks(y, 7);
-}
-
-/* 20000 as "20k", 1500000 as "1.5M" */
-static void short_number(double value, char *out, size_t size)
-{
-    if (value >= 1e6)
-        snprintf(out, size, "%.6gM", value / 1e6);
-    else if (value >= 1e4)
-        snprintf(out, size, "%.6gk", value / 1e3);
-    else
-        snprintf(out, size, "%.6g", value);
+    cli_svg_ticks(x, 8);
+    cli_svg_ticks(y, 7);
 }
 
 /* --- labels ------------------------------------------------------------------------------------------------------- */
@@ -202,7 +99,7 @@ static void put_front_label(cli_output *out, const cli_point *point, size_t alik
         cli_output_printf(
             out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" stroke-width=\"0.6\"/>\n", x, y,
             to_x, to_y, FRONT);
-    put_label(out, (room.left + room.right) / 2, room.bottom - 3, "middle", LABEL_SIZE, FRONT, label);
+    cli_svg_label(out, (room.left + room.right) / 2, room.bottom - 3, "middle", LABEL_SIZE, FRONT, label);
 }
 
 /* --- the picture -------------------------------------------------------------------------------------------------- */
@@ -211,7 +108,7 @@ typedef struct picture {
     cli_output *out;
     const cli_points *points;
     int oracle;
-    scale x, y;
+    cli_svg_scale x, y;
     size_t *front; /* [n_front] cheapest first */
     size_t *alike; /* [n_front] */
     size_t n_front;
@@ -221,35 +118,35 @@ typedef struct picture {
 
 static double x_of(const picture *p, const cli_point *point)
 {
-    return place(&p->x, expansions(point));
+    return cli_svg_place(&p->x, expansions(point));
 }
 
 static double y_of(const picture *p, const cli_point *point)
 {
-    return place(&p->y, quality(p->points, point, p->oracle));
+    return cli_svg_place(&p->y, quality(p->points, point, p->oracle));
 }
 
 static void draw_axes(const picture *p)
 {
     char text[32];
     for (int i = 0; i < p->x.ticks; i++) {
-        double x = place(&p->x, p->x.tick[i]);
+        double x = cli_svg_place(&p->x, p->x.tick[i]);
         cli_output_printf(p->out, "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\" stroke=\"%s\"/>\n", x, TOP, x,
                           BOTTOM, GRID);
-        short_number(p->x.tick[i], text, sizeof text);
-        put_label(p->out, x, BOTTOM + 18, "middle", 12, INK, text);
+        cli_svg_number(p->x.tick[i], text, sizeof text);
+        cli_svg_label(p->out, x, BOTTOM + 18, "middle", 12, INK, text);
     }
     for (int i = 0; i < p->y.ticks; i++) {
-        double y = place(&p->y, p->y.tick[i]);
+        double y = cli_svg_place(&p->y, p->y.tick[i]);
         cli_output_printf(p->out, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"%s\"/>\n", LEFT, y, RIGHT,
                           y, GRID);
         snprintf(text, sizeof text, "%.6g", p->y.tick[i]);
-        put_label(p->out, LEFT - 8, y + 4, "end", 12, INK, text);
+        cli_svg_label(p->out, LEFT - 8, y + 4, "end", 12, INK, text);
     }
     cli_output_printf(p->out, "<path d=\"M%d %dV%dH%d\" fill=\"none\" stroke=\"%s\"/>\n", LEFT, TOP, BOTTOM, RIGHT,
                       INK);
-    put_label(p->out, (LEFT + RIGHT) / 2.0, BOTTOM + 42, "middle", 13, INK,
-              p->x.logarithmic ? "expansions (logarithmic)" : "expansions");
+    cli_svg_label(p->out, (LEFT + RIGHT) / 2.0, BOTTOM + 42, "middle", 13, INK,
+                  p->x.logarithmic ? "expansions (logarithmic)" : "expansions");
     cli_output_printf(
         p->out, "<text transform=\"translate(20 %d) rotate(-90)\" text-anchor=\"middle\" font-size=\"13\" fill=\"%s\">",
         (TOP + BOTTOM) / 2, INK);
@@ -263,7 +160,7 @@ static void draw_point(const picture *p, const cli_point *point)
     cli_output_printf(p->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%d\" fill=\"%s\"%s><title>", x_of(p, point),
                       y_of(p, point), point->on_front ? 5 : 4, point->on_front ? FRONT : DULL,
                       point->on_front ? "" : " fill-opacity=\"0.7\"");
-    put_text(p->out, label);
+    cli_svg_text(p->out, label);
     cli_output_printf(p->out, ": %.2f %%, %" PRId64 " expansions</title></circle>\n",
                       quality(p->points, point, p->oracle), point->trial.stats.expansions);
 }
@@ -299,17 +196,12 @@ static void draw_points(picture *p)
 static void draw(picture *p, const char *title)
 {
     make_scales(p->points, p->oracle, &p->x, &p->y);
-    cli_output_printf(p->out,
-                      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
-                      "font-family=\"sans-serif\">\n"
-                      "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
-                      WIDTH, HEIGHT, WIDTH, HEIGHT);
-    put_label(p->out, LEFT, 28, "start", 15, INK, title);
+    cli_svg_begin(p->out, WIDTH, HEIGHT);
+    cli_svg_label(p->out, LEFT, 28, "start", 15, INK, title);
     draw_axes(p);
     draw_front(p);
     draw_points(p);
-    cli_output_printf(p->out, "</svg>\n");
+    cli_svg_end(p->out);
 }
 
 int cli_plot_write(cli_output *output, const cli_points *points, int oracle, const char *title)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "crew.h"
+#include "histogram.h"
 #include "input.h"
 #include "interrupt.h"
 #include "report.h"
@@ -93,6 +94,10 @@ rill_status cli_trial_judge(cli_session *session, cli_testset *set, const rill_p
     rill_engine_setup setup = plan->setup;
     judge j = {set, &out->counts, hash};
     out->counts = (cli_counts){0};
+    if (out->rows) {
+        setup.trace = cli_histogram_trace;
+        setup.trace_user = out->rows;
+    }
     if (plan->resolved.k > setup.settings.n_best) setup.settings.n_best = plan->resolved.k;
     return decode_set(session, set, plan, &setup, judge_result, &j, out);
 }

@@ -54,6 +54,18 @@ json all methods.2.run.settings.policy b.json
 bench -i six --repeat 1 -q --methods var-stream --policy nonsense
 exits 1; says 'unknown policy "nonsense"'
 
+# A picture of how many rows timesteps had: a panel for each method, and the timesteps of all bars are the run's.
+bench --tsv six.tsv --repeat 1 -q --methods fixed,stream-all:n=3,greedy --plot rows.svg
+exits 0; silent
+for label in fixed stream-all:n=3 greedy; do verdict "$(good grep -qF ">$label</text>" rows.svg)" "the picture names $label"; done
+bench --tsv six.tsv --repeat 1 -q --methods var-batch:n=2 --plot rows.svg --json b.json
+counted=$(sed -n 's/.* rows in \([0-9]*\) timesteps: .*/\1/p' rows.svg | awk '{ n += $1 } END { print n }')
+json "$counted" methods.0.run.timesteps b.json
+bench --tsv six.tsv --repeat 1 -q --plot six.tsv
+exits 1; says "six.tsv"
+bench --tsv six.tsv --repeat 1 -q --methods greedy --plot /nowhere/rows.svg
+exits 1; says "/nowhere/rows.svg"
+
 bench
 exits 1; says "no inputs"
 bench --tsv six

@@ -1,0 +1,127 @@
+/* bench/unfused.c: what rill_kernels.best is measured against.
+ *
+ * Bias, maximum, exponentials with their sum, log-probabilities, the best: each is a pass of its own over the matrix of all rows, as
+ * where a library has an operation for each. The passes are vectorised (by the compiler; exponentials by rill's own kernel), so that
+ * what is compared is the number of passes and not the quality of their loops. */
+#include "unfused.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 512, GLANCE = 64 };
+
+/* [R, V] of the thread that asks; it grows and stays. */
+static float *matrix(size_t numbers)
+{
+    static _Thread_local float *kept;
+    static _Thread_local size_t size;
+    if (numbers > size) {
+        free(kept);
+        kept = malloc(numbers * sizeof *kept);
+        size = kept != NULL ? numbers : 0;
+        if (kept == NULL) abort();
+    }
+    return kept;
+}
+
+static void add_bias(const rill_best *b, float *x)
+{
+    for (size_t r = 0; r < b->rows; r++) {
+        const float *logits = rill_operand_row(&b->logits, r), *add = rill_operand_row(&b->add, r);
+        float *to = x + r * b->symbols;
+        for (size_t v = 0; v < b->symbols; v++) to[v] = logits[v] + (b->bias != NULL ? b->bias[v] : 0.0f);
+        for (size_t v = 0; v < b->symbols && add != NULL; v++) to[v] += add[v];
+    }
+}
+
+static float maximum(const float *x, size_t n)
+{
+    float lane[16], most = -INFINITY;
+    for (size_t i = 0; i < 16; i++) lane[i] = -INFINITY;
+    size_t v = 0;
+    for (; v + 16 <= n; v += 16)
+        for (size_t i = 0; i < 16; i++) lane[i] = x[v + i] > lane[i] ? x[v + i] : lane[i];
+    for (; v < n; v++) most = x[v] > most ? x[v] : most;
+    for (size_t i = 0; i < 16; i++) most = lane[i] > most ? lane[i] : most;
+    return most;
+}
+
+static float sum_of_exp(const rill_kernels *k, const float *x, size_t n, float most)
+{
+    float lane[16] = {0}, sum = 0.0f, e[CHUNK];
+    for (size_t from = 0; from < n; from += CHUNK) {
+        const size_t m = n - from < CHUNK ? n - from : CHUNK;
+        for (size_t i = 0; i < m; i++) e[i] = x[from + i] - most;
+        k->exp(m, e, e);
+        size_t v = 0;
+        for (; v + 16 <= m; v += 16)
+            for (size_t i = 0; i < 16; i++) lane[i] += e[v + i];
+        for (; v < m; v++) sum += e[v];
+    }
+    for (size_t i = 0; i < 16; i++) sum += lane[i];
+    return sum;
+}
+
+static int is_legal(const rill_best *b, size_t r, size_t v)
+{
+    const int32_t set = b->legal == NULL ? -1 : b->legal_index != NULL ? b->legal_index[r] : (int32_t)r;
+    return set < 0 || (b->legal[(size_t)set * b->ld_legal + v / 64] >> (v % 64) & 1);
+}
+
+/* Whether a look at each of the next numbers is due at all. */
+static int any_above(const float *x, size_t n, float least)
+{
+    int above = 0;
+    for (size_t i = 0; i < n; i++) above |= x[i] > least;
+    return above;
+}
+
+static void put_best(const rill_best *b, size_t r, const float *logp, float *best)
+{
+    int32_t *id = b->ids + r * b->ld_out;
+    size_t n = 0;
+    for (size_t v = 0; v < b->symbols; v++) {
+        if (n == b->best && v % GLANCE == 0 && v + GLANCE <= b->symbols && !any_above(logp + v, GLANCE, best[n - 1])) {
+            v += GLANCE - 1;
+            continue;
+        }
+        if (n == b->best && !(logp[v] > best[n - 1])) continue;
+        if (!(logp[v] > -INFINITY) || !is_legal(b, r, v)) continue;
+        size_t at = n < b->best ? n++ : n - 1;
+        for (; at > 0 && best[at - 1] < logp[v]; at--) {
+            best[at] = best[at - 1];
+            id[at] = id[at - 1];
+        }
+        best[at] = logp[v];
+        id[at] = (int32_t)v;
+    }
+    b->counts[r] = (int32_t)n;
+}
+
+void bench_unfused_best(const rill_best *b, rill_pool *pool)
+{
+    static rill_kernels k;
+    const size_t all = b->rows * b->symbols;
+    float *x = matrix(all + 2 * b->rows + b->best), *most = x + all, *norm = most + b->rows, *own = norm + b->rows;
+    (void)pool;
+    if (k.exp == NULL) rill_kernels_init(&k, RILL_ISA_ALL);
+    const int normalise = b->logp != NULL || b->log_norm != NULL;
+    add_bias(b, x);
+    for (size_t r = 0; r < b->rows && normalise; r++) most[r] = maximum(x + r * b->symbols, b->symbols);
+    for (size_t r = 0; r < b->rows && normalise; r++)
+        norm[r] = most[r] + logf(sum_of_exp(&k, x + r * b->symbols, b->symbols, most[r]));
+    for (size_t r = 0; r < b->rows && normalise; r++)
+        for (size_t v = 0; v < b->symbols; v++) x[r * b->symbols + v] -= norm[r];
+    for (size_t r = 0; r < b->rows; r++)
+        put_best(b, r, x + r * b->symbols, b->logp != NULL ? b->logp + r * b->ld_out : own);
+    if (b->log_norm != NULL) memcpy(b->log_norm, norm, b->rows * sizeof *norm);
+}
+
+int rill_kernels_use_onednn(rill_kernels *k, int row_by_row)
+{
+    (void)row_by_row;
+    k->best = bench_unfused_best;
+    k->name = "rill, output layer unfused";
+    return 0;
+}
