@@ -7,7 +7,7 @@
 model of another one's directory in place of training it. The same command goes on where it was interrupted.
 
 --self-norm ALPHA adds ALPHA (log Z)^2 to the loss of a position, with Z the sum that normalises its probabilities: behind it
-log Z is near 0, and a search that leaves it out (rill decode --output logits) finds much the same. --from CHECKPOINT begins
+log Z is near 0, and a search that leaves it out (rill decode --scores logits) finds much the same. --from CHECKPOINT begins
 with the weights of another training's, to teach it that in a few epochs. Needs torch 2 or newer and sentencepiece.
 """
 

@@ -23,6 +23,13 @@ exits 0
 run "$rill" decode -m "$model" -v -k 5 -i text -o next --device auto
 exits 0; says 'mt: the model runs on '
 
+if [ -n "${RILL_TEST_RACES:-}" ]; then # where there are several workers: what follows is of what is told
+  run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --device cuda-host:1,cuda-host:0,cuda-host:1
+  exits 0; same device next
+  finish
+  exit
+fi
+
 # --- recurrent models too, with their alignments
 for recurrent in rnn rnn-simple; do
   for device in cpu cuda-host; do

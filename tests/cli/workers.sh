@@ -26,13 +26,13 @@ for options in "" "--n-best 4 -k 4" "--method stream-all --budget 20" "--method 
   # shellcheck disable=SC2086
   compare toy toy_lines "${toy_options[@]}" $options
 done
-most=40 models="geo atis jobs de-en gum"
-[ -z "${RILL_TEST_RACES:-}" ] || { most=12 models="geo de-en gum"; }
+most=40 models="geo atis jobs de-en gum" aligned=$examples/models/de-en
+[ -z "${RILL_TEST_RACES:-}" ] || { most=12 models="geo gum" aligned=$data/mt/shared; }
 for model in $models; do
   for i in 1 2 3; do cat "$examples/questions/$model.txt"; done | head -n "$most" >lines
   compare "$model" lines -m "$examples/models/$model" --n-best 2 -k 4
 done
-compare de-en-aligned lines -m "$examples/models/de-en" --alignment --word-scores
+compare aligned lines -m "$aligned" --alignment --word-scores
 
 # --- by completion: the same lines in some order
 feed toy_lines "$rill" decode -q "${toy_options[@]}" --unordered --workers 3
