@@ -165,7 +165,7 @@ def main():
         sys.exit(f"sources: there is no part {wrong[0]}; there are {', '.join(PARTS)}")
     with tempfile.TemporaryDirectory() as folder:
         texts = prepare(args, folder)
-        machine = subprocess.run(["sh", "-c", ". bench/common.sh; machine"], capture_output=True, text=True, check=False).stdout
+        machine = subprocess.run(["bash", "-c", ". bench/common.sh; describe_machine"], capture_output=True, text=True, check=False).stdout
         out = ["# " + " ".join(["python3", "bench/sources.py", *sys.argv[1:]]), *("# " + line for line in machine.splitlines()),
                f"# {os.path.basename(args.model)}, {args.lines} sentences; {texts}"]
         for part in args.part or PARTS:

@@ -99,6 +99,21 @@ group_int8() {
     --shortlist "$here/lexicon.txt,300,10"
 }
 
+# Attention over GRUs: of a row's past only its state is kept.
+group_recurrent() {
+  local model=$root/examples/models/de-en-rnn weights
+  wide recurrent-wide de-en:1-16 -m "$model" --max-length 8
+  mixed recurrent-mixed de-en:4-30 -m "$model" --max-length-factor 0.6
+  for weights in f32 bf16 int8; do
+    decodes recurrent-$weights de-en:9-32 -m "$model" --weights $weights -n 40 --n-best 2 --alignment
+    again recurrent-$weights de-en:9-32 -m "$model" --weights $weights -n 1 --n-best 2 --alignment
+  done
+  decodes recurrent-ensemble de-en:19-38 -m "$root/examples/models/de-en" -m "$model" --n-best 2 --word-scores
+  again recurrent-ensemble de-en:19-38 -m "$root/examples/models/de-en" -m "$model" --n-best 2 --word-scores -n 1
+  decodes recurrent-logits de-en:1-8 -m "$model" --scores logits --n-best 2
+  decodes recurrent-lifted de-en:1-8 -m "$model" --n-best 2 -k 4 --max-length 20 --plugin "$here/asked.lua" --scorer lifted:11
+}
+
 # With a variant that has 64 positions: longer inputs fail, longer outputs are cut.
 group_ensemble() {
   local model=$root/examples/models/de-en short weights
