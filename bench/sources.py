@@ -6,7 +6,8 @@ usage: sources.py [--model DIR] [--data DIR] [--lines N] [--rounds R] [--save NA
   lengths  var-batch, var-batch sorted and top-up over batch sizes, on captions cut and joined to two spreads of length
   early    a beam that drops what is 100 times less likely than its best, against one that drops nothing
   rows     how many rows timesteps had, as a picture
-All parts without a PART. Runs take turns for R rounds; seconds are medians. With --save the text goes to bench/results/NAME.txt, pictures beside it.
+All parts without a PART. Runs take turns for R rounds; seconds are medians. With --save the text goes to bench/results/NAME.txt, and the
+picture beside it.
 
 "Unfused" is rill with bench/unfused.c for the output layer: a pass over the matrix of all rows for each of its steps.
 Test set: Multi30K's test_2016_flickr; one worker, one thread.

@@ -63,8 +63,8 @@ counted=$(sed -n 's/.* rows in \([0-9]*\) timesteps: .*/\1/p' rows.svg | awk '{ 
 json "$counted" methods.0.run.timesteps b.json
 bench --tsv six.tsv --repeat 1 -q --plot six.tsv
 exits 1; says "six.tsv"
-bench --tsv six.tsv --repeat 1 -q --methods greedy --plot /nowhere/rows.svg
-exits 1; says "/nowhere/rows.svg"
+bench --tsv six.tsv --repeat 1 -q --methods greedy --plot missing/rows.svg
+exits 1; says "missing/rows.svg"
 
 bench
 exits 1; says "no inputs"
