@@ -22,8 +22,13 @@ CARDS = {"H100 SXM": (3.35e12, PEAKS), "H200": (4.8e12, PEAKS)}
 ROWS = (300, 4000)
 
 
-def operations(stats):
-    """Calls and launches per timestep, floats per row that are moved, multiply-adds per row, weights (N, K) or None.
+def packed(n, k, size):
+    """Bytes of weights as they lie: columns by 16, four bytes of each together."""
+    return -(-n // 16) * 16 * -(-k * size // 4) * 4
+
+
+def operations(stats, size_of_weights):
+    """Calls and launches per timestep, bytes per row that are moved, multiply-adds per row, weights (N, K) or None.
 
     An operation that is called least often in its program is called once for each of its runs, and tells how many rows these had."""
     ops = [o for o in stats["profile"]["operations"] if o["program"] != "encode" and o["rows"] > 0]
@@ -34,16 +39,16 @@ def operations(stats):
         for o in mine:
             size = re.fullmatch(r"product (\d+) x (\d+)", o["operation"])
             weights = (int(size[1]), int(size[2])) if size else None
-            floats = o["rows"] * sum(weights) if weights else o["bytes"] / 4
-            yield max(round(o["calls"] / runs), 1), o["launches"] / runs, floats / rows, o["flops"] / 2 / rows, weights
+            moved = o["bytes"] - (o["calls"] * packed(*weights, size_of_weights) if weights else 0)
+            yield max(round(o["calls"] / runs), 1), o["launches"] / runs, moved / rows, o["flops"] / 2 / rows, weights
 
 
 def predict(stats, rows, card, kind):
     bandwidth, peak = CARDS[card]
     total = moved = multiplied = launches = 0
-    for calls, put, floats, products, weights in operations(stats):
-        size = 4 if kind == "f32" else 2
-        bytes_ = rows * floats * 4 + (calls * weights[0] * weights[1] * size if weights else 0)
+    size = 4 if kind == "f32" else 2
+    for calls, put, moved_by_row, products, weights in operations(stats, size):
+        bytes_ = rows * moved_by_row + (calls * weights[0] * weights[1] * size if weights else 0)
         flops = 2 * rows * products
         total += max(bytes_ / bandwidth, flops / peak[kind if weights else "f32"])
         moved += bytes_

@@ -283,6 +283,9 @@ static inline const cuda_fused *cuda_fused_of(const cuda_run *r, const dev_op *o
     return r->fused->op + (op - r->program->op);
 }
 
+/* Bytes that a row of an operation moves beyond those of one by one in fp32, mostly fewer. */
+double cuda_fused_bytes(const cuda_run *r, const dev_op *op);
+
 /* --- ops.c -------------------------------------------------------------------------------------------------------- */
 
 gpu_rows cuda_rows(const cuda_run *r, rill_space space);

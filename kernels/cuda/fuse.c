@@ -197,6 +197,19 @@ void cuda_fuse(rill_plan *plan)
     if (plan->status == RILL_OK) cuda_choose_ahead(plan);
 }
 
+double cuda_fused_bytes(const cuda_run *r, const dev_op *op)
+{
+    const cuda_fused *f = cuda_fused_of(r, op);
+    const double fp32 = sizeof(float), width = (double)width_of(r->inner.plan, op);
+    double bytes = 0.0;
+    if (f->done_before)
+        bytes -= fp32 * (double)f->matrix.k; /* the one before has read the rows */
+    else if (f->read_rounded)
+        bytes -= (fp32 - (double)gpu_type_bytes(f->matrix.type)) * (double)f->matrix.k;
+    if (f->rounds != GPU_F32) bytes += ((double)gpu_type_bytes(f->rounds) - (f->dropped ? fp32 : 0.0)) * width;
+    return bytes;
+}
+
 void cuda_fused_free(rill_plan *plan)
 {
     cuda_plan *own = plan->own;

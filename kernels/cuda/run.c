@@ -351,7 +351,8 @@ static rill_status queue_run(cuda_run *r)
         if (r->block.rows[p->op[i].space] > 0 || p->op[i].kind == DEV_SCAN) cuda_queue_op(r, &p->op[i], i);
         if (!r->stream->profiling) continue;
         if (status == RILL_OK) status = wait_for(r);
-        dev_profile_count(&r->block, &p->op[i], rill_clock() - begin, gpu_launches(r->queue) - launches);
+        dev_profile_count(&r->block, &p->op[i], rill_clock() - begin, gpu_launches(r->queue) - launches,
+                          cuda_fused_bytes(r, &p->op[i]));
     }
     if (r->stream->profiling) dev_profile_sum(&r->inner);
     if (r->back_end > r->back)

@@ -103,7 +103,7 @@ static size_t first_counter(const rill_plan *plan, const dev_program *program)
     return first;
 }
 
-void dev_profile_count(dev_block *b, const dev_op *op, double seconds, uint64_t launches)
+void dev_profile_count(dev_block *b, const dev_op *op, double seconds, uint64_t launches, double row_bytes)
 {
     const dev_run *r = b->run;
     rill_stream *s = r->stream;
@@ -115,14 +115,14 @@ void dev_profile_count(dev_block *b, const dev_op *op, double seconds, uint64_t 
     c->launches += (int64_t)launches;
     c->seconds += seconds;
     c->flops += done.flops;
-    c->bytes += done.bytes;
+    c->bytes += done.bytes + done.rows * row_bytes;
 }
 
 void dev_profile_op(dev_block *b, const dev_op *op)
 {
     const double begin = rill_clock();
     dev_op_run(b, op);
-    dev_profile_count(b, op, rill_clock() - begin, 0);
+    dev_profile_count(b, op, rill_clock() - begin, 0, 0.0);
 }
 
 void dev_profile_sum(const dev_run *run)

@@ -238,7 +238,7 @@ static inline size_t dev_same_slot(const int32_t *slot, size_t r, size_t rows)
 /* Run an operation of a block and count what it costs. */
 void dev_profile_op(dev_block *b, const dev_op *op);
 /* Count an operation of a block that took so long. */
-void dev_profile_count(dev_block *b, const dev_op *op, double seconds, uint64_t launches);
+void dev_profile_count(dev_block *b, const dev_op *op, double seconds, uint64_t launches, double row_bytes);
 /* Add up what the threads have counted. */
 void dev_profile_sum(const dev_run *run);
 

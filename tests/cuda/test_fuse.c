@@ -221,9 +221,9 @@ static void open_layer(layer *l, const char *device, rill_weight_type type)
     l->list = rill_plan_list(l->plan, RILL_NONE, RILL_NONE, RILL_WEIGHT_F32, "list");
 }
 
-/* The table's rows; launches of each operation, and how many operations there are. */
+/* The table's rows; what each operation took, and how many operations there are. */
 static int32_t run_layer(void (*build)(layer *), const char *device, rill_weight_type type, float *rows,
-                         int64_t *launches)
+                         rill_op_profile *took)
 {
     static const int32_t symbol[N] = {3, 1, 8, 0, 2, 3}, node[N] = {5, 0, 2, 1, 4, 3}, slot[N] = {0},
                          length[N] = {2, 0, 3, 1, 1, 2}, unit[UNITS] = {8, 3, 1, 0, 2, 4, 5, 7, 6}, listed[] = {3, 17};
@@ -231,7 +231,6 @@ static int32_t run_layer(void (*build)(layer *), const char *device, rill_weight
     const rill_run_arguments arguments = {.struct_size = sizeof arguments, .n = N, .columns = columns};
     layer *l = calloc(1, sizeof *l);
     rill_stream *stream;
-    rill_op_profile op;
     int32_t ops = 0;
     assert_non_null(l);
     open_layer(l, device, type);
@@ -243,10 +242,7 @@ static int32_t run_layer(void (*build)(layer *), const char *device, rill_weight
     assert_int_equal(rill_stream_profile(stream, 1), RILL_OK);
     if (rill_stream_run(stream, l->program, &arguments) != RILL_OK) fail_msg("%s", rill_error(l->ctx));
     assert_int_equal(rill_stream_read(stream, l->table, 0, 0, build == build_wide ? UNITS : N, rows), RILL_OK);
-    for (; rill_stream_profiled(stream, ops, &op); ops++) {
-        assert_true(ops < MOST_OPS);
-        launches[ops] = op.launches;
-    }
+    while (rill_stream_profiled(stream, ops, &took[ops])) assert_true(++ops < MOST_OPS);
     rill_stream_close(stream);
     rill_plan_close(l->plan);
     rill_device_close(l->device);
@@ -260,18 +256,21 @@ static int near(float x, float wanted, float tolerance)
     return isfinite(wanted) ? fabsf(x - wanted) <= tolerance * (1.0f + fabsf(wanted)) : !isfinite(x);
 }
 
-/* `expected`: launches of each operation, or NULL. */
-static void check_layer(void (*build)(layer *), rill_weight_type type, float tolerance, const int64_t *expected)
+/* `launches`, `bytes`: of each operation; or NULL. */
+static void check_layer(void (*build)(layer *), rill_weight_type type, float tolerance, const int64_t *launches,
+                        const double *bytes)
 {
+    static rill_op_profile none[MOST_OPS], took[MOST_OPS];
     float wanted[SYMBOLS * WIDTH] = {0}, found[SYMBOLS * WIDTH] = {0};
-    int64_t none[MOST_OPS] = {0}, launches[MOST_OPS] = {0};
     const char *device = getenv("RILL_TEST_DEVICE");
-    const int32_t ops = run_layer(build, device != NULL ? device : "cuda-host", type, found, launches);
+    const int32_t ops = run_layer(build, device != NULL ? device : "cuda-host", type, found, took);
     run_layer(build, "cpu", type != RILL_WEIGHT_F16 ? type : RILL_WEIGHT_F32, wanted, none);
     for (int32_t i = 0; i < ops; i++) {
-        assert_int_equal(none[i], 0);
-        if (expected != NULL && launches[i] != expected[i])
-            fail_msg("operation %d: %d launches, not %d", (int)i, (int)launches[i], (int)expected[i]);
+        assert_int_equal(none[i].launches, 0);
+        if (launches != NULL && took[i].launches != launches[i])
+            fail_msg("operation %d: %d launches, not %d", (int)i, (int)took[i].launches, (int)launches[i]);
+        if (bytes != NULL && bytes[i] > 0.0 && took[i].bytes != bytes[i])
+            fail_msg("operation %d: %g bytes, not %g", (int)i, took[i].bytes, bytes[i]);
     }
     for (int i = 0; i < SYMBOLS * WIDTH; i++)
         if (!near(found[i], wanted[i], tolerance))
@@ -283,35 +282,52 @@ static void products_finish_themselves(void **state)
 {
     static const int64_t launches[] = {1, 1, 1, 1, 1, 1, 1, 1, 2, 1, 2};
     (void)state;
-    check_layer(build_layer, RILL_WEIGHT_F32, 1e-4f, launches);
+    check_layer(build_layer, RILL_WEIGHT_F32, 1e-4f, launches, NULL);
 }
 
-/* What is rounded is finished apart; nothing is gathered. */
+/* What is rounded is finished apart; nothing is gathered. Rows are read and written in two bytes, in four as well where others read them;
+ * weights lie in columns by 16. */
 static void rows_are_rounded_where_they_are_written(void **state)
 {
+    enum { ROW = 4 * WIDTH, HALF = 2 * WIDTH, HALF_IN = 2 * INNER };
+    enum { SQUARE = 32 * 2 * WIDTH, UP = 48 * 2 * WIDTH, DOWN = 32 * 2 * INNER };
     static const int64_t launches[] = {1, 1, 1, 1, 1, 2, 1, 1, 2, 2, 2};
+    static const double bytes[MOST_OPS] = {
+        N * (2 * ROW + HALF),      N * (HALF + ROW) + SQUARE,   N * (ROW + HALF),           N * (HALF + ROW) + SQUARE,
+        N * (2 * ROW + HALF),      N * (HALF + HALF_IN) + UP,   N * (HALF_IN + ROW) + DOWN, N * (ROW + HALF),
+        N * (HALF + HALF_IN) + UP, N * (HALF_IN + HALF) + DOWN, N * (HALF + ROW) + SQUARE};
     (void)state;
-    check_layer(build_layer, RILL_WEIGHT_BF16, 5e-2f, launches);
-    check_layer(build_layer, RILL_WEIGHT_F16, 5e-3f, launches);
+    check_layer(build_layer, RILL_WEIGHT_BF16, 5e-2f, launches, bytes);
+    check_layer(build_layer, RILL_WEIGHT_F16, 5e-3f, launches, bytes);
 }
 
-/* The second of two is done with the first; in bf16 what only a product reads is rounded, so those are finished apart. */
+/* The second of two is done with the first, which has read the rows; in bf16 what only a product reads is rounded, so those are finished
+ * apart. */
 static void pairs_are_one(void **state)
 {
+    enum { X = 4 * WIDTH, GATES = 4 * 32, WEIGHTS = 32 * 4 * WIDTH, BACK = 32 * 4 * 32 };
+    static const double bytes[MOST_OPS] = {N * 2 * X,
+                                           N * 2 * X,
+                                           N * (X + GATES) + WEIGHTS,
+                                           N * GATES + WEIGHTS,
+                                           N * (GATES + X) + BACK,
+                                           N * (GATES + X) + BACK,
+                                           N * (X + GATES) + WEIGHTS,
+                                           N * GATES + WEIGHTS};
     static const int64_t launches[] = {1, 1, 2, 0, 1, 2, 2, 0, 1, 2, 2, 1, 1, 2, 1, 1, 2};
     (void)state;
-    check_layer(build_pairs, RILL_WEIGHT_F32, 1e-4f, launches);
-    check_layer(build_pairs, RILL_WEIGHT_BF16, 5e-2f, NULL);
+    check_layer(build_pairs, RILL_WEIGHT_F32, 1e-4f, launches, bytes);
+    check_layer(build_pairs, RILL_WEIGHT_BF16, 5e-2f, NULL, NULL);
 }
 
 static void parts_are_gathered(void **state)
 {
     (void)state;
-    check_layer(build_parts, RILL_WEIGHT_F32, 1e-4f, NULL);
-    check_layer(build_parts, RILL_WEIGHT_BF16, 5e-2f, NULL);
-    check_layer(build_masked, RILL_WEIGHT_BF16, 5e-2f, NULL);
-    check_layer(build_parts, RILL_WEIGHT_F16, 5e-3f, NULL);
-    check_layer(build_wide, RILL_WEIGHT_BF16, 5e-2f, NULL);
+    check_layer(build_parts, RILL_WEIGHT_F32, 1e-4f, NULL, NULL);
+    check_layer(build_parts, RILL_WEIGHT_BF16, 5e-2f, NULL, NULL);
+    check_layer(build_masked, RILL_WEIGHT_BF16, 5e-2f, NULL, NULL);
+    check_layer(build_parts, RILL_WEIGHT_F16, 5e-3f, NULL, NULL);
+    check_layer(build_wide, RILL_WEIGHT_BF16, 5e-2f, NULL, NULL);
 }
 
 /* Infinity is a number of f16; what would become one is not. */
