@@ -9,6 +9,7 @@
 #
 #   --out FOLDER       where gpu.txt (the table), gpu.json and gpu.log go; gpu.json of a run before is carried on there
 #   --seconds S        how long it may take in all (570)
+#   --types bf16,f32   the weights that are measured, here by default
 #   --device cuda-host --tiny   all of it on the stand-in and small models: a trial before there is a GPU
 # The others are bench/gpu.py's: --help says them, and the parts.
 set -euo pipefail
@@ -64,7 +65,7 @@ targets() {
   local kind=gpu module=domains/rill-cuda
   [ "$device" = cuda ] || kind=cuda module=tests/cuda/rill-cuda-host
   ninja -C "$build" -t targets all | sed -n 's/: .*//p' |
-    grep -E -e '^(rill|tests/golden/(kernel_set|vary_model)|tests/cuda/test_cuda_(programs|fuse))$' -e "^$module-[^/]*[.]so\$" \
+    grep -E -e '^(rill|tests/golden/(kernel_set|vary_model)|tests/cuda/test_cuda_(programs|fuse|runs))$' -e "^$module-[^/]*[.]so\$" \
       -e "^tests/cuda/test_${kind}_(rows|index|products|lists|attention|choices)\$"
 }
 
@@ -72,8 +73,10 @@ main() {
   local began=$SECONDS parts=() log
   while [ $# -gt 0 ]; do
     case $1 in
-    --out | --seconds | --device) printf -v "${1#--}" %s "$2" && shift ;;
-    --types) parts+=("$1" "$2") && shift ;;
+    --out | --seconds | --device | --types)
+      [ $# -gt 1 ] || { echo "gpu.sh: $1 needs a value" >&2; exit 2; }
+      if [ "$1" = --types ]; then parts+=("$1" "$2"); else printf -v "${1#--}" %s "$2"; fi
+      shift ;;
     *) parts+=("$1") ;;
     esac
     shift

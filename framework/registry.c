@@ -88,18 +88,25 @@ static const kind heuristic_kind = {"heuristic", heuristic_members, sizeof(rill_
 static const kind scorer_kind = {"scorer", scorer_members, sizeof(rill_scorer)};
 static const kind policy_kind = {"policy", policy_members, sizeof(rill_policy)};
 
-/* What whoever rebuilds has to change in a plugin of the version before. */
-#define CHANGES                                                                                                \
-    "this rill's headers. New in version 2: a domain's score() answers with the model's own best choices and " \
-    "with picks, lookup() and rill_select() are gone, and open(), create() and canonical() get their table "   \
-    "first (rill/domain.h)"
+/* What whoever rebuilds has to change in a plugin of an older version. */
+static const char since_1[] =
+    "this rill's headers. New in version 2: a domain's score() answers with the model's own best choices and "
+    "with picks, lookup() and rill_select() are gone, and open(), create() and canonical() get their table "
+    "first (rill/domain.h)";
+static const char since_2[] =
+    "this rill's headers: its sources need no change. New in version 3: the tables of domains and scorers and "
+    "rill_domain_info have optional members at their ends (rill/domain.h, rill/scorer.h)";
+
+static const char *how_to_rebuild(uint32_t abi)
+{
+    return abi > RILL_ABI_VERSION ? "this rill's headers, or take its own rill" : abi < 2 ? since_1 : since_2;
+}
 
 static rill_status check_abi(rill_context *ctx, const char *what, uint32_t abi, uint32_t size, size_t known)
 {
     if (abi != RILL_ABI_VERSION)
         return rill_fail(ctx, RILL_ERR_ABI, "%s was built for ABI version %u, this rill has %u: rebuild it with %s",
-                         what, (unsigned)abi, (unsigned)RILL_ABI_VERSION,
-                         abi < RILL_ABI_VERSION ? CHANGES : "this rill's headers, or take its own rill");
+                         what, (unsigned)abi, (unsigned)RILL_ABI_VERSION, how_to_rebuild(abi));
     /* A larger table has optional members from a newer header, which this librill does not read. */
     if (size < known)
         return rill_fail(ctx, RILL_ERR_ABI, "%s has a table of %u bytes, this rill needs %zu: rebuild it", what,

@@ -15,14 +15,14 @@ def operation(program, name, seconds, flops, launches):
     return {"program": program, "operation": name, "bytes": seconds * 3.35e12, "flops": flops, "launches": launches}
 
 
-def run(tokens, card="NVIDIA H100 80GB HBM3", expansions=200, seconds=2.0, late=None):
+def run(tokens, card="NVIDIA H100 80GB HBM3", expansions=200, seconds=2.0, late=None, kind="bf16"):
     """10 timesteps in `seconds`, of which encoding takes 1; what they did takes 0.5 at least on that card, half of it by its bytes."""
     return gpu_table.measured({
         "seconds_median": 4.0,
         "run": {"timesteps": 10, "expansions": expansions, "exp_per_step": expansions / 10,
                 "seconds": {"total": seconds, "encode": 1.0, "step": 0.7, "score": 0.1, **(late or {})}},
         "profile": {"operations": [operation("encode", "product 8 x 8", 9.0, 0, 900), operation("step", "sum", 0.25, 0, 20),
-                                   operation("step", "product 8 x 8", 0.1, 0.25 * 989e12, 30)]}}, tokens, card, "bf16")
+                                   operation("step", "product 8 x 8", 0.1, 0.25 * 989e12, 30)]}}, tokens, card, kind)
 
 
 def near(value, expected):
@@ -36,6 +36,8 @@ def rows_follow():
     near(row["share"], 0.5)
     near(row["launches"], 5)
     near(row["exposed_ms"], 20)
+    near(run(400, kind="f32+")["share"], 0.25 + 0.25 * 989 / 494)  # --fast multiplies f32 in tf32
+    near(run(400, kind="f32")["share"], 0.25 + 0.25 * 989 / 67)
     late = run(400, late={"waited": 1.2, "hidden": 0.5})
     near(late["hidden_ms"], 50)
     near(late["exposed_ms"], 30)

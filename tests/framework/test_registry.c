@@ -63,6 +63,10 @@ static void wrong_abi_version(void **state)
     assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_ABI);
     mentions("was built for ABI version 1, this rill has 3: rebuild it with this rill's headers");
     mentions("score() answers with the model's own best choices"); /* what there is to change */
+    d.abi_version = 2;
+    assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_ABI);
+    mentions(
+        "was built for ABI version 2, this rill has 3: rebuild it with this rill's headers: its sources need no change");
     assert_null(rill_find_domain(ctx, "toy"));
     rill_heuristic h = heuristic("h");
     h.abi_version = 654;

@@ -20,9 +20,9 @@
  * has the whole bound, so that the same inputs fail as with one worker. Ids are those of the common stream, for scorers and
  * traces too; a trace's timesteps are counted by each worker, which the event names.
  *
- * The option `device` may list several devices of one kind, "cuda:0,cuda:1". The model is opened on each, and workers are dealt out to
- * them in turn, of which there are as many or more. A device listed twice has two workers and one model. The bound on states or memory
- * is then each device's, divided among its workers.
+ * The option `device` may list several devices of one kind, "cuda:0,cuda:1". Workers are dealt out to them in turn, so that fewer workers
+ * use the first ones. The model is opened once on each that is used. A device listed twice has two workers and one model. The bound on
+ * states or memory is then each device's, divided among its workers.
  *
  * Requests (engine.h) come by rill_workers_run_requests(), and rill_workers_cancel() gives an input up.
  *
