@@ -63,10 +63,10 @@ static rill_status share_memory(rill_engine *e, int32_t workers)
     return RILL_OK;
 }
 
-rill_status bound_check(const rill_engine *e)
+rill_status bound_check(const rill_engine *e, const request *r)
 {
     const rill_domain_info *info = &e->info;
-    const int64_t k = e->settings.k;
+    const int64_t k = r != NULL ? r->settings.k : e->settings.k;
     if (info->row_bytes == 0 || e->settings.memory == 0 || e->bound.rows >= k) return RILL_OK;
     return rill_fail(
         e->ctx, RILL_ERR_OPTION,
@@ -85,7 +85,7 @@ rill_status bound_init(rill_engine *e, int32_t workers)
     e->bound.all_nodes = e->bound.nodes;
     e->bound.all_slot_bytes = e->bound.slot_bytes;
     bound_narrow(e, workers);
-    return bound_check(e);
+    return bound_check(e, NULL);
 }
 
 void bound_narrow(rill_engine *e, int32_t shares)

@@ -3,6 +3,7 @@
 #define RILL_BOUND_H
 
 #include "internal.h"
+#include "request.h"
 #include "rill/engine.h"
 
 typedef struct bound {
@@ -44,8 +45,8 @@ void bound_park(rill_engine *e, int32_t slot);
 void bound_unpark(rill_engine *e);
 /* One that was set aside is not any more. */
 void bound_not_parked(rill_engine *e, int32_t slot);
-/* Whether a timestep holds one item's hypotheses. RILL_OK · RILL_ERR_OPTION */
-rill_status bound_check(const rill_engine *e);
+/* Whether a timestep holds the hypotheses of one item with these wishes; NULL: it has none. RILL_OK · RILL_ERR_OPTION */
+rill_status bound_check(const rill_engine *e, const request *r);
 /* Let the engine have one of so many shares of its bound; or all of it. Nothing is in flight. Rows are shared for good, since what they
  * are worked out in stays. */
 void bound_narrow(rill_engine *e, int32_t shares);

@@ -209,7 +209,8 @@ rill_status rill_engine_submit_request(rill_engine *e, const rill_request *asked
                          asked->struct_size, sizeof own);
     if (rill_engine_room(e) <= 0) return RILL_AGAIN;
     RILL__TRY(request_make(&e->requests, e->model, &e->chain, &own, &wants));
-    rill_status status = submit_text(e, own.text, own.length, wants, out != NULL ? out : &id);
+    rill_status status = bound_check(e, wants);
+    if (status == RILL_OK) status = submit_text(e, own.text, own.length, wants, out != NULL ? out : &id);
     if (status != RILL_OK) request_drop(&e->requests, &e->chain, wants);
     return status;
 }

@@ -181,6 +181,8 @@ static rill_status open_parcel(rill_engine *e, intake_entry *entry)
     if (entry->failed < 0) return request_make(&e->requests, e->model, &e->chain, &only, &entry->request);
     rill_error_clear(e->ctx);
     rill_status status = parcel_make(&e->requests, e->model, &e->chain, parcel, &entry->request);
+    if (status == RILL_OK && (status = bound_check(e, entry->request)) < 0)
+        request_drop(&e->requests, &e->chain, entry->request);
     if (status == RILL_ERR_MEMORY) return status;
     if (status < 0) {
         snprintf(why, sizeof why, "%s", rill_error(e->ctx));

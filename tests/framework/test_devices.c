@@ -293,6 +293,49 @@ static void rows_fit(void **state)
     }
 }
 
+/* Every other request is wider than a worker's timestep: those fail, and no others. */
+static rill_status read_wide(void *user, int may_block, rill_request *request)
+{
+    static rill_settings wide;
+    stream *s = user;
+    (void)may_block;
+    if (s->given == INPUTS) return RILL_END_OF_INPUT;
+    rill_settings_default(&wide);
+    wide.k = 9;
+    *request = (rill_request){
+        .struct_size = sizeof *request, .text = "in", .length = 2, .settings = s->given++ % 2 ? &wide : NULL};
+    return RILL_OK;
+}
+
+static rill_status write_wide(void *user, const rill_result *result)
+{
+    stream *s = user;
+    assert_int_equal(result->status, s->written++ % 2 ? RILL_ERR_OPTION : RILL_OK);
+    if (result->status != RILL_OK)
+        assert_non_null(strstr(result->message, "memory: k 9 and domain seen take 9000 bytes"));
+    return RILL_OK;
+}
+
+static void wide_requests_fail_alone(void **state)
+{
+    (void)state;
+    for (int32_t workers = 1; workers <= 3; workers += 2) {
+        bench b = {0};
+        stream s = {.b = &b};
+        rill_engine_setup setup;
+        const rill_engine_setup *setups[4] = {&setup, &setup, &setup, &setup};
+        rill_engine_setup_default(&setup);
+        setup.settings.k = 2;
+        setup.settings.memory = 32000 * workers;
+        assert_int_equal(open_with(&b, "gpu:0", workers, 0), RILL_OK);
+        assert_int_equal(rill_workers_begin(b.workers, setups), RILL_OK);
+        assert_int_equal(rill_workers_run_requests(b.workers, read_wide, &s, write_wide, &s), RILL_OK);
+        assert_int_equal(s.written, INPUTS);
+        assert_in_range(seen.most_rows, 2, 8);
+        end(&b);
+    }
+}
+
 /* What runners take whatever they decode is not there to be shared. */
 static void runners_take_their_part(void **state)
 {
@@ -343,10 +386,15 @@ static void memory_is_refused(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(dealt_out),         cmocka_unit_test(bound_by_device),
-    cmocka_unit_test(refused),           cmocka_unit_test(one_does_not_open),
-    cmocka_unit_test(memory_is_refused), cmocka_unit_test(inputs_are_given_up),
-    cmocka_unit_test(rows_fit),          cmocka_unit_test(runners_take_their_part),
+    cmocka_unit_test(dealt_out),
+    cmocka_unit_test(bound_by_device),
+    cmocka_unit_test(refused),
+    cmocka_unit_test(one_does_not_open),
+    cmocka_unit_test(memory_is_refused),
+    cmocka_unit_test(inputs_are_given_up),
+    cmocka_unit_test(rows_fit),
+    cmocka_unit_test(wide_requests_fail_alone),
+    cmocka_unit_test(runners_take_their_part),
 };
 
 HARNESS_MAIN(tests)
