@@ -30,6 +30,9 @@ int cli_crew_count(cli_session *session, const rill_domain *domain)
     for (int32_t i = 0; i < session->open.n_values; i++)
         if (!strcmp(session->values[i].name, "device")) device = &session->values[i];
     const int is_auto = device && strcmp(device->value, "auto") == 0;
+    if (device && session->scripts && strchr(device->value, ','))
+        cli_say(
+            "device: a script is one worker's, which uses the first device: --workers N has N, each with the script loaded anew");
     if (device && !is_auto && strcmp(device->value, "cpu") != 0) return session->scripts ? 1 : 0;
     /* Threads inside operations were asked for; a script may count, print or keep what it sees, which is one worker's then. */
     if (!session->many || session->threads_given || session->scripts) return 1;

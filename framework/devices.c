@@ -49,13 +49,15 @@ static rill_status add(devices *list, rill_context *ctx, const char *name, size_
 
 static rill_status read_list(devices *list, rill_context *ctx, const char *names)
 {
-    rill_status status = RILL_OK;
-    for (size_t length; status == RILL_OK; names += length + 1) {
-        length = strcspn(names, ",");
-        status = add(list, ctx, names, length);
-        if (names[length] == '\0') break;
+    for (;; names++) {
+        names += strspn(names, " ");
+        const size_t all = strcspn(names, ",");
+        size_t length = all;
+        while (length > 0 && names[length - 1] == ' ') length--;
+        RILL__TRY(add(list, ctx, names, length));
+        names += all;
+        if (*names == '\0') return RILL_OK;
     }
-    return status;
 }
 
 rill_status devices_read(devices *list, rill_context *ctx, const rill_open_options *open)

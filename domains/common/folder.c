@@ -149,7 +149,8 @@ static rill_status read_search(const reading *r, const json_t *search)
 
 /* --- domain ------------------------------------------------------------------------------------------------------- */
 
-/* Other keys are the domain's. One that is all but ours is a slip, and would leave the model without its search. */
+/* Other keys are the domain's. One that is all but ours is a slip, and would leave the model without its search; and so is one that
+ * belongs into it. */
 static rill_status check_keys(const reading *r, const json_t *rill)
 {
     static const char *const ours[] = {"domain", "search"};
@@ -157,12 +158,29 @@ static rill_status check_keys(const reading *r, const json_t *rill)
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)rill, key, value)
     {
+        if (rill_layer_row(r->folder->ctx, key) != NULL)
+            return rill_fail(r->folder->ctx, RILL_ERR_FORMAT,
+                             "%s: \"%s\" under \"rill\" belongs under \"search\" there", r->file, key);
         const char *near = rill_nearest(key, ours, 2);
         if (near != NULL && strcmp(near, key) != 0)
             return rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s: \"%s\" under \"rill\": did you mean \"%s\"?",
                              r->file, key, near);
     }
     return RILL_OK;
+}
+
+/* Beside "rill" stand the makers' keys. They have none of how a model is opened here: somebody means us. */
+static void say_misplaced(const reading *r, const json_t *root)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)root, key, value)
+    {
+        const rill_option *row = rill_layer_row(r->folder->ctx, key);
+        if (row != NULL && row->kind == RILL_OPTION_MODEL)
+            rill_log(r->folder->ctx, RILL_LOG_WARNING,
+                     "%s: \"%s\" is not read there: put it under \"rill\": {\"search\": {...}}", r->file, key);
+    }
 }
 
 static const char *reader_of(const rill_context *ctx, const char *type)
@@ -202,6 +220,7 @@ static rill_status read_text(const reading *r, const rill_text *text)
     else if (rill != NULL && !json_is_object(rill))
         status = bad(r, "rill", "an object");
     if (status == RILL_OK) status = check_keys(r, rill);
+    if (status == RILL_OK) say_misplaced(r, root);
     if (status == RILL_OK) status = read_domain(r, root, rill);
     if (status == RILL_OK) status = read_search(r, json_object_get(rill, "search"));
     json_decref(root);

@@ -104,6 +104,7 @@ static void dealt_out(void **state)
         {"gpu:3,gpu:3", 0, 2, 1, {"gpu:3", "gpu:3"}},
         {"gpu,gpu:1,gpu:0", 4, 4, 2, {"gpu", "gpu:1", "gpu", "gpu"}},
         {"gpu:1", 2, 2, 1, {"gpu:1", "gpu:1"}},
+        {" gpu:0 ,  gpu:1 ", 0, 2, 2, {"gpu:0", "gpu:1"}},
         {"gpu:0,gpu:1,gpu:2", 2, 2, 2, {"gpu:0", "gpu:1"}},
         {"gpu:1,gpu:0", 1, 1, 1, {"gpu:1"}},
         {"gpu:1", 0, 1, 1, {"gpu:1"}},
@@ -163,6 +164,7 @@ static void refused(void **state)
     } cases[] = {
         {"gpu:0,", 0, RILL_ERR_OPTION, "an entry of the list is empty"},
         {",gpu:0", 0, RILL_ERR_OPTION, "an entry of the list is empty"},
+        {"gpu:0, ", 0, RILL_ERR_OPTION, "an entry of the list is empty"},
         {"gpu:0,,gpu:1", 0, RILL_ERR_OPTION, "an entry of the list is empty"},
         {"gpu:0,cpu", 0, RILL_ERR_OPTION, "gpu:0 and cpu are of several kinds"},
         {"gpu:0,gpux:1", 0, RILL_ERR_OPTION, "of several kinds"},

@@ -20,7 +20,7 @@
  * has the whole bound, so that the same inputs fail as with one worker. Ids are those of the common stream, for scorers and
  * traces too; a trace's timesteps are counted by each worker, which the event names.
  *
- * The option `device` may list several devices of one kind, "cuda:0,cuda:1". Workers are dealt out to them in turn, so that fewer workers
+ * The option `device` may list several devices of one kind, "cuda:0,cuda:1"; blanks around them are nothing. Workers are dealt out to them in turn, so that fewer workers
  * use the first ones. The model is opened once on each that is used. A device listed twice has two workers and one model. The bound on
  * states or memory is then each device's, divided among its workers.
  *
