@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interrupt.h"
 #include "rill/device.h"
 
 /* What `auto` is: a GPU is looked for once, and what is opened is what was found. */
@@ -114,7 +115,9 @@ rill_status cli_crew_decode(cli_session *session, const rill_plan *plan, const r
     if (status < 0) return status;
     run->settings = *rill_workers_settings(crew);
     double start = cli_now();
+    cli_interrupt_stops(crew);
     status = rill_workers_run(crew, run->read, run->read_user, run->write, run->write_user);
+    cli_interrupt_stops(NULL);
     run->seconds = cli_now() - start;
     run->stats.struct_size = sizeof run->stats;
     rill_workers_stats(crew, &run->stats);

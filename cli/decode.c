@@ -424,8 +424,10 @@ static int decode_all(decode *d)
     start_progress(d);
     double start = cli_now();
     rill_workers *crew = d->session.crew;
+    cli_interrupt_stops(crew);
     rill_status status = d->constraints_path ? rill_workers_run_requests(crew, read_request, d, write_result, d)
                                              : rill_workers_run(crew, read_line, d, write_result, d);
+    cli_interrupt_stops(NULL);
     d->wall = cli_now() - start;
     cli_progress_erase(&d->progress);
     int code = d->failed ? CLI_SOME_FAILED : CLI_OK;

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "rill/workers.h"
+
 enum { MOST_UNFINISHED = 8 };
 
 /* Those behind the first three are no wish that work be kept, and kill at once, once what is unfinished is gone. */
@@ -19,6 +21,7 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
 /* A handler has nothing else to go by. */
 static volatile sig_atomic_t heeded, interrupted, drawn, came[HEEDED];
 static const char *volatile unfinished[MOST_UNFINISHED];
+static rill_workers *volatile running;
 static int wake[2] = {-1, -1};
 
 static void die(int signal_number)
@@ -41,6 +44,7 @@ static void note_interrupt(int signal_number)
         came[i] = 1;
         interrupted = signal_number;
         (void)!write(wake[1], "", 1); /* it is full: whoever waits is woken anyway */
+        if (running) rill_workers_stop(running);
     }
     errno = before;
 }
@@ -78,6 +82,12 @@ void cli_interrupt_drawn(int is)
 {
     drawn = is;
     if (is) take_signals();
+}
+
+void cli_interrupt_stops(rill_workers *workers)
+{
+    running = workers;
+    if (workers && interrupted) rill_workers_stop(workers);
 }
 
 int cli_interrupted(void)

@@ -4,11 +4,15 @@
 #ifndef CLI_INTERRUPT_H
 #define CLI_INTERRUPT_H
 
+struct rill_workers;
+
 void cli_interrupt_heed(void);
 /* Have the file go if such a signal kills (is = 1: it is not whole yet), or no longer (0). The path is kept. */
 void cli_interrupt_unfinished(const char *path, int is);
 /* Have the terminal's line end first if such a signal kills (is = 1: what we are at stands there, without an end), or no longer (0). */
 void cli_interrupt_drawn(int is);
+/* Have the workers' run stop as soon as such a signal comes; NULL: none is on. They stay open until then. */
+void cli_interrupt_stops(struct rill_workers *workers);
 int cli_interrupted(void); /* the signal that came, else 0; always 0 before cli_interrupt_heed() */
 /* Readable from then on; -1, which poll() passes over, before cli_interrupt_heed(). */
 int cli_interrupt_descriptor(void);

@@ -245,7 +245,9 @@ static int run(score *s)
     if (code != CLI_OK) return code;
     cli_interrupt_heed();
     const double start = cli_now();
+    cli_interrupt_stops(s->session.crew);
     const rill_status status = rill_workers_run_requests(s->session.crew, read_request, s, write_result, s);
+    cli_interrupt_stops(NULL);
     code = s->failed ? CLI_SOME_FAILED : CLI_OK;
     if (cli_interrupted() && !s->output.error)
         code = CLI_INTERRUPTED;

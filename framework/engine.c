@@ -232,6 +232,11 @@ rill_status rill_engine_submit_failed(rill_engine *e, rill_status status, const 
     return engine_submit_bad(e, status, message, NULL);
 }
 
+void rill_engine_stop(rill_engine *e)
+{
+    atomic_store(&e->stopped, 1);
+}
+
 void rill_engine_close_input(rill_engine *e)
 {
     e->input_closed = 1;

@@ -13,6 +13,7 @@
 enum {
     LEAST_WINDOW = 256,     /* inputs read ahead of the workers, so that none waits for the reader to be woken */
     PATIENCE_NS = 1000000L, /* between two looks at a reader that had nothing */
+    STOPPED_NS = 20000000L, /* between two looks whether the run is stopped: a signal handler can wake nobody */
 };
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
@@ -410,25 +411,29 @@ static int can_read(const front *f)
     return 2 * (int64_t)intake_room(&f->intake) >= f->intake.window;
 }
 
-/* Until there are results, room to read into, a failure; or for a moment only, when the reader had nothing. */
-static void wait_for_news(front *f)
+/* Whether there was news within so long. The lock is held. */
+static int comes_within(front *f, long ns)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += PATIENCE_NS;
+    until.tv_nsec += ns;
     until.tv_sec += until.tv_nsec / 1000000000L;
     until.tv_nsec %= 1000000000L;
-    while (f->done_first == NULL && f->failed >= 0 && (f->paused || !can_read(f)))
-        if (!f->paused)
-            pthread_cond_wait(&f->news, &f->lock);
-        else if (pthread_cond_timedwait(&f->news, &f->lock, &until) != 0)
-            return;
+    return pthread_cond_timedwait(&f->news, &f->lock, &until) == 0;
+}
+
+/* Until there are results, room to read into, a failure, a wish to stop; or for a moment only, when the reader had nothing. */
+static void wait_for_news(front *f)
+{
+    while (f->done_first == NULL && f->failed >= 0 && !atomic_load(&f->stopped) && (f->paused || !can_read(f)))
+        if (!comes_within(f, f->paused ? PATIENCE_NS : STOPPED_NS) && f->paused) return;
 }
 
 rill_status front_serve(front *f)
 {
     for (;;) {
         RILL__TRY(read_inputs(f));
+        if (atomic_load(&f->stopped)) return rill_fail(f->ctx, RILL_ERR_STOPPED, "the run was stopped");
         if (f->has_ended && f->delivered == f->outbox.next_id) return RILL_OK;
         pthread_mutex_lock(&f->lock);
         if (f->outbox.next_id > f->delivered) wait_for_news(f);

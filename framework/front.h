@@ -65,6 +65,7 @@ typedef struct front {
     int64_t held;                          /* the workers' together */
     int32_t busy;                          /* workers that do not wait */
     int32_t parked;                        /* workers with inputs that need all the memory */
+    atomic_int stopped;                    /* rill_workers_stop() */
     int over;                              /* nothing more is to be done */
     outbox_record *done_first, *done_last; /* results on their way to the caller */
     int64_t *cancelled;                    /* [n_cancelled] ids that the worker who holds them is to give up */

@@ -83,6 +83,7 @@ struct rill_engine {
     int32_t unknown;    /* the action that unknown_penalty is for, or RILL_NO_ACTION */
     rill_status failed; /* negative: the run is over */
     int input_closed;
+    atomic_int stopped; /* rill_engine_stop() */
 
     requests requests;
     intake intake;

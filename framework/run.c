@@ -81,6 +81,7 @@ rill_status rill_run_requests(rill_engine *engine, rill_read_request_fn read, vo
     run r = {.engine = engine, .read = read, .read_user = read_user, .write = write, .write_user = write_user};
     for (;;) {
         rill_status status = read_inputs(&r);
+        if (atomic_load(&engine->stopped)) return rill_fail(engine->ctx, RILL_ERR_STOPPED, "the run was stopped");
         if (status >= 0) status = rill_engine_step(engine);
         if (status < 0) return end_with(&r, status);
         RILL__TRY(write_results(&r));

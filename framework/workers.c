@@ -293,7 +293,7 @@ static rill_status outcome(rill_workers *all, rill_status status)
         front_rest(f);
         return rill_fail(all->ctx, f->failed, "%s", f->failed_why);
     }
-    if (status < 0 && !f->writer_ended) {
+    if (status < 0 && !f->writer_ended && status != RILL_ERR_STOPPED) {
         /* Something failed in this thread: as when an engine fails. */
         snprintf(why, sizeof why, "%s", rill_error(all->ctx));
         front_rest(f);
@@ -333,6 +333,12 @@ rill_status rill_workers_cancel(rill_workers *all, int64_t id)
 {
     if (!all->begun) return leave_not_found(all->ctx, id);
     return !all->threaded ? rill_engine_cancel(all->worker[0].engine, id) : front_cancel(&all->front, id);
+}
+
+void rill_workers_stop(rill_workers *all)
+{
+    atomic_store(&all->front.stopped, 1);
+    if (all->begun && !all->threaded) rill_engine_stop(all->worker[0].engine);
 }
 
 /* --- counters ----------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* Workers: however many there are, on whatever schedule, results, order and counters are those of the naive search; a failure of one,
  * of the reader, the writer or the allocator ends the run cleanly; a slow one holds nobody back. Meant for the thread
  * sanitizer too. */
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -316,6 +317,52 @@ static void writer_stops(void **state)
         assert_true(b.given < b.inputs);
         end(&b);
     }
+}
+
+static void wait_ms(long ms)
+{
+    const struct timespec time = {.tv_nsec = ms * 1000000};
+    nanosleep(&time, NULL);
+}
+
+static rill_status step_slowly(void *self, const rill_rows *rows)
+{
+    wait_ms(10);
+    return toy_domain.step(self, rows);
+}
+
+static void *stop_soon(void *user)
+{
+    wait_ms(25);
+    rill_workers_stop(((const bench *)user)->workers);
+    return NULL;
+}
+
+/* Nobody calls back meanwhile, since the first inputs take long; or there is always one more. */
+static void stopped_from_elsewhere(void **state)
+{
+    static const struct {
+        const char *domain, *arguments;
+        int inputs;
+    } cases[] = {{"sleepy", "depth=500 actions=2", 3}, {"toy", "depth=4 actions=3", INT_MAX}};
+    rill_domain sleepy = toy_domain;
+    (void)state;
+    sleepy.name = "sleepy";
+    sleepy.step = step_slowly;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        for (int32_t workers = 1; workers <= 3; workers += 2) {
+            bench b = {.inputs = cases[c].inputs};
+            pthread_t stopper;
+            b.ctx = harness_begin(&b.memory);
+            assert_int_equal(rill_register_domain(b.ctx, &sleepy), RILL_OK);
+            assert_int_equal(begin_with(&b, cases[c].domain, cases[c].arguments, workers, NULL), RILL_OK);
+            assert_int_equal(pthread_create(&stopper, NULL, stop_soon, &b), 0);
+            assert_int_equal(rill_workers_run(b.workers, read_some, &b, write_some, &b), RILL_ERR_STOPPED);
+            assert_string_equal(rill_error(b.ctx), "the run was stopped");
+            assert_int_equal(b.last, b.written - 1); /* in order, without holes */
+            assert_int_equal(pthread_join(stopper, NULL), 0);
+            end(&b);
+        }
 }
 
 /* What was read before is decoded and written. */
@@ -675,6 +722,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(traces_name_workers),
     cmocka_unit_test(nothing_to_read),
     cmocka_unit_test(writer_stops),
+    cmocka_unit_test(stopped_from_elsewhere),
     cmocka_unit_test(reader_fails),
     cmocka_unit_test(domain_fails),
     cmocka_unit_test(refusals),

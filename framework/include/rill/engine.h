@@ -165,6 +165,10 @@ RILL_API rill_status rill_engine_submit_request(rill_engine *engine, const rill_
  *   RILL_OK · RILL_ERR_NOT_FOUND (no such input, or it has a result or was cancelled) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_engine_cancel(rill_engine *engine, int64_t id);
 
+/* Have rill_run() end with RILL_ERR_STOPPED before the next timestep, whatever there is to read or to decode. What is finished by then has
+ * been written, as far as it comes in order. An engine that was stopped stays so. From any thread, and from a signal handler. */
+RILL_API void rill_engine_stop(rill_engine *engine);
+
 /* Submit an input that is bad already (a line that could not be read): its result carries the status and the message.
  * Same returns. */
 RILL_API rill_status rill_engine_submit_failed(rill_engine *engine, rill_status status, const char *message);

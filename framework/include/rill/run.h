@@ -25,7 +25,7 @@ typedef rill_status (*rill_write_fn)(void *user, const rill_result *result);
 /* Decode until the reader ends. Results already finished are written before a failure is returned: all of them when the
  * engine fails, in input order, where the ids of inputs that were not finished are missing; rill_error() then still tells
  * what failed.
- *   RILL_OK · RILL_ERR_STOPPED (as the writer said) · what reader, writer or engine return */
+ *   RILL_OK · RILL_ERR_STOPPED (as the writer said, or rill_engine_stop()) · what reader, writer or engine return */
 RILL_API rill_status rill_run(rill_engine *engine, rill_read_fn read, void *read_user, rill_write_fn write,
                               void *write_user);
 

@@ -20,9 +20,9 @@
  * has the whole bound, so that the same inputs fail as with one worker. Ids are those of the common stream, for scorers and
  * traces too; a trace's timesteps are counted by each worker, which the event names.
  *
- * The option `device` may list several devices of one kind, "cuda:0,cuda:1"; blanks around them are nothing. Workers are dealt out to them in turn, so that fewer workers
- * use the first ones. The model is opened once on each that is used. A device listed twice has two workers and one model. The bound on
- * states or memory is then each device's, divided among its workers.
+ * The option `device` may list several devices of one kind, "cuda:0,cuda:1"; blanks around them are nothing. Workers are dealt out to
+ * them in turn, so that fewer workers use the first ones. The model is opened once on each that is used. A device listed twice has two
+ * workers and one model. The bound on states or memory is then each device's, divided among its workers.
  *
  * Requests (engine.h) come by rill_workers_run_requests(), and rill_workers_cancel() gives an input up.
  *
@@ -97,6 +97,10 @@ RILL_API rill_status rill_workers_run_requests(rill_workers *workers, rill_read_
  * not been asked.
  *   RILL_OK · RILL_ERR_NOT_FOUND (no such input, or it has a result; no run is on) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_workers_cancel(rill_workers *workers, int64_t id);
+
+/* Have the run end with RILL_ERR_STOPPED when each worker has finished the timestep that it is in: rill_engine_stop() for all. Until
+ * rill_workers_begin(). From any thread, and from a signal handler; the caller sees to it that the workers are not closed meanwhile. */
+RILL_API void rill_workers_stop(rill_workers *workers);
 
 /* Counters so far; from reader and writer too. Zero but between begin and finish. Those of all workers added up, seconds as well, which are
  * then more than the clock's. Of longest_item_timesteps the largest; waiting_peak is the common output's; nodes_bound the common
