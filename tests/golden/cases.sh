@@ -71,8 +71,8 @@ translates() {
   again "de-en-$1-long" de-en:33-38 -m "$model" --weights "$1" "${long[@]}" -n 1
 }
 
-# A device's alone: what was made on the stand-in. `golden.sh make f16 ... cuda-host` makes it anew. These weights hold the model's own numbers,
-# so texts are those of f32.
+# A device's alone: what was made on the stand-in. `golden.sh make f16 ... cuda-host` makes it anew. These weights hold the model's own
+# numbers, so texts are those of f32.
 group_f16() {
   decodes de-en-f16 de-en:1-12 -m "$root/examples/models/de-en" --weights f16 -n 40 --n-best 2 --alignment
   as_on_processor de-en-f16 de-en:1-12 -m "$root/examples/models/de-en" -n 40 --n-best 2
