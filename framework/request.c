@@ -39,6 +39,8 @@ static rill_status resolve(const requests *all, const rill_model *model, const r
     out->unordered = run->unordered;
     out->check = run->check;
     out->certify = run->certify;
+    out->exact = run->exact;
+    out->exact_rows = run->exact_rows;
     out->max_nodes = run->max_nodes;
     out->memory = run->memory;
     out->unknown_penalty = run->unknown_penalty;

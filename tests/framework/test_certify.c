@@ -1,6 +1,7 @@
 /* Certificates against enumeration: no certified output of place j is outranked by any output of the whole space that is not before
  * it. On random problems small enough to enumerate, with every combination of settings, heuristics and scorers; and certificates that
  * must be there. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -120,6 +121,108 @@ static void all_of_a_wide_beam(void **state)
     HARNESS_SEEN(outputs > 0);
 }
 
+/* --- exact search ------------------------------------------------------------------------------------------------- */
+
+static void draw_exact(problem *p, problem_group group, dice *d)
+{
+    draw_small(p, group, d);
+    if (p->settings.at_limit == RILL_LIMIT_BEST_ENDED) p->settings.at_limit = RILL_LIMIT_OPEN;
+    p->naive.at_limit = p->settings.at_limit > 0 ? p->settings.at_limit - RILL_LIMIT_OPEN : 0;
+    p->settings.certify = 0;
+    p->settings.exact = 1;
+    p->settings.n_best = DICE_OF(d, 1, 1, 2, 5, 200);
+}
+
+/* The input's outputs are the best of the whole space, and as many as are asked for as far as there are. */
+static void check_exact(const problem *p, const schedule *s, uint64_t seed, const record_result *r, int32_t i)
+{
+    const int64_t all = problem_count_above(p, i, -INFINITY), n_best = p->settings.n_best;
+    char message[200];
+    int32_t wrong = r->n != (all < n_best ? all : n_best) ? r->n : -1;
+    /* The model has none: what a heuristic's wish cut short stays, uncertified. */
+    if (all == 0 && r->n > 0 && r->output[0].value.truncated && !r->output[0].value.certified) return;
+    for (int32_t j = 0; j < r->n && wrong < 0; j++) {
+        const double rank = r->output[j].value.rank_score;
+        if (!r->output[j].value.certified || problem_count_above(p, i, rank) > j ||
+            problem_count_above(p, i, nextafter(rank, -INFINITY)) <= j)
+            wrong = j;
+    }
+    if (wrong < 0) return;
+    snprintf(message, sizeof message, "input %d: output %d of %d is not what exact search is to find among %lld", (int)i,
+             (int)wrong, (int)r->n, (long long)all);
+    problem_fail(p, s, seed, message);
+}
+
+static void expect_clean(const problem *p, const schedule *s, uint64_t seed, const engine_record *record)
+{
+    if (record->status < 0) problem_fail(p, s, seed, record->message);
+    if (record->toy.violations > 0) problem_fail(p, s, seed, record->toy.first);
+    if (record->stats.nodes_in_use > 0 || record->stats.histories_in_use > 0)
+        problem_fail(p, s, seed, "states or hypotheses are not given back");
+}
+
+static void the_best_is_found(void **state)
+{
+    (void)state;
+    const uint64_t first = harness_seed(1);
+    int64_t further = 0;
+    for (int64_t i = 0; i < harness_iterations(3000); i++) {
+        const uint64_t seed = first + (uint64_t)i;
+        const problem_group group = (problem_group)(seed % 4);
+        dice d = dice_seeded(dice_mix(seed, 220));
+        problem p;
+        schedule s;
+        engine_record record;
+        draw_exact(&p, group, &d);
+        schedule_draw(&s, group, &d);
+        if (i % 5 == 0) s.late = 2;
+        engine_run(&p, &s, NULL, &record);
+        expect_clean(&p, &s, seed, &record);
+        for (int32_t input = 0; input < p.n_inputs; input++)
+            if (problem_is_searched(&p, input)) check_exact(&p, &s, seed, &record.result[input], input);
+        further += record.stats.exact_rows;
+        engine_record_clear(&record);
+        problem_clear(&p);
+    }
+    HARNESS_SEEN(further > 0);
+}
+
+/* Whatever ends the search, the outputs do not depend on the schedule, and no certificate is false. */
+static void no_schedule_matters(void **state)
+{
+    (void)state;
+    const uint64_t first = harness_seed(1);
+    int64_t limited = 0, certified = 0;
+    for (int64_t i = 0; i < harness_iterations(1000); i++) {
+        const uint64_t seed = first + (uint64_t)i;
+        const problem_group group = (problem_group)(seed % 4);
+        dice d = dice_seeded(dice_mix(seed, 230));
+        problem p;
+        engine_record one, other;
+        schedule alone = {.method = problem_methods(group)[0], .n = 1, .refill = -1}, s;
+        draw_exact(&p, group, &d);
+        if (dice_chance(&d, 60)) p.settings.exact_rows = dice_range(&d, 1, 20);
+        schedule_draw(&s, group, &d);
+        if (dice_chance(&d, 40)) s.max_nodes = alone.max_nodes = dice_range(&d, 20, 60);
+        if (dice_chance(&d, 20)) s.workers = 3;
+        engine_run(&p, &alone, NULL, &one);
+        engine_run(&p, &s, NULL, &other);
+        expect_clean(&p, &s, seed, &other);
+        for (int32_t input = 0; input < p.n_inputs; input++) {
+            problem_expect_same(&p, &s, seed, input, &other.result[input], &one.result[input]);
+            const int64_t found = problem_is_searched(&p, input) ? check_input(&p, &s, seed, &other, input) : 0;
+            certified += found;
+            limited += other.result[input].n - found;
+        }
+        engine_record_clear(&one);
+        engine_record_clear(&other);
+        problem_clear(&p);
+    }
+    HARNESS_SEEN(certified > 0 && limited > 0);
+}
+
+/* --- what is refused ---------------------------------------------------------------------------------------------- */
+
 /* What leaves nothing to prove is refused. */
 static void refused(void **state)
 {
@@ -153,6 +256,8 @@ static void refused(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(none_is_false),
     cmocka_unit_test(all_of_a_wide_beam),
+    cmocka_unit_test(the_best_is_found),
+    cmocka_unit_test(no_schedule_matters),
     cmocka_unit_test(refused),
 };
 
