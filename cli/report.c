@@ -204,6 +204,7 @@ static void set_counters(json_t *object, const rill_stats *t, int certify)
     json_object_set_new(object, "nodes_bound", whole(t->nodes_bound));
     json_object_set_new(object, "sent_back", whole(t->sent_back));
     if (certify) json_object_set_new(object, "certified", whole(t->certified));
+    if (t->exact_rows > 0) json_object_set_new(object, "exact_rows", whole(t->exact_rows));
     if (t->cube_hypotheses) {
         json_object_set_new(object, "cube_hypotheses", whole(t->cube_hypotheses));
         json_object_set_new(object, "cube_classes", whole(t->cube_classes));

@@ -13,17 +13,75 @@ enum { FIRST_CHOICES = 16 }; /* asked for of a row at first: more than most rows
 
 void exact_forget(exact_search *x, forest *f, forest_arena *arena)
 {
-    for (size_t i = 0; i < x->n; i++) forest_release(f, arena, x->entry[i].history);
+    for (size_t h = 0; h < x->heaps; h++)
+        for (size_t i = 0; i < x->heap[h].n; i++) forest_release(f, arena, x->heap[h].entry[i].history);
     for (int32_t i = 0; i < x->n_batch; i++)
         if (x->batch[i].history >= 0) forest_release(f, arena, x->batch[i].history);
-    x->n = 0;
+    x->heaps = x->n = 0;
     x->n_batch = 0;
 }
 
 void exact_finish(exact_search *x, rill_context *ctx)
 {
-    rill_free(ctx, x->entry, x->capacity * sizeof *x->entry);
+    for (size_t h = 0; h < x->heaps_made; h++)
+        rill_free(ctx, x->heap[h].entry, x->heap[h].capacity * sizeof *x->heap[h].entry);
+    rill_free(ctx, x->heap, x->heaps_capacity * sizeof *x->heap);
     rill_free(ctx, x->batch, x->batch_capacity * sizeof *x->batch);
+}
+
+static int before(const exact_entry *a, const exact_entry *b)
+{
+    return a->bound > b->bound || (a->bound == b->bound && a->serial < b->serial);
+}
+
+static void sift_down(exact_heap *h, size_t at)
+{
+    const exact_entry moved = h->entry[at];
+    for (size_t child; (child = 2 * at + 1) < h->n; at = child) {
+        if (child + 1 < h->n && before(&h->entry[child + 1], &h->entry[child])) child++;
+        if (!before(&h->entry[child], &moved)) break;
+        h->entry[at] = h->entry[child];
+    }
+    h->entry[at] = moved;
+}
+
+static exact_entry pop(exact_search *x, exact_heap *h)
+{
+    const exact_entry top = h->entry[0];
+    h->entry[0] = h->entry[--h->n];
+    if (h->n > 0) sift_down(h, 0);
+    x->n--;
+    return top;
+}
+
+/* The heap of that kind, with room for one more. */
+static rill_status heap_of(rill_context *ctx, exact_search *x, const exact_kind *kind, exact_heap **out)
+{
+    size_t at = 0;
+    while (at < x->heaps && memcmp(&x->heap[at].kind, kind, sizeof *kind) != 0) at++;
+    if (at == x->heaps_made) {
+        RILL__TRY(RILL__GROW(ctx, x->heap, x->heaps_capacity, at + 1, "a frontier"));
+        x->heap[x->heaps_made++] = (exact_heap){0};
+    }
+    exact_heap *h = *out = &x->heap[at];
+    if (at == x->heaps) {
+        h->kind = *kind;
+        h->n = 0;
+        x->heaps++;
+    }
+    return RILL__GROW(ctx, h->entry, h->capacity, h->n + 1, "a frontier");
+}
+
+static rill_status push(rill_context *ctx, exact_search *x, const exact_kind *kind, exact_entry entry)
+{
+    exact_heap *h;
+    RILL__TRY(heap_of(ctx, x, kind, &h));
+    entry.serial = x->made++;
+    size_t at = h->n++;
+    for (; at > 0 && before(&entry, &h->entry[(at - 1) / 2]); at = (at - 1) / 2) h->entry[at] = h->entry[(at - 1) / 2];
+    h->entry[at] = entry;
+    x->n++;
+    return RILL_OK;
 }
 
 /* T: what ranks no higher need not be found. */
@@ -40,14 +98,12 @@ static double bound_of(const rill_engine *e, const item *it, double score)
 }
 
 /* Take an entry into the frontier, with the reference to its history, if it can lead above the threshold. */
-static rill_status add_entry(rill_engine *e, item *it, const exact_entry *entry)
+static rill_status add_entry(rill_engine *e, item *it, const exact_kind *kind, const exact_entry *entry)
 {
-    exact_search *x = &it->exact;
     rill_status status = RILL_OK;
-    if (entry->bound > threshold(it)) status = RILL__GROW(e->ctx, x->entry, x->capacity, x->n + 1, "a frontier");
-    if (status >= 0 && entry->bound > threshold(it)) {
-        x->entry[x->n++] = *entry;
-        return RILL_OK;
+    if (entry->bound > threshold(it)) {
+        status = push(e->ctx, &it->exact, kind, *entry);
+        if (status >= 0) return status;
     }
     certify_dropped(it, entry->bound);
     forest_release(&e->forest, &it->arena, entry->history);
@@ -148,37 +204,35 @@ static rill_status take_child(rill_engine *e, item *it, const row_of *at, const 
         item_output output = ending_output(s, score, -1, it->timestep + (c->terminal != RILL_END), cut, end);
         return offer(e, it, at->history, c, &output);
     }
-    exact_entry child = {.bound = bound_of(e, it, score),
-                         .score = score,
-                         .depth = it->timestep + last,
-                         .phase = last ? 0 : at->from->phase + 1,
-                         .ask = first_choices(e, it)};
+    const exact_kind kind = {it->timestep + last, last ? 0 : it->exact.kind.phase + 1, first_choices(e, it)};
+    exact_entry child = {.bound = bound_of(e, it, score), .score = score};
     if (!(child.bound > threshold(it))) {
         certify_dropped(it, child.bound);
         return RILL_OK;
     }
     RILL__TRY(forest_reserve_histories(&e->forest, 1, 1));
     child.history = forest_add(&e->forest, &it->arena, at->history, at->history, c->action, c->logp, c->score, 1);
-    return add_entry(e, it, &child);
+    return add_entry(e, it, &kind, &child);
 }
 
 /* What the row's answer lacks stays in the frontier, with the second history. */
 static rill_status keep_rest(rill_engine *e, timestep *t, item *it, const row_of *at, int32_t seen)
 {
     exact_entry rest = *at->from;
+    exact_kind kind = it->exact.kind;
     double best = t->selector.rest[at->row];
     if (timestep_look(t, at->row, seen)) best = fmax(best, (double)timestep_choice(t, at->row, seen).score);
     rest.bound = best == RILL_SCORE_DEAD ? RILL_SCORE_DEAD : bound_of(e, it, rest.score + best);
     rest.seen = seen;
-    rest.ask = rest.ask > e->info.actions / 2 ? e->info.actions : 2 * rest.ask;
+    kind.ask = kind.ask > e->info.actions / 2 ? e->info.actions : 2 * kind.ask;
     at->from->history = -1;
-    return add_entry(e, it, &rest);
+    return add_entry(e, it, &kind, &rest);
 }
 
 static rill_status take_row(rill_engine *e, timestep *t, item *it, const row_of *at, int last)
 {
     int32_t i = 0;
-    for (; i < at->from->ask && timestep_look(t, at->row, i); i++) {
+    for (; i < it->exact.kind.ask && timestep_look(t, at->row, i); i++) {
         const timestep_child c = timestep_choice(t, at->row, i);
         if (i >= at->from->seen) RILL__TRY(take_child(e, it, at, &c, last));
     }
@@ -207,68 +261,42 @@ static void discard(rill_engine *e, item *it)
 {
     exact_search *x = &it->exact;
     const double least = threshold(it);
-    size_t kept = 0;
-    for (size_t i = 0; i < x->n; i++) {
-        if (x->entry[i].bound > least) {
-            x->entry[kept++] = x->entry[i];
-            continue;
+    if (least == x->least) return;
+    x->least = least;
+    for (exact_heap *h = x->heap; h < x->heap + x->heaps; h++) {
+        const size_t before = h->n;
+        h->n = 0;
+        for (size_t i = 0; i < before; i++) {
+            const exact_entry entry = h->entry[i];
+            if (entry.bound > least) {
+                h->entry[h->n++] = entry;
+                continue;
+            }
+            certify_dropped(it, entry.bound);
+            forest_release(&e->forest, &it->arena, entry.history);
         }
-        certify_dropped(it, x->entry[i].bound);
-        forest_release(&e->forest, &it->arena, x->entry[i].history);
+        x->n -= before - h->n;
+        for (size_t i = h->n / 2; i > 0; i--) sift_down(h, i - 1);
     }
-    x->n = kept;
 }
 
-/* Prefixes are expanded together that are of one length and are asked the same. */
-static int is_of_batch(const exact_entry *a, const exact_entry *b)
+static int is_deeper(const exact_kind *a, const exact_kind *b)
 {
-    return a->depth == b->depth && a->phase == b->phase && a->ask == b->ask;
+    return a->depth > b->depth || (a->depth == b->depth && a->phase > b->phase);
 }
 
-/* The entry that goes first, of those that are in `phase` where that is none below 0; x->n: there is none. */
-static size_t find_first(const exact_search *x, int32_t phase, int deep)
+/* The heap that goes first, of those in `phase` where that is none below 0: whose top is best, or where the deepest go first the best of
+ * these. NULL: nothing is left. */
+static exact_heap *find_first(const exact_search *x, int32_t phase, int deepest)
 {
-    size_t best = x->n;
-    for (size_t i = 0; i < x->n; i++) {
-        const exact_entry *a = &x->entry[i], *b = &x->entry[best];
-        if (phase >= 0 && a->phase != phase) continue;
-        if (best < x->n && deep && (a->depth != b->depth || a->phase != b->phase)) {
-            if (a->depth > b->depth || (a->depth == b->depth && a->phase > b->phase)) best = i;
-        } else if (best == x->n || a->bound > b->bound) {
-            best = i;
-        }
+    exact_heap *best = NULL;
+    for (exact_heap *h = x->heap; h < x->heap + x->heaps; h++) {
+        if (h->n == 0 || (phase >= 0 && h->kind.phase != phase)) continue;
+        const int deeper = deepest && best != NULL && is_deeper(&h->kind, &best->kind),
+                  less_deep = deepest && best != NULL && is_deeper(&best->kind, &h->kind);
+        if (best == NULL || deeper || (!less_deep && before(&h->entry[0], &best->entry[0]))) best = h;
     }
     return best;
-}
-
-/* Have the best `most` entries that go with the first, by bound and then by age, in the batch. Returns how many they are. */
-static int32_t find_batch(exact_search *x, const exact_entry *first, int32_t most)
-{
-    int32_t n = 0;
-    for (size_t i = 0; i < x->n; i++) {
-        const exact_entry *entry = &x->entry[i];
-        if (!is_of_batch(entry, first) || (n == most && !(entry->bound > x->batch[n - 1].bound))) continue;
-        int32_t at = n < most ? n++ : n - 1;
-        for (; at > 0 && x->batch[at - 1].bound < entry->bound; at--) x->batch[at] = x->batch[at - 1];
-        x->batch[at] = *entry;
-    }
-    return n;
-}
-
-/* The batch leaves the frontier, which stays in order. */
-static void take_batch(exact_search *x, int32_t n)
-{
-    const exact_entry last = x->batch[n - 1];
-    size_t kept = 0;
-    int32_t equal = 0;
-    for (int32_t i = 0; i < n; i++) equal += x->batch[i].bound == last.bound;
-    for (size_t i = 0; i < x->n; i++) {
-        const exact_entry *entry = &x->entry[i];
-        const int same = is_of_batch(entry, &last);
-        if (same && (entry->bound > last.bound || (entry->bound == last.bound && equal-- > 0))) continue;
-        x->entry[kept++] = *entry;
-    }
-    x->n = kept;
 }
 
 /* While states are short those that are nearest to their end go first. */
@@ -283,16 +311,14 @@ static rill_status load(rill_engine *e, item *it, int32_t phase)
     exact_search *x = &it->exact;
     const int64_t left = it->settings->exact_rows - x->rows;
     const int32_t most = it->settings->k < left ? it->settings->k : (int32_t)left;
-    const size_t at = find_first(x, phase, is_short(e, x));
-    if (at == x->n || most <= 0) return RILL_OK;
+    exact_heap *from = find_first(x, phase, is_short(e, x));
+    if (from == NULL || most <= 0) return RILL_OK;
     RILL__TRY(RILL__GROW(e->ctx, it->beam, it->beam_capacity, (size_t)most, "a beam"));
     RILL__TRY(RILL__GROW(e->ctx, x->batch, x->batch_capacity, (size_t)most, "a batch"));
-    const exact_entry first = x->entry[at];
-    it->width = it->live = x->n_batch = find_batch(x, &first, most);
-    take_batch(x, it->width);
-    it->timestep = first.depth;
-    x->phase = first.phase;
-    x->ask = first.ask;
+    for (x->n_batch = 0; x->n_batch < most && from->n > 0;) x->batch[x->n_batch++] = pop(x, from);
+    it->width = it->live = x->n_batch;
+    it->timestep = from->kind.depth;
+    x->kind = from->kind;
     for (int32_t i = 0; i < it->width; i++) {
         const int32_t history = x->batch[i].history;
         const rill_history *h = &e->forest.h[history];
@@ -313,7 +339,8 @@ static rill_status load(rill_engine *e, item *it, int32_t phase)
 static void end(rill_engine *e, item *it)
 {
     exact_search *x = &it->exact;
-    for (size_t i = 0; i < x->n; i++) certify_dropped(it, x->entry[i].bound);
+    for (exact_heap *h = x->heap; h < x->heap + x->heaps; h++)
+        if (h->n > 0) certify_dropped(it, h->entry[0].bound);
     exact_forget(x, &e->forest, &it->arena);
     if (x->first < it->abandoned) it->abandoned = x->first;
     if (x->cut) it->abandoned = INFINITY;
@@ -363,15 +390,15 @@ rill_status engine_exact_begin(rill_engine *e, int32_t slot)
     if (threshold(it) >= it->abandoned && !x->cut) return RILL_OK;
     RILL__TRY(forest_reserve_histories(&e->forest, 1, 1));
     x->on = 1;
-    x->rows = 0;
+    x->rows = x->made = 0;
+    x->least = threshold(it);
     x->first = it->abandoned;
     x->reached = it->timestep;
     x->most = it->n_outputs > it->settings->n_best ? it->n_outputs : it->settings->n_best;
     it->abandoned = RILL_SCORE_DEAD;
-    const exact_entry root = {.bound = INFINITY,
-                              .history = forest_add(&e->forest, &it->arena, -1, -1, RILL_ACTION_START, 0, 0, 1),
-                              .ask = first_choices(e, it)};
-    RILL__TRY(add_entry(e, it, &root));
+    const exact_entry root = {
+        .bound = INFINITY, .history = forest_add(&e->forest, &it->arena, -1, -1, RILL_ACTION_START, 0, 0, 1)};
+    RILL__TRY(add_entry(e, it, &(exact_kind){.ask = first_choices(e, it)}, &root));
     RILL__TRY(load(e, it, -1));
     e->items.done[slot] = 0;
     return RILL_AGAIN;

@@ -25,24 +25,37 @@
 typedef struct exact_entry {
     double bound; /* U */
     double score;
+    int64_t serial;  /* in order of creation */
     int32_t history; /* whose state is not made; it holds that of its parent */
-    int32_t depth;   /* timesteps completed */
-    int32_t phase;   /* that comes next */
     int32_t seen;    /* choices that were taken before */
-    int32_t ask;     /* choices to ask for */
 } exact_entry;
 
-typedef struct exact_search {
-    uint8_t on;     /* the item's beam is a batch of the frontier */
-    uint8_t over;   /* there is no more to search, or the search was ended */
-    uint8_t cut;    /* the outputs are what a heuristic's wish cut short: any other replaces them */
-    int32_t most;   /* outputs that are kept */
-    int64_t rows;   /* expanded so far */
-    double first;   /* B of the beam search */
-    int32_t reached; /* timesteps of the beam search */
-    int32_t phase, ask; /* of the batch */
-    exact_entry *entry; /* [n] in order of creation */
+/* What is of one kind is expanded together: hypotheses of one length, in one phase, that are asked for as many choices. */
+typedef struct exact_kind {
+    int32_t depth, phase, ask; /* depth: timesteps completed */
+} exact_kind;
+
+/* A heap of entries of one kind: the highest U at the top, then the oldest. */
+typedef struct exact_heap {
+    exact_kind kind;
+    exact_entry *entry; /* [n] */
     size_t n, capacity;
+} exact_heap;
+
+typedef struct exact_search {
+    uint8_t on;      /* the item's beam is a batch of the frontier */
+    uint8_t over;    /* there is no more to search, or the search was ended */
+    uint8_t cut;     /* the outputs are what a heuristic's wish cut short: any other replaces them */
+    int32_t most;    /* outputs that are kept */
+    int32_t reached; /* timesteps of the beam search */
+    double first;    /* B of the beam search */
+    double least;    /* T when entries were last discarded */
+    int64_t rows;    /* expanded so far */
+    int64_t made;    /* entries so far */
+    exact_heap *heap; /* the frontier: [heaps], others behind them have memory */
+    size_t heaps, heaps_made, heaps_capacity;
+    size_t n; /* entries in all heaps */
+    exact_kind kind;    /* of the batch */
     exact_entry *batch; /* [n_batch] of the beam's entries; history: the row's second one while its choices are looked at, else -1 */
     size_t batch_capacity;
     int32_t n_batch;

@@ -247,7 +247,7 @@ static int32_t choices_of(const rill_engine *e, const item *it, int32_t phase)
 {
     const rill_settings *s = it->settings;
     int32_t m = rill__merge_limit(s);
-    if (it->exact.on) return it->exact.ask;
+    if (it->exact.on) return it->exact.kind.ask;
     if (e->info.max_choices_phases >> phase & 1 && s->max_candidates < m) m = s->max_candidates;
     return m < e->info.actions ? m : e->info.actions;
 }

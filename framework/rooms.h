@@ -189,7 +189,7 @@ rill_status engine_exact_begin(rill_engine *e, int32_t slot);
 /* Whether it goes on in this phase, and not in a later one of the timestep. */
 static inline int exact_is_awake(const item *it, const timestep *t)
 {
-    return !it->exact.on || it->exact.phase <= t->phase;
+    return !it->exact.on || it->exact.kind.phase <= t->phase;
 }
 /* Before their states are made: rows that may be asked again have a second history. */
 rill_status engine_exact_keep_rows(rill_engine *e, const timestep *t);
