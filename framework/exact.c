@@ -7,7 +7,10 @@
 
 #include "rooms.h"
 
-enum { FIRST_CHOICES = 16 }; /* asked for of a row at first: more than most rows need, and few enough to cost little */
+enum {
+    FIRST_CHOICES = 16, /* asked for of a row at first: more than most rows need, and few enough to cost little */
+    MOST_BROAD = 1000   /* entries up to which the best go first: all the frontier holds states */
+};
 
 /* --- the frontier ------------------------------------------------------------------------------------------------- */
 
@@ -285,7 +288,7 @@ static int is_deeper(const exact_kind *a, const exact_kind *b)
     return a->depth > b->depth || (a->depth == b->depth && a->phase > b->phase);
 }
 
-/* The heap that goes first, of those in `phase` where that is none below 0: whose top is best, or where the deepest go first the best of
+/* The heap that goes first, of those in `phase` where that is none below 0: whose top is best, or, where the deepest go first, the best of
  * these. NULL: nothing is left. */
 static exact_heap *find_first(const exact_search *x, int32_t phase, int deepest)
 {
@@ -299,10 +302,12 @@ static exact_heap *find_first(const exact_search *x, int32_t phase, int deepest)
     return best;
 }
 
-/* While states are short those that are nearest to their end go first. */
-static int is_short(const rill_engine *e, const exact_search *x)
+/* A large frontier is kept from growing by those first that are nearest to their end. What the bound allows to all workers counts, since
+ * that is the same for any number of them. */
+static int is_large(const rill_engine *e, const exact_search *x)
 {
-    return e->bound.all_nodes > 0 && x->n > (size_t)e->bound.all_nodes / 4;
+    const size_t states = (size_t)e->bound.all_nodes / 4;
+    return x->n > (states > 0 && states < MOST_BROAD ? states : MOST_BROAD);
 }
 
 /* Make a batch of the frontier the item's beam; of one phase where that is none below 0. Nothing is loaded where the rows are used up. */
@@ -311,7 +316,7 @@ static rill_status load(rill_engine *e, item *it, int32_t phase)
     exact_search *x = &it->exact;
     const int64_t left = it->settings->exact_rows - x->rows;
     const int32_t most = it->settings->k < left ? it->settings->k : (int32_t)left;
-    exact_heap *from = find_first(x, phase, is_short(e, x));
+    exact_heap *from = find_first(x, phase, is_large(e, x));
     if (from == NULL || most <= 0) return RILL_OK;
     RILL__TRY(RILL__GROW(e->ctx, it->beam, it->beam_capacity, (size_t)most, "a beam"));
     RILL__TRY(RILL__GROW(e->ctx, x->batch, x->batch_capacity, (size_t)most, "a batch"));

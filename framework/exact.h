@@ -11,8 +11,8 @@
  * is made again when its turn comes; then twice as many are asked for, and those seen before are left out. A row's answer is a prefix of any
  * longer one, so their number says which.
  *
- * The order depends on the item alone, and so do the outputs: no schedule changes them. While memory is short the deepest prefixes go
- * first, of which there are few at a time. Heuristics and scorers' limits do not apply: they only leave out.
+ * The order depends on the item alone, and so do the outputs: no schedule changes them. Once the frontier is large the deepest
+ * prefixes go first, which keeps it, and the states that it holds, from growing. Heuristics and scorers' limits do not apply: they only leave out.
  *
  * Sources: best-first search (Meister, Vieira and Cotterell 2020); a beam's output as the first bound, and depth first (Stahlberg and
  * Byrne 2019). */

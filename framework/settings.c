@@ -75,7 +75,7 @@ static const rill_option OPTIONS[] = {
         "tell which outputs are provably the best that the model has for their input"),
     ROW("exact", "", "", SWITCH, SEARCH, 0, 1, exact,
         "search until the n best are certified, behind the beam search; sets certify"),
-    ROW("exact-rows", "N", "100000", INT, SEARCH, 1, INT_MAX, exact_rows,
+    ROW("exact-rows", "N", "10000", INT, SEARCH, 1, INT_MAX, exact_rows,
         "most hypotheses that exact search expands for an input"),
     ROW("no-repeat-ngram", "N", "0: any may", INT, SEARCH, 0, INT_MAX, no_repeat_ngram,
         "no N actions in a row may be in an output twice"),
@@ -364,7 +364,7 @@ static rill_status resolve_stops(rill_context *ctx, rill_settings *s)
     if (s->exact) s->certify = 1;
     if (s->exact_rows > 0 && !s->exact)
         return rill_fail(ctx, RILL_ERR_OPTION, "exact-rows limits exact search, and there is none: set exact");
-    if (s->exact && s->exact_rows == 0) s->exact_rows = 100000;
+    if (s->exact && s->exact_rows == 0) s->exact_rows = 10000;
     return RILL_OK;
 }
 
