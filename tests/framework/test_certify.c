@@ -128,6 +128,10 @@ static void draw_exact(problem *p, problem_group group, dice *d)
     draw_small(p, group, d);
     if (p->settings.at_limit == RILL_LIMIT_BEST_ENDED) p->settings.at_limit = RILL_LIMIT_OPEN;
     p->naive.at_limit = p->settings.at_limit > 0 ? p->settings.at_limit - RILL_LIMIT_OPEN : 0;
+    const int32_t scorers = p->n_scorers;
+    if (dice_chance(d, 30)) problem_draw_constraints(p, d);
+    for (int32_t i = scorers; i < p->n_scorers; i++) /* of which some do not say what they add at most */
+        if (p->phrases[i].kind == TEST_REQUIRE) p->n_scorers = scorers;
     p->settings.certify = 0;
     p->settings.exact = 1;
     p->settings.n_best = DICE_OF(d, 1, 1, 2, 5, 200);

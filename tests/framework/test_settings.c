@@ -72,6 +72,8 @@ static void ranges(void **state)
         {"min-width", {"0", "1", "131072"}, {"-1", "131073", "1.5", "w"}},
         {"require-end", {"1", "0", "true", "false"}, {"2", "-1", "yes"}},
         {"certify", {"1", "0", "true", "false"}, {"2", "yes"}},
+        {"exact", {"1", "0", "true", "false"}, {"2", "yes"}},
+        {"exact-rows", {"1", "2147483647"}, {"0", "-1", "1.5", "r"}},
         {"cube", {"none", "naive", "accelerated"}, {"", "fast", "1"}},
         {"no-repeat-ngram", {"0", "1", "3"}, {"-1", "1.5", "n"}},
         {"repetition-penalty", {"1", "0.5", "1.2"}, {"0", "-1", "nan", "r"}},
