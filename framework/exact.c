@@ -181,8 +181,8 @@ rill_status engine_exact_keep_rows(rill_engine *e, const timestep *t)
         const rill_history h = f->h[r->history[row]];
         if (row > 0 && r->slot[row] != r->slot[row - 1]) rank = 0;
         if (it->exact.on)
-            it->exact.batch[rank].history = forest_add(
-                f, &it->arena, h.parent, h.internal[HISTORY_STATE_PARENT], h.action, h.logp, h.score, 1);
+            it->exact.batch[rank].history = forest_add(f, &it->arena, h.parent, h.internal[HISTORY_STATE_PARENT],
+                                                       h.action, h.logp, h.score, 1);
     }
     return RILL_OK;
 }
@@ -401,8 +401,8 @@ rill_status engine_exact_begin(rill_engine *e, int32_t slot)
     x->reached = it->timestep;
     x->most = it->n_outputs > it->settings->n_best ? it->n_outputs : it->settings->n_best;
     it->abandoned = RILL_SCORE_DEAD;
-    const exact_entry root = {
-        .bound = INFINITY, .history = forest_add(&e->forest, &it->arena, -1, -1, RILL_ACTION_START, 0, 0, 1)};
+    const exact_entry root = {.bound = INFINITY,
+                              .history = forest_add(&e->forest, &it->arena, -1, -1, RILL_ACTION_START, 0, 0, 1)};
     RILL__TRY(add_entry(e, it, &(exact_kind){.ask = first_choices(e, it)}, &root));
     RILL__TRY(load(e, it, -1));
     e->items.done[slot] = 0;

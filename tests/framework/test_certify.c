@@ -152,8 +152,8 @@ static void check_exact(const problem *p, const schedule *s, uint64_t seed, cons
             wrong = j;
     }
     if (wrong < 0) return;
-    snprintf(message, sizeof message, "input %d: output %d of %d is not what exact search is to find among %lld", (int)i,
-             (int)wrong, (int)r->n, (long long)all);
+    snprintf(message, sizeof message, "input %d: output %d of %d is not what exact search is to find among %lld",
+             (int)i, (int)wrong, (int)r->n, (long long)all);
     problem_fail(p, s, seed, message);
 }
 
@@ -191,6 +191,13 @@ static void the_best_is_found(void **state)
     HARNESS_SEEN(further > 0);
 }
 
+/* What a heuristic's wish cut short does not count. */
+static int is_worse(const record_result *found, const record_result *beam)
+{
+    if (beam->n == 0 || beam->output[0].value.truncated) return beam->n > found->n;
+    return found->n == 0 || found->output[0].value.rank_score < beam->output[0].value.rank_score;
+}
+
 /* Whatever ends the search, the outputs do not depend on the schedule, and no certificate is false. */
 static void no_schedule_matters(void **state)
 {
@@ -202,7 +209,7 @@ static void no_schedule_matters(void **state)
         const problem_group group = (problem_group)(seed % 4);
         dice d = dice_seeded(dice_mix(seed, 230));
         problem p;
-        engine_record one, other;
+        engine_record plain, one, other;
         schedule alone = {.method = problem_methods(group)[0], .n = 1, .refill = -1}, s;
         draw_exact(&p, group, &d);
         if (dice_chance(&d, 60)) p.settings.exact_rows = dice_range(&d, 1, 20);
@@ -212,17 +219,51 @@ static void no_schedule_matters(void **state)
         engine_run(&p, &alone, NULL, &one);
         engine_run(&p, &s, NULL, &other);
         expect_clean(&p, &s, seed, &other);
+        const int32_t rows = p.settings.exact_rows;
+        p.settings.exact = p.settings.exact_rows = 0;
+        engine_run(&p, &alone, NULL, &plain);
+        p.settings.exact = 1;
+        p.settings.exact_rows = rows;
         for (int32_t input = 0; input < p.n_inputs; input++) {
             problem_expect_same(&p, &s, seed, input, &other.result[input], &one.result[input]);
+            if (is_worse(&one.result[input], &plain.result[input]))
+                problem_fail(&p, &s, seed, "exact search gives less than the beam search");
             const int64_t found = problem_is_searched(&p, input) ? check_input(&p, &s, seed, &other, input) : 0;
             certified += found;
             limited += other.result[input].n - found;
         }
+        engine_record_clear(&plain);
         engine_record_clear(&one);
         engine_record_clear(&other);
         problem_clear(&p);
     }
     HARNESS_SEEN(certified > 0 && limited > 0);
+}
+
+static void nothing_is_lost(void **state)
+{
+    (void)state;
+    int64_t failed = 0;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        dice d = dice_seeded(dice_mix(seed, 240));
+        problem p;
+        schedule s = {.method = "stream-all", .n = 2, .refill = -1};
+        draw_exact(&p, PROBLEM_PRUNED, &d);
+        for (int64_t n = 1, done = 0; !done; n++) {
+            harness_memory m = {.fail_at = n, .persistent = seed % 2};
+            const rill_context_options options = harness_memory_options(&m);
+            engine_record r;
+            engine_run(&p, &s, &options, &r);
+            done = m.refused == 0;
+            if (r.toy.violations > 0) problem_fail(&p, &s, seed, r.toy.first);
+            if (m.blocks != 0 || m.mistakes != 0) problem_fail(&p, &s, seed, "memory is lost, or given back wrongly");
+            if (r.status != RILL_OK) assert_int_equal(r.status, RILL_ERR_MEMORY);
+            failed += r.status != RILL_OK;
+            engine_record_clear(&r);
+        }
+        problem_clear(&p);
+    }
+    HARNESS_SEEN(failed > 0);
 }
 
 /* --- what is refused ---------------------------------------------------------------------------------------------- */
@@ -233,7 +274,8 @@ static void refused(void **state)
     (void)state;
     static const struct {
         const char *setting, *value, *scorer, *words;
-    } cases[] = {{"cube", "naive", NULL, "cube pruning"},
+    } cases[] = {{"at-limit", "best-ended", NULL, "best-ended"},
+                 {"cube", "naive", NULL, "cube pruning"},
                  {"unknown-penalty", "-1", NULL, "unknown-penalty"},
                  {"k", "3", "test-flood", "test-flood does not say"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -246,7 +288,7 @@ static void refused(void **state)
             .struct_size = sizeof options, .threads = 1, .arguments = "seed=3 actions=5 depth=5"};
         assert_int_equal(rill_model_open(&model, ctx, "toy", &options), RILL_OK);
         rill_engine_setup_default(&setup);
-        assert_int_equal(rill_settings_set(ctx, &setup.settings, "certify", "1"), RILL_OK);
+        assert_int_equal(rill_settings_set(ctx, &setup.settings, i < 2 ? "exact" : "certify", "1"), RILL_OK);
         assert_int_equal(rill_settings_set(ctx, &setup.settings, cases[i].setting, cases[i].value), RILL_OK);
         setup.scorers = &scorer;
         setup.n_scorers = cases[i].scorer != NULL;
@@ -258,11 +300,8 @@ static void refused(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(none_is_false),
-    cmocka_unit_test(all_of_a_wide_beam),
-    cmocka_unit_test(the_best_is_found),
-    cmocka_unit_test(no_schedule_matters),
-    cmocka_unit_test(refused),
+    cmocka_unit_test(none_is_false),       cmocka_unit_test(all_of_a_wide_beam), cmocka_unit_test(the_best_is_found),
+    cmocka_unit_test(no_schedule_matters), cmocka_unit_test(nothing_is_lost),    cmocka_unit_test(refused),
 };
 
 HARNESS_MAIN(tests)

@@ -295,6 +295,15 @@ static void contradictions_between_settings(void **state)
     mentions("patience");
     mentions("stop-after");
     rill_settings_default(&s);
+    s.exact_rows = 5;
+    assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_ERR_OPTION);
+    mentions("exact-rows");
+    rill_settings_default(&s);
+    s.exact = 1;
+    assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_OK);
+    assert_int_equal(s.certify, 1);
+    assert_int_equal(s.exact_rows, 10000);
+    rill_settings_default(&s);
     s.min_length = 9;
     s.max_length = 8;
     assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_ERR_OPTION);
