@@ -157,10 +157,7 @@ static rill_status offer(rill_engine *e, item *it, int32_t parent, const timeste
     output->history = forest_add(&e->forest, &it->arena, parent, parent, c->action, c->logp, c->score, 0);
     for (; it->exact.cut && it->n_outputs > 0; it->n_outputs--) drop_output(e, it, &it->outputs[it->n_outputs - 1]);
     it->exact.cut = 0;
-    if (it->n_outputs == it->exact.most) {
-        certify_dropped(it, it->outputs[--it->n_outputs].rank);
-        drop_output(e, it, &it->outputs[it->n_outputs]);
-    }
+    if (it->n_outputs == it->exact.most) drop_output(e, it, &it->outputs[--it->n_outputs]);
     int32_t at = it->n_outputs++;
     for (; at > 0 && it->outputs[at - 1].rank < output->rank; at--) it->outputs[at] = it->outputs[at - 1];
     it->outputs[at] = *output;
@@ -341,12 +338,11 @@ static rill_status load(rill_engine *e, item *it, int32_t phase)
 /* --- beginning and ending ----------------------------------------------------------------------------------------- */
 
 /* Nothing more is searched: what is left may rank as high as its bounds say, and no higher than what the beam search gave up. */
-static void end(rill_engine *e, item *it)
+static void end(item *it)
 {
     exact_search *x = &it->exact;
     for (exact_heap *h = x->heap; h < x->heap + x->heaps; h++)
         if (h->n > 0) certify_dropped(it, h->entry[0].bound);
-    exact_forget(x, &e->forest, &it->arena);
     if (x->first < it->abandoned) it->abandoned = x->first;
     if (x->cut) it->abandoned = INFINITY;
     it->timestep = x->reached;
@@ -363,7 +359,7 @@ rill_status engine_exact_commit(rill_engine *e, const timestep *t, int32_t slot,
     discard(e, it);
     RILL__TRY(load(e, it, last ? -1 : t->phase + 1));
     if (!last || it->width > 0) return RILL_OK;
-    end(e, it);
+    end(it);
     e->items.done[slot] = 1;
     return RILL_OK;
 }
@@ -375,7 +371,7 @@ int engine_exact_give_up(rill_engine *e, item *it)
     for (int32_t i = 0; i < it->width; i++) certify_dropped(it, x->batch[i].bound);
     engine_release_beam(e, it);
     it->width = it->live = 0;
-    end(e, it);
+    end(it);
     return 1;
 }
 

@@ -8,17 +8,19 @@
 #include "support/harness.h"
 #include "support/problem.h"
 
-static void draw_small(problem *p, problem_group group, dice *d)
+/* `wide`: few timesteps of many actions. */
+static void draw_small(problem *p, problem_group group, int wide, dice *d)
 {
     char message[128];
     problem_draw(p, group, d);
     if (dice_chance(d, 70)) problem_draw_conventions(p, group, d);
-    const int phases = DICE_OF(d, 1, 1, 1, 2), actions = dice_range(d, phases > 1 ? 4 : 2, 4);
+    const int phases = DICE_OF(d, 1, 1, 1, 2),
+              actions = wide ? dice_range(d, 17, TOY_MOST_ACTIONS) : dice_range(d, phases > 1 ? 4 : 2, 4);
     snprintf(
         p->arguments, sizeof p->arguments,
         "seed=%d actions=%d depth=%d phases=%d state=%s ties=%d terminal=%s early=%d ending=%d legal=%d dead_ends=%d flat=%.2f "
         "own_bound=%d bound=%d spare=%d listed=%d normal=1",
-        (int)dice_range(d, 0, 1000000), actions, (int)dice_range(d, 1, phases > 1 ? 3 : 5), phases,
+        (int)dice_range(d, 0, 1000000), actions, wide ? 1 : (int)dice_range(d, 1, phases > 1 ? 3 : 5), phases,
         dice_chance(d, 50) ? "path" : "parent", (int)DICE_OF(d, 0, 0, 2, 6), dice_chance(d, 40) ? "last" : "end",
         (int)DICE_OF(d, 0, 30, 60), (int)DICE_OF(d, 20, 70), (int)DICE_OF(d, 50, 100), (int)DICE_OF(d, 0, 0, 20),
         0.25 * dice_range(d, 1, 12), (int)dice_range(d, 0, 1), dice_chance(d, 30) ? (int)dice_range(d, 1, 5) : 0,
@@ -73,7 +75,7 @@ static void none_is_false(void **state)
         problem p;
         schedule s;
         engine_record record;
-        draw_small(&p, group, &d);
+        draw_small(&p, group, 0, &d);
         schedule_draw(&s, group, &d);
         if (i % 5 == 0) s.late = 2;
         problem_solve(&p);
@@ -104,7 +106,7 @@ static void all_of_a_wide_beam(void **state)
         dice d = dice_seeded(dice_mix(seed, 210));
         problem p;
         engine_record record;
-        draw_small(&p, PROBLEM_FIXED_TOP, &d);
+        draw_small(&p, PROBLEM_FIXED_TOP, 0, &d);
         p.settings.k = p.settings.stop_after = 3000;
         p.settings.patience = 0;
         p.n_scorers = 0;
@@ -125,7 +127,7 @@ static void all_of_a_wide_beam(void **state)
 
 static void draw_exact(problem *p, problem_group group, dice *d)
 {
-    draw_small(p, group, d);
+    draw_small(p, group, dice_chance(d, 30), d);
     if (p->settings.at_limit == RILL_LIMIT_BEST_ENDED) p->settings.at_limit = RILL_LIMIT_OPEN;
     p->naive.at_limit = p->settings.at_limit > 0 ? p->settings.at_limit - RILL_LIMIT_OPEN : 0;
     const int32_t scorers = p->n_scorers;
@@ -214,12 +216,14 @@ static void no_schedule_matters(void **state)
         draw_exact(&p, group, &d);
         if (dice_chance(&d, 60)) p.settings.exact_rows = dice_range(&d, 1, 20);
         schedule_draw(&s, group, &d);
-        if (dice_chance(&d, 40)) s.max_nodes = alone.max_nodes = dice_range(&d, 20, 60);
+        if (dice_chance(&d, 40)) s.max_nodes = alone.max_nodes = dice_range(&d, 4, 40);
         if (dice_chance(&d, 20)) s.workers = 3;
         engine_run(&p, &alone, NULL, &one);
         engine_run(&p, &s, NULL, &other);
         expect_clean(&p, &s, seed, &other);
         const int32_t rows = p.settings.exact_rows;
+        if (rows > 0 && one.stats.sent_back == 0 && one.stats.exact_rows > (int64_t)rows * p.n_inputs)
+            problem_fail(&p, &alone, seed, "more rows than exact-rows says");
         p.settings.exact = p.settings.exact_rows = 0;
         engine_run(&p, &alone, NULL, &plain);
         p.settings.exact = 1;
@@ -238,6 +242,74 @@ static void no_schedule_matters(void **state)
         problem_clear(&p);
     }
     HARNESS_SEEN(certified > 0 && limited > 0);
+}
+
+/* A clock that is looked at once in a timestep. */
+static double tick(void *user)
+{
+    return ++*(double *)user;
+}
+
+static void ask_soon(void *user, const problem *p, int32_t i, rill_request *out)
+{
+    (void)user, (void)p;
+    out->seconds = 2 + i % 9;
+}
+
+/* A deadline ends the search, with what was found and no certificate. */
+static void deadlines_end_it(void **state)
+{
+    (void)state;
+    const uint64_t first = harness_seed(1);
+    int64_t late = 0;
+    for (int64_t i = 0; i < harness_iterations(300); i++) {
+        const uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 250));
+        double now = 0;
+        const hooks soon = {.user = &now, .clock = tick, .ask = ask_soon};
+        problem p;
+        schedule s = {.method = "stream-all", .n = 4, .refill = -1, .by_run = 1, .hooks = &soon};
+        engine_record record;
+        draw_exact(&p, PROBLEM_PRUNED, &d);
+        engine_run(&p, &s, NULL, &record);
+        expect_clean(&p, &s, seed, &record);
+        for (int32_t input = 0; input < p.n_inputs; input++) {
+            const record_result *r = &record.result[input];
+            if (!r->taken) problem_fail(&p, &s, seed, "an input has no result");
+            if (r->late && r->n > 0 && r->output[0].value.certified)
+                problem_fail(&p, &s, seed, "a late one is certified");
+            if (!r->late && r->n > 0 && problem_is_searched(&p, input)) check_exact(&p, &s, seed, r, input);
+            late += r->late && r->n > 0;
+        }
+        engine_record_clear(&record);
+        problem_clear(&p);
+    }
+    HARNESS_SEEN(late > 0);
+}
+
+/* Settings of a request that leave nothing to prove are refused, too. */
+static void ask_for_cubes(void *user, const problem *p, int32_t i, rill_request *out)
+{
+    rill_settings *own = user;
+    *own = p->settings;
+    own->cube = RILL_CUBE_NAIVE;
+    if (i % 2 == 0) out->settings = own;
+}
+
+static void requests_are_checked(void **state)
+{
+    (void)state;
+    rill_settings own;
+    const hooks cubes = {.user = &own, .ask = ask_for_cubes};
+    dice d = dice_seeded(260);
+    problem p;
+    schedule s = {.method = "stream-all", .n = 4, .refill = -1, .by_run = 1, .hooks = &cubes};
+    engine_record record;
+    draw_exact(&p, PROBLEM_PRUNED, &d);
+    engine_run(&p, &s, NULL, &record);
+    for (int32_t i = 0; i < p.n_inputs; i += 2) assert_non_null(strstr(record.result[i].message, "cube pruning"));
+    engine_record_clear(&record);
+    problem_clear(&p);
 }
 
 static void nothing_is_lost(void **state)
@@ -300,8 +372,10 @@ static void refused(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(none_is_false),       cmocka_unit_test(all_of_a_wide_beam), cmocka_unit_test(the_best_is_found),
-    cmocka_unit_test(no_schedule_matters), cmocka_unit_test(nothing_is_lost),    cmocka_unit_test(refused),
+    cmocka_unit_test(none_is_false),     cmocka_unit_test(all_of_a_wide_beam),
+    cmocka_unit_test(the_best_is_found), cmocka_unit_test(no_schedule_matters),
+    cmocka_unit_test(deadlines_end_it),  cmocka_unit_test(requests_are_checked),
+    cmocka_unit_test(nothing_is_lost),   cmocka_unit_test(refused),
 };
 
 HARNESS_MAIN(tests)
