@@ -37,22 +37,16 @@ static int before(const exact_entry *a, const exact_entry *b)
     return a->bound > b->bound || (a->bound == b->bound && a->serial < b->serial);
 }
 
-static void sift_down(exact_heap *h, size_t at)
-{
-    const exact_entry moved = h->entry[at];
-    for (size_t child; (child = 2 * at + 1) < h->n; at = child) {
-        if (child + 1 < h->n && before(&h->entry[child + 1], &h->entry[child])) child++;
-        if (!before(&h->entry[child], &moved)) break;
-        h->entry[at] = h->entry[child];
-    }
-    h->entry[at] = moved;
-}
-
 static exact_entry pop(exact_search *x, exact_heap *h)
 {
-    const exact_entry top = h->entry[0];
-    h->entry[0] = h->entry[--h->n];
-    if (h->n > 0) sift_down(h, 0);
+    const exact_entry top = h->entry[0], last = h->entry[--h->n];
+    size_t at = 0;
+    for (size_t child; (child = 2 * at + 1) < h->n; at = child) {
+        if (child + 1 < h->n && before(&h->entry[child + 1], &h->entry[child])) child++;
+        if (!before(&h->entry[child], &last)) break;
+        h->entry[at] = h->entry[child];
+    }
+    h->entry[at] = last;
     x->n--;
     return top;
 }
@@ -75,14 +69,20 @@ static rill_status heap_of(rill_context *ctx, exact_search *x, const exact_kind 
     return RILL__GROW(ctx, h->entry, h->capacity, h->n + 1, "a frontier");
 }
 
+/* There is room. */
+static void place(exact_heap *h, const exact_entry *entry)
+{
+    size_t at = h->n++;
+    for (; at > 0 && before(entry, &h->entry[(at - 1) / 2]); at = (at - 1) / 2) h->entry[at] = h->entry[(at - 1) / 2];
+    h->entry[at] = *entry;
+}
+
 static rill_status push(rill_context *ctx, exact_search *x, const exact_kind *kind, exact_entry entry)
 {
     exact_heap *h;
     RILL__TRY(heap_of(ctx, x, kind, &h));
     entry.serial = x->made++;
-    size_t at = h->n++;
-    for (; at > 0 && before(&entry, &h->entry[(at - 1) / 2]); at = (at - 1) / 2) h->entry[at] = h->entry[(at - 1) / 2];
-    h->entry[at] = entry;
+    place(h, &entry);
     x->n++;
     return RILL_OK;
 }
@@ -269,14 +269,13 @@ static void discard(rill_engine *e, item *it)
         for (size_t i = 0; i < before; i++) {
             const exact_entry entry = h->entry[i];
             if (entry.bound > least) {
-                h->entry[h->n++] = entry;
+                place(h, &entry); /* which moves none that is to be looked at */
                 continue;
             }
             certify_dropped(it, entry.bound);
             forest_release(&e->forest, &it->arena, entry.history);
         }
         x->n -= before - h->n;
-        for (size_t i = h->n / 2; i > 0; i--) sift_down(h, i - 1);
     }
 }
 

@@ -216,8 +216,8 @@ static void no_schedule_matters(void **state)
         draw_exact(&p, group, &d);
         if (dice_chance(&d, 60)) p.settings.exact_rows = dice_range(&d, 1, 20);
         schedule_draw(&s, group, &d);
-        if (dice_chance(&d, 40)) s.max_nodes = alone.max_nodes = dice_range(&d, 4, 40);
-        if (dice_chance(&d, 20)) s.workers = 3;
+        if (dice_chance(&d, 50)) s.max_nodes = alone.max_nodes = dice_range(&d, 4, 60);
+        if (dice_chance(&d, 40)) s.workers = 3;
         engine_run(&p, &alone, NULL, &one);
         engine_run(&p, &s, NULL, &other);
         expect_clean(&p, &s, seed, &other);
