@@ -298,8 +298,8 @@ static exact_heap *find_first(const exact_search *x, int32_t phase, int deepest)
     return best;
 }
 
-/* A large frontier is kept from growing by those first that are nearest to their end. What the bound allows to all workers counts, since
- * that is the same for any number of them. */
+/* A large frontier is kept from growing by expanding those first that are nearest to their end. Of the bound on states all counts, not
+ * the share of this of several workers, which would make the order depend on their number. */
 static int is_large(const rill_engine *e, const exact_search *x)
 {
     const size_t states = (size_t)e->bound.all_nodes / 4;

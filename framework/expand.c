@@ -44,7 +44,8 @@ static rill_status make_rows(rill_engine *e, timestep *t)
     for (int32_t i = 0; i < t->n; i++) {
         item *it = &e->items.at[t->selected[i]];
         it->expanded = e->statistics.all.expansions;
-        for (int32_t rank = 0; rank < it->width && exact_is_awake(it, t); rank++)
+        if (!exact_is_awake(it, t)) continue;
+        for (int32_t rank = 0; rank < it->width; rank++)
             if (!it->beam[rank].ended) engine_add_row(e, t, i, rank);
     }
     return engine_cube_group(e, t);

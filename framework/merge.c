@@ -279,6 +279,7 @@ static void begin_item(merge *m, int32_t i, int32_t base)
 {
     m->it = &m->e->items.at[m->t->selected[i]];
     m->rows = m->t->cube.on ? m->t->cube.row + base : NULL;
+    m->banked = 0;
 }
 
 void engine_take_cells(rill_engine *e, timestep *t)
