@@ -74,6 +74,8 @@ void cli_report_say(const cli_report *report, int verbose)
     if (report->settings->certify)
         cli_say("%" PRId64 " of %" PRId64 " inputs have a best output that is certified to be the model's best",
                 t->certified, t->inputs - t->failed);
+    if (report->settings->exact)
+        cli_say("exact search expanded %" PRId64 " hypotheses behind the beam search", t->exact_rows);
     if (verbose) say_engine(t);
 }
 
@@ -185,7 +187,7 @@ json_t *cli_settings_json(const rill_settings *s, const rill_plan *plan)
     return object;
 }
 
-static void set_counters(json_t *object, const rill_stats *t, int certify)
+static void set_counters(json_t *object, const rill_stats *t, int certify, int exact)
 {
     json_object_set_new(object, "inputs", whole(t->inputs));
     json_object_set_new(object, "failed", whole(t->failed));
@@ -204,6 +206,7 @@ static void set_counters(json_t *object, const rill_stats *t, int certify)
     json_object_set_new(object, "nodes_bound", whole(t->nodes_bound));
     json_object_set_new(object, "sent_back", whole(t->sent_back));
     if (certify) json_object_set_new(object, "certified", whole(t->certified));
+    if (exact) json_object_set_new(object, "exact_rows", whole(t->exact_rows));
     if (t->cube_hypotheses) {
         json_object_set_new(object, "cube_hypotheses", whole(t->cube_hypotheses));
         json_object_set_new(object, "cube_classes", whole(t->cube_classes));
@@ -227,7 +230,7 @@ json_t *cli_report_json(const cli_report *report)
 {
     const cli_session *session = report->session;
     json_t *object = json_object();
-    set_counters(object, &report->stats, report->settings->certify);
+    set_counters(object, &report->stats, report->settings->certify, report->settings->exact);
     json_object_set_new(object, "memory_peak", whole((int64_t)rill_memory_peak(session->ctx)));
     json_object_set_new(object, "seconds", seconds_json(report));
     json_object_set_new(object, "engine_share", real(cli_engine_share(&report->stats)));

@@ -109,10 +109,14 @@ rill_status cli_trial_time(cli_session *session, cli_testset *set, const rill_pl
 
 int cli_trials_certify(const cli_trials *t)
 {
-    const char *value = rill_layer_get(t->session->given, "certify");
-    for (int32_t i = 0; i < t->said->n_settings && !value; i++)
-        if (strcmp(t->said->settings[i].name, "certify") == 0) value = t->said->settings[i].value;
-    return value && strcmp(value, "1") == 0;
+    static const char *const names[] = {"certify", "exact"};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        const char *value = rill_layer_get(t->session->given, names[n]);
+        for (int32_t i = 0; i < t->said->n_settings && !value; i++)
+            if (strcmp(t->said->settings[i].name, names[n]) == 0) value = t->said->settings[i].value;
+        if (value && strcmp(value, "1") == 0) return 1;
+    }
+    return 0;
 }
 
 /* --- where we are ------------------------------------------------------------------------------------------------- */

@@ -229,6 +229,11 @@ rill_status rill_ask_end_reward(rill_ask_builder *b, int32_t row, float value)
     return RILL_OK;
 }
 
+void ask_unlimit(rill_ask_builder *b, int32_t row)
+{
+    if (b->has_limit) b->limit[row] = INT32_MAX;
+}
+
 rill_status rill_ask_limit(rill_ask_builder *b, int32_t row, int32_t m)
 {
     RILL__TRY(check_row(b, &row, 0));

@@ -84,6 +84,8 @@ void ask_init(rill_ask_builder *b, rill_context *ctx, int32_t actions);
 void ask_finish(rill_ask_builder *b);
 /* Forget everything and expect `n` rows. */
 rill_status ask_begin(rill_ask_builder *b, int32_t n);
+/* No limit on the row's choices is heard of. */
+void ask_unlimit(rill_ask_builder *b, int32_t row);
 /* Lay out what was said of rows that may have up to `max_choices`. `rules` points into the builder until the next ask_begin(). */
 rill_status ask_build(rill_ask_builder *b, int32_t max_choices, ask_rules *rules);
 

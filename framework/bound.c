@@ -233,11 +233,23 @@ void bound_not_parked(rill_engine *e, int32_t slot)
     e->bound.n_parked--;
 }
 
+/* The item, which is alone, has what exact search has found for it so far. */
+static rill_status finish_as_is(rill_engine *e)
+{
+    int32_t slot = flight_leave(&e->flight, &e->items);
+    rill_status status = engine_finish_item(e, slot);
+    engine_free_nodes(e);
+    if (status != RILL_AGAIN) return status;
+    items_ready_first(&e->items, slot); /* scorers want it once more */
+    return RILL_OK;
+}
+
 /* The item is alone and does not fit. */
 static rill_status give_up(rill_engine *e)
 {
     if (e->bound.nodes < e->bound.all_nodes) return begin_anew(e, bound_park);
     int32_t slot = e->flight.slot[0];
+    if (engine_exact_give_up(e, &e->items.at[slot])) return finish_as_is(e);
     const item *it = &e->items.at[slot];
     char message[256];
     snprintf(

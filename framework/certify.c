@@ -6,16 +6,20 @@
 rill_status certify_check(rill_context *ctx, const chain *c, const rill_settings *settings,
                           const rill_domain_info *info)
 {
+    const char *const what = settings->exact ? "exact" : "certify";
     if (!settings->certify) return RILL_OK;
+    if (settings->exact && settings->at_limit == RILL_LIMIT_BEST_ENDED)
+        return rill_fail(ctx, RILL_ERR_OPTION,
+                         "exact: at-limit best-ended says what becomes of one beam, and exact search has many");
     if (settings->cube > RILL_CUBE_NONE)
-        return rill_fail(ctx, RILL_ERR_OPTION, "certify: under cube pruning nothing can be said of what was left out");
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s: under cube pruning nothing can be said of what was left out", what);
     if (settings->unknown_penalty < 0)
-        return rill_fail(ctx, RILL_ERR_OPTION, "certify: an unknown-penalty below 0 has no greatest score");
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s: an unknown-penalty below 0 has no greatest score", what);
     if (info->unnormalised)
-        return rill_fail(ctx, RILL_ERR_OPTION, "certify: the model's scores are no log-probabilities");
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s: the model's scores are no log-probabilities", what);
     for (int32_t i = c->n_heuristics; i < c->n; i++)
         if (c->link[i].scorer->most == NULL)
-            return rill_fail(ctx, RILL_ERR_OPTION, "certify: scorer %s does not say how much it adds at most",
+            return rill_fail(ctx, RILL_ERR_OPTION, "%s: scorer %s does not say how much it adds at most", what,
                              c->link[i].scorer->name);
     return RILL_OK;
 }
@@ -81,11 +85,16 @@ static double reach(const item *it, const additions *a, double score)
     return best + 1e-9 * (1 + fabs(best));
 }
 
+double certify_bound(const chain *c, const item *it, double score, int32_t phases)
+{
+    const additions a = most_of(c, it, phases);
+    return isfinite(score) ? reach(it, &a, score) : INFINITY;
+}
+
 void certify_phase(const chain *c, item *it, int32_t phases)
 {
     if (it->lost == RILL_SCORE_DEAD) return;
-    const additions a = most_of(c, it, phases);
-    certify_dropped(it, isfinite(it->lost) ? reach(it, &a, it->lost) : INFINITY);
+    certify_dropped(it, certify_bound(c, it, it->lost, phases));
     it->lost = RILL_SCORE_DEAD;
 }
 

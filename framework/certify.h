@@ -44,6 +44,9 @@ static inline void certify_dropped(item *it, double rank)
 /* Candidate j of the item: ended or live. */
 void certify_candidate(const candidates *c, item *it, int32_t j);
 
+/* The highest rank that is within reach of a prefix, or behind a row, of this score in the item's timestep. */
+double certify_bound(const chain *c, const item *it, double score, int32_t phases);
+
 /* A phase is over: what it gave up counts. `phases`: of the domain. */
 void certify_phase(const chain *c, item *it, int32_t phases);
 

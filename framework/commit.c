@@ -26,8 +26,7 @@ static int32_t length_of(const candidates *c, const item *it, int32_t j)
     return it->timestep + (c->terminal[j] != RILL_END);
 }
 
-/* The old beam lets go of what was not handed over. */
-static void release_beam(rill_engine *e, item *it)
+void engine_release_beam(rill_engine *e, item *it)
 {
     for (int32_t rank = 0; rank < it->width; rank++) {
         const beam_entry *entry = &it->beam[rank];
@@ -77,7 +76,7 @@ static void stop_item(rill_engine *e, const candidates *c, item *it, ending why,
     for (int32_t j = first; e->settings.certify && why != ENDING_ALL && j < end; j++)
         if (why == ENDING_ENOUGH || !c->ended[j]) certify_candidate(c, it, j);
     best_ended_drop(e, it);
-    release_beam(e, it);
+    engine_release_beam(e, it);
     it->width = it->live = 0;
 }
 
@@ -96,7 +95,7 @@ static void renew_beam(rill_engine *e, timestep *t, item *it, int32_t first, int
             .ended = c->ended[j] ? c->terminal[j] : 0,
         };
     }
-    release_beam(e, it);
+    engine_release_beam(e, it);
     it->width = end - first;
     it->live = live;
     if (it->width > 0) memcpy(it->beam, t->beam, (size_t)it->width * sizeof *it->beam);
@@ -134,6 +133,10 @@ rill_status engine_commit(rill_engine *e, timestep *t, int last)
         RILL__TRY(RILL__GROW(e->ctx, it->beam, it->beam_capacity, (size_t)(c->offset[i + 1] - c->offset[i]), "a beam"));
     }
     RILL__TRY(forest_reserve_histories(&e->forest, c->offset[t->n], t->n));
-    for (int32_t i = 0; i < t->n; i++) commit_item(e, t, i, last);
+    for (int32_t i = 0; i < t->n; i++)
+        if (e->items.at[t->selected[i]].exact.on)
+            RILL__TRY(engine_exact_commit(e, t, t->selected[i], last));
+        else
+            commit_item(e, t, i, last);
     return RILL_OK;
 }

@@ -44,6 +44,7 @@ static rill_status make_rows(rill_engine *e, timestep *t)
     for (int32_t i = 0; i < t->n; i++) {
         item *it = &e->items.at[t->selected[i]];
         it->expanded = e->statistics.all.expansions;
+        if (!exact_is_awake(it, t)) continue;
         for (int32_t rank = 0; rank < it->width; rank++)
             if (!it->beam[rank].ended) engine_add_row(e, t, i, rank);
     }
@@ -57,6 +58,7 @@ static rill_status assign_nodes(rill_engine *e, timestep *t)
     int grew;
     RILL__TRY(forest_reserve_nodes(&e->forest, r->n, &grew));
     if (grew) RILL__TRY(engine_reserve_domain(e));
+    RILL__TRY(engine_exact_keep_rows(e, t));
     for (int32_t i = 0; i < r->n; i++) r->node[i] = forest_assign_node(&e->forest, r->history[i]);
     engine_keep_promise(t, r->n);
     return RILL_OK;
@@ -242,30 +244,40 @@ static rill_status check_scorers(rill_engine *e, const timestep *t, const ask_ru
 /* --- limits ------------------------------------------------------------------------------------------------------- */
 
 /* The most children that a parent may have under these settings; of more than its item keeps the rest would be found in vain. */
-static int32_t choices_of(const rill_engine *e, const rill_settings *s, int32_t phase)
+static int32_t choices_of(const rill_engine *e, const item *it, int32_t phase)
 {
+    const rill_settings *s = it->settings;
     int32_t m = rill__merge_limit(s);
+    if (it->exact.on) return it->exact.kind.ask;
     if (e->info.max_choices_phases >> phase & 1 && s->max_candidates < m) m = s->max_candidates;
     return m < e->info.actions ? m : e->info.actions;
+}
+
+/* All items are searched in one way. */
+static int are_alike(const rill_engine *e)
+{
+    return e->requests.n == 0 && !e->settings.exact;
 }
 
 /* Of any of the selected items. */
 static int32_t max_choices(const rill_engine *e, const timestep *t)
 {
     int32_t most = 1;
-    if (e->requests.n == 0) return choices_of(e, &e->settings, t->phase);
+    if (are_alike(e)) return choices_of(e, &e->items.at[t->selected[0]], t->phase);
     for (int32_t i = 0; i < t->n; i++) {
-        int32_t m = choices_of(e, e->items.at[t->selected[i]].settings, t->phase);
+        int32_t m = choices_of(e, &e->items.at[t->selected[i]], t->phase);
         if (m > most) most = m;
     }
     return most;
 }
 
-/* Rows of items that may have fewer are limited. */
+/* Rows of items that may have fewer are limited, and where exact search asks more than a scorer would have. */
 static int any_limit(const rill_engine *e, const timestep *t, int32_t most)
 {
-    for (int32_t i = 0; i < t->n && e->requests.n > 0; i++)
-        if (choices_of(e, e->items.at[t->selected[i]].settings, t->phase) < most) return 1;
+    for (int32_t i = 0; i < t->n && !are_alike(e); i++) {
+        const item *it = &e->items.at[t->selected[i]];
+        if (choices_of(e, it, t->phase) < most || (it->exact.on && e->chain.n_scorers > 0)) return 1;
+    }
     return 0;
 }
 
@@ -292,7 +304,8 @@ static rill_status ask_limits(rill_engine *e, timestep *t, int32_t most)
     asks->scorer = -1;
     for (int32_t i = 0; i < t->rows.n; i++) {
         const item *it = &e->items.at[t->rows.slot[i]];
-        int32_t m = choices_of(e, it->settings, t->phase);
+        int32_t m = choices_of(e, it, t->phase);
+        if (it->exact.on) ask_unlimit(asks, i);
         if (m < most) RILL__TRY(rill_ask_limit(asks, i, m));
         if (last) RILL__TRY(rill_ask_end(asks, i, ending_rule(it)));
         if (repeats_matter(it->settings))

@@ -114,7 +114,6 @@ static rill_status fill_record(rill_engine *e, int32_t slot, outbox_record *reco
     const int32_t most = e->writing.apart && it->settings->distinct ? found : wanted;
     size_t n_actions = 0;
     forest_arena_fetch(&e->forest, &it->arena);
-    sort_outputs(it);
     RILL__TRY(RILL__GROW(e->ctx, record->outputs, record->outputs_capacity, (size_t)most, "a result"));
     RILL__TRY(expect_actions(e, it, most, record));
     for (int32_t i = 0; i < found && n < most; i++) RILL__TRY(add_output(e, slot, i, record, &n, &n_actions));
@@ -155,9 +154,11 @@ static void say_why_none(const rill_engine *e, const item *it, char *out, size_t
 rill_status engine_finish_item(rill_engine *e, int32_t slot)
 {
     item *it = &e->items.at[slot];
+    sort_outputs(it);
+    const rill_status more = engine_exact_begin(e, slot);
+    if (more != RILL_OK) return more;
     rill_status status = it->n_outputs > 0 ? RILL_OK : RILL_ERR_NO_HYPOTHESIS;
     if (status >= 0 && !it->late) {
-        sort_outputs(it);
         const rill_status wanted = engine_scorers_found(e, slot);
         if (wanted != RILL_OK) return wanted;
     }

@@ -493,6 +493,7 @@ static void add_stats(rill_stats *sum, const rill_stats *s)
     sum->cube_hypotheses += s->cube_hypotheses;
     sum->cube_classes += s->cube_classes;
     sum->certified += s->certified;
+    sum->exact_rows += s->exact_rows;
     sum->cube_rescored += s->cube_rescored;
     statistics_sum_seconds(&sum->seconds, &s->seconds);
 }

@@ -17,6 +17,7 @@ void items_finish(items *all)
         rill_free(all->ctx, it->beam, it->beam_capacity * sizeof *it->beam);
         rill_free(all->ctx, it->outputs, it->outputs_capacity * sizeof *it->outputs);
         rill_free(all->ctx, it->refused.data, it->refused.capacity);
+        exact_finish(&it->exact, all->ctx);
     }
     rill_columns_free(all->ctx, &all->memory);
 }
@@ -55,6 +56,7 @@ rill_status items_begin(items *all, forest *f, int32_t slot)
     it->timestep = it->n_outputs = it->top_ended = 0;
     it->best_output = it->abandoned = it->lost = RILL_SCORE_DEAD;
     it->best_ended.history = -1;
+    it->exact.on = it->exact.over = 0;
     it->stop_asked = it->late = it->cancelled = it->cut = 0;
     it->blamed = 0;
     it->refused.ctx = all->ctx;
@@ -68,6 +70,7 @@ rill_status items_begin(items *all, forest *f, int32_t slot)
 void items_clear(items *all, forest *f, int32_t slot)
 {
     item *it = &all->at[slot];
+    exact_forget(&it->exact, f, &it->arena);
     /* Rows that are still in use must be given back one by one; without any the arena goes as a whole. */
     if (it->width > 0 || f->need == RILL_STATE_PATH) {
         for (int32_t i = 0; i < it->width; i++)

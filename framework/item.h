@@ -6,7 +6,7 @@
 #ifndef RILL_ITEM_H
 #define RILL_ITEM_H
 
-#include "forest.h"
+#include "exact.h"
 #include "request.h"
 
 /* What expanding a live entry needs stands here: the forest is large, and following ids through it from cold memory cost
@@ -48,6 +48,7 @@ typedef struct item {
     double best_output;
     double abandoned, lost; /* certify.h: B; the greatest score given up in the phase that goes on */
     item_output best_ended; /* history -1: there is none (best_ended.c) */
+    exact_search exact;
     forest_arena arena;
     beam_entry *beam;
     size_t beam_capacity;

@@ -32,6 +32,7 @@ static rill_status take_children(rill_engine *e, timestep *t)
     double t0 = statistics_clock();
     engine_keep_promise(t, t->cube.owed);
     RILL__TRY(engine_reserve_children(e, t));
+    RILL__TRY(engine_exact_children(e, t, last));
     engine_merge(e, t, last);
     if (t->selector.wrong != NULL || (t->cube.exact && t->exact.wrong != NULL)) return engine_wrong_choices(e, t);
     double t1 = statistics_clock();

@@ -279,6 +279,7 @@ static void begin_item(merge *m, int32_t i, int32_t base)
 {
     m->it = &m->e->items.at[m->t->selected[i]];
     m->rows = m->t->cube.on ? m->t->cube.row + base : NULL;
+    m->banked = 0;
 }
 
 void engine_take_cells(rill_engine *e, timestep *t)
@@ -296,6 +297,17 @@ void engine_take_cells(rill_engine *e, timestep *t)
     }
 }
 
+static void merge_item(merge *m, int32_t *row, int last)
+{
+    if (last) best_ended_look(m->e, m->t, m->it, m->rows, *row);
+    make_heap(m, row);
+    if (last)
+        merge_last(m);
+    else
+        merge_all(m);
+    give_up_heap(m);
+}
+
 void engine_merge(rill_engine *e, timestep *t, int last)
 {
     merge m = {.e = e, .t = t, .certify = e->settings.certify};
@@ -305,13 +317,10 @@ void engine_merge(rill_engine *e, timestep *t, int last)
         begin_item(&m, i, base);
         base += m.it->width;
         t->candidates.offset[i] = m.to;
-        if (last) best_ended_look(e, t, m.it, m.rows, row);
-        make_heap(&m, &row);
-        if (last)
-            merge_last(&m);
+        if (m.it->exact.on)
+            row += exact_is_awake(m.it, t) ? m.it->live : 0;
         else
-            merge_all(&m);
-        give_up_heap(&m);
+            merge_item(&m, &row, last);
         describe_item(&t->candidates, i, m.it, m.to, m.banked);
     }
     t->candidates.offset[t->n] = m.to;

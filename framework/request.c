@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "certify.h"
 #include "statistics.h"
 
 void requests_init(requests *all, rill_context *ctx, const rill_engine_setup *setup)
@@ -39,6 +40,8 @@ static rill_status resolve(const requests *all, const rill_model *model, const r
     out->unordered = run->unordered;
     out->check = run->check;
     out->certify = run->certify;
+    out->exact = run->exact;
+    out->exact_rows = run->exact_rows;
     out->max_nodes = run->max_nodes;
     out->memory = run->memory;
     out->unknown_penalty = run->unknown_penalty;
@@ -69,7 +72,10 @@ static rill_status fill(requests *all, const rill_model *model, chain *c, const 
     r->user = asked->user;
     r->settings = *all->own;
     r->deadline = asked->seconds > 0 ? at + asked->seconds : INFINITY;
-    if (asked->settings != NULL) RILL__TRY(resolve(all, model, asked->settings, &r->settings));
+    if (asked->settings != NULL) {
+        RILL__TRY(resolve(all, model, asked->settings, &r->settings));
+        RILL__TRY(certify_check(all->ctx, c, &r->settings, rill_model_info(model)));
+    }
     RILL__TRY(request_check(all->ctx, c, &r->settings));
     return r->n > 0 ? chain_use(c, asked->heuristics, asked->scorers, r->instances) : RILL_OK;
 }

@@ -182,6 +182,24 @@ void best_ended_drop(rill_engine *e, item *it);
 
 /* commit.c: candidates become the new beams; in the last phase items may stop. */
 rill_status engine_commit(rill_engine *e, timestep *t, int last);
+/* An item's beam lets go of what was not handed over. */
+void engine_release_beam(rill_engine *e, item *it);
+
+/* exact.c: an item has stopped, and its outputs are in order. RILL_AGAIN: it goes on. */
+rill_status engine_exact_begin(rill_engine *e, int32_t slot);
+/* Whether it goes on in this phase, and not in a later one of the timestep. */
+static inline int exact_is_awake(const item *it, const timestep *t)
+{
+    return !it->exact.on || it->exact.kind.phase <= t->phase;
+}
+/* Before their states are made: rows that may be asked again have a second history. */
+rill_status engine_exact_keep_rows(rill_engine *e, const timestep *t);
+/* What the rows' choices lead to goes to the outputs and to the frontier. */
+rill_status engine_exact_children(rill_engine *e, timestep *t, int last);
+/* The next batch becomes the item's beam; or it is done. */
+rill_status engine_exact_commit(rill_engine *e, const timestep *t, int32_t slot, int last);
+/* States are too few for the item, which is alone. Returns 0 when it is not searched so: nothing is done. */
+int engine_exact_give_up(rill_engine *e, item *it);
 
 /* again.c: scorers hear of an input that was encoded, of what was found for an item, and of one that leaves. */
 rill_status engine_scorers_begin(rill_engine *e, rill_input *input, int32_t entry);
@@ -189,7 +207,8 @@ rill_status engine_scorers_begin(rill_engine *e, rill_input *input, int32_t entr
 rill_status engine_scorers_found(rill_engine *e, int32_t slot);
 void engine_scorers_done(rill_engine *e, const item *it);
 
-/* finish.c: make the result of a finished item, drop it. RILL_AGAIN: scorers want more, and it has begun anew instead. */
+/* finish.c: make the result of a finished item, drop it. RILL_AGAIN: exact search or scorers
+ * want more, and it goes on or has begun anew instead. */
 rill_status engine_finish_item(rill_engine *e, int32_t slot);
 /* Make the result of an input in which there is nothing to decode. */
 rill_status engine_answer_empty(rill_engine *e, const intake_entry *in);

@@ -73,6 +73,10 @@ static const rill_option OPTIONS[] = {
         "cube pruning: expand one hypothesis for all that end alike; naive scores anew what it takes of the others"),
     ROW("certify", "", "", SWITCH, OUTPUT, 0, 1, certify,
         "tell which outputs are provably the best that the model has for their input"),
+    ROW("exact", "", "", SWITCH, SEARCH, 0, 1, exact,
+        "search until the n best are certified, behind the beam search; sets certify"),
+    ROW("exact-rows", "N", "10000", INT, SEARCH, 1, INT_MAX, exact_rows,
+        "most hypotheses that exact search expands for an input"),
     ROW("no-repeat-ngram", "N", "0: any may", INT, SEARCH, 0, INT_MAX, no_repeat_ngram,
         "no N actions in a row may be in an output twice"),
     ROW("repetition-penalty", "P", "1: none", REAL, SEARCH, 1e-3, 1e3, repetition_penalty,
@@ -357,6 +361,10 @@ static rill_status resolve_stops(rill_context *ctx, rill_settings *s)
     if (s->max_length > 0 && s->max_length_factor == 0 && s->min_length > s->max_length)
         return rill_fail(ctx, RILL_ERR_OPTION, "min-length %d is above max-length %d", s->min_length, s->max_length);
     if (s->n_best == 0) s->n_best = 1;
+    if (s->exact) s->certify = 1;
+    if (s->exact_rows > 0 && !s->exact)
+        return rill_fail(ctx, RILL_ERR_OPTION, "exact-rows limits exact search, and there is none: set exact");
+    if (s->exact && s->exact_rows == 0) s->exact_rows = 10000;
     return RILL_OK;
 }
 

@@ -29,7 +29,8 @@ SEARCH = {
     "--at-limit": "open first end end-free best-ended", "--count-end": None, "--max-length-factor": "0 0.5 2", "--word-penalty": "0 0.3",
     "--no-repeat-ngram": "0 1 3", "--repetition-penalty": "1 1.3 0.5",
     "--unknown-penalty": "0 2 inf", "--min-width": "0 1 4", "--require-end": None, "--unknown-names": None,
-    "--cube": "none naive accelerated", "--scores": "logp", "--certify": None,
+    "--cube": "none naive accelerated", "--scores": "logp", "--certify": None, "--exact": None,
+    "--exact-rows": "1 20 500",
     "--absolute": "0.5 2 10", "--relative": "0.01 0.5", "--relative-local": "0.1",
     "--heuristic": "absolute:3 relative:0.1 max_candidates:2 patience:1", "--scorer": "word_reward:0.2 word_reward:-1",
     "--lmbr-self": "1 3 5,T=2",
@@ -119,8 +120,12 @@ class Case:
         answers = self.options(SEARCH, 5, 4)
         source = self.file("in", self.inputs())
         reports = [word for name in ("--stats", "--trace") if self.chance(10) for word in (name, os.path.join(self.work, name[2:]))]
-        one = [*head, *answers, "--method", self.draw.choice(family), *self.options(SCHEDULE, 4, 4), *reports]
-        two = [*head, *answers, "--method", self.draw.choice(family), *self.options(SCHEDULE, 4, 0)]
+        schedule = SCHEDULE
+        if "--exact" in answers:  # whose search may end where states are too few; and which need not be long here
+            schedule = {name: values for name, values in SCHEDULE.items() if name not in BOUNDS}
+            answers += [] if "--exact-rows" in answers else ["--exact-rows", "200"]
+        one = [*head, *answers, "--method", self.draw.choice(family), *self.options(schedule, 4, 4), *reports]
+        two = [*head, *answers, "--method", self.draw.choice(family), *self.options(schedule, 4, 0)]
         return source, one, two
 
     def other(self):

@@ -1,23 +1,26 @@
 /* Certificates against enumeration: no certified output of place j is outranked by any output of the whole space that is not before
  * it. On random problems small enough to enumerate, with every combination of settings, heuristics and scorers; and certificates that
  * must be there. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "support/harness.h"
 #include "support/problem.h"
 
-static void draw_small(problem *p, problem_group group, dice *d)
+/* `wide`: few timesteps of many actions. */
+static void draw_small(problem *p, problem_group group, int wide, dice *d)
 {
     char message[128];
     problem_draw(p, group, d);
     if (dice_chance(d, 70)) problem_draw_conventions(p, group, d);
-    const int phases = DICE_OF(d, 1, 1, 1, 2), actions = dice_range(d, phases > 1 ? 4 : 2, 4);
+    const int phases = DICE_OF(d, 1, 1, 1, 2),
+              actions = wide ? dice_range(d, 17, TOY_MOST_ACTIONS) : dice_range(d, phases > 1 ? 4 : 2, 4);
     snprintf(
         p->arguments, sizeof p->arguments,
         "seed=%d actions=%d depth=%d phases=%d state=%s ties=%d terminal=%s early=%d ending=%d legal=%d dead_ends=%d flat=%.2f "
         "own_bound=%d bound=%d spare=%d listed=%d normal=1",
-        (int)dice_range(d, 0, 1000000), actions, (int)dice_range(d, 1, phases > 1 ? 3 : 5), phases,
+        (int)dice_range(d, 0, 1000000), actions, wide ? 1 : (int)dice_range(d, 1, phases > 1 ? 3 : 5), phases,
         dice_chance(d, 50) ? "path" : "parent", (int)DICE_OF(d, 0, 0, 2, 6), dice_chance(d, 40) ? "last" : "end",
         (int)DICE_OF(d, 0, 30, 60), (int)DICE_OF(d, 20, 70), (int)DICE_OF(d, 50, 100), (int)DICE_OF(d, 0, 0, 20),
         0.25 * dice_range(d, 1, 12), (int)dice_range(d, 0, 1), dice_chance(d, 30) ? (int)dice_range(d, 1, 5) : 0,
@@ -72,7 +75,7 @@ static void none_is_false(void **state)
         problem p;
         schedule s;
         engine_record record;
-        draw_small(&p, group, &d);
+        draw_small(&p, group, 0, &d);
         schedule_draw(&s, group, &d);
         if (i % 5 == 0) s.late = 2;
         problem_solve(&p);
@@ -103,7 +106,7 @@ static void all_of_a_wide_beam(void **state)
         dice d = dice_seeded(dice_mix(seed, 210));
         problem p;
         engine_record record;
-        draw_small(&p, PROBLEM_FIXED_TOP, &d);
+        draw_small(&p, PROBLEM_FIXED_TOP, 0, &d);
         p.settings.k = p.settings.stop_after = 3000;
         p.settings.patience = 0;
         p.n_scorers = 0;
@@ -120,13 +123,231 @@ static void all_of_a_wide_beam(void **state)
     HARNESS_SEEN(outputs > 0);
 }
 
+/* --- exact search ------------------------------------------------------------------------------------------------- */
+
+static void draw_exact(problem *p, problem_group group, dice *d)
+{
+    draw_small(p, group, dice_chance(d, 30), d);
+    if (p->settings.at_limit == RILL_LIMIT_BEST_ENDED) p->settings.at_limit = RILL_LIMIT_OPEN;
+    p->naive.at_limit = p->settings.at_limit > 0 ? p->settings.at_limit - RILL_LIMIT_OPEN : 0;
+    const int32_t scorers = p->n_scorers;
+    if (dice_chance(d, 30)) problem_draw_constraints(p, d);
+    for (int32_t i = scorers; i < p->n_scorers; i++) /* of which some do not say what they add at most */
+        if (p->phrases[i].kind == TEST_REQUIRE) p->n_scorers = scorers;
+    p->settings.certify = 0;
+    p->settings.exact = 1;
+    p->settings.n_best = DICE_OF(d, 1, 1, 2, 5, 200);
+}
+
+/* The input's outputs are the best of the whole space, and as many as are asked for as far as there are. */
+static void check_exact(const problem *p, const schedule *s, uint64_t seed, const record_result *r, int32_t i)
+{
+    const int64_t all = problem_count_above(p, i, -INFINITY), n_best = p->settings.n_best;
+    char message[200];
+    int32_t wrong = r->n != (all < n_best ? all : n_best) ? r->n : -1;
+    /* The model has none: what a heuristic's wish cut short stays, uncertified. */
+    if (all == 0 && r->n > 0 && r->output[0].value.truncated && !r->output[0].value.certified) return;
+    for (int32_t j = 0; j < r->n && wrong < 0; j++) {
+        const double rank = r->output[j].value.rank_score;
+        if (!r->output[j].value.certified || problem_count_above(p, i, rank) > j ||
+            problem_count_above(p, i, nextafter(rank, -INFINITY)) <= j)
+            wrong = j;
+    }
+    if (wrong < 0) return;
+    snprintf(message, sizeof message, "input %d: output %d of %d is not what exact search is to find among %lld",
+             (int)i, (int)wrong, (int)r->n, (long long)all);
+    problem_fail(p, s, seed, message);
+}
+
+static void expect_clean(const problem *p, const schedule *s, uint64_t seed, const engine_record *record)
+{
+    if (record->status < 0) problem_fail(p, s, seed, record->message);
+    if (record->toy.violations > 0) problem_fail(p, s, seed, record->toy.first);
+    if (record->stats.nodes_in_use > 0 || record->stats.histories_in_use > 0)
+        problem_fail(p, s, seed, "states or hypotheses are not given back");
+}
+
+static void the_best_is_found(void **state)
+{
+    (void)state;
+    const uint64_t first = harness_seed(1);
+    int64_t further = 0;
+    for (int64_t i = 0; i < harness_iterations(3000); i++) {
+        const uint64_t seed = first + (uint64_t)i;
+        const problem_group group = (problem_group)(seed % 4);
+        dice d = dice_seeded(dice_mix(seed, 220));
+        problem p;
+        schedule s;
+        engine_record record;
+        draw_exact(&p, group, &d);
+        schedule_draw(&s, group, &d);
+        if (i % 5 == 0) s.late = 2;
+        engine_run(&p, &s, NULL, &record);
+        expect_clean(&p, &s, seed, &record);
+        for (int32_t input = 0; input < p.n_inputs; input++)
+            if (problem_is_searched(&p, input)) check_exact(&p, &s, seed, &record.result[input], input);
+        further += record.stats.exact_rows;
+        engine_record_clear(&record);
+        problem_clear(&p);
+    }
+    HARNESS_SEEN(further > 0);
+}
+
+/* What a heuristic's wish cut short does not count. */
+static int is_worse(const record_result *found, const record_result *beam)
+{
+    if (beam->n == 0 || beam->output[0].value.truncated) return beam->n > found->n;
+    return found->n == 0 || found->output[0].value.rank_score < beam->output[0].value.rank_score;
+}
+
+/* Whatever ends the search, the outputs do not depend on the schedule, and no certificate is false. */
+static void no_schedule_matters(void **state)
+{
+    (void)state;
+    const uint64_t first = harness_seed(1);
+    int64_t limited = 0, certified = 0;
+    for (int64_t i = 0; i < harness_iterations(1000); i++) {
+        const uint64_t seed = first + (uint64_t)i;
+        const problem_group group = (problem_group)(seed % 4);
+        dice d = dice_seeded(dice_mix(seed, 230));
+        problem p;
+        engine_record plain, one, other;
+        schedule alone = {.method = problem_methods(group)[0], .n = 1, .refill = -1}, s;
+        draw_exact(&p, group, &d);
+        if (dice_chance(&d, 60)) p.settings.exact_rows = dice_range(&d, 1, 20);
+        schedule_draw(&s, group, &d);
+        if (dice_chance(&d, 50)) s.max_nodes = alone.max_nodes = dice_range(&d, 4, 60);
+        if (dice_chance(&d, 40)) s.workers = 3;
+        engine_run(&p, &alone, NULL, &one);
+        engine_run(&p, &s, NULL, &other);
+        expect_clean(&p, &s, seed, &other);
+        const int32_t rows = p.settings.exact_rows;
+        if (rows > 0 && one.stats.sent_back == 0 && one.stats.exact_rows > (int64_t)rows * p.n_inputs)
+            problem_fail(&p, &alone, seed, "more rows than exact-rows says");
+        p.settings.exact = p.settings.exact_rows = 0;
+        engine_run(&p, &alone, NULL, &plain);
+        p.settings.exact = 1;
+        p.settings.exact_rows = rows;
+        for (int32_t input = 0; input < p.n_inputs; input++) {
+            problem_expect_same(&p, &s, seed, input, &other.result[input], &one.result[input]);
+            if (is_worse(&one.result[input], &plain.result[input]))
+                problem_fail(&p, &s, seed, "exact search gives less than the beam search");
+            const int64_t found = problem_is_searched(&p, input) ? check_input(&p, &s, seed, &other, input) : 0;
+            certified += found;
+            limited += other.result[input].n - found;
+        }
+        engine_record_clear(&plain);
+        engine_record_clear(&one);
+        engine_record_clear(&other);
+        problem_clear(&p);
+    }
+    HARNESS_SEEN(certified > 0 && limited > 0);
+}
+
+/* A clock that is looked at once in a timestep. */
+static double tick(void *user)
+{
+    return ++*(double *)user;
+}
+
+static void ask_soon(void *user, const problem *p, int32_t i, rill_request *out)
+{
+    (void)user, (void)p;
+    out->seconds = 2 + i % 9;
+}
+
+/* A deadline ends the search, with what was found and no certificate. */
+static void deadlines_end_it(void **state)
+{
+    (void)state;
+    const uint64_t first = harness_seed(1);
+    int64_t late = 0;
+    for (int64_t i = 0; i < harness_iterations(300); i++) {
+        const uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 250));
+        double now = 0;
+        const hooks soon = {.user = &now, .clock = tick, .ask = ask_soon};
+        problem p;
+        schedule s = {.method = "stream-all", .n = 4, .refill = -1, .by_run = 1, .hooks = &soon};
+        engine_record record;
+        draw_exact(&p, PROBLEM_PRUNED, &d);
+        engine_run(&p, &s, NULL, &record);
+        expect_clean(&p, &s, seed, &record);
+        for (int32_t input = 0; input < p.n_inputs; input++) {
+            const record_result *r = &record.result[input];
+            if (!r->taken) problem_fail(&p, &s, seed, "an input has no result");
+            if (r->late && r->n > 0 && r->output[0].value.certified)
+                problem_fail(&p, &s, seed, "a late one is certified");
+            if (!r->late && r->n > 0 && problem_is_searched(&p, input)) check_exact(&p, &s, seed, r, input);
+            late += r->late && r->n > 0;
+        }
+        engine_record_clear(&record);
+        problem_clear(&p);
+    }
+    HARNESS_SEEN(late > 0);
+}
+
+/* Settings of a request that leave nothing to prove are refused, too. */
+static void ask_for_cubes(void *user, const problem *p, int32_t i, rill_request *out)
+{
+    rill_settings *own = user;
+    *own = p->settings;
+    own->cube = RILL_CUBE_NAIVE;
+    if (i % 2 == 0) out->settings = own;
+}
+
+static void requests_are_checked(void **state)
+{
+    (void)state;
+    rill_settings own;
+    const hooks cubes = {.user = &own, .ask = ask_for_cubes};
+    dice d = dice_seeded(260);
+    problem p;
+    schedule s = {.method = "stream-all", .n = 4, .refill = -1, .by_run = 1, .hooks = &cubes};
+    engine_record record;
+    draw_exact(&p, PROBLEM_PRUNED, &d);
+    engine_run(&p, &s, NULL, &record);
+    for (int32_t i = 0; i < p.n_inputs; i += 2) assert_non_null(strstr(record.result[i].message, "cube pruning"));
+    engine_record_clear(&record);
+    problem_clear(&p);
+}
+
+static void nothing_is_lost(void **state)
+{
+    (void)state;
+    int64_t failed = 0;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        dice d = dice_seeded(dice_mix(seed, 240));
+        problem p;
+        schedule s = {.method = "stream-all", .n = 2, .refill = -1};
+        draw_exact(&p, PROBLEM_PRUNED, &d);
+        for (int64_t n = 1, done = 0; !done; n++) {
+            harness_memory m = {.fail_at = n, .persistent = seed % 2};
+            const rill_context_options options = harness_memory_options(&m);
+            engine_record r;
+            engine_run(&p, &s, &options, &r);
+            done = m.refused == 0;
+            if (r.toy.violations > 0) problem_fail(&p, &s, seed, r.toy.first);
+            if (m.blocks != 0 || m.mistakes != 0) problem_fail(&p, &s, seed, "memory is lost, or given back wrongly");
+            if (r.status != RILL_OK) assert_int_equal(r.status, RILL_ERR_MEMORY);
+            failed += r.status != RILL_OK;
+            engine_record_clear(&r);
+        }
+        problem_clear(&p);
+    }
+    HARNESS_SEEN(failed > 0);
+}
+
+/* --- what is refused ---------------------------------------------------------------------------------------------- */
+
 /* What leaves nothing to prove is refused. */
 static void refused(void **state)
 {
     (void)state;
     static const struct {
         const char *setting, *value, *scorer, *words;
-    } cases[] = {{"cube", "naive", NULL, "cube pruning"},
+    } cases[] = {{"at-limit", "best-ended", NULL, "best-ended"},
+                 {"cube", "naive", NULL, "cube pruning"},
                  {"unknown-penalty", "-1", NULL, "unknown-penalty"},
                  {"k", "3", "test-flood", "test-flood does not say"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -139,7 +360,7 @@ static void refused(void **state)
             .struct_size = sizeof options, .threads = 1, .arguments = "seed=3 actions=5 depth=5"};
         assert_int_equal(rill_model_open(&model, ctx, "toy", &options), RILL_OK);
         rill_engine_setup_default(&setup);
-        assert_int_equal(rill_settings_set(ctx, &setup.settings, "certify", "1"), RILL_OK);
+        assert_int_equal(rill_settings_set(ctx, &setup.settings, i < 2 ? "exact" : "certify", "1"), RILL_OK);
         assert_int_equal(rill_settings_set(ctx, &setup.settings, cases[i].setting, cases[i].value), RILL_OK);
         setup.scorers = &scorer;
         setup.n_scorers = cases[i].scorer != NULL;
@@ -151,9 +372,10 @@ static void refused(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(none_is_false),
-    cmocka_unit_test(all_of_a_wide_beam),
-    cmocka_unit_test(refused),
+    cmocka_unit_test(none_is_false),     cmocka_unit_test(all_of_a_wide_beam),
+    cmocka_unit_test(the_best_is_found), cmocka_unit_test(no_schedule_matters),
+    cmocka_unit_test(deadlines_end_it),  cmocka_unit_test(requests_are_checked),
+    cmocka_unit_test(nothing_is_lost),   cmocka_unit_test(refused),
 };
 
 HARNESS_MAIN(tests)

@@ -72,6 +72,8 @@ static void ranges(void **state)
         {"min-width", {"0", "1", "131072"}, {"-1", "131073", "1.5", "w"}},
         {"require-end", {"1", "0", "true", "false"}, {"2", "-1", "yes"}},
         {"certify", {"1", "0", "true", "false"}, {"2", "yes"}},
+        {"exact", {"1", "0", "true", "false"}, {"2", "yes"}},
+        {"exact-rows", {"1", "2147483647"}, {"0", "-1", "1.5", "r"}},
         {"cube", {"none", "naive", "accelerated"}, {"", "fast", "1"}},
         {"no-repeat-ngram", {"0", "1", "3"}, {"-1", "1.5", "n"}},
         {"repetition-penalty", {"1", "0.5", "1.2"}, {"0", "-1", "nan", "r"}},
@@ -292,6 +294,15 @@ static void contradictions_between_settings(void **state)
     assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_ERR_OPTION);
     mentions("patience");
     mentions("stop-after");
+    rill_settings_default(&s);
+    s.exact_rows = 5;
+    assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_ERR_OPTION);
+    mentions("exact-rows");
+    rill_settings_default(&s);
+    s.exact = 1;
+    assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_OK);
+    assert_int_equal(s.certify, 1);
+    assert_int_equal(s.exact_rows, 10000);
     rill_settings_default(&s);
     s.min_length = 9;
     s.max_length = 8;

@@ -76,6 +76,8 @@ typedef struct rill_settings {
     int32_t certify;           /* 1: outputs tell whether they are provably the model's best (rill_output.certified) */
     int32_t no_repeat_ngram;   /* N: no N actions in a row are there twice; 0 = any may be */
     double repetition_penalty; /* P: log-probabilities of actions that the hypothesis has are multiplied by it; 0 = 1 */
+    int32_t exact;             /* 1: search on until the n_best best are certified; sets certify */
+    int32_t exact_rows;        /* most hypotheses expanded for that, of an input; 0 = 10000 */
 } rill_settings;
 
 /* Fill with the values that mean "default". `size` is that of the caller's struct: one of another size than this rill's is left

@@ -49,6 +49,7 @@ typedef struct rill_stats {
     int64_t cube_classes;    /* ... of which so many were expanded for all ... */
     int64_t cube_rescored;   /* ... and so many more to score their own cells */
     int64_t certified;       /* inputs whose best output is certified, with the setting certify */
+    int64_t exact_rows;      /* hypotheses that exact search expanded behind the beam search, per phase */
 } rill_stats;
 
 /* Events of a trace. Arrays are valid during the call. */
