@@ -10,15 +10,6 @@
 
 #include "ending.h"
 
-/* Score, the parent's rank, the order of the parent's choices. */
-static int in_rank_order(const void *left, const void *right)
-{
-    const merge_head *a = left, *b = right;
-    if (a->score != b->score) return a->score > b->score ? -1 : 1;
-    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
-    return (a->next > b->next) - (a->next < b->next);
-}
-
 static int32_t bank_of(const ask_rules *rules, int32_t row, int32_t action)
 {
     if (rules->bank_offset == NULL) return rules->bank_rest[row];
@@ -70,7 +61,7 @@ int32_t banks_choose(timestep *t, const item *it, int32_t *row)
     const int32_t n = gather(t, it, banks, row);
     for (int32_t i = 0; i < n; i++) found[t->heap[i].bank]++;
     divide(ending_width(it, INT32_MAX), banks, found, share);
-    qsort(t->heap, (size_t)n, sizeof *t->heap, in_rank_order);
+    qsort(t->heap, (size_t)n, sizeof *t->heap, merge_in_rank_order);
     for (int32_t i = 0; i < n; i++)
         if (share[t->heap[i].bank]-- > 0) t->heap[kept++] = t->heap[i];
     return kept;

@@ -243,13 +243,14 @@ static rill_status check_scorers(rill_engine *e, const timestep *t, const ask_ru
 
 /* --- limits ------------------------------------------------------------------------------------------------------- */
 
-/* The most children that a parent may have under these settings; of more than its item keeps the rest would be found in vain. */
+/* The most children that a parent may have under these settings, or draw among; of more than its item keeps the rest would be found in
+ * vain. */
 static int32_t choices_of(const rill_engine *e, const item *it, int32_t phase)
 {
     const rill_settings *s = it->settings;
-    int32_t m = rill__merge_limit(s);
+    int32_t m = s->sample > 0 ? s->top_k : rill__merge_limit(s);
     if (it->exact.on) return it->exact.kind.ask;
-    if (e->info.max_choices_phases >> phase & 1 && s->max_candidates < m) m = s->max_candidates;
+    if (s->sample == 0 && e->info.max_choices_phases >> phase & 1 && s->max_candidates < m) m = s->max_candidates;
     return m < e->info.actions ? m : e->info.actions;
 }
 
@@ -286,6 +287,13 @@ static int any_repeats(const rill_engine *e, const timestep *t)
     if (e->requests.n == 0) return repeats_matter(&e->settings);
     for (int32_t i = 0; i < t->n; i++)
         if (repeats_matter(e->items.at[t->selected[i]].settings)) return 1;
+    return 0;
+}
+
+static int any_sample(const rill_engine *e, const timestep *t)
+{
+    for (int32_t i = 0; i < t->n; i++)
+        if (e->items.at[t->selected[i]].settings->sample > 0) return 1;
     return 0;
 }
 
@@ -354,8 +362,9 @@ static rill_status make_rules(rill_engine *e, timestep *t)
     t->asks.scorer = e->chain.n_scorers; /* what follows is nobody's who spoke before */
     if (t->cube.exact) RILL__TRY(engine_cube_allow(t));
     RILL__TRY(ask_build(&t->asks, most, &t->rules));
-    if (t->cube.on && t->rules.banks != NULL)
-        return rill_fail(e->ctx, RILL_ERR_OPTION, "cube pruning has no banks, and a scorer divides beams into some");
+    if (t->rules.banks != NULL && (t->cube.on || any_sample(e, t)))
+        return rill_fail(e->ctx, RILL_ERR_OPTION, "%s has no banks, and a scorer divides beams into some",
+                         t->cube.on ? "cube pruning" : "sampling");
     return RILL_OK;
 }
 

@@ -8,11 +8,13 @@
  * leave, later ones are dropped, live ones fill up to k. "shrink": as many are popped as there are places left, and ended
  * ones leave theirs empty.
  *
- * Where scorers divide an item's beam into banks, these choose first, and what they chose is taken from the list as it stands.
+ * Where scorers divide an item's beam into banks, these choose first, and what they chose is taken from the list as it stands; and so is
+ * what an item draws that samples.
  *
  * Divisions: the heap · taking a child · the pass. */
 #include "banks.h"
 #include "rooms.h"
+#include "sample.h"
 
 /* --- the heap ----------------------------------------------------------------------------------------------------- */
 
@@ -45,7 +47,7 @@ typedef struct merge {
     const int32_t *rows; /* [width] of the item's entries; NULL: a row each, in order */
     merge_head *heap;
     int32_t n_heap;
-    int banked;  /* the heap is a list of all that is taken, in rank order */
+    int chosen;  /* the heap is a list of all that is taken, in rank order */
     int32_t to;  /* next candidate */
     int certify; /* what is given up is kept account of */
 } merge;
@@ -55,9 +57,10 @@ static void make_heap(merge *m, int32_t *row)
 {
     m->heap = m->t->heap;
     m->n_heap = 0;
-    m->banked = m->rows == NULL && item_is_banked(m->t, m->it, *row);
-    if (m->banked) {
-        m->n_heap = banks_choose(m->t, m->it, row);
+    const int sampled = m->it->settings->sample > 0;
+    m->chosen = sampled || (m->rows == NULL && item_is_banked(m->t, m->it, *row));
+    if (m->chosen) {
+        m->n_heap = sampled ? sample_choose(m->t, m->it, row) : banks_choose(m->t, m->it, row);
         return;
     }
     for (int32_t rank = 0; rank < m->it->width; rank++) {
@@ -79,7 +82,7 @@ static void make_heap(merge *m, int32_t *row)
 static void advance(merge *m)
 {
     merge_head *head = &m->heap[0];
-    if (m->banked) {
+    if (m->chosen) {
         m->heap++;
         m->n_heap--;
         return;
@@ -246,7 +249,9 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
     for (int32_t i = 0; i < t->n; i++) {
         item *it = &e->items.at[t->selected[i]];
         int64_t most = (int64_t)it->live * stride + (it->width - it->live), limit = rill__merge_limit(it->settings);
+        if (it->settings->sample > 0) most = it->settings->k; /* the first row is drawn from as often */
         if ((size_t)it->width > need.widest) need.widest = (size_t)it->width;
+        if (it->settings->sample > 0 && (size_t)most > need.widest) need.widest = (size_t)most;
         if (t->rules.banks != NULL && (size_t)most > need.widest) need.widest = (size_t)most;
         if (most > limit) most = limit;
         need.candidates += (size_t)most;
@@ -260,7 +265,7 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
 }
 
 /* What heuristics are told of item i, whose candidates end at `end`. */
-static void describe_item(candidates *c, int32_t i, const item *it, int32_t end, int banked)
+static void describe_item(candidates *c, int32_t i, const item *it, int32_t end, int chosen)
 {
     c->item_id[i] = it->id;
     c->instances[i] = it->instances;
@@ -268,7 +273,7 @@ static void describe_item(candidates *c, int32_t i, const item *it, int32_t end,
     c->timestep[i] = it->timestep;
     c->outputs[i] = it->n_outputs;
     /* Candidates of different banks are not compared, so heuristics, which do, leave all of them. */
-    c->least[i] = banked ? INT32_MAX : it->settings->min_width - it->n_outputs;
+    c->least[i] = chosen ? INT32_MAX : it->settings->min_width - it->n_outputs;
     c->best_output[i] = c->best[i] = it->best_output;
     if (c->offset[i] < end && c->score[c->offset[i]] > c->best[i]) c->best[i] = c->score[c->offset[i]];
     c->stop[i] = it->stop_asked; /* in an earlier phase */
@@ -279,7 +284,7 @@ static void begin_item(merge *m, int32_t i, int32_t base)
 {
     m->it = &m->e->items.at[m->t->selected[i]];
     m->rows = m->t->cube.on ? m->t->cube.row + base : NULL;
-    m->banked = 0;
+    m->chosen = 0;
 }
 
 void engine_take_cells(rill_engine *e, timestep *t)
@@ -321,7 +326,7 @@ void engine_merge(rill_engine *e, timestep *t, int last)
             row += exact_is_awake(m.it, t) ? m.it->live : 0;
         else
             merge_item(&m, &row, last);
-        describe_item(&t->candidates, i, m.it, m.to, m.banked);
+        describe_item(&t->candidates, i, m.it, m.to, m.chosen);
     }
     t->candidates.offset[t->n] = m.to;
     e->statistics.all.candidates += m.to;

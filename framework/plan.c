@@ -257,7 +257,7 @@ static void widen(plan *p, int at)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* The method decides what of the soft layers is kept, so it is settled first. */
+/* The method decides what of the soft layers is kept, so it is settled first; and so is whether outputs are drawn. */
 static rill_status compose(plan *p)
 {
     rill_settings defaults;
@@ -265,7 +265,8 @@ static rill_status compose(plan *p)
     const char *method = said_nearer(p, p->n, row_of("method"));
     if (method == NULL) method = defaults.method;
     const rill_method_info *info = find_method(method);
-    take_heuristics(p, info != NULL && info->pruned);
+    const char *sample = said_nearer(p, p->n, row_of("sample"));
+    take_heuristics(p, info != NULL && info->pruned && (sample == NULL || whole_of(sample) == 0));
     take_scorers(p);
     take_policy(p);
     RILL__TRY(take_firm(p, method));

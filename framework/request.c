@@ -46,7 +46,8 @@ static rill_status resolve(const requests *all, const rill_model *model, const r
     out->memory = run->memory;
     out->unknown_penalty = run->unknown_penalty;
     RILL__TRY(rill__model_recommend(model, all->ctx, out));
-    return rill__settings_resolve(all->ctx, out, all->has_heuristics, all->budgeted);
+    /* Heuristics are the run's, and leave what is drawn alone (merge.c). */
+    return rill__settings_resolve(all->ctx, out, all->has_heuristics && out->sample == 0, all->budgeted);
 }
 
 rill_status request_check(rill_context *ctx, const chain *c, const rill_settings *settings)

@@ -9,6 +9,14 @@ void timestep_init(timestep *t, rill_context *ctx, const rill_domain_info *info,
     selector_init(&t->exact, ctx, info);
 }
 
+int merge_in_rank_order(const void *left, const void *right)
+{
+    const merge_head *a = left, *b = right;
+    if (a->score != b->score) return a->score > b->score ? -1 : 1;
+    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+    return (a->next > b->next) - (a->next < b->next);
+}
+
 void timestep_finish(timestep *t)
 {
     ask_finish(&t->asks);

@@ -39,6 +39,9 @@ typedef struct merge_head {
     int32_t bank; /* that it leads to; banks.c alone looks at it */
 } merge_head;
 
+/* For qsort(): by score, the parent's rank, the order of the parent's choices. */
+int merge_in_rank_order(const void *left, const void *right);
+
 /* What the second block has room for. */
 typedef struct children_size {
     size_t items, candidates;

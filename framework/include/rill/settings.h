@@ -78,6 +78,11 @@ typedef struct rill_settings {
     double repetition_penalty; /* P: log-probabilities of actions that the hypothesis has are multiplied by it; 0 = 1 */
     int32_t exact;             /* 1: search on until the n_best best are certified; sets certify */
     int32_t exact_rows;        /* most hypotheses expanded for that, of an input; 0 = 10000 */
+    int32_t sample;            /* so many outputs are drawn in place of a search; 0 = none */
+    int32_t top_k;             /* draw among so many best choices of a row; 0 = 50 */
+    int32_t seed;              /* what is drawn by, with the input's number */
+    double temperature;        /* scores are divided by it first; 0 = 1 */
+    double top_p;              /* draw among the fewest best choices that have this probability; 0 = 1 */
 } rill_settings;
 
 /* Fill with the values that mean "default". `size` is that of the caller's struct: one of another size than this rill's is left

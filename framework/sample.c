@@ -1,0 +1,81 @@
+/* Sampling; sample.h.
+ *
+ * Each hypothesis draws its next choice from its row's, as likely as the model and the scorers make it: from the softmax of their scores
+ * over the temperature, cut to the top_k best (Fan, Lewis and Dauphin 2018) and of these to the fewest that have top_p of their
+ * probability (Holtzman et al. 2020). The empty hypothesis draws once for each sample. Samples are independent and may be equal.
+ *
+ * A number is drawn by what it is for: a hash of the seed, the input's number, the timestep and phase, the hypothesis's place in its beam
+ * and which draw of it this is. So it is the same in whatever batch and on whatever thread, and no generator has a state. The hash is
+ * the finaliser of splitmix64 (Steele, Lea and Flood 2014), once for each of these.
+ *
+ * Exponentials are of differences to the row's best, in double, and added up in rank order. */
+#include "sample.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static uint64_t mix(uint64_t x, uint64_t with)
+{
+    x = (x ^ with) + UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+static uint64_t pair_of(int32_t high, int32_t low)
+{
+    return (uint64_t)(uint32_t)high << 32 | (uint32_t)low;
+}
+
+/* In [0, 1). */
+static double number(const timestep *t, const item *it, int32_t rank, int32_t draw)
+{
+    uint64_t x = mix(0, (uint64_t)(uint32_t)it->settings->seed);
+    x = mix(x, (uint64_t)it->id);
+    x = mix(x, pair_of(it->timestep, t->phase));
+    x = mix(x, pair_of(rank, draw));
+    return (double)(x >> 11) * 0x1p-53;
+}
+
+/* How likely choice i of a row is, by the first's. */
+static double weight(const timestep *t, const rill_settings *s, int32_t row, int32_t i)
+{
+    const double best = (double)timestep_choice(t, row, 0).score, own = (double)timestep_choice(t, row, i).score;
+    return exp((own - best) / s->temperature);
+}
+
+/* How many of a row's choices take part, and their weight; 0: it has none. */
+static int32_t cut(timestep *t, const rill_settings *s, int32_t row, double *kept)
+{
+    double all = 0;
+    int32_t n = 0, m = 0;
+    for (; n < s->top_k && timestep_look(t, row, n); n++) all += weight(t, s, row, n);
+    for (*kept = 0; m < n && (m == 0 || *kept < s->top_p * all); m++) *kept += weight(t, s, row, m);
+    return m;
+}
+
+static int32_t pick(const timestep *t, const rill_settings *s, int32_t row, int32_t n, double left)
+{
+    for (int32_t i = 0; i < n - 1; i++)
+        if ((left -= weight(t, s, row, i)) < 0) return i;
+    return n - 1;
+}
+
+int32_t sample_choose(timestep *t, const item *it, int32_t *row)
+{
+    const rill_settings *s = it->settings;
+    const int32_t draws = it->timestep == 0 && t->phase == 0 ? s->k : 1;
+    int32_t found = 0;
+    for (int32_t rank = 0; rank < it->width; rank++) { /* none has ended: that would have left */
+        const int32_t r = (*row)++;
+        double kept;
+        const int32_t n = cut(t, s, r, &kept);
+        for (int32_t draw = 0; draw < draws && n > 0; draw++) {
+            const int32_t next = pick(t, s, r, n, number(t, it, rank, draw) * kept);
+            const double score = it->beam[rank].score + (double)timestep_choice(t, r, next).score;
+            t->heap[found++] = (merge_head){score, rank, r, next, 0};
+        }
+    }
+    qsort(t->heap, (size_t)found, sizeof *t->heap, merge_in_rank_order);
+    return found;
+}
