@@ -76,72 +76,6 @@ static void cut_children(list *l, int64_t most)
 
 /* --- step 1: expand ----------------------------------------------------------------------------------------------- */
 
-/* Whether the n actions that end at `end` are those that end at `other`. */
-static int same_run(const naive_hypothesis *h, int32_t end, int32_t other, int32_t n)
-{
-    return end >= n && other >= n &&
-           memcmp(h->action + end - n, h->action + other - n, (size_t)n * sizeof *h->action) == 0;
-}
-
-/* No n-gram twice; what is there already costs more. */
-static void wish_no_repeats(const naive_problem *p, const naive_hypothesis *h, naive_wishes *all)
-{
-    const int32_t n = p->no_repeat_ngram;
-    uint8_t there[NAIVE_MOST_ACTIONS] = {0};
-    for (int32_t i = 0; i < h->n; i++) {
-        there[h->action[i]] = 1;
-        if (n > 0 && same_run(h, i, h->n, n - 1)) all->ban[h->action[i]] = 1;
-    }
-    for (int32_t a = 0; a < p->actions && p->repetition_penalty > 0; a++)
-        if (there[a]) all->factor[a] = (float)p->repetition_penalty;
-}
-
-/* The chain's wishes: additions and rewards add up, bans unite, allowed sets intersect, the smallest limit holds, the
- * stricter end rule wins, and forbidden together with required leaves nothing (rule 3). The minimum length forbids the end
- * action alone (4). */
-static naive_wishes wishes_of(const naive_problem *p, int32_t timestep, int32_t phase, int32_t rank,
-                              const naive_hypothesis *parent)
-{
-    naive_wishes all = {0};
-    if (timestep < p->min_length) all.rule = 4;
-    if (p->at_limit == 2 && timestep >= p->max_length && phase == p->phases - 1) all.rule = 2;
-    for (int32_t s = 0; s < p->n_scorers; s++) {
-        naive_wishes one = {0};
-        p->scorer[s].wish(p->scorer[s].user, p->item, timestep, phase, rank, parent, &one);
-        for (int32_t a = 0; a < p->actions; a++) {
-            all.add[a] += one.add[a];
-            all.ban[a] |= one.ban[a];
-            all.allow[a] = one.restricted && all.restricted ? one.allow[a] && all.allow[a]
-                           : one.restricted                 ? one.allow[a]
-                                                            : all.allow[a];
-        }
-        all.restricted |= one.restricted;
-        all.rule |= one.rule;
-        all.reward += one.reward;
-        all.end_reward += one.end_reward;
-        if (one.banks > 0) {
-            all.banks = one.banks;
-            all.rest = one.rest;
-            memcpy(all.bank, one.bank, sizeof all.bank);
-        }
-        if (one.limit > 0 && (all.limit == 0 || one.limit < all.limit)) all.limit = one.limit;
-    }
-    wish_no_repeats(p, parent, &all);
-    if (isinf(p->unknown_penalty))
-        all.ban[p->unknown] = 1;
-    else if (p->unknown_penalty != 0)
-        all.add[p->unknown] += -(float)p->unknown_penalty;
-    return all;
-}
-
-static int forbidden(const naive_wishes *w, const naive_choice *c)
-{
-    if ((w->rule & 1) && c->kind != NAIVE_LIVE) return 1;
-    if ((w->rule & 2) && c->kind == NAIVE_LIVE) return 1;
-    if ((w->rule & 4) && c->kind == NAIVE_END) return 1;
-    return w->ban[c->action] || (w->restricted && !w->allow[c->action]);
-}
-
 static naive_hypothesis child_of(const naive_hypothesis *parent, int32_t rank, const naive_hypothesis *from,
                                  const naive_choice *c, const naive_wishes *w, int last_phase)
 {
@@ -180,11 +114,11 @@ static list children_of(const naive_problem *p, const naive_hypothesis *parent, 
 {
     list children = {0};
     naive_choice legal[NAIVE_MOST_ACTIONS];
-    naive_wishes wishes = wishes_of(p, timestep, phase, from_rank, from);
+    naive_wishes wishes = naive_wishes_of(p, timestep, phase, from_rank, from);
     int32_t n = p->expand(p->user, from->state, from->n, legal);
     *banks = wishes.banks;
     for (int32_t i = 0; i < n; i++) {
-        if (forbidden(&wishes, &legal[i])) continue;
+        if (naive_forbidden(&wishes, &legal[i])) continue;
         if (taken != NULL && !is_taken(taken, rank, legal[i].action)) continue;
         naive_hypothesis child = child_of(parent, rank, from, &legal[i], &wishes, phase == p->phases - 1);
         push(&children, &child);
@@ -291,6 +225,18 @@ static void take_by_banks(list *all, int32_t banks, int64_t places)
     free(there);
 }
 
+/* In place of the best children those that are drawn. */
+static void draw_children(const naive_problem *p, list *children, list *merged, int32_t timestep, int32_t phase,
+                          int32_t rank)
+{
+    sort_and_cut(children, children->n);
+    for (int32_t i = 0, next; i < (timestep == 0 && phase == 0 ? p->k : 1); i++) {
+        next = naive_draw(p, children->at, children->n, timestep, phase, rank, i);
+        if (next >= 0) push(merged, &children->at[next]);
+    }
+    free(children->at);
+}
+
 static void expand_and_merge(search *s, int32_t timestep, int32_t phase)
 {
     const naive_problem *p = s->p;
@@ -309,6 +255,10 @@ static void expand_and_merge(search *s, int32_t timestep, int32_t phase)
         s->result.classes += from == rank;
         list children = children_of(p, parent, rank, &s->beam.at[from], from, NULL, timestep, phase, &banks);
         if (banks > 0) s->banks = banks;
+        if (p->sample > 0) {
+            draw_children(p, &children, &merged, timestep, phase, rank);
+            continue;
+        }
         cut_children(&children, children_kept(p, phase));
         if (p->at_limit == 4 && p->cube != 1) note_ended(s, &children);
         for (int32_t i = 0; i < children.n; i++) push(&merged, &children.at[i]);

@@ -111,6 +111,8 @@ typedef struct naive_problem {
     double unknown_penalty; /* of action `unknown`; 0: none */
     int32_t no_repeat_ngram;
     double repetition_penalty;
+    int32_t sample, top_k, seed; /* sample: k are drawn; 0: searched for. All are given */
+    double temperature, top_p;
     naive_heuristic heuristic[NAIVE_MOST_CHAIN];
     int32_t n_heuristics;
     naive_scorer scorer[NAIVE_MOST_CHAIN];
@@ -146,6 +148,14 @@ typedef struct naive_result {
 
 naive_result naive_search(const naive_problem *problem);
 void naive_result_free(naive_result *result);
+
+/* naive_wishes.c: what the settings and the chain wish of a hypothesis's children, and whether that forbids one. */
+naive_wishes naive_wishes_of(const naive_problem *p, int32_t timestep, int32_t phase, int32_t rank,
+                             const naive_hypothesis *parent);
+int naive_forbidden(const naive_wishes *w, const naive_choice *c);
+/* Which of a hypothesis's n children, in rank order, is drawn the how manieth time; -1: none. */
+int32_t naive_draw(const naive_problem *p, const naive_hypothesis *child, int32_t n, int32_t timestep, int32_t phase,
+                   int32_t rank, int32_t draw);
 
 /* naive_states.c: states of a beam and of outputs. `seen`: one more that is kept, or NULL. */
 int64_t naive_states_kept(const naive_problem *p, const naive_hypothesis *beam, int32_t n_beam,
