@@ -193,10 +193,10 @@ static void the_best_is_found(void **state)
     HARNESS_SEEN(further > 0);
 }
 
-/* What a heuristic's wish cut short does not count. */
+/* What a heuristic's wish cut short does not count: it goes for the first output that is whole. */
 static int is_worse(const record_result *found, const record_result *beam)
 {
-    if (beam->n == 0 || beam->output[0].value.truncated) return beam->n > found->n;
+    if (beam->n == 0 || beam->output[0].value.truncated) return beam->n > 0 && found->n == 0;
     return found->n == 0 || found->output[0].value.rank_score < beam->output[0].value.rank_score;
 }
 
