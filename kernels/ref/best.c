@@ -20,6 +20,54 @@ size_t rill_best_insert(int32_t *ids, float *logp, size_t count, size_t best, in
     return count < best ? count + 1 : count;
 }
 
+/* Whether what stands at a goes behind what stands at b. */
+static int is_worse(const int32_t *ids, const float *logp, size_t a, size_t b)
+{
+    return logp[a] < logp[b] || (logp[a] == logp[b] && ids[a] > ids[b]);
+}
+
+static void swap(int32_t *ids, float *logp, size_t a, size_t b)
+{
+    const int32_t id = ids[a];
+    const float score = logp[a];
+    ids[a] = ids[b];
+    logp[a] = logp[b];
+    ids[b] = id;
+    logp[b] = score;
+}
+
+static void sift_down(int32_t *ids, float *logp, size_t count)
+{
+    for (size_t at = 0, child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && is_worse(ids, logp, child + 1, child)) child++;
+        if (!is_worse(ids, logp, child, at)) return;
+        swap(ids, logp, at, child);
+    }
+}
+
+size_t rill_best_offer(int32_t *ids, float *logp, size_t count, size_t best, int32_t id, float score)
+{
+    if (count == best && !(score > logp[0])) return count;
+    const size_t put = count < best ? count : 0;
+    ids[put] = id;
+    logp[put] = score;
+    if (count == best) {
+        sift_down(ids, logp, count);
+        return count;
+    }
+    for (size_t at = put; at > 0 && is_worse(ids, logp, at, (at - 1) / 2); at = (at - 1) / 2)
+        swap(ids, logp, at, (at - 1) / 2);
+    return count + 1;
+}
+
+void rill_best_sort(int32_t *ids, float *logp, size_t count)
+{
+    for (size_t n = count; n > 1; n--) {
+        swap(ids, logp, 0, n - 1);
+        sift_down(ids, logp, n - 1);
+    }
+}
+
 static float value(const rill_best *b, size_t r, size_t v)
 {
     const float *add = rill_operand_row(&b->add, r);

@@ -28,4 +28,9 @@ float rill_gelu_ref(float x);
  * `best` kept. Callers offer ids in ascending order, so an equal score goes behind. Returns the new count. */
 size_t rill_best_insert(int32_t *ids, float *logp, size_t count, size_t best, int32_t id, float score);
 
+/* The same for large B: the lists are a heap with the worst, of equal ones that with the largest id, at its root. Returns the new count. */
+size_t rill_best_offer(int32_t *ids, float *logp, size_t count, size_t best, int32_t id, float score);
+/* The heap's entries in order, the best first, of equal ones that with the smallest id. */
+void rill_best_sort(int32_t *ids, float *logp, size_t count);
+
 #endif

@@ -18,10 +18,11 @@
 #include "../ref/ref.h"
 #include "x86.h"
 
-#define PIECE 512     /* symbols; 2 KB */
-#define SPANS 64      /* a row is cut into at most this many spans, each some whole pieces */
-#define RANK_MOST 256 /* more candidates than this are inserted one by one (they are ties, or B is large) */
-#define WAYS 4        /* lane maxima kept apart, by vector number modulo WAYS */
+#define PIECE 512 /* symbols; 2 KB */
+#define SPANS 64  /* a row is cut into at most this many spans, each some whole pieces */
+#define RANK_MOST \
+    256 /* more candidates than this are kept in a heap (B is larger), or inserted one by one (ties, or ids alone) */
+#define WAYS 4 /* lane maxima kept apart, by vector number modulo WAYS */
 
 typedef struct row {
     const float *logits, *bias, *add; /* bias and add may be NULL */
@@ -411,6 +412,21 @@ static size_t insert_id(const row *r, int32_t *ids, size_t count, size_t best, f
     return after;
 }
 
+/* Many with their scores: a heap of those kept, the worst at its root, which is sorted at last. */
+static size_t put_heaped(const row *r, size_t best, float norm, vf low, int32_t *ids, float *logp)
+{
+    size_t count = 0;
+    candidates c;
+    for (size_t v = 0; v < r->symbols; v += VL) {
+        c.count = 0;
+        collect(r, &c, row_vector(r, v, r->symbols - v, row_variant(r)), v, norm, low);
+        for (size_t i = 0; i < c.count; i++) count = rill_best_offer(ids, logp, count, best, c.id[i], c.logp[i]);
+        if (count == best) low = v_max(v_set1(logp[0]), low);
+    }
+    rill_best_sort(ids, logp, count);
+    return count;
+}
+
 /* Any B, any number of ties: vectors are skipped as a whole while they hold nothing better than the last one kept. */
 static size_t put_inserted(const row *r, size_t best, float norm, vf low, int32_t *ids, float *logp)
 {
@@ -434,6 +450,7 @@ static size_t put_best(const row *r, scan *s, size_t best, float norm, int32_t *
     c.count = 0;
     const vf low = v_max(v_set1(bound(r, s, best) - norm), v_set1(-FLT_MAX));
     const int fit = collect_all(r, s, &c, best, norm, low) && c.count <= RANK_MOST;
+    if (!fit && logp && best > RANK_MOST) return put_heaped(r, best, norm, low, ids, logp);
     if (!fit && best > 1) return put_inserted(r, best, norm, low, ids, logp);
     if (best > 1) return put_ranked(&c, best, ids, logp);
     if (c.count == 0) return 0;

@@ -335,4 +335,22 @@ exits 2; says "max-nodes allows 1"
 decode -q --memory 1
 exits 1; says "hold no state"
 
+# --- samples: drawn by the line's number and the seed, whatever decodes them
+for i in 1 2 3 4 5 6 7 8 9; do echo "w$i w0 w$i"; done >nine
+run "$rill" decode -m "$tiny" -q -i nine --sample 4 --temperature 3 -o drawn
+exits 0; verdict "$(good [ "$(wc -l <drawn)" = 36 ])" "as many outputs as are drawn"
+for how in "--method fixed -n 2" "--workers 3" "--method var-batch -n 7 --threads 2" "--budget 5"; do
+  # shellcheck disable=SC2086
+  run "$rill" decode -m "$tiny" -q -i nine --sample 4 --temperature 3 -o again $how
+  exits 0; same drawn again
+done
+run "$rill" decode -m "$tiny" -q -i nine --sample 4 --temperature 3 --seed 1 -o again
+exits 0; differ drawn again
+run "$rill" decode -m "$tiny" -q -i nine --sample 1
+exits 0; verdict "$(good [ "$(grep -c '|||' out)" = 0 ])" "one sample is a line"
+run "$rill" decode -m "$tiny" -q -i nine --sample 2 --absolute 3
+exits 1; says "a heuristic contradicts sample: what is drawn is not searched for"
+run "$rill" decode -m "$tiny" -q -i nine --top-p 0.5
+exits 1; says "nothing is drawn: set sample"
+
 finish
