@@ -474,7 +474,6 @@ __device__ static inline uint64_t many_least(const many_call &c, const symbols_r
         prefix = prefix << (top - low) | (uint64_t)m->digit;
         need -= m->above;
         if (m->within == need) return low > 0 ? prefix << low : prefix;
-        __syncthreads();
     }
     return prefix;
 }
