@@ -22,6 +22,7 @@ void candidates_lay_out(candidates *c, rill_carver *carver, size_t items, size_t
     CARVE(action_logp, n);
     CARVE(action_score, n);
     CARVE(parent_rank, n);
+    CARVE(group, n);
     CARVE(action, n);
     CARVE(history, n);
     CARVE(terminal, n);
@@ -36,6 +37,7 @@ static void move_candidate(candidates *c, int32_t to, int32_t from)
     c->action_logp[to] = c->action_logp[from];
     c->action_score[to] = c->action_score[from];
     c->parent_rank[to] = c->parent_rank[from];
+    c->group[to] = c->group[from];
     c->action[to] = c->action[from];
     c->history[to] = c->history[from];
     c->terminal[to] = c->terminal[from];

@@ -25,6 +25,7 @@ typedef struct candidates {
     double *score;
     float *action_logp, *action_score;
     int32_t *parent_rank, *action;
+    int32_t *group;    /* of a diverse beam; else nobody looks */
     int32_t *history;  /* >= 0: an ended candidate that was in the beam already; else -1 */
     uint8_t *terminal; /* rill_terminal of the last action */
     uint8_t *ended, *keep;

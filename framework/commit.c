@@ -91,6 +91,7 @@ static void renew_beam(rill_engine *e, timestep *t, item *it, int32_t first, int
             .state_node = c->ended[j] ? RILL_NO_NODE : forest_node(&e->forest, it->beam[carrier].history),
             .history = take_history(e, c, it, j, !c->ended[j]),
             .action_logp = c->action_logp[j],
+            .group = c->group[j],
             .length = c->ended[j] ? length_of(c, it, j) : j - first, /* of a live one: its carrier, itself */
             .ended = c->ended[j] ? c->terminal[j] : 0,
         };

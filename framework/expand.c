@@ -290,11 +290,14 @@ static int any_repeats(const rill_engine *e, const timestep *t)
     return 0;
 }
 
-static int any_sample(const rill_engine *e, const timestep *t)
+/* What has no banks; NULL: everything has. */
+static const char *without_banks(const rill_engine *e, const timestep *t)
 {
-    for (int32_t i = 0; i < t->n; i++)
-        if (e->items.at[t->selected[i]].settings->sample > 0) return 1;
-    return 0;
+    for (int32_t i = 0; i < t->n; i++) {
+        const rill_settings *s = e->items.at[t->selected[i]].settings;
+        if (s->sample > 0 || s->groups > 1) return s->sample > 0 ? "sampling" : "a beam of groups";
+    }
+    return t->cube.on ? "cube pruning" : NULL;
 }
 
 static int any_end_rule(const rill_engine *e, const timestep *t)
@@ -362,9 +365,9 @@ static rill_status make_rules(rill_engine *e, timestep *t)
     t->asks.scorer = e->chain.n_scorers; /* what follows is nobody's who spoke before */
     if (t->cube.exact) RILL__TRY(engine_cube_allow(t));
     RILL__TRY(ask_build(&t->asks, most, &t->rules));
-    if (t->rules.banks != NULL && (t->cube.on || any_sample(e, t)))
+    if (t->rules.banks != NULL && without_banks(e, t) != NULL)
         return rill_fail(e->ctx, RILL_ERR_OPTION, "%s has no banks, and a scorer divides beams into some",
-                         t->cube.on ? "cube pruning" : "sampling");
+                         without_banks(e, t));
     return RILL_OK;
 }
 

@@ -17,6 +17,7 @@ typedef struct beam_entry {
     int32_t action;     /* the last one */
     int32_t state_node; /* of a live one: the row its state continues, which it holds */
     float action_logp;  /* of the last action */
+    int32_t group;      /* of a diverse beam */
     union {
         int32_t length; /* of an ended one: timesteps, an end action not counted */
         int32_t
@@ -30,6 +31,7 @@ typedef struct item_output {
     double rank; /* what outputs are ordered by: the score under the penalties */
     int32_t history;
     int32_t length; /* timesteps, an end action not counted */
+    int32_t group;  /* of a diverse beam */
     uint8_t truncated;
     uint8_t end; /* an end action is counted where the length is (count_end) */
 } item_output;

@@ -9,10 +9,11 @@
  * ones leave theirs empty.
  *
  * Where scorers divide an item's beam into banks, these choose first, and what they chose is taken from the list as it stands; and so is
- * what an item draws that samples.
+ * what an item draws that samples, or the groups of a diverse beam choose.
  *
  * Divisions: the heap · taking a child · the pass. */
 #include "banks.h"
+#include "groups.h"
 #include "rooms.h"
 #include "sample.h"
 
@@ -52,15 +53,23 @@ typedef struct merge {
     int certify; /* what is given up is kept account of */
 } merge;
 
+/* What chooses the item's candidates in place of their scores alone; NULL: nothing. */
+static int32_t (*choice_of(const merge *m, int32_t row))(timestep *, const item *, int32_t *)
+{
+    if (m->it->settings->sample > 0) return sample_choose;
+    if (m->it->settings->groups > 1) return groups_choose;
+    return m->rows == NULL && item_is_banked(m->t, m->it, row) ? banks_choose : NULL;
+}
+
 /* One head per entry that has a child. Without cube pruning `row` is the item's first row and is moved behind its last. */
 static void make_heap(merge *m, int32_t *row)
 {
     m->heap = m->t->heap;
     m->n_heap = 0;
-    const int sampled = m->it->settings->sample > 0;
-    m->chosen = sampled || (m->rows == NULL && item_is_banked(m->t, m->it, *row));
+    int32_t (*const choose)(timestep *, const item *, int32_t *) = choice_of(m, *row);
+    m->chosen = choose != NULL;
     if (m->chosen) {
-        m->n_heap = sampled ? sample_choose(m->t, m->it, row) : banks_choose(m->t, m->it, row);
+        m->n_heap = choose(m->t, m->it, row);
         return;
     }
     for (int32_t rank = 0; rank < m->it->width; rank++) {
@@ -180,6 +189,7 @@ static void take_output(merge *m, rill_terminal terminal)
         entry->history = -1;
     }
     item_output output = ending_output(m->it->settings, head->score, history, length, 0, terminal == RILL_END);
+    output.group = head->bank;
     engine_output(e, m->it, &output);
 }
 
@@ -191,6 +201,7 @@ static void take_candidate(merge *m, rill_terminal terminal)
     int32_t to = m->to++;
     c->score[to] = head->score;
     c->parent_rank[to] = head->rank;
+    c->group[to] = head->bank;
     if (head->row < 0) {
         c->history[to] = entry->history;
         c->action[to] = entry->action;
@@ -249,9 +260,11 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
     for (int32_t i = 0; i < t->n; i++) {
         item *it = &e->items.at[t->selected[i]];
         int64_t most = (int64_t)it->live * stride + (it->width - it->live), limit = rill__merge_limit(it->settings);
-        if (it->settings->sample > 0) most = it->settings->k; /* the first row is drawn from as often */
+        /* The first row is drawn from as often, or chosen from by each group. */
+        const int64_t places = it->settings->sample > 0 || it->settings->groups > 1 ? it->settings->k : 0;
         if ((size_t)it->width > need.widest) need.widest = (size_t)it->width;
-        if (it->settings->sample > 0 && (size_t)most > need.widest) need.widest = (size_t)most;
+        if (places > 0 && (size_t)(places + most) > need.widest) need.widest = (size_t)(places + most);
+        if (places > most) most = places;
         if (t->rules.banks != NULL && (size_t)most > need.widest) need.widest = (size_t)most;
         if (most > limit) most = limit;
         need.candidates += (size_t)most;

@@ -257,7 +257,7 @@ static void widen(plan *p, int at)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* The method decides what of the soft layers is kept, so it is settled first; and so is whether outputs are drawn. */
+/* The method decides what of the soft layers is kept, so it is settled first; and so is whether outputs are drawn, or chosen by groups. */
 static rill_status compose(plan *p)
 {
     rill_settings defaults;
@@ -265,8 +265,9 @@ static rill_status compose(plan *p)
     const char *method = said_nearer(p, p->n, row_of("method"));
     if (method == NULL) method = defaults.method;
     const rill_method_info *info = find_method(method);
-    const char *sample = said_nearer(p, p->n, row_of("sample"));
-    take_heuristics(p, info != NULL && info->pruned && (sample == NULL || whole_of(sample) == 0));
+    const char *sample = said_nearer(p, p->n, row_of("sample")), *groups = said_nearer(p, p->n, row_of("groups"));
+    const int divided = (sample != NULL && whole_of(sample) > 0) || (groups != NULL && whole_of(groups) > 1);
+    take_heuristics(p, info != NULL && info->pruned && !divided);
     take_scorers(p);
     take_policy(p);
     RILL__TRY(take_firm(p, method));

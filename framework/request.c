@@ -46,8 +46,9 @@ static rill_status resolve(const requests *all, const rill_model *model, const r
     out->memory = run->memory;
     out->unknown_penalty = run->unknown_penalty;
     RILL__TRY(rill__model_recommend(model, all->ctx, out));
-    /* Heuristics are the run's, and leave what is drawn alone (merge.c). */
-    return rill__settings_resolve(all->ctx, out, all->has_heuristics && out->sample == 0, all->budgeted);
+    /* Heuristics are the run's, and leave what is drawn, or chosen by groups, alone (merge.c). */
+    const int alone = out->sample > 0 || out->groups > 1;
+    return rill__settings_resolve(all->ctx, out, all->has_heuristics && !alone, all->budgeted);
 }
 
 rill_status request_check(rill_context *ctx, const chain *c, const rill_settings *settings)

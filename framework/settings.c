@@ -4,7 +4,7 @@
  * is a preset: a policy's name plus what it fixes; an option that contradicts it is refused here, so that the engine sees consistent
  * settings only.
  *
- * Divisions: options · values · methods · samples · presets · resolving. */
+ * Divisions: options · values · methods · samples and groups · presets · resolving. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -86,6 +86,10 @@ static const rill_option OPTIONS[] = {
     ROW("top-k", "K", "50", INT, SEARCH, 1, INT_MAX, top_k, "draw among the best K choices of a hypothesis"),
     ROW("top-p", "P", "1", REAL, SEARCH, 1e-6, 1, top_p, "draw among the fewest best choices that have probability P"),
     ROW("seed", "S", "0", INT, SEARCH, 0, INT_MAX, seed, "what is drawn by, with the number of the input"),
+    ROW("groups", "G", "1", INT, SEARCH, 1, 65536, groups,
+        "divide the beam into G groups, each of which avoids what those before it choose"),
+    ROW("diversity", "D", "0.5", REAL, SEARCH, 0, 1e6, diversity,
+        "what a choice loses for each group before that has made it"),
     {0},
 };
 /* clang-format on */
@@ -227,53 +231,74 @@ const rill_method_info *rill_method_table(void)
     return methods;
 }
 
-/* --- samples ------------------------------------------------------------------------------------------------------ */
+/* --- samples and groups ------------------------------------------------------------------------------------------- */
 
-/* Samples are a beam of as many places, each of which is left empty by what ends. Presets have no say in that. */
-static void fill_sample(rill_settings *s)
+/* Samples, and the hypotheses of groups, are a beam whose places what ends leaves empty. Presets have no say in that. */
+static void fill_places(rill_settings *s)
 {
-    if (s->sample == 0) return;
-    if (s->k == 0) s->k = s->sample;
+    if (s->sample == 0 && s->groups <= 1) return;
+    if (s->k == 0) s->k = s->sample > 0 ? s->sample : s->groups > 10 ? s->groups : 10 - 10 % s->groups;
     if (s->finish == RILL_FINISH_DEFAULT) s->finish = RILL_FINISH_SHRINK;
     if (s->stop == 0) s->stop = RILL_STOP_COUNT;
     if (s->keep == 0) s->keep = RILL_KEEP_ALL;
-    if (s->stop_after == 0) s->stop_after = s->sample;
-    if (s->max_candidates == 0) s->max_candidates = s->sample;
+    if (s->stop_after == 0) s->stop_after = s->k;
+    if (s->max_candidates == 0) s->max_candidates = s->k;
+    if (s->groups > 1 && s->diversity == 0) s->diversity = 0.5;
+    if (s->sample == 0) return;
     if (s->n_best == 0) s->n_best = s->sample;
     if (s->top_k == 0) s->top_k = 50;
     if (s->temperature == 0) s->temperature = 1;
     if (s->top_p == 0) s->top_p = 1;
 }
 
-/* What draws nothing has no use for how, and what is drawn is not searched for. */
-static rill_status check_sample(rill_context *ctx, const rill_settings *s, int greedy, int has_heuristics)
+/* What does not go with a beam of such places. */
+static rill_status check_places(rill_context *ctx, const rill_settings *s, int greedy, int has_heuristics,
+                                const char *what, const char *why)
 {
     const struct {
         const char *name;
         int contradicts;
     } searches[] = {{"method greedy", greedy},
-                    {"k", s->k != s->sample},
                     {"finish", s->finish != RILL_FINISH_SHRINK},
                     {"stop", s->stop != RILL_STOP_COUNT},
                     {"keep", s->keep != RILL_KEEP_ALL},
-                    {"stop-after", s->stop_after != s->sample},
+                    {"stop-after", s->stop_after != s->k},
                     {"patience", s->patience > 0},
-                    {"max-candidates", s->max_candidates != s->sample},
+                    {"max-candidates", s->max_candidates != s->k},
                     {"min-width", s->min_width > 0},
                     {"at-limit best-ended", s->at_limit == RILL_LIMIT_BEST_ENDED},
                     {"cube", s->cube > RILL_CUBE_NONE},
                     {"certify", s->certify || s->exact},
                     {"a heuristic", has_heuristics}};
-    if (s->sample == 0 && s->temperature == 0 && s->top_k == 0 && s->top_p == 0 && s->seed == 0) return RILL_OK;
-    if (s->sample == 0)
-        return rill_fail(ctx, RILL_ERR_OPTION,
-                         "temperature, top-k, top-p and seed say how to draw, and nothing is drawn: set sample");
     for (size_t i = 0; i < sizeof searches / sizeof *searches; i++)
         if (searches[i].contradicts)
-            return rill_fail(ctx, RILL_ERR_OPTION, "%s contradicts sample: what is drawn is not searched for",
-                             searches[i].name);
+            return rill_fail(ctx, RILL_ERR_OPTION, "%s contradicts %s: %s", searches[i].name, what, why);
+    return RILL_OK;
+}
+
+static rill_status check_sample(rill_context *ctx, const rill_settings *s, int greedy, int has_heuristics)
+{
+    static const char why[] = "what is drawn is not searched for";
+    const int how = s->temperature != 0 || s->top_k != 0 || s->top_p != 0 || s->seed != 0;
+    if (s->sample == 0 && how)
+        return rill_fail(ctx, RILL_ERR_OPTION,
+                         "temperature, top-k, top-p and seed say how to draw, and nothing is drawn: set sample");
+    if (s->sample == 0) return RILL_OK;
+    if (s->k != s->sample || s->groups > 1)
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s contradicts sample: %s", s->groups > 1 ? "groups" : "k", why);
+    RILL__TRY(check_places(ctx, s, greedy, has_heuristics, "sample", why));
     if (s->n_best <= s->sample) return RILL_OK;
     return rill_fail(ctx, RILL_ERR_OPTION, "n-best %d contradicts sample: %d outputs are drawn", s->n_best, s->sample);
+}
+
+static rill_status check_groups(rill_context *ctx, const rill_settings *s, int greedy, int has_heuristics)
+{
+    if (s->groups <= 1 && s->diversity != 0)
+        return rill_fail(ctx, RILL_ERR_OPTION, "diversity is between groups, and there is one: set groups");
+    if (s->groups <= 1) return RILL_OK;
+    if (s->k % s->groups != 0)
+        return rill_fail(ctx, RILL_ERR_OPTION, "k %d has no equal parts for %d groups", s->k, s->groups);
+    return check_places(ctx, s, greedy, has_heuristics, "groups", "a group's places are its own");
 }
 
 /* --- presets ------------------------------------------------------------------------------------------------------ */
@@ -317,7 +342,7 @@ rill_status rill__settings_fill(rill_context *ctx, rill_settings *settings, cons
     const rill_method_info *m = NULL;
     char name[64];
     RILL__TRY(find_method(ctx, settings->method, &m));
-    fill_sample(settings);
+    fill_places(settings);
     for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " ")) {
         size_t length = strcspn(text, " "), sign = strcspn(text, "= ");
         if (length >= sizeof name || text[sign] != '=')
@@ -458,8 +483,9 @@ rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, i
     settings->method[sizeof settings->method - 1] = '\0';
     RILL__TRY(find_method(ctx, settings->method, &m));
     RILL__TRY(check_ranges(ctx, settings));
-    fill_sample(settings);
+    fill_places(settings);
     RILL__TRY(check_sample(ctx, settings, m->greedy, has_heuristics));
+    RILL__TRY(check_groups(ctx, settings, m->greedy, has_heuristics));
     RILL__TRY(fill_preset(ctx, settings));
     RILL__TRY(resolve_beam(ctx, settings, m, has_heuristics));
     RILL__TRY(resolve_schedule(ctx, settings, m, budgeted));

@@ -36,7 +36,7 @@ typedef struct merge_head {
     int32_t rank; /* of the parent */
     int32_t row;  /* of the parent's choices, or -1: the parent has ended and is its own only child */
     int32_t next; /* choice at the head */
-    int32_t bank; /* that it leads to; banks.c alone looks at it */
+    int32_t bank; /* that it leads to (banks.c), or its group (groups.c) */
 } merge_head;
 
 /* For qsort(): by score, the parent's rank, the order of the parent's choices. */

@@ -237,6 +237,42 @@ static void draw_children(const naive_problem *p, list *children, list *merged, 
     free(children->at);
 }
 
+static int by_wanted(const void *a, const void *b)
+{
+    const naive_hypothesis *x = a, *y = b;
+    if (x->wanted != y->wanted) return x->wanted > y->wanted ? -1 : 1;
+    if (x->parent_rank != y->parent_rank) return x->parent_rank < y->parent_rank ? -1 : 1;
+    return by_rank(a, b);
+}
+
+/* The groups choose in turn, each among the children of its own, all of the first hypothesis's. */
+static void take_by_groups(search *s, list *all, int first)
+{
+    const naive_problem *p = s->p;
+    list chosen = {0};
+    for (int32_t g = 0; g < p->groups; g++) {
+        list own = {0};
+        const int32_t before = chosen.n;
+        int32_t places = p->k / p->groups;
+        for (int32_t o = 0; o < s->n_outputs; o++) places -= s->output[o].hypothesis.group == g;
+        for (int32_t i = 0; i < all->n; i++) {
+            naive_hypothesis h = all->at[i];
+            int32_t times = 0;
+            if (!first && h.group != g) continue;
+            for (int32_t c = 0; c < before; c++) times += chosen.at[c].action[h.n - 1] == h.action[h.n - 1];
+            h.group = g;
+            h.wanted = h.sum - p->diversity * times;
+            push(&own, &h);
+        }
+        if (own.n > 1) qsort(own.at, (size_t)own.n, sizeof *own.at, by_wanted);
+        for (int32_t i = 0; i < own.n && i < places; i++) push(&chosen, &own.at[i]);
+        free(own.at);
+    }
+    free(all->at);
+    *all = chosen;
+    sort_and_cut(all, all->n);
+}
+
 static void expand_and_merge(search *s, int32_t timestep, int32_t phase)
 {
     const naive_problem *p = s->p;
@@ -266,7 +302,9 @@ static void expand_and_merge(search *s, int32_t timestep, int32_t phase)
     }
     for (int32_t i = 0; i < merged.n; i++)
         if (merged.at[i].ended && merged.at[i].bank == 0) merged.at[i].bank = s->banks - 1;
-    if (s->banks > 0)
+    if (p->groups > 1)
+        take_by_groups(s, &merged, timestep == 0 && phase == 0);
+    else if (s->banks > 0)
         take_by_banks(&merged, s->banks, p->immediate ? p->k : p->k > s->n_outputs ? p->k - s->n_outputs : 0);
     else
         sort_and_cut(&merged, merge_limit(p));

@@ -34,6 +34,8 @@ typedef struct naive_hypothesis {
     int64_t serial; /* of an ended one: the how manieth it was */
     int32_t bank;   /* of a divided beam: where its last action has led */
     int kept;       /* ... and it is a candidate beyond its parent's best M */
+    int32_t group;  /* of a beam of groups */
+    double wanted;  /* what a group chooses by */
 } naive_hypothesis;
 
 /* What one scorer wishes for the children of one hypothesis. Given zeroed; rule 0: end allowed, 1: forbidden, 2: required, 4: not
@@ -113,6 +115,8 @@ typedef struct naive_problem {
     double repetition_penalty;
     int32_t sample, top_k, seed; /* sample: k are drawn; 0: searched for. All are given */
     double temperature, top_p;
+    int32_t groups; /* each chooses what those before do not; 0: there are none */
+    double diversity;
     naive_heuristic heuristic[NAIVE_MOST_CHAIN];
     int32_t n_heuristics;
     naive_scorer scorer[NAIVE_MOST_CHAIN];

@@ -145,7 +145,7 @@ typedef struct rill_request {
      * and unknown_penalty are the engine's, whatever is given here. NULL: all are. */
     const rill_settings *settings;
     /* Arguments of the setup's heuristics and scorers, in its order: [n_heuristics], [n_scorers]. NULL, also as an entry:
-     * the setup's own. Equal arguments share an instance. Of an input that samples, heuristics prune nothing. */
+     * the setup's own. Equal arguments share an instance. Of an input that samples or has groups, heuristics prune nothing. */
     const char *const *heuristics;
     const char *const *scorers;
     /* From now on by the engine's clock; above 0. At that time the input gives the best that it has: its outputs and the ended

@@ -81,8 +81,10 @@ typedef struct rill_settings {
     int32_t sample;            /* so many outputs are drawn in place of a search; 0 = none */
     int32_t top_k;             /* draw among so many best choices of a row; 0 = 50 */
     int32_t seed;              /* what is drawn by, with the input's number */
-    double temperature;        /* scores are divided by it first; 0 = 1 */
-    double top_p;              /* draw among the fewest best choices that have this probability; 0 = 1 */
+    int32_t groups;     /* the beam is divided into so many, each of which avoids what those before it choose; 0 = 1 */
+    double temperature; /* scores are divided by it first; 0 = 1 */
+    double diversity;   /* what a choice loses for each group before that has made it; 0 = 0.5 with groups */
+    double top_p;       /* draw among the fewest best choices that have this probability; 0 = 1 */
 } rill_settings;
 
 /* Fill with the values that mean "default". `size` is that of the caller's struct: one of another size than this rill's is left
