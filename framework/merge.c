@@ -54,11 +54,11 @@ typedef struct merge {
 } merge;
 
 /* What chooses the item's candidates in place of their scores alone; NULL: nothing. */
-static int32_t (*choice_of(const merge *m, int32_t row))(timestep *, const item *, int32_t *)
+static int32_t (*choice_of(const merge *m, const int32_t *row))(timestep *, const item *, int32_t *)
 {
     if (m->it->settings->sample > 0) return sample_choose;
     if (m->it->settings->groups > 1) return groups_choose;
-    return m->rows == NULL && item_is_banked(m->t, m->it, row) ? banks_choose : NULL;
+    return m->rows == NULL && item_is_banked(m->t, m->it, *row) ? banks_choose : NULL;
 }
 
 /* One head per entry that has a child. Without cube pruning `row` is the item's first row and is moved behind its last. */
@@ -66,7 +66,7 @@ static void make_heap(merge *m, int32_t *row)
 {
     m->heap = m->t->heap;
     m->n_heap = 0;
-    int32_t (*const choose)(timestep *, const item *, int32_t *) = choice_of(m, *row);
+    int32_t (*const choose)(timestep *, const item *, int32_t *) = choice_of(m, row);
     m->chosen = choose != NULL;
     if (m->chosen) {
         m->n_heap = choose(m->t, m->it, row);
