@@ -36,6 +36,8 @@ exits 1; says 'run.lua'; says 'constraints: this command decodes without them'
 printf 'return { model = "%s", constraints = "wishes", sweep = rill.sweep{ k = {1} } }\n' "$examples/de-en" >sweep.lua
 feed lines "$rill" run sweep.lua -q
 exits 1; says "a sweep takes no constraints"
+run "$rill" check run.lua -i lines --runs 1
+exits 0; says "warning: run.lua: constraints are not checked"
 paste lines lines >dev
 run "$rill" tune sweep.lua --dev dev
 exits 1; says 'constraints: this command decodes without them'
