@@ -309,6 +309,7 @@ static int take_run(check *c)
                                       [CLI_CHECK_POLICY] = RILL_CHAIN_POLICY};
     int code = cli_runfile_load(&c->runfile, &c->session);
     if (code != CLI_OK || !c->runfile.said) return code;
+    if (c->runfile.said->constraints) cli_say("warning: %s: constraints are not checked", c->runfile.path);
     c->runfile.points = 1; /* what workers decode with here is the domain alone */
     c->input_path = cli_given_or(c->input_path, c->runfile.said->input);
     for (int kind = CLI_CHECK_HEURISTIC; kind <= CLI_CHECK_POLICY; kind++) {

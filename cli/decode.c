@@ -150,8 +150,8 @@ static const face run_face = {
     "\n"
     "Further entries: domain, domain_args, weights, backend, input_format, shortlist,\n"
     "tokenized, threads, workers, plugins, policy, alignment, unknown_names,\n"
-    "word_scores, ids, pretty, unordered, output, stats, trace, references, sweep,\n"
-    "tune.\n"
+    "word_scores, ids, pretty, unordered, output, stats, trace, references,\n"
+    "constraints, sweep, tune.\n"
     "A script writes files and loads native plugins only where an option names the\n"
     "same file, or with --unsafe-scripts. search holds the settings of\n"
     "`rill decode --help` with _ for -; its budget may be a function of the step.\n"
@@ -322,6 +322,7 @@ static int configure(decode *d)
     if (code == CLI_OK && said) {
         d->input_path = cli_given_or(d->input_path, said->input);
         d->references_path = cli_given_or(d->references_path, said->references);
+        d->constraints_path = cli_given_or(d->constraints_path, said->constraints);
         code = cli_runfile_written(&d->runfile, "output", "-o", said->output, &d->output_path);
         if (code == CLI_OK) code = cli_runfile_written(&d->runfile, "stats", "--stats", said->stats, &d->stats_path);
         if (code == CLI_OK) code = cli_runfile_written(&d->runfile, "trace", "--trace", said->trace, &d->trace_path);
@@ -450,7 +451,7 @@ static int sweep(decode *d)
                              .output = d->output_path,
                              .stats = d->stats_path,
                              .quiet = d->quiet};
-    if (d->constraints_path) return cli_fail("a sweep takes no --constraints: leave one of them out");
+    if (d->constraints_path) return cli_fail("a sweep takes no constraints: leave one of them out");
     if (d->trace_path) return cli_fail("a sweep is many runs, and --trace is for one: leave one of them out");
     for (const rill_option *row = rill_output_table(); row->name; row++)
         if (cli_is_on(&d->session, row->name))

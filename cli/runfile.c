@@ -114,6 +114,13 @@ int cli_runfile_written(const cli_runfile *file, const char *key, const char *op
     return refuse(file, key, "writes to a file", said, option);
 }
 
+int cli_runfile_unconstrained(const cli_runfile *file)
+{
+    if (!file->said || !file->said->constraints) return CLI_OK;
+    rill_script_config_refuse(file->script, "constraints", "this command decodes without them: leave them out");
+    return cli_fail_context(file->session->ctx);
+}
+
 /* `named` may be the name of an installed one. */
 static int is_same(rill_context *ctx, const char *named, const char *path)
 {

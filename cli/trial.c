@@ -182,6 +182,7 @@ static const char *other_key(const rill_script_config *point, const rill_script_
                  {"input", point->input, script->input},
                  {"output", point->output, script->output},
                  {"references", point->references, script->references},
+                 {"constraints", point->constraints, script->constraints},
                  {"stats", point->stats, script->stats},
                  {"trace", point->trace, script->trace}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)

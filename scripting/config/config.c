@@ -33,6 +33,7 @@ static const field FIELDS[] = {
     {"input", "path", TEXT, AT(input), 0},
     {"output", "path", TEXT, AT(output), 0},
     {"references", "path", TEXT, AT(references), 0},
+    {"constraints", "path", TEXT, AT(constraints), 0},
     {"stats", "path", TEXT, AT(stats), 0},
     {"trace", "path", TEXT, AT(trace), 0},
     {"tokenized", "flag", NUMBER, AT(tokenized), 0},

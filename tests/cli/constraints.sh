@@ -23,6 +23,25 @@ feed lines "$rill" decode -q -m "$examples/de-en" --n-best 4 --constraints wishe
 exits 0
 verdict "$(good [ "$(grep -c "^3 .*basketball.*yellow hat\|^3 .*yellow hat.*basketball" out)" = "$(grep -c '^3 ' out)" ])" "all of a list"
 
+# --- a run file's are the same, and an option goes before them; what decodes without them refuses them
+printf 'return { model = "%s", constraints = "wishes" }\n' "$examples/de-en" >run.lua
+feed lines "$rill" run run.lua -q
+exits 0; silent; same wanted out
+printf '\n\n\n\n' >none
+feed lines "$rill" run run.lua -q --constraints none
+exits 0
+verdict "$(good [ "$(sed -n 1p out | cut -c1-9)" != "Two women" ])" "no prefix"
+feed lines "$rill" bench --config run.lua --methods greedy
+exits 1; says 'run.lua'; says 'constraints: this command decodes without them'
+printf 'return { model = "%s", constraints = "wishes", sweep = rill.sweep{ k = {1} } }\n' "$examples/de-en" >sweep.lua
+feed lines "$rill" run sweep.lua -q
+exits 1; says "a sweep takes no constraints"
+run "$rill" check run.lua -i lines --runs 1
+exits 0; says "warning: run.lua: constraints are not checked"
+paste lines lines >dev
+run "$rill" tune sweep.lua --dev dev
+exits 1; says 'constraints: this command decodes without them'
+
 # --- for all inputs
 feed lines "$rill" decode -q -m "$examples/de-en" --scorer "ban:dog ||| yellow hat" --scorer "prefix:A"
 exits 0; lines 4
