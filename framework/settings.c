@@ -88,7 +88,7 @@ static const rill_option OPTIONS[] = {
     ROW("seed", "S", "0", INT, SEARCH, 0, INT_MAX, seed, "what is drawn by, with the number of the input"),
     ROW("groups", "G", "1", INT, SEARCH, 1, 65536, groups,
         "divide the beam into G groups, each of which avoids what those before it choose"),
-    ROW("diversity", "D", "0.5", REAL, SEARCH, 0, 1e6, diversity,
+    ROW("diversity", "D", "0.5", REAL, SEARCH, 1e-6, 1e6, diversity,
         "what a choice loses for each group before that has made it"),
     {0},
 };

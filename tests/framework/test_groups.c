@@ -104,6 +104,7 @@ static void refused(void **state)
         {"sample=2", "groups contradicts sample"},
         {"method=greedy", "method greedy contradicts"},
         {"diversity=-1", "diversity"},
+        {"diversity=0", "diversity"}, /* which would mean what nothing said means */
     };
     (void)state;
     harness_memory memory;
