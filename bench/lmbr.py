@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """n-gram posteriors in the beam: what they are worth, what they cost, and how they go with batches.
 
-usage: lmbr.py [quality] [time] [batches] [--rill build/rill] [--data DIR] [--only MODEL] [--repeat R]
+usage: lmbr.py [quality] [time] [batches] [--rill build/rill] [--data DIR] [--only MODEL] [--model MODEL] [--repeat R]
 
 quality  the shipped models: T, p and r from the best of a grid on dev, then test with and without. Nothing here is a time.
-time     German-English: the first pass, evidence and the second run, and a timestep alone, with thetas so small that the search stays the
-         same: least of R runs each, in turns.
+         "of" names the model whose lists are the evidence, where it is another one.
+time     German-English (--model): the first pass, evidence and the second run, and a timestep alone, with thetas so small that the search
+         stays the same: least of R runs each, in turns.
 batches  k, 1 to 7 sentences at once, sorted by length or not: sentences per second and the process's memory.
 """
 
@@ -19,13 +20,18 @@ import tempfile
 import time
 
 WIDE = ["-k", "10", "--max-candidates", "10", "--min-width", "10", "--n-best", "10"]
-# name, dev, test, scale; a parser's lists are no rows of actions, so it makes evidence of its own while it decodes
+MULTI30K = (["-i", "mt/multi30k/val.de", "--refs", "mt/multi30k/val.en"],
+            ["-i", "mt/multi30k/test_2016_flickr.de", "--refs", "mt/multi30k/test_2016_flickr.en"], 8)
+# name, dev, test, scale, and whose lists are the evidence: a parser's lists are no rows of actions, so it makes evidence of its own while
+# it decodes
 SETS = [
-    ("de-en", ["-i", "mt/multi30k/val.de", "--refs", "mt/multi30k/val.en"],
-     ["-i", "mt/multi30k/test_2016_flickr.de", "--refs", "mt/multi30k/test_2016_flickr.en"], 8),
-    ("atis", ["--tokenized", "--tsv", "semparse/atis/dev.tsv"], ["--tokenized", "--tsv", "semparse/atis/test.tsv"], 1),
+    ("de-en", *MULTI30K, "de-en"),
+    ("de-en-rnn", *MULTI30K, "de-en-rnn"),
+    ("de-en", *MULTI30K, "de-en-rnn"),
+    ("de-en-rnn", *MULTI30K, "de-en"),
+    ("atis", ["--tokenized", "--tsv", "semparse/atis/dev.tsv"], ["--tokenized", "--tsv", "semparse/atis/test.tsv"], 1, "atis"),
     ("gum", ["-i", "treebank/gum/dev.ptb", "--refs", "treebank/gum/dev.ptb"],
-     ["-i", "treebank/gum/test.ptb", "--refs", "treebank/gum/test.ptb"], 1),
+     ["-i", "treebank/gum/test.ptb", "--refs", "treebank/gum/test.ptb"], 1, "gum"),
 ]
 GRID = [(4, 16, 64), (0.5, 0.8), (0.7,)]
 SENTENCES = 300  # timed: short runs, so that some of them have the machine to themselves
@@ -53,29 +59,29 @@ class Bench:
 
     # --- quality
 
-    def evidence_of(self, model, files, scale):
-        """Options for the evidence of a set's 10-best lists, and for its search."""
+    def evidence_of(self, model, files, scale, of):
+        """Options for the evidence of a set's 10-best lists, which the model `of` makes, and for its search."""
         if model == "gum":
             return ["--lmbr-self", f"10,scale={scale}"], WIDE
         files, source, lists, evidence = self.files(files), *(os.path.join(self.folder, name) for name in ("in", "list", "evidence"))
         with open(files[-1] if "--tsv" in files else files[1], encoding="utf-8") as given, open(source, "w", encoding="utf-8") as out:
             out.writelines(line.rstrip("\n").split("\t")[0] + "\n" for line in given)
         tokenized = [o for o in files if o == "--tokenized"]
-        self.run("decode", model, *tokenized, "-i", source, "-k", "10", "--n-best", "10", "-o", lists)
+        self.run("decode", of, *tokenized, "-i", source, "-k", "10", "--n-best", "10", "-o", lists)
         subprocess.run([self.args.rill, "evidence", lists, "-m", "examples/models/" + model, "-o", evidence, "--scale", str(scale)],
                        check=True)
         return ["--lmbr", evidence], []
 
     def quality(self):
-        print(f"{'model':7}{'set':6}{'search':26}{'quality':>8}{'oracle':>8}{'expansions':>12}")
+        print(f"{'model':10}{'of':10}{'set':6}{'search':20}{'quality':>8}{'oracle':>8}{'expansions':>12}")
         for one in SETS:
-            if self.args.only in one[0] and os.path.exists(self.files(one[1])[-1]):
+            if self.args.only in ("", one[0]) and os.path.exists(self.files(one[1])[-1]):
                 self.quality_on(*one)
 
-    def quality_on(self, model, dev, test, scale):
+    def quality_on(self, model, dev, test, scale, of):
         def tell(part, title, got):
-            print(f"{model:7}{part:6}{title:26}{got[0]:8.2f}{got[1]:8.2f}{got[2]:12,}", flush=True)
-        (option, evidence), search = self.evidence_of(model, dev, scale)
+            print(f"{model:10}{of:10}{part:6}{title:20}{got[0]:8.2f}{got[1]:8.2f}{got[2]:12,}", flush=True)
+        (option, evidence), search = self.evidence_of(model, dev, scale, of)
         tell("dev", "plain", self.quality_of(model, dev, *search))
         tried = []
         for t, p, r in itertools.product(*GRID):
@@ -83,14 +89,14 @@ class Bench:
             tried.append((self.quality_of(model, dev, *search, option, f"{evidence},{words}"), words))
             tell("dev", words, tried[-1][0])
         best = max(tried, key=lambda one: one[0][0])[1]
-        (option, evidence), search = self.evidence_of(model, test, scale)
+        (option, evidence), search = self.evidence_of(model, test, scale, of)
         tell("test", "plain", self.quality_of(model, test, *search))
         tell("test", best, self.quality_of(model, test, *search, option, f"{evidence},{best}"))
 
     # --- time
 
     def seconds(self, *options):
-        return self.run("decode", "de-en", "-i", os.path.join(self.folder, "in"), "--workers", "1", *options)
+        return self.run("decode", self.args.model, "-i", os.path.join(self.folder, "in"), "--workers", "1", *options)
 
     def time(self):
         with open(self.files(["mt/multi30k/test_2016_flickr.de"])[0], encoding="utf-8") as source:
@@ -100,7 +106,8 @@ class Bench:
         lists, evidence = (os.path.join(self.folder, name) for name in ("list", "evidence"))
         first = self.seconds("--n-best", "10", "-k", "10", "-o", lists)
         began = time.monotonic()
-        subprocess.run([self.args.rill, "evidence", lists, "-m", "examples/models/de-en", "-o", evidence, "--scale", "8"], check=True)
+        subprocess.run([self.args.rill, "evidence", lists, "-m", "examples/models/" + self.args.model, "-o", evidence, "--scale", "8"],
+                       check=True)
         made = time.monotonic() - began
         none = "theta=0/1e-9/1e-9/1e-9/1e-9"
         runs = {"plain": [], "--lmbr": ["--lmbr", evidence], "--lmbr, the same search": ["--lmbr", f"{evidence},{none}"],
@@ -121,7 +128,7 @@ class Bench:
     # --- batches
 
     def memory_of(self, *options):
-        command = [self.args.rill, "decode", "-q", "-m", "examples/models/de-en", *options, "-o", "/dev/null"]
+        command = [self.args.rill, "decode", "-q", "-m", "examples/models/" + self.args.model, *options, "-o", "/dev/null"]
         text = subprocess.run(["/usr/bin/time", "-v", *command], check=True, capture_output=True, text=True).stderr
         return int(re.search(r"Maximum resident set size \(kbytes\): (\d+)", text).group(1)) / 1024
 
@@ -130,7 +137,7 @@ class Bench:
         print(f"{'k':>3}{'at once':>9}{'sorted':>8}{'inputs/s':>10}{'MB':>7}")
         for k, n, order in itertools.product((1, 2, 5, 10), range(1, 8), ("none", "length")):
             options = ["--workers", "1", "--method", "fixed", "-k", str(k), "-n", str(n), "--sort", order, "--lmbr-self", str(k)]
-            speed = max(self.run("decode", "de-en", *source, *options)["inputs_per_second"] for _ in range(self.args.repeat))
+            speed = max(self.run("decode", self.args.model, *source, *options)["inputs_per_second"] for _ in range(self.args.repeat))
             print(f"{k:3}{n:9}{order:>8}{speed:10.1f}{self.memory_of(*source, *options):7.1f}", flush=True)
 
 
@@ -140,6 +147,7 @@ def main():
     parser.add_argument("--rill", default="build/rill")
     parser.add_argument("--data", default=os.environ.get("RILL_DATA", "../shared/data"))
     parser.add_argument("--only", default="")
+    parser.add_argument("--model", default="de-en", help="whose time is taken")
     parser.add_argument("--repeat", type=int, default=5)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
