@@ -101,6 +101,34 @@ def copy_model(name, out):
     return tensors
 
 
+def check_parts(rill, work, lines):
+    """A model in three files with an index, as save_pretrained() of older versions leaves it."""
+    directory, out = (os.path.join(work, name) for name in ("parts", "from-parts"))
+    tensors = copy_model("shared", directory)
+    places = {name: f"pytorch_model-{i % 3 + 1:05}-of-00003.bin" for i, name in enumerate(sorted(tensors))}
+    for place in set(places.values()):
+        torch.save({name: tensors[name] for name in tensors if places[name] == place}, os.path.join(directory, place))
+
+    def index(weight_map):
+        with open(os.path.join(directory, "pytorch_model.bin.index.json"), "w", encoding="utf-8") as file:
+            json.dump({"metadata": {"total_size": 1}, "weight_map": weight_map}, file)
+
+    index(places)
+    if made("bin in three files", "bin", directory, "--out", out):
+        ours, original = (rill.n_best([d], lines) for d in (out, os.path.join(DATA, "shared")))
+        verdict(ours == original, "bin in three files decodes as the original")
+    first, last = sorted(set(places.values()))[::2]
+    name = next(name for name in places if places[name] == first)
+    index({**places, name: last})
+    refused("an index that errs", f"{first}: {name} has no place there", "bin", directory, "--out", out)
+    index({**places, "of.no.file": first})
+    refused("a tensor that is in no file", f"{first}: of.no.file is missing", "bin", directory, "--out", out)
+    index({**places, "of.no.file": "absent.bin"})
+    refused("a file that is not there", "absent.bin, which is not there", "bin", directory, "--out", out)
+    index({**places, "of.no.file": "../absent.bin"})
+    refused("a file elsewhere", "weight_map: expected an object", "bin", directory, "--out", out)
+
+
 def check_bin(rill, work):
     lines = ["a b", "man </s> a"]
     for name in sorted(SHAPES):
@@ -120,6 +148,7 @@ def check_bin(rill, work):
             verdict(equal, f"{what} has the original's tensors")
             ours, original = (rill.n_best([d], lines) for d in (out, os.path.join(DATA, name)))
             verdict(ours == original, f"{what} decodes as the original")
+    check_parts(rill, work, lines)
     directory = os.path.join(work, "hostile")
     tensors = copy_model("shared", directory)
     path = os.path.join(directory, "pytorch_model.bin")

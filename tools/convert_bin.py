@@ -23,16 +23,6 @@ def read_json(path):
         raise Refused(f"{path}: not JSON: {error}") from error
 
 
-def weight_files(directory):
-    """The one file, or those that an index names."""
-    if os.path.exists(os.path.join(directory, WEIGHTS)):
-        return [os.path.join(directory, WEIGHTS)]
-    if not os.path.exists(os.path.join(directory, INDEX)):
-        raise Refused(f"{directory}: neither {WEIGHTS} nor {INDEX} is there")
-    names = read_json(os.path.join(directory, INDEX)).get("weight_map", {}).values()
-    return [os.path.join(directory, os.path.basename(name)) for name in sorted(set(names))]
-
-
 def read_state(path):
     """All tensors of a state dictionary, or of a checkpoint that has one under "state_dict"."""
     file = TorchFile(path)
@@ -44,18 +34,46 @@ def read_state(path):
     return {str(name): file.array(value, name) for name, value in root.items()}
 
 
+def read_parts(directory):
+    """The tensors of the files that the index names, which must be those of the index, and the index's path."""
+    index = os.path.join(directory, INDEX)
+    places = read_json(index).get("weight_map")
+    if not isinstance(places, dict) or not all(isinstance(n, str) and n and os.path.basename(n) == n for n in places.values()):
+        raise Refused(f"{index}: weight_map: expected an object of tensor: file beside it")
+    tensors = {}
+    for name in sorted(set(places.values())):
+        path = os.path.join(directory, name)
+        if not os.path.exists(path):
+            raise Refused(f"{index}: weight_map names {path}, which is not there")
+        part, expected = read_state(path), {tensor for tensor, place in places.items() if place == name}
+        for tensor in sorted(expected - set(part)):
+            raise Refused(f"{path}: {tensor} is missing, which should be there by weight_map of {index}")
+        for tensor in sorted(set(part) - expected):
+            raise Refused(f"{path}: {tensor} has no place there by weight_map of {index}")
+        tensors.update(part)
+    return tensors, index
+
+
+def read_weights(directory):
+    """The tensors of the one file, or of those that an index names; and the file's path."""
+    path = os.path.join(directory, WEIGHTS)
+    if os.path.exists(path):
+        return read_state(path), path
+    if not os.path.exists(os.path.join(directory, INDEX)):
+        raise Refused(f"{directory}: neither {WEIGHTS} nor {INDEX} is there")
+    return read_parts(directory)
+
+
 def convert(directory, out, kind):
     config = read_json(os.path.join(directory, "config.json"))
     if config.get("model_type") not in ("marian", "fsmt"):
         raise Refused(f"{directory}/config.json: model_type: expected marian or fsmt, found {config.get('model_type')!r}")
-    tensors, files = {}, weight_files(directory)
-    for path in files:
-        tensors.update(read_state(path))
+    tensors, file = read_weights(directory)
     if config["model_type"] == "fsmt":  # computed, and as long as the longest text so far when they were saved
         tensors = {name: value for name, value in tensors.items() if "embed_positions" not in name}
     copies = [(os.path.join(directory, name), name) for name in BESIDE if os.path.exists(os.path.join(directory, name))]
     try:
-        write_model(out, config, tensors, file=files[0], kind=kind, copies=copies)
+        write_model(out, config, tensors, file=file, kind=kind, copies=copies)
     except KeyError as error:
         raise Refused(f"{directory}/config.json: {error.args[0]} is missing") from error
     return [out]

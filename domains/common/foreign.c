@@ -25,11 +25,6 @@ static int holds(const char *directory, const char *pattern, char *out, size_t s
 rill_status rill_foreign_fail(rill_context *ctx, const char *directory)
 {
     char name[256], other[256];
-    if (holds(directory, "model.safetensors.index.json", name, sizeof name))
-        return rill_fail(ctx, RILL_ERR_NOT_FOUND,
-                         "%s/%s: weights in several files are not read: save them as one model.safetensors "
-                         "(transformers: save_pretrained() with a large max_shard_size)",
-                         directory, name);
     if (holds(directory, "pytorch_model.bin", name, sizeof name) ||
         holds(directory, "pytorch_model.bin.index.json", name, sizeof name))
         return rill_fail(ctx, RILL_ERR_NOT_FOUND,

@@ -2,8 +2,10 @@
  *
  * The format (github.com/huggingface/safetensors, README): 8 bytes, the header's length, little-endian; the header, a JSON
  * object of name -> {"dtype", "shape", "data_offsets": [begin, end]} and optionally "__metadata__"; then the data, to which
- * the offsets are relative. Read strictly: everything the file claims is checked against its size when it is opened, the
- * tensors must cover the data without gap or overlap, a name may come once. What opens can be read without further doubt.
+ * the offsets are relative. A model in several files has an index of them, as transformers' save_pretrained() writes it:
+ * {"weight_map": {name of a tensor: name of a file beside it}}. Read strictly: everything the files claim is checked against their sizes
+ * when they are opened, the tensors must cover the data without gap or overlap, a name may come once, what an index says is what its
+ * files hold. What opens can be read without further doubt.
  *
  * Order of use: rill_tensors_open(), then for each tensor rill_tensors_read(), then rill_tensors_close().
  * Element types: any of the format's may be in the file; F32, F16 and BF16 can be read, all as fp32.
@@ -38,7 +40,8 @@ enum {
     RILL_TENSOR_FLOATS = 7,
 };
 
-/* Open the file at `path`.
+/* Open the file at `path`, or the files of an index: of one whose name ends with .index.json, or of PATH.index.json where there is no
+ * PATH. Of a folder that is model.safetensors. What errors call the set is the file's name or the index's.
  *   out: on success a reader the caller closes; on failure NULL
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 RILL_API rill_status rill_tensors_open(rill_tensors **out, rill_context *ctx, const char *path);
