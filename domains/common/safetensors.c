@@ -184,7 +184,7 @@ static rill_status read_entries(rill_tensors *t, size_t part)
     {
         if (strcmp(name, "__metadata__") == 0) continue;
         tensor_entry *entry = &r.entry[r.count++];
-        entry->part = part;
+        *entry = (tensor_entry){.part = part};
         TRY(read_entry(&r, name, value, &entry->tensor));
     }
     t->count += r.count;
@@ -198,7 +198,7 @@ rill_status safetensors_read(rill_tensors *t)
         TRY(read_header(t->blocks.ctx, &t->part[i]));
         most += json_object_size(t->part[i].header);
     }
-    TRY(rill_blocks_get(&t->blocks, &t->entry, most, sizeof *t->entry, t->name));
+    TRY(tensor_more(t, most));
     for (size_t i = 0; i < t->parts; i++) TRY(read_entries(t, i));
     tensor_sort(t);
     return RILL_OK;

@@ -58,15 +58,20 @@ static float float_of_half(uint16_t half)
     return sign != 0 ? -tiny : tiny;
 }
 
-/* Make the 16 bits of each of n numbers, which lie in the second half of `out`, fp32 in place: number i is written over numbers that
- * were read before. */
-static void widen(float *out, int flag, size_t n)
+/* Make each of n numbers of `bytes` bytes, which lie at the end of `out`, fp32 in place: number i is written over numbers that were read
+ * before. */
+static void widen(float *out, const tensor_type *type, size_t n)
 {
-    const char *halves = (const char *)out + 2 * n;
+    const char *narrow = (const char *)out + (sizeof *out - type->bytes) * n;
     for (size_t i = 0; i < n; i++) {
-        uint16_t bits;
-        memcpy(&bits, halves + i * sizeof bits, sizeof bits);
-        out[i] = flag == RILL_TENSOR_F16 ? float_of_half(bits) : float_of_bits((uint32_t)bits << 16);
+        uint16_t bits = 0;
+        memcpy(&bits, narrow + i * type->bytes, type->bytes);
+        if (type->bytes == 1)
+            out[i] = (float)(bits < 128 ? bits : bits - 256);
+        else if (type->flag == 0)
+            out[i] = (float)(bits < 32768 ? bits : bits - 65536);
+        else
+            out[i] = type->flag == RILL_TENSOR_F16 ? float_of_half(bits) : float_of_bits((uint32_t)bits << 16);
     }
 }
 
@@ -152,9 +157,12 @@ static rill_status find_file(const char *path, rill_text *out)
 
 static rill_status load_one(rill_tensors *t, const char *bytes, size_t length)
 {
+    unsigned char first[64];
     TRY(tensor_parts(t, 1));
     TRY(tensor_part_open(t, 0, t->name, bytes, length));
-    return safetensors_read(t);
+    const size_t n = t->part->size < sizeof first ? t->part->size : sizeof first;
+    TRY(tensor_get(t->part, 0, n, first));
+    return ct2_is(first, n) ? ct2_read(t) : safetensors_read(t);
 }
 
 static rill_status load(rill_tensors *t, const char *name, const char *bytes, size_t length)
@@ -225,6 +233,74 @@ const rill_tensor *rill_tensors_at(const rill_tensors *t, size_t i)
     return &t->entry[i].tensor;
 }
 
+/* The entry that a tensor is handed out from. */
+static const tensor_entry *entry_of(const rill_tensor *tensor)
+{
+    return (const tensor_entry *)tensor;
+}
+
+static const tensor_part *part_of(const rill_tensors *t, const rill_tensor *tensor)
+{
+    return &t->part[entry_of(tensor)->part];
+}
+
+/* What errors call it: the name in the file. */
+static const char *name_of(const rill_tensor *tensor)
+{
+    const tensor_entry *entry = entry_of(tensor);
+    return entry->of != NULL ? entry->of : tensor->name;
+}
+
+/* --- views -------------------------------------------------------------------------------------------------------- */
+
+rill_status tensor_more(rill_tensors *t, size_t more)
+{
+    tensor_entry *entry;
+    if (t->room - t->count >= more) return RILL_OK;
+    const size_t room = more > t->count ? t->count + more : 2 * t->count;
+    TRY(rill_blocks_get(&t->blocks, &entry, room, sizeof *entry, t->name));
+    if (t->count > 0) memcpy(entry, t->entry, t->count * sizeof *entry);
+    t->entry = entry;
+    t->room = room;
+    return RILL_OK;
+}
+
+/* Put an entry where its name belongs. */
+static void insert(rill_tensors *t, const tensor_entry *entry)
+{
+    size_t at = t->count++;
+    for (; at > 0 && by_name(entry, &t->entry[at - 1]) < 0; at--) t->entry[at] = t->entry[at - 1];
+    t->entry[at] = *entry;
+}
+
+rill_status tensor_view(rill_tensors *t, const char *name, const char *of, size_t from, size_t rows, size_t zeros)
+{
+    const rill_tensor *whole = rill_tensors_find(t, of);
+    char why[120];
+    if (whole == NULL) return rill_fail(t->blocks.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\" is missing", t->name, of);
+    const size_t all = whole->rank > 0 ? (size_t)whole->shape[0] : 0;
+    snprintf(why, sizeof why, "expected a shape with at least %zu rows, found %zu", from + rows, all);
+    if (from > all || rows > all - from) return tensor_fail(t, part_of(t, whole), of, why);
+    if (rill_tensors_find(t, name) != NULL)
+        return tensor_fail(t, part_of(t, whole), name, "a part of another tensor is called so");
+    tensor_entry view = *entry_of(whole);
+    const size_t row = all > 0 ? (whole->end - whole->begin) / all : 0;
+    view.of = whole->name;
+    view.tensor.read = 0;
+    view.tensor.begin += from * row;
+    view.tensor.end = view.tensor.begin + rows * row;
+    view.tensor.shape[0] = (int64_t)(rows + zeros);
+    if (view.scales > 1) {
+        view.scale += from * sizeof(float);
+        view.scales = rows;
+    }
+    view.zeros = zeros;
+    TRY(tensor_text(t, name, &view.tensor.name));
+    TRY(tensor_more(t, 1));
+    insert(t, &view);
+    return RILL_OK;
+}
+
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
 /* "[64, 16]", cut where the buffer ends. */
@@ -237,17 +313,6 @@ static const char *shape_text(int rank, const int64_t *shape, char *buffer, size
     return buffer;
 }
 
-/* The entry that a tensor is handed out from. */
-static const tensor_entry *entry_of(const rill_tensor *tensor)
-{
-    return (const tensor_entry *)tensor;
-}
-
-static const tensor_part *part_of(const rill_tensors *t, const rill_tensor *tensor)
-{
-    return &t->part[entry_of(tensor)->part];
-}
-
 static rill_status fail_dtype(const rill_tensors *t, const rill_tensor *e, int accept)
 {
     char why[120];
@@ -256,7 +321,7 @@ static rill_status fail_dtype(const rill_tensors *t, const rill_tensor *e, int a
         if ((types[i].flag & accept) != 0)
             at += (size_t)snprintf(why + at, sizeof why - at, "%s%s", seen++ > 0 ? " or " : "", types[i].name);
     snprintf(why + at, sizeof why - at, ", found %s", e->dtype);
-    return tensor_fail(t, part_of(t, e), e->name, why);
+    return tensor_fail(t, part_of(t, e), name_of(e), why);
 }
 
 static rill_status check_finite(const rill_tensors *t, const rill_tensor *e, const float *values, size_t n)
@@ -265,9 +330,40 @@ static rill_status check_finite(const rill_tensors *t, const rill_tensor *e, con
         if (isfinite(values[i])) continue;
         char why[80];
         snprintf(why, sizeof why, "expected finite values, found %g at element %zu", (double)values[i], i);
-        return tensor_fail(t, part_of(t, e), e->name, why);
+        return tensor_fail(t, part_of(t, e), name_of(e), why);
     }
     return RILL_OK;
+}
+
+/* Divide the rows of integers by their scales. */
+static rill_status unscale(const rill_tensors *t, const tensor_entry *entry, size_t rows, size_t columns, float *out)
+{
+    enum { AT_ONCE = 256 };
+    const tensor_part *part = &t->part[entry->part];
+    float scale[AT_ONCE];
+    for (size_t r = 0; r < rows; r++, out += columns) {
+        const size_t i = entry->scales == 1 ? 0 : r % AT_ONCE, left = rows - r;
+        const size_t some = entry->scales == 1 ? 1 : left < AT_ONCE ? left : AT_ONCE;
+        if (i == 0 && (r == 0 || entry->scales > 1))
+            TRY(tensor_get(part, part->data + entry->scale + r * sizeof *scale * (entry->scales > 1),
+                           some * sizeof *scale, scale));
+        if (!(scale[i] > 0.0f) || !isfinite(scale[i])) {
+            char why[100];
+            snprintf(why, sizeof why, "the scale of row %zu: expected a positive number, found %g", r,
+                     (double)scale[i]);
+            return tensor_fail(t, part, entry->of != NULL ? entry->of : entry->tensor.name, why);
+        }
+        for (size_t c = 0; c < columns; c++) out[c] /= scale[i];
+    }
+    return RILL_OK;
+}
+
+/* It was given, and so was what it is a view of. */
+static void mark(const rill_tensors *t, const tensor_entry *entry)
+{
+    const rill_tensor *of = entry->of != NULL ? rill_tensors_find(t, entry->of) : NULL;
+    t->entry[entry - t->entry].tensor.read = 1;
+    if (of != NULL) t->entry[entry_of(of) - t->entry].tensor.read = 1;
 }
 
 rill_status rill_tensors_read(const rill_tensors *t, const char *name, int accept, int rank, const int64_t *shape,
@@ -279,16 +375,22 @@ rill_status rill_tensors_read(const rill_tensors *t, const char *name, int accep
     if (e == NULL)
         return rill_fail(t->blocks.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\" is missing, expected with shape %s",
                          t->name, name, expected);
+    const tensor_entry *entry = entry_of(e);
     const tensor_type *type = tensor_type_named(e->dtype);
-    if ((type->flag & accept) == 0) return fail_dtype(t, e, accept);
+    if (((entry->scales > 0 ? RILL_TENSOR_SCALED : type->flag) & accept) == 0) return fail_dtype(t, e, accept);
     if (e->rank != rank || memcmp(e->shape, shape, (size_t)rank * sizeof *shape) != 0)
         return rill_fail(t->blocks.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\": expected shape %s, found %s",
-                         part_of(t, e)->name, name, expected, shape_text(e->rank, e->shape, found, sizeof found));
-    const size_t size = e->end - e->begin, n = size / type->bytes;
+                         part_of(t, e)->name, name_of(e), expected, shape_text(e->rank, e->shape, found, sizeof found));
     const tensor_part *part = part_of(t, e);
+    const size_t size = e->end - e->begin, n = size / type->bytes;
+    const size_t rows = rank > 0 ? (size_t)shape[0] - entry->zeros : 1;
+    size_t columns = 1;
+    for (int i = 1; i < rank; i++) columns *= (size_t)shape[i];
     TRY(tensor_get(part, part->data + e->begin, size, (char *)out + (n * sizeof *out - size)));
-    if (type->flag != RILL_TENSOR_F32) widen(out, type->flag, n);
-    t->entry[entry_of(e) - t->entry].tensor.read = 1;
+    if (type->bytes < sizeof *out) widen(out, type, n);
+    if (entry->scales > 0) TRY(unscale(t, entry, rows, columns, out));
+    memset(out + n, 0, entry->zeros * columns * sizeof *out);
+    mark(t, entry);
     return check_finite(t, e, out, n);
 }
 
@@ -298,7 +400,9 @@ rill_status rill_tensors_same(const rill_tensors *t, const rill_tensor *a, const
     const size_t size = a->end - a->begin;
     const tensor_part *x = part_of(t, a), *y = part_of(t, b);
     *same = a->dtype == b->dtype && a->rank == b->rank && size == b->end - b->begin &&
+            entry_of(a)->scale == entry_of(b)->scale &&
             memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
+    if (*same && x == y && a->begin == b->begin) return RILL_OK;
     for (size_t at = 0, part; at < size && *same; at += part) {
         part = size - at < sizeof first ? size - at : sizeof first;
         TRY(tensor_get(x, x->data + a->begin + at, part, first));

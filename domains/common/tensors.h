@@ -3,7 +3,8 @@
  * A set of tensors comes from one file or several, its parts. Whatever their form, a reader makes entries of what a part's header says:
  * after opening, an entry's bytes lie inside its part and are exactly as many as its shape and type call for.
  *
- * tensors.c opens, finds and reads; safetensors.c makes the entries of a file; shards.c reads the index of several files.
+ * tensors.c opens, finds and reads; safetensors.c makes the entries of a file; shards.c reads the index of several files; ct2.c makes
+ * the entries of CTranslate2's model.bin.
  * Stability: internal to rill. */
 #ifndef RILL_COMMON_TENSORS_H
 #define RILL_COMMON_TENSORS_H
@@ -24,6 +25,10 @@ typedef struct tensor_part {
 typedef struct tensor_entry {
     rill_tensor tensor; /* the first: what is handed out */
     size_t part;
+    size_t scale,
+        scales; /* of integers: bytes of the data where fp32 scales begin, and how many: one, one for each row, or none */
+    size_t zeros;   /* rows of zeros behind those of the file, which the shape counts */
+    const char *of; /* the entry that this is a view of, else NULL */
 } tensor_entry;
 
 struct rill_tensors {
@@ -32,7 +37,9 @@ struct rill_tensors {
     tensor_part *part;
     size_t parts;
     tensor_entry *entry; /* [count], by name once open */
-    size_t count;
+    size_t count, room;
+    const char *spec; /* of CTranslate2's form what the model is, else NULL */
+    uint32_t revision;
 };
 
 /* --- tensors.c ---------------------------------------------------------------------------------------------------- */
@@ -51,6 +58,14 @@ rill_status tensor_fail(const rill_tensors *t, const tensor_part *part, const ch
 /* The bytes at `at` of a part's file. */
 rill_status tensor_get(const tensor_part *part, size_t at, size_t n, void *out);
 
+/* Room for so many entries more, which may move. */
+rill_status tensor_more(rill_tensors *t, size_t more);
+
+/* Give rows `from` .. `from + rows - 1` of the tensor `of` a name of their own, with rows of zeros behind them. Reading it reads a part
+ * of `of`, which errors name. What was handed out before may have moved.
+ *   RILL_OK · RILL_ERR_FORMAT (no such tensor, not so many rows, the name is taken) · RILL_ERR_MEMORY */
+rill_status tensor_view(rill_tensors *t, const char *name, const char *of, size_t from, size_t rows, size_t zeros);
+
 /* Bring the entries into the order that they are searched in. */
 void tensor_sort(rill_tensors *t);
 
@@ -68,6 +83,14 @@ rill_status tensor_part_open(rill_tensors *t, size_t i, const char *path, const 
 /* Make entries of all that the open parts' headers say, sorted. */
 rill_status safetensors_read(rill_tensors *t);
 void safetensors_release(tensor_part *part); /* its header */
+
+/* --- ct2.c -------------------------------------------------------------------------------------------------------- */
+
+/* Whether the first bytes of a file are those of CTranslate2's form. */
+int ct2_is(const unsigned char *bytes, size_t length);
+
+/* Make entries of all that the only part says. */
+rill_status ct2_read(rill_tensors *t);
 
 /* --- shards.c ----------------------------------------------------------------------------------------------------- */
 

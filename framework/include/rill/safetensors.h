@@ -37,7 +37,8 @@ enum {
     RILL_TENSOR_F32 = 1,
     RILL_TENSOR_F16 = 2,
     RILL_TENSOR_BF16 = 4,
-    RILL_TENSOR_FLOATS = 7,
+    RILL_TENSOR_SCALED = 8, /* integers with scales, which CTranslate2's form has */
+    RILL_TENSOR_FLOATS = 15,
 };
 
 /* Open the file at `path`, or the files of an index: of one whose name ends with .index.json, or of PATH.index.json where there is no
