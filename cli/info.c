@@ -47,11 +47,13 @@ static void put_count(int64_t value)
     for (int i = 0; i < length; i++) cli_print("%s%c", i > 0 && (length - i) % 3 == 0 ? "," : "", digits[i]);
 }
 
-static int is_safetensors(const char *name)
+/* Those of safetensors, and CTranslate2's. */
+static int has_tensors(const char *name)
 {
     static const char ending[] = ".safetensors";
     size_t length = strlen(name);
-    return length > sizeof ending - 1 && !strcmp(name + length - (sizeof ending - 1), ending);
+    return !strcmp(name, "model.bin") ||
+           (length > sizeof ending - 1 && !strcmp(name + length - (sizeof ending - 1), ending));
 }
 
 static void print_file(rill_context *ctx, const char *directory, const char *name, int first, parameters *found)
@@ -63,7 +65,7 @@ static void print_file(rill_context *ctx, const char *directory, const char *nam
     cli_print("%-12s %s (", first ? "files" : "", name);
     put_count((int64_t)info.st_size);
     cli_print(" bytes)\n");
-    if (is_safetensors(name)) count_parameters(ctx, path, found);
+    if (has_tensors(name)) count_parameters(ctx, path, found);
 }
 
 static void print_files(rill_context *ctx, const char *directory)

@@ -192,11 +192,22 @@ static const char *reader_of(const rill_context *ctx, const char *type)
     return NULL;
 }
 
+/* CTranslate2's folders name no type: they are known by the file beside config.json. */
+static int has_ct2(const char *config)
+{
+    char path[4096];
+    struct stat info;
+    const size_t directory = (size_t)(strrchr(config, '/') + 1 - config);
+    return snprintf(path, sizeof path, "%.*smodel.bin", (int)directory, config) < (int)sizeof path &&
+           stat(path, &info) == 0;
+}
+
 static rill_status read_domain(const reading *r, const json_t *root, const json_t *rill)
 {
     rill_folder *f = r->folder;
     const json_t *domain = json_object_get(rill, "domain");
     const char *type = json_string_value(json_object_get(root, "model_type"));
+    if (type == NULL && has_ct2(r->file)) type = "ctranslate2";
     const char *reader = type != NULL ? reader_of(f->ctx, type) : NULL;
     if (domain != NULL && (!json_is_string(domain) || json_string_length(domain) >= sizeof f->domain))
         return bad(r, "domain", "a domain's name");

@@ -40,10 +40,5 @@ rill_status rill_foreign_fail(rill_context *ctx, const char *directory)
             ctx, RILL_ERR_NOT_FOUND,
             "%s/%s: this is fairseq's form: tools/convert_mt.py fairseq %s/%s --out NEW makes a folder of it that is read",
             directory, other, directory, other);
-    if (holds(directory, "model.bin", name, sizeof name))
-        return rill_fail(ctx, RILL_ERR_NOT_FOUND,
-                         "%s/%s: CTranslate2's form is not read: take the model that it was made from, in Hugging "
-                         "Face's form, or Marian's or fairseq's, which tools/convert_mt.py converts",
-                         directory, name);
     return RILL_OK;
 }

@@ -12,7 +12,7 @@ rill_status rill_weights_read(const rill_tensors *tensors, rill_blocks *blocks, 
     const int rank = columns > 0 ? 2 : 1;
     size_t count = rows * (columns > 0 ? columns : 1);
     const rill_tensor *tensor = rill_tensors_find(tensors, name);
-    if (tensor == NULL || tensor->end - tensor->begin < count)
+    if (tensor == NULL || rill_weights_count(tensor) < count)
         return rill_tensors_read(tensors, name, RILL_TENSOR_FLOATS, rank, shape, NULL);
     TRY(rill_blocks_get(blocks, out, count, sizeof **out, name));
     return rill_tensors_read(tensors, name, RILL_TENSOR_FLOATS, rank, shape, *out);

@@ -10,8 +10,16 @@
 #include "rill/domain.h"
 #include "rill/safetensors.h"
 
-/* The tensor `name`, rows x columns, or just [rows] when columns is 0, as fp32 in a new block. One without a byte for each
- * element cannot have that shape: it is refused by its name before a configuration's sizes, which may be anything, become memory.
+/* Numbers of a tensor by its shape, of which its file has a byte each at least: shapes that are checked against it bound memory. */
+static inline size_t rill_weights_count(const rill_tensor *tensor)
+{
+    size_t count = 1;
+    for (int i = 0; i < tensor->rank; i++) count *= (size_t)tensor->shape[i];
+    return count;
+}
+
+/* The tensor `name`, rows x columns, or just [rows] when columns is 0, as fp32 in a new block. One of fewer
+ * elements cannot have that shape: it is refused by its name before a configuration's sizes, which may be anything, become memory.
  *   RILL_OK · RILL_ERR_FORMAT (as rill_tensors_read()) · RILL_ERR_MEMORY */
 rill_status rill_weights_read(const rill_tensors *tensors, rill_blocks *blocks, const char *name, size_t rows,
                               size_t columns, float **out);

@@ -95,8 +95,7 @@ static rill_status set_defaults(mt_net *net)
                            sizeof *net->seq.legal, "symbols");
 }
 
-/* What `rill info` shows beside the files and their types of numbers. */
-static void describe(mt_net *net)
+void mt_describe(mt_net *net)
 {
     static const char *const names[] = {[RILL_SWISH] = "swish",
                                         [RILL_RELU] = "relu",
@@ -125,7 +124,7 @@ static rill_status read_main(void *user, const rill_config *config)
     TRY(read_generation(net, config, MAIN_FILE));
     /* Not of generation_config.json, whose pad_token_id is only what is never chosen. */
     net->settings.first = net->settings.form == MT_POSITIONS_FSMT ? net->seq.pad + 1 : 0;
-    describe(net);
+    mt_describe(net);
     return RILL_OK;
 }
 

@@ -20,6 +20,21 @@ static const seq_kind transformers = {
     .recommend = mt_recommend,
 };
 
+static const seq_kind converted = {
+    .several = "transformers",
+    .net_size = sizeof(mt_net),
+    .reads = SEQ_READS_PATH,
+    .watches = 1,
+    .configure = mt_ct2_configure,
+    .find_symbols = mt_ct2_symbols,
+    .load = mt_load,
+    .encode = mt_encode,
+    .step = mt_step,
+    .state = mt_state,
+    .reach = mt_reach,
+    .recommend = mt_recommend,
+};
+
 static const seq_kind recurrent = {
     .several = "recurrent models",
     .net_size = sizeof(rnn_net),
@@ -32,19 +47,21 @@ static const seq_kind recurrent = {
     .state = rnn_state,
 };
 
-/* What is no recurrent model is for the other's configure() to look at. */
+/* What is no recurrent model is for the other's configure() to look at; CTranslate2's folders name no type. */
 static rill_status read_kind(void *user, const rill_config *config)
 {
     const seq_kind **kind = user;
     const char *type;
-    TRY(rill_config_string_or(config, "model_type", "marian", &type));
-    *kind = strcmp(type, "rnnsearch") == 0 ? &recurrent : &transformers;
+    TRY(rill_config_string_or(config, "model_type", "", &type));
+    *kind = strcmp(type, "rnnsearch") == 0 ? &recurrent : type[0] == '\0' ? NULL : &transformers;
     return RILL_OK;
 }
 
 static rill_status choose(rill_context *ctx, const char *directory, const seq_kind **out)
 {
-    return rill_config_read(ctx, directory, "config.json", read_kind, (void *)out, NULL);
+    TRY(rill_config_read(ctx, directory, "config.json", read_kind, (void *)out, NULL));
+    if (*out == NULL) *out = mt_is_ct2(directory) ? &converted : &transformers;
+    return RILL_OK;
 }
 
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
@@ -54,8 +71,8 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
     return seq_open("mt", choose, ctx, options, model, info);
 }
 
-static const char *const model_types[] = {"marian", "fsmt", "m2m_100", "mbart",     "bart", "pegasus",
-                                          "t5",     "mt5",  "umt5",    "rnnsearch", NULL};
+static const char *const model_types[] = {"marian", "fsmt", "m2m_100", "mbart",     "bart",        "pegasus",
+                                          "t5",     "mt5",  "umt5",    "rnnsearch", "ctranslate2", NULL};
 
 const rill_domain rill_mt_domain = {
     SEQ_TABLE,

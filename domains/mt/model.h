@@ -14,6 +14,7 @@
 #define RILL_MT_MODEL_H
 
 #include "config.h"
+#include "rill/safetensors.h"
 #include "seq2seq.h"
 
 /* --- weights ------------------------------------------------------------------------------------------------------ */
@@ -75,16 +76,17 @@ typedef enum mt_position_form {
 
 /* What a family's type says without another word, as bits. The first four may also be said by a Marian model's configuration. */
 typedef enum mt_choice {
-    MT_PRE_NORM = 1,       /* norms stand before blocks, not behind */
-    MT_FINAL_NORM = 2,     /* one more behind the last layer */
-    MT_EMBEDDED_NORM = 4,  /* one behind the embeddings */
-    MT_RMS = 8,            /* norms are by the root mean square, without bias */
-    MT_NO_BIAS = 16,       /* of linear layers */
-    MT_LOGITS_BIAS = 32,   /* the output layer may have one */
-    MT_SIDES_APART = 64,   /* source and target may have vocabularies of their own */
-    MT_TIES_BY_FILE = 128, /* tables that are there and differ are two, whatever the configuration says */
-    MT_OWN_RELATIVE = 256, /* each layer has distances of its own; else the first layer's serve all */
-    MT_SCALED_OUTPUT = 512 /* what the output layer reads is multiplied by D^-0.5 */
+    MT_PRE_NORM = 1,        /* norms stand before blocks, not behind */
+    MT_FINAL_NORM = 2,      /* one more behind the last layer */
+    MT_EMBEDDED_NORM = 4,   /* one behind the embeddings */
+    MT_RMS = 8,             /* norms are by the root mean square, without bias */
+    MT_NO_BIAS = 16,        /* of linear layers */
+    MT_LOGITS_BIAS = 32,    /* the output layer may have one */
+    MT_SIDES_APART = 64,    /* source and target may have vocabularies of their own */
+    MT_TIES_BY_FILE = 128,  /* tables that are there and differ are two, whatever the configuration says */
+    MT_OWN_RELATIVE = 256,  /* each layer has distances of its own; else the first layer's serve all */
+    MT_SCALED_OUTPUT = 512, /* what the output layer reads is multiplied by D^-0.5 */
+    MT_SOME_BIAS = 1024     /* a linear layer may have none */
 } mt_choice;
 
 /* A family: what config.json calls it, and what follows from that. */
@@ -151,6 +153,23 @@ rill_status mt_read_family(mt_net *net, const rill_config *config);
 /* Read config.json and generation_config.json of the directory: see seq_kind.configure.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and key) · RILL_ERR_MEMORY */
 rill_status mt_configure(seq_net *net, const char *directory, rill_codec_files *text);
+
+/* What `rill info` shows beside the files and their types of numbers: net->seq.description. */
+void mt_describe(mt_net *net);
+
+/* --- ct2.c, ct2_names.c ------------------------------------------------------------------------------------------- */
+
+/* Whether the directory's weights are in CTranslate2's form. */
+int mt_is_ct2(const char *directory);
+
+/* See seq_kind; of such a directory.
+ *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and tensor, or key) · RILL_ERR_MEMORY */
+rill_status mt_ct2_configure(seq_net *net, const char *directory, rill_codec_files *text);
+rill_status mt_ct2_symbols(seq_net *net, const char *directory);
+
+/* Give the file's tensors the names that mt_load() asks for.
+ *   RILL_OK · RILL_ERR_FORMAT (names file and tensor) · RILL_ERR_MEMORY */
+rill_status mt_ct2_name(const mt_net *net, rill_tensors *tensors);
 
 /* --- recommend.c -------------------------------------------------------------------------------------------------- */
 

@@ -44,6 +44,8 @@ static const layout layouts[] = {
                         .feed = {"", ""},
                         .feed_norm = {"final_layer_norm", "final_layer_norm"},
                         .inner = "fc1",
+                        .gated = "fc1",
+                        .gate = "fc_gate",
                         .outer = "fc2",
                         .final = "model.%s.layer_norm",
                         .embedded = "model.%s.layernorm_embedding",
@@ -97,14 +99,14 @@ static rill_status read_into(loader *l, const char *prefix, const char *name, si
     return rill_tensors_read(l->tensors, full, RILL_TENSOR_FLOATS, columns > 0 ? 2 : 1, shape, out);
 }
 
-/* Refuse the tensor PREFIX + NAME by its name when it is absent or has not a byte for each element, before sizes of the
+/* Refuse the tensor PREFIX + NAME by its name when it is absent or has fewer elements, before sizes of the
  * configuration, which may be anything, become memory. */
 static rill_status check_size(loader *l, const char *prefix, const char *name, size_t rows, size_t columns)
 {
     char full[3 * NAME_BYTES];
     snprintf(full, sizeof full, "%s%s", prefix, name);
     const rill_tensor *tensor = rill_tensors_find(l->tensors, full);
-    if (tensor != NULL && tensor->end - tensor->begin >= rows * columns) return RILL_OK;
+    if (tensor != NULL && rill_weights_count(tensor) >= rows * columns) return RILL_OK;
     return read_into(l, prefix, name, rows, columns, NULL);
 }
 
@@ -125,11 +127,23 @@ static rill_constant keep(const loader *l, const float *data, size_t rows, size_
     return rill_plan_constant(l->net->seq.model->plan, data, rows, width);
 }
 
+/* Whether one of several projections has a bias: others have zeros then. */
+static int has_bias(const loader *l, const char *prefix, const char *const *names, size_t count)
+{
+    char full[3 * NAME_BYTES];
+    if (mt_has(l->net, MT_NO_BIAS) || !mt_has(l->net, MT_SOME_BIAS)) return !mt_has(l->net, MT_NO_BIAS);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(full, sizeof full, "%s%s.bias", prefix, names[i]);
+        if (rill_tensors_find(l->tensors, full) != NULL) return 1;
+    }
+    return 0;
+}
+
 /* Projections with the names given, each n x k, one below the other. */
 static rill_status load_linear(loader *l, const char *prefix, const char *const *names, size_t count, size_t n,
                                size_t k, mt_linear *out)
 {
-    const int biased = !mt_has(l->net, MT_NO_BIAS);
+    const int biased = has_bias(l, prefix, names, count);
     float *weights, *bias = NULL;
     char name[NAME_BYTES];
     for (size_t i = 0; i < count; i++) {
@@ -138,11 +152,12 @@ static rill_status load_linear(loader *l, const char *prefix, const char *const 
     }
     TRY(rill_blocks_get(&l->passing, &weights, count * n * k, sizeof *weights, prefix));
     if (biased) TRY(rill_blocks_get(l->kept, &bias, count * n, sizeof *bias, prefix));
+    if (biased) memset(bias, 0, count * n * sizeof *bias);
     for (size_t i = 0; i < count; i++) {
         snprintf(name, sizeof name, "%s.weight", names[i]);
         TRY(read_into(l, prefix, name, n, k, weights + i * n * k));
         snprintf(name, sizeof name, "%s.bias", names[i]);
-        if (biased) TRY(read_into(l, prefix, name, n, 0, bias + i * n));
+        if (biased && has_bias(l, prefix, &names[i], 1)) TRY(read_into(l, prefix, name, n, 0, bias + i * n));
     }
     *out = (mt_linear){.matrix = pack(l, weights, count * n, k),
                        .bias = biased ? keep(l, bias, 1, count * n) : RILL_NONE};
@@ -434,10 +449,11 @@ static rill_status load_output(loader *l)
 
 static rill_status open_tensors(loader *l, const char *directory)
 {
-    TRY(rill_path_join(&l->path, directory, "model.safetensors"));
+    const int ct2 = l->net->seq.kind->configure == mt_ct2_configure;
+    TRY(rill_path_join(&l->path, directory, ct2 ? "model.bin" : "model.safetensors"));
     const rill_status status = rill_tensors_open(&l->tensors, l->ctx, l->path.data);
     if (status == RILL_ERR_NOT_FOUND) TRY(rill_foreign_fail(l->ctx, directory));
-    return status;
+    return status == RILL_OK && ct2 ? mt_ct2_name(l->net, l->tensors) : status;
 }
 
 /* What may be left over: tables that are another one, were stored to be computed anew, or are no one's (name_tables()), and what
@@ -453,7 +469,10 @@ static int is_harmless(const char *name)
                                         "model.decoder.embed_positions.weights",
                                         "model.decoder.embed_positions._float_tensor",
                                         "model.decoder.version",
-                                        "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"};
+                                        "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",
+                                        "encoder/embeddings_0/weight",
+                                        "decoder/embeddings/weight",
+                                        "decoder/projection/weight"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(name, known[i]) == 0) return 1;
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {

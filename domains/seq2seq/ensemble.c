@@ -52,6 +52,7 @@ rill_status seq_match(const seq_net *first, const char *home, const seq_net *oth
     TRY(check_vocabulary(&of, "target", rill_codec_target(a), rill_codec_target(b)));
     TRY(check_symbol(&of, "the number of target symbols", first->actions, other->actions));
     TRY(check_symbol(&of, "eos_token_id", first->end, other->end));
+    TRY(check_symbol(&of, "the source's first symbol", first->source_begin, other->source_begin));
     TRY(check_symbol(&of, "the source's end symbol", first->source_end, other->source_end));
     return check_symbol(&of, "pad_token_id", first->pad, other->pad);
 }

@@ -61,8 +61,11 @@ static rill_status load_text(seq_net *net, const char *directory, const rill_ope
     files.words = net->words;
     files.actions = net->actions;
     if (options->tokenized) files.kind = RILL_CODEC_WORDS;
+    net->source_begin = -1;
+    net->is_text = files.kind != RILL_CODEC_WORDS;
     TRY(rill_codec_open(&net->text, net->ctx, &files));
-    TRY(find_source_end(net, directory, files.source));
+    TRY(net->kind->find_symbols != NULL ? net->kind->find_symbols(net, directory)
+                                        : find_source_end(net, directory, files.source));
     return mark_legal(net);
 }
 

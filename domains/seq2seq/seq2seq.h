@@ -32,7 +32,9 @@ typedef struct seq_net {
     int32_t words, actions; /* symbols of the source, and of the target */
     /* Of target symbols: what the decoder starts from, what ends an output, what is never one. */
     int32_t start, end, pad;
-    int32_t source_end;        /* of source symbols: what ends an input. Found by open */
+    /* Of source symbols: what begins an input and what ends it; -1: nothing. Found by open, the end in the vocabulary where the kind does
+     * not say it. */
+    int32_t source_begin, source_end;
     int32_t pieces;            /* target symbols that have one: those below. Found by open */
     const char *end_file;      /* the file that said what the end is, for messages */
     int32_t usual;             /* positions by the configuration */
@@ -44,6 +46,7 @@ typedef struct seq_net {
     rill_constant output_bias; /* [actions] */
     rill_list list;            /* with a shortlist: each input's part of the output layer */
     rill_codec *text;          /* of all but the first only while it is loaded */
+    int is_text;               /* inputs are texts that are cut into pieces, not pieces */
     char description[240];
 } seq_net;
 
@@ -77,6 +80,9 @@ struct seq_kind {
     /* Read the directory's configuration: all of the net that is there before weights are, and what its text is made of; the kind of
      * codec is that of a text that has yet to be cut. Memory is that of net->model->blocks. */
     rill_status (*configure)(seq_net *net, const char *directory, rill_codec_files *text);
+    /* (optional) The vocabularies are open: find the symbols that the configuration has by their pieces, source_end among them.
+     *   as configure() */
+    rill_status (*find_symbols)(seq_net *net, const char *directory);
     /* Read the weights into the plan, and make tables; seq_keep_output() is called once. */
     rill_status (*load)(seq_net *net, const char *directory);
     void (*encode)(const seq_net *net, const seq_reader *reader);

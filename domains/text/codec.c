@@ -34,14 +34,27 @@ static const char UNKNOWN[] = "<unk>";
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
+/* One token a line, or JSON. */
+static rill_status open_vocabulary(rill_vocabulary **out, rill_context *ctx, const rill_text *path, int32_t limit)
+{
+    static const char lines[] = ".txt";
+    const size_t ending = sizeof lines - 1;
+    if (path->length > ending && strcmp(path->data + path->length - ending, lines) == 0)
+        return rill_vocabulary_open(out, ctx, path->data, limit);
+    return rill_vocabulary_open_json(out, ctx, path->data, limit);
+}
+
 static rill_status open_vocabularies(rill_codec *t, rill_text *path, const rill_codec_files *files)
 {
     TRY(rill_path_join(path, files->directory, files->source));
-    TRY(rill_vocabulary_open_json(&t->source, t->ctx, path->data, files->words));
+    TRY(open_vocabulary(&t->source, t->ctx, path, files->words));
     t->unknown = rill_vocabulary_id(t->source, UNKNOWN, sizeof UNKNOWN - 1);
     if (t->unknown < 0) return rill_fail(t->ctx, RILL_ERR_FORMAT, "%s: expected a token %s", path->data, UNKNOWN);
-    TRY(rill_path_join(path, files->directory, files->target));
-    rill_status status = rill_vocabulary_open_json(&t->target, t->ctx, path->data, files->actions);
+    rill_status status = RILL_ERR_NOT_FOUND;
+    if (files->target != NULL) {
+        TRY(rill_path_join(path, files->directory, files->target));
+        status = open_vocabulary(&t->target, t->ctx, path, files->actions);
+    }
     if (status != RILL_ERR_NOT_FOUND || !files->optional) return status;
     rill_error_clear(t->ctx);
     t->target = t->source;

@@ -22,8 +22,8 @@ typedef enum rill_codec_kind {
 typedef struct rill_codec_files {
     rill_codec_kind kind;
     const char *directory;
-    const char *source, *target; /* names of the vocabularies' files */
-    int optional;                /* target may be absent: the source's symbols are then the target's too */
+    const char *source, *target; /* names of the vocabularies' files: JSON, or .txt with a token a line */
+    int optional;                /* target may be absent or NULL: the source's symbols are then the target's too */
     int32_t words, actions;      /* most tokens of the vocabularies */
     const char *actions_key;     /* of the configuration, where it says the latter */
 } rill_codec_files;

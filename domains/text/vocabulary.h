@@ -33,7 +33,8 @@ rill_status rill_vocabulary_parse(rill_vocabulary **out, rill_context *ctx, cons
 rill_status rill_vocabulary_from(rill_vocabulary **out, rill_context *ctx, const char *name, const char *const *token,
                                  const size_t *length, int32_t count);
 
-/* Read a JSON object of token: number, as vocab.json of Hugging Face directories; the numbers must be all of 0 .. count - 1.
+/* Read a JSON object of token: number, as vocab.json of Hugging Face directories, whose numbers must be all of 0 .. count - 1; or a JSON
+ * list of tokens in order of their numbers, as CTranslate2's.
  *   out: on success a vocabulary the caller closes; on failure NULL
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (FILE: why) · RILL_ERR_MEMORY */
 rill_status rill_vocabulary_open_json(rill_vocabulary **out, rill_context *ctx, const char *path, int32_t limit);

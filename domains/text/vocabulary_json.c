@@ -1,12 +1,13 @@
-/* Vocabularies in JSON: an object of token: number.
+/* Vocabularies in JSON: an object of token: number, or a list of tokens in order of their numbers, as CTranslate2 has them.
  *
  * Invariant: jansson's document lives as long as the list of tokens that points into it, and no longer than the call. jansson
- * has checked that strings are UTF-8 without NULs and that no token comes twice. */
+ * has checked that strings are UTF-8 without NULs, and of an object that no token comes twice. */
 #include <jansson.h>
 #include <string.h>
 
 #include "blocks.h"
 #include "rill/file.h"
+#include "try.h"
 #include "vocabulary.h"
 
 /* The tokens in order of their numbers. */
@@ -33,29 +34,30 @@ static rill_status put(rill_context *ctx, const char *name, const list *l, const
 static rill_status read_list(rill_blocks *blocks, const char *name, json_t *root, list *l)
 {
     size_t count = (size_t)l->count;
-    rill_status status = rill_blocks_get(blocks, &l->token, count, sizeof *l->token, name);
-    if (status == RILL_OK) status = rill_blocks_get(blocks, &l->length, count, sizeof *l->length, name);
-    if (status != RILL_OK) return status;
+    TRY(rill_blocks_get(blocks, &l->token, count, sizeof *l->token, name));
+    TRY(rill_blocks_get(blocks, &l->length, count, sizeof *l->length, name));
     memset(l->token, 0, count * sizeof *l->token);
     const char *token;
     json_t *number;
-    json_object_foreach(root, token, number)
-    {
-        status = put(blocks->ctx, name, l, token, number);
-        if (status != RILL_OK) return status;
+    json_object_foreach(root, token, number) TRY(put(blocks->ctx, name, l, token, number));
+    for (size_t i = 0; i < json_array_size(root); i++) {
+        token = json_string_value(json_array_get(root, i));
+        if (token == NULL) return rill_fail(blocks->ctx, RILL_ERR_FORMAT, "%s: number %zu: expected a token", name, i);
+        l->token[i] = token;
+        l->length[i] = strlen(token);
     }
     return RILL_OK;
 }
 
-static rill_status from_object(rill_vocabulary **out, rill_context *ctx, const char *name, json_t *root, int32_t limit)
+static rill_status from_root(rill_vocabulary **out, rill_context *ctx, const char *name, json_t *root, int32_t limit)
 {
-    if (!json_is_object(root) || json_object_size(root) == 0)
-        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected an object of token: number", name);
-    if (json_object_size(root) > (size_t)limit)
-        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected at most %d tokens, found %zu", name, limit,
-                         json_object_size(root));
+    const size_t count = json_is_array(root) ? json_array_size(root) : json_object_size(root);
+    if (count == 0)
+        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected an object of token: number, or a list of tokens", name);
+    if (count > (size_t)limit)
+        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected at most %d tokens, found %zu", name, limit, count);
     rill_blocks blocks = {.ctx = ctx};
-    list l = {.count = (int32_t)json_object_size(root)};
+    list l = {.count = (int32_t)count};
     rill_status status = read_list(&blocks, name, root, &l);
     if (status == RILL_OK) status = rill_vocabulary_from(out, ctx, name, l.token, l.length, l.count);
     rill_blocks_clear(&blocks);
@@ -69,7 +71,7 @@ rill_status rill_vocabulary_parse_json(rill_vocabulary **out, rill_context *ctx,
     json_error_t error;
     json_t *root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &error);
     if (root == NULL) return rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: %s", name, error.line, error.text);
-    rill_status status = from_object(out, ctx, name, root, limit);
+    rill_status status = from_root(out, ctx, name, root, limit);
     json_decref(root);
     return status;
 }

@@ -263,14 +263,30 @@ static void json_vocabulary_keeps_given_numbers(void **state)
     rill_vocabulary_close(v);
 }
 
+static void json_vocabulary_may_be_a_list(void **state)
+{
+    (void)state;
+    static const char text[] = "[\"b\", \"a b\", \"\\u2581c\"]";
+    rill_vocabulary *v;
+    assert_int_equal(rill_vocabulary_parse_json(&v, ctx, "v", text, sizeof text - 1, 3), RILL_OK);
+    assert_int_equal(rill_vocabulary_count(v), 3);
+    assert_int_equal(rill_vocabulary_id(v, "a b", 3), 1);
+    assert_string_equal(rill_vocabulary_token(v, 2, NULL), "\xE2\x96\x81"
+                                                           "c");
+    rill_vocabulary_close(v);
+}
+
 static void json_vocabulary_refuses_what_leaves_gaps(void **state)
 {
     (void)state;
     static const struct {
         const char *text, *error;
     } bad[] = {
-        {"{}", "v: expected an object of token: number"},
-        {"[1]", "v: expected an object of token: number"},
+        {"{}", "v: expected an object of token: number, or a list of tokens"},
+        {"[1]", "v: number 0: expected a token"},
+        {"[]", "v: expected an object of token: number, or a list of tokens"},
+        {"[\"a\", \"b\", \"a\"]", "v:3: \"a\" is in line 1 already"},
+        {"[\"a\",\"b\",\"c\",\"d\",\"e\"]", "v: expected at most 4 tokens, found 5"},
         {"{\"a\": 0, \"b\": 2}", "v: \"b\": expected a number from 0 to 1, one for each token"},
         {"{\"a\": -1}", "v: \"a\": expected a number from 0 to 0, one for each token"},
         {"{\"a\": \"0\"}", "v: \"a\": expected a number from 0 to 0, one for each token"},
@@ -302,7 +318,6 @@ static void forms_of_others_are_told(void **state)
         {{"model2.pt", "model1.pt", "dict.de.txt"},
          "model1.pt",
          "this is fairseq's form: tools/convert_mt.py fairseq "},
-        {{"model.bin", "shared_vocabulary.json"}, "model.bin", "CTranslate2's form is not read"},
         {{"alone.pt", "dict.json"}, NULL, NULL},
         {{"config.json"}, NULL, NULL},
     };
@@ -367,6 +382,7 @@ int main(void)
         CASE(vocabulary_finds_all_of_many),
         CASE(vocabulary_refuses_with_line),
         CASE(json_vocabulary_keeps_given_numbers),
+        CASE(json_vocabulary_may_be_a_list),
         CASE(json_vocabulary_refuses_what_leaves_gaps),
         CASE(forms_of_others_are_told),
         CASE(readers_survive_every_refusal),

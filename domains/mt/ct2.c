@@ -1,0 +1,497 @@
+/* CTranslate2's folders: what the variables of model.bin, its config.json and its vocabularies say of a transformer.
+ *
+ * Source: ctranslate2/specs/transformer_spec.py and attention_spec.py for the names, CTranslate2's layers for what is computed where a
+ * name is missing. A number that would change the arithmetic is done or refused by its name; a tensor that nobody asks for is refused
+ * when all are read (weights.c).
+ *
+ * Divisions: numbers · a side · both sides · symbols · the folder. */
+#include "ct2.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "config.h"
+#include "model.h"
+#include "rill/file.h"
+
+static const char MODEL_FILE[] = "model.bin", CONFIG_FILE[] = "config.json";
+
+/* What follows from the form whatever the model; all else its variables say. Sides differ in nothing but sizes. */
+static const mt_family family = {.type = "ctranslate2",
+                                 .title = "CTranslate2 folder's",
+                                 .layout = MT_LAYOUT_BART,
+                                 .choices = MT_LOGITS_BIAS | MT_SIDES_APART | MT_TIES_BY_FILE | MT_SOME_BIAS,
+                                 .form = MT_POSITIONS_HF,
+                                 .pad = -1,
+                                 .end = -1,
+                                 .start = -1};
+
+/* CTranslate2 cuts inputs off at 1024 pieces and outputs at 256, if not told otherwise. Where positions go on for any length, so many
+ * times the usual number are enough. */
+enum { USUAL = 1024, USUAL_OUTPUT = 256, BEYOND = 16 };
+
+enum {
+    WIDTH_LIMIT = 1 << 16,
+    LAYER_LIMIT = 1 << 10,
+    WORD_LIMIT = 1 << 22,
+    LENGTH_LIMIT = 1 << 20,
+    BLOCK_BYTES = 64,
+    NAME_BYTES = 192
+};
+
+enum { OLDEST_REVISION = 5, NEWEST_REVISION = 7 }; /* of the specification: names have not changed since */
+
+/* --- numbers ------------------------------------------------------------------------------------------------------ */
+
+typedef struct reading {
+    mt_net *net;
+    rill_context *ctx;
+    rill_tensors *tensors;
+    const char *path;
+} reading;
+
+static rill_status fail(const reading *r, const char *name, const char *why)
+{
+    return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\": %s", r->path, name, why);
+}
+
+/* The number SIDE/NAME. */
+static rill_status read_number(const reading *r, const char *side, const char *name, double low, double high,
+                               double fallback, double *out)
+{
+    char full[NAME_BYTES];
+    snprintf(full, sizeof full, "%s/%s", side, name);
+    return rill_ct2_number(r->tensors, full, low, high, fallback, out);
+}
+
+/* One that must be `expected`, if it is there. */
+static rill_status expect(const reading *r, const char *side, const char *name, double expected)
+{
+    char full[NAME_BYTES], why[80];
+    double value;
+    TRY(read_number(r, side, name, -INFINITY, INFINITY, expected, &value));
+    if (value == expected) return RILL_OK;
+    snprintf(full, sizeof full, "%s/%s", side, name);
+    snprintf(why, sizeof why, "only %g is supported, found %g", expected, value);
+    return fail(r, full, why);
+}
+
+static const rill_tensor *find(const reading *r, const char *side, const char *name)
+{
+    char full[NAME_BYTES];
+    snprintf(full, sizeof full, "%s/%s", side, name);
+    return rill_tensors_find(r->tensors, full);
+}
+
+/* Dimension `i` of the matrix SIDE/NAME. */
+static rill_status read_size(const reading *r, const char *side, const char *name, int i, int64_t low, int64_t high,
+                             size_t *out)
+{
+    char full[NAME_BYTES], why[120];
+    const rill_tensor *tensor = find(r, side, name);
+    snprintf(full, sizeof full, "%s/%s", side, name);
+    if (tensor == NULL) return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\" is missing", r->path, full);
+    if (tensor->rank != 2) return fail(r, full, "expected two dimensions");
+    snprintf(why, sizeof why, "dimension %d: expected %lld to %lld, found %lld", i + 1, (long long)low, (long long)high,
+             (long long)tensor->shape[i]);
+    if (tensor->shape[i] < low || tensor->shape[i] > high) return fail(r, full, why);
+    *out = (size_t)tensor->shape[i];
+    return RILL_OK;
+}
+
+/* --- a side ------------------------------------------------------------------------------------------------------- */
+
+/* What both sides must have in common. */
+typedef struct common {
+    unsigned choices;
+    rill_activation activation;
+    int gated;
+    double scale, attention_scale; /* of embeddings; of queries, 0: by the width of a head */
+    size_t width, positions, buckets;
+    double reach;
+} common;
+
+static size_t count_layers(const reading *r, const char *side)
+{
+    char name[BLOCK_BYTES];
+    for (size_t n = 0;; n++) {
+        snprintf(name, sizeof name, "layer_%zu/self_attention/linear_0/weight", n);
+        if (find(r, side, name) == NULL) return n;
+    }
+}
+
+static rill_status read_activation(const reading *r, const char *side, common *c)
+{
+    static const rill_activation known[] = {RILL_RELU, RILL_GELU_TANH, RILL_SWISH, RILL_GELU, RILL_GELU_SIGMOID};
+    double value;
+    TRY(read_number(r, side, "activation", 0, 4, 0, &value));
+    c->activation = known[(int)value];
+    return RILL_OK;
+}
+
+/* A switch for the root of the width, or the number itself; older folders have it elsewhere. */
+static rill_status read_scale(const reading *r, const char *side, common *c)
+{
+    static const char *const names[] = {"scale_embeddings", "embeddings_0/multiply_by_sqrt_depth",
+                                        "embeddings/multiply_by_sqrt_depth"};
+    const double root = sqrt((double)c->width);
+    const rill_tensor *tensor = NULL;
+    size_t i = 0;
+    for (; i < sizeof names / sizeof *names && (tensor = find(r, side, names[i])) == NULL; i++) continue;
+    c->scale = root;
+    if (tensor == NULL) return RILL_OK;
+    TRY(read_number(r, side, names[i], 0, 1e6, NAN, &c->scale));
+    if (tensor->dtype[0] == 'I') c->scale = c->scale != 0 ? root : 1;
+    return RILL_OK;
+}
+
+/* Of one block of attention; the queries' scale is the same in all, since the model has one. */
+static rill_status read_attention(const reading *r, const char *block, size_t head, common *c, int first)
+{
+    double scale, width;
+    TRY(read_number(r, block, "queries_scale", 1e-6, 1e6, 0, &scale));
+    TRY(read_number(r, block, "head_dim", 1, WIDTH_LIMIT, (double)head, &width));
+    if (width != (double)head)
+        return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s/head_dim\": expected %zu by the shapes, found %g",
+                         r->path, block, head, width);
+    if (first) c->attention_scale = scale;
+    if (scale == c->attention_scale) return RILL_OK;
+    return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s/queries_scale\": expected %g, as in the first layer",
+                     r->path, block, c->attention_scale);
+}
+
+/* Numbers for distances in every layer, or in none. */
+static rill_status read_relative(const reading *r, const char *block, common *c, int first)
+{
+    double reach;
+    size_t buckets = 0;
+    const int there = find(r, block, "relative_attention_bias") != NULL;
+    if (there) TRY(read_size(r, block, "relative_attention_bias", 0, 4, LENGTH_LIMIT, &buckets));
+    TRY(read_number(r, block, "relative_attention_max_distance", 1, LENGTH_LIMIT, there ? NAN : 0, &reach));
+    if (first) {
+        c->buckets = buckets;
+        c->reach = reach;
+    }
+    if (buckets != c->buckets || reach != c->reach)
+        return rill_fail(r->ctx, RILL_ERR_FORMAT,
+                         "%s: tensor \"%s/relative_attention_bias\": expected as in the first layer", r->path, block);
+    if (!there || reach > (double)(buckets / 2)) return RILL_OK;
+    return rill_fail(
+        r->ctx, RILL_ERR_FORMAT,
+        "%s: tensor \"%s/relative_attention_max_distance\": expected more than half of the %zu buckets, found %g",
+        r->path, block, buckets, reach);
+}
+
+static rill_status read_layers(const reading *r, const char *name, mt_side *side, common *c)
+{
+    char block[BLOCK_BYTES];
+    const size_t head = side->across / side->heads;
+    for (size_t i = 0; i < side->layers; i++) {
+        snprintf(block, sizeof block, "%s/layer_%zu/self_attention", name, i);
+        TRY(read_attention(r, block, head, c, i == 0));
+        TRY(read_relative(r, block, c, i == 0));
+        snprintf(block, sizeof block, "%s/layer_%zu/attention", name, i);
+        if (side == &r->net->decoder) TRY(read_attention(r, block, head, c, 0));
+    }
+    return RILL_OK;
+}
+
+/* Which norms there are, and of which kind. */
+static rill_status read_norms(const reading *r, const char *side, common *c)
+{
+    double before;
+    TRY(read_number(r, side, "pre_norm", 0, 1, 1, &before));
+    if (before != 0) c->choices |= MT_PRE_NORM;
+    if (find(r, side, "layer_norm/gamma") != NULL) c->choices |= MT_FINAL_NORM;
+    if (find(r, side, "layernorm_embedding/gamma") != NULL) c->choices |= MT_EMBEDDED_NORM;
+    if (find(r, side, "layer_0/self_attention/layer_norm/beta") == NULL) c->choices |= MT_RMS;
+    return RILL_OK;
+}
+
+/* What is there and means nothing to what is computed here: alignments are of all heads of the last layer. */
+static rill_status pass_over(const reading *r, const char *side)
+{
+    static const char *const names[] = {"alignment_layer", "alignment_heads", "alibi_use_positive_positions",
+                                        "scale_alibi", "embeddings_merge"};
+    double value;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        TRY(read_number(r, side, names[i], -INFINITY, INFINITY, 0, &value));
+    TRY(expect(r, side, "alibi", 0));
+    return expect(r, side, "multi_query_attention", 0);
+}
+
+static rill_status read_side(const reading *r, const char *name, mt_side *side, common *c)
+{
+    const char *table = side == &r->net->encoder ? "embeddings_0/weight" : "embeddings/weight";
+    double heads;
+    side->layers = count_layers(r, name);
+    if (side->layers == 0 || side->layers > LAYER_LIMIT)
+        return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: %s: expected 1 to %d layers, found %zu", r->path, name,
+                         LAYER_LIMIT, side->layers);
+    TRY(read_size(r, name, table, 1, 2, WIDTH_LIMIT, &c->width));
+    TRY(read_size(r, name, "layer_0/self_attention/linear_1/weight", 1, 1, WIDTH_LIMIT, &side->across));
+    TRY(read_size(r, name, "layer_0/ffn/linear_0/weight", 0, 1, WIDTH_LIMIT, &side->inner));
+    TRY(read_number(r, name, "num_heads", 1, WIDTH_LIMIT, NAN, &heads));
+    side->heads = (size_t)heads;
+    if (side->across % side->heads != 0)
+        return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s/num_heads\": expected a divisor of %zu, found %zu",
+                         r->path, name, side->across, side->heads);
+    TRY(read_norms(r, name, c));
+    TRY(read_activation(r, name, c));
+    TRY(read_scale(r, name, c));
+    TRY(read_layers(r, name, side, c));
+    c->gated = find(r, name, "layer_0/ffn/linear_0_noact/weight") != NULL;
+    if (find(r, name, "position_encodings/encodings") != NULL)
+        TRY(read_size(r, name, "position_encodings/encodings", 0, 2, LENGTH_LIMIT, &c->positions));
+    return pass_over(r, name);
+}
+
+/* --- both sides --------------------------------------------------------------------------------------------------- */
+
+static rill_status check_sides(const reading *r, const common *e, const common *d)
+{
+    const struct {
+        const char *what;
+        int differ;
+    } checks[] = {
+        {"the norms", e->choices != d->choices},
+        {"activation", e->activation != d->activation || e->gated != d->gated},
+        {"scale_embeddings", fabs(e->scale - d->scale) > 1e-6 * e->scale},
+        {"queries_scale", e->attention_scale != d->attention_scale},
+        {"the width", e->width != d->width},
+        {"position_encodings", (e->positions > 0) != (d->positions > 0)},
+        {"relative_attention_bias", e->buckets != d->buckets || e->reach != d->reach},
+    };
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+        if (checks[i].differ)
+            return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: %s: encoder and decoder differ, which is not supported",
+                             r->path, checks[i].what);
+    return RILL_OK;
+}
+
+/* Stored positions are what the model has; without any it counts from 1, as OpenNMT does. */
+static void set_positions(mt_net *net, const common *e, const common *d)
+{
+    const size_t stored = e->positions < d->positions ? e->positions : d->positions;
+    net->settings.form = e->buckets > 0 ? MT_POSITIONS_NONE : stored > 0 ? MT_POSITIONS_HF : MT_POSITIONS_FSMT;
+    net->settings.first = 1;
+    net->settings.buckets = (int32_t)e->buckets;
+    net->settings.reach = (int32_t)e->reach;
+    net->seq.usual = stored > 0 && e->buckets == 0 ? (int32_t)stored : USUAL;
+    net->seq.positions = stored > 0 && e->buckets == 0 ? (int32_t)stored : BEYOND * USUAL;
+}
+
+static rill_status read_output_scale(const reading *r, const common *d)
+{
+    double scale;
+    TRY(read_number(r, "decoder", "scale_outputs", 0, 1e6, 1, &scale));
+    if (scale == 1) return RILL_OK;
+    r->net->settings.choices |= MT_SCALED_OUTPUT;
+    if (fabs(scale * sqrt((double)d->width) - 1) < 1e-5 && (d->choices & MT_FINAL_NORM) != 0) return RILL_OK;
+    return rill_fail(
+        r->ctx, RILL_ERR_FORMAT,
+        "%s: tensor \"decoder/scale_outputs\": expected one over the root of the width behind a last norm, found %g",
+        r->path, scale);
+}
+
+/* Symbols of both sides. Where outputs start from nothing, that is one symbol more behind the others, with a row of zeros: it is never
+ * chosen and outside the softmax, like the padding of transformers' Marian. */
+static rill_status read_tables(const reading *r)
+{
+    seq_net *s = &r->net->seq;
+    size_t words, actions;
+    double zero;
+    int same = 0;
+    TRY(read_size(r, "encoder", "embeddings_0/weight", 0, 2, WORD_LIMIT, &words));
+    TRY(read_size(r, "decoder", "embeddings/weight", 0, 2, WORD_LIMIT, &actions));
+    TRY(read_number(r, "decoder", "start_from_zero_embedding", 0, 1, 0, &zero));
+    TRY(rill_tensors_same(r->tensors, find(r, "encoder", "embeddings_0/weight"),
+                          find(r, "decoder", "embeddings/weight"), &same));
+    r->net->settings.shared = same;
+    r->net->settings.renormalized = zero != 0;
+    s->actions = (int32_t)actions + (zero != 0);
+    s->words = (int32_t)words + (same && zero != 0);
+    s->pad = s->start = zero != 0 ? (int32_t)actions : -1;
+    return RILL_OK;
+}
+
+static rill_status read_spec(const reading *r)
+{
+    uint32_t revision;
+    const char *spec = rill_ct2_spec(r->tensors, &revision);
+    if (spec == NULL) return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: expected CTranslate2's form", r->path);
+    if (strcmp(spec, "TransformerSpec") != 0)
+        return rill_fail(
+            r->ctx, RILL_ERR_FORMAT,
+            "%s: a model of CTranslate2's specification %s: only TransformerSpec is read, a transformer with "
+            "encoder and decoder",
+            r->path, spec);
+    if (revision < OLDEST_REVISION || revision > NEWEST_REVISION)
+        return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: TransformerSpec: expected revision %d to %d, found %u", r->path,
+                         OLDEST_REVISION, NEWEST_REVISION, revision);
+    if (find(r, "encoder", "embeddings_1/weight") != NULL)
+        return fail(r, "encoder/embeddings_1/weight", "a source of several features is not supported");
+    return RILL_OK;
+}
+
+static rill_status read_model(const reading *r)
+{
+    mt_net *net = r->net;
+    mt_settings *s = &net->settings;
+    common e = {0}, d = {0};
+    TRY(read_spec(r));
+    TRY(read_side(r, "encoder", &net->encoder, &e));
+    TRY(read_side(r, "decoder", &net->decoder, &d));
+    TRY(check_sides(r, &e, &d));
+    net->width = e.width;
+    s->family = &family;
+    s->choices = family.choices | e.choices | (e.buckets > 0 ? MT_OWN_RELATIVE : 0u);
+    s->scale = (float)e.scale;
+    s->activation = e.activation;
+    s->gated = e.gated;
+    s->attention_scale = (float)e.attention_scale;
+    s->eps = (e.choices & MT_RMS) != 0 ? 1e-6f : 1e-5f;
+    set_positions(net, &e, &d);
+    TRY(read_output_scale(r, &d));
+    return read_tables(r);
+}
+
+/* Numbers that nobody asked for would mean another model. */
+static rill_status check_numbers(const reading *r)
+{
+    for (size_t i = 0; i < rill_tensors_count(r->tensors); i++) {
+        const rill_tensor *tensor = rill_tensors_at(r->tensors, i);
+        if (tensor->rank > 0 || tensor->read) continue;
+        return fail(r, tensor->name, "what it says is not supported");
+    }
+    return RILL_OK;
+}
+
+/* --- symbols ------------------------------------------------------------------------------------------------------ */
+
+/* The number of the token that config.json has at `key`. */
+static rill_status find_token(const seq_net *s, const rill_config *config, const char *key, const rill_vocabulary *in,
+                              int32_t *out)
+{
+    const char *token;
+    TRY(rill_config_string(config, key, &token));
+    *out = rill_vocabulary_id(in, token, strlen(token));
+    if (*out >= 0) return RILL_OK;
+    return rill_fail(s->ctx, RILL_ERR_FORMAT, "%s: %s: \"%.60s\" is not in the vocabulary", rill_config_name(config),
+                     key, token);
+}
+
+/* What begins and ends inputs. Pieces are taken as they come, so that these stand among them, unless the folder says otherwise; a text
+ * has none and gets what all models end with. */
+static rill_status find_marks(seq_net *s, const rill_config *config)
+{
+    const rill_vocabulary *source = rill_codec_source(s->text);
+    int begins, ends;
+    TRY(rill_config_bool_or(config, "add_source_bos", 0, &begins));
+    TRY(rill_config_bool_or(config, "add_source_eos", 0, &ends));
+    s->source_end = -1;
+    if (begins) TRY(find_token(s, config, "bos_token", source, &s->source_begin));
+    return ends || s->is_text ? find_token(s, config, "eos_token", source, &s->source_end) : RILL_OK;
+}
+
+static rill_status read_symbols(void *user, const rill_config *config)
+{
+    seq_net *s = user;
+    const rill_vocabulary *target = rill_codec_target(s->text);
+    int32_t start;
+    TRY(rill_config_expect(config, "unk_token", "<unk>"));
+    TRY(find_token(s, config, "eos_token", target, &s->end));
+    TRY(find_marks(s, config));
+    if (s->start >= 0) return RILL_OK; /* from zeros, whatever the token */
+    if (!rill_config_says(config, "decoder_start_token", NAN))
+        return rill_fail(
+            s->ctx, RILL_ERR_FORMAT,
+            "%s: decoder_start_token: expected a token; of a model whose outputs start with a language write "
+            "that one there",
+            rill_config_name(config));
+    TRY(find_token(s, config, "decoder_start_token", target, &start));
+    s->start = start;
+    return RILL_OK;
+}
+
+rill_status mt_ct2_symbols(seq_net *seq, const char *directory)
+{
+    return rill_config_read(seq->ctx, directory, CONFIG_FILE, read_symbols, seq, NULL);
+}
+
+/* --- the folder --------------------------------------------------------------------------------------------------- */
+
+static rill_status read_config(void *user, const rill_config *config)
+{
+    mt_net *net = user;
+    double eps;
+    TRY(rill_config_number_or(config, "layer_norm_epsilon", 0, 1, (double)net->settings.eps, &eps));
+    net->settings.eps = (float)eps;
+    if (!rill_config_says(config, "quantization_type", 0)) return RILL_OK;
+    return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s: quantization_type: weights of less than 8 bits are not read",
+                     rill_config_name(config));
+}
+
+/* The first of the names that the directory has, else NULL. */
+static const char *first_file(const char *directory, const char *const *names, size_t count)
+{
+    char path[4096];
+    struct stat info;
+    for (size_t i = 0; i < count; i++)
+        if (snprintf(path, sizeof path, "%s/%s", directory, names[i]) < (int)sizeof path && stat(path, &info) == 0)
+            return names[i];
+    return NULL;
+}
+
+int mt_is_ct2(const char *directory)
+{
+    static const char *const weights[] = {"model.safetensors", "model.safetensors.index.json"}, *const names[] = {
+                                                                                                    MODEL_FILE};
+    return first_file(directory, weights, 2) == NULL && first_file(directory, names, 1) != NULL;
+}
+
+/* Vocabularies of both sides or of each. A SentencePiece model that was copied beside them makes pieces of texts. */
+static void name_text(const char *directory, rill_codec_files *text)
+{
+    static const char *const shared[] = {"shared_vocabulary.json", "shared_vocabulary.txt"},
+                             *const sources[] = {"source_vocabulary.json", "source_vocabulary.txt"},
+                             *const targets[] = {"target_vocabulary.json", "target_vocabulary.txt"},
+                             *const spm[] = {"source.spm"};
+    text->source = first_file(directory, shared, 2);
+    text->optional = text->source != NULL;
+    if (text->source == NULL) {
+        text->source = first_file(directory, sources, 2);
+        text->target = first_file(directory, targets, 2);
+        if (text->source == NULL) text->source = shared[0]; /* to be missed by its name */
+        if (text->target == NULL) text->target = targets[0];
+    }
+    text->kind = first_file(directory, spm, 1) != NULL ? RILL_CODEC_SENTENCEPIECE : RILL_CODEC_WORDS;
+    text->actions_key = "the decoder's embedding";
+}
+
+rill_status mt_ct2_configure(seq_net *seq, const char *directory, rill_codec_files *text)
+{
+    mt_net *net = (mt_net *)seq;
+    rill_text path = {.ctx = seq->ctx};
+    reading r = {.net = net, .ctx = seq->ctx};
+    rill_status status = rill_path_join(&path, directory, MODEL_FILE);
+    if (status == RILL_OK) status = rill_tensors_open(&r.tensors, seq->ctx, path.data);
+    r.path = path.data;
+    if (status == RILL_OK) status = read_model(&r);
+    if (status == RILL_OK) status = check_numbers(&r);
+    rill_tensors_close(r.tensors);
+    rill_text_clear(&path);
+    TRY(status);
+    TRY(rill_config_read(seq->ctx, directory, CONFIG_FILE, read_config, net, NULL));
+    TRY(rill_blocks_get(&seq->model->blocks, &seq->legal, ((size_t)seq->actions + 63) / 64, sizeof *seq->legal,
+                        "symbols"));
+    memset(seq->legal, 0xFF, ((size_t)seq->actions + 63) / 64 * sizeof *seq->legal);
+    seq->max_length = seq->positions < USUAL_OUTPUT ? seq->positions : USUAL_OUTPUT;
+    seq->most_length = seq->usual > seq->max_length ? seq->usual : seq->max_length;
+    seq->end_file = CONFIG_FILE;
+    name_text(directory, text);
+    mt_describe(net);
+    return RILL_OK;
+}
