@@ -4,7 +4,8 @@
 Needs ctranslate2, torch, transformers and safetensors. What transformers has comes from the other models of tests/data/mt, by the
 converter of their type; what OpenNMT and fairseq have is made here, by the specification that their converters fill. Each model gets
 a directory tests/data/mt/ct2-NAME, with search.json in the form of reference_search.py, and those in int8 a second one,
-search-int8.json, of searches that multiply in int8.
+search-int8.json, of searches that multiply in int8. Where a number lies halfway between two integers, another order of additions in
+what is not quantised is another integer, so that a few of these lists may differ.
 """
 
 import argparse
@@ -146,8 +147,6 @@ EOLE = dict(activation=common_spec.Activation.SWISH, ffn_glu=True, rms_norm=True
 MODELS = {  # name: the kind of weights, and what makes the specification
     "marian": ("float32", lambda: of_transformers("shared", {})),
     "marian-int8": ("int8", lambda: of_transformers("shared", {})),
-    "marian-int16": ("int16", lambda: of_transformers("shared", {})),
-    "marian-half": ("float16", lambda: of_transformers("shared", {})),
     "marian-brain": ("int8_bfloat16", lambda: of_transformers("shared", {})),
     "bart": ("int8_float16", lambda: of_transformers("bart", {"normalize_before": False})),
     "bart-untied": ("float16", lambda: of_transformers("bart-untied", {"normalize_before": False})),
@@ -210,7 +209,7 @@ def make(name, out):
     spec.save(folder)
     lines = sources(folder, random.Random(7))
     write_json(folder, "search.json", search(folder, lines, "float32"))
-    if quantization.startswith("int8"):
+    if quantization == "int8":
         write_json(folder, "search-int8.json", search(folder, lines, "int8_float32"))
 
 

@@ -1,0 +1,411 @@
+/* domains/mt: CTranslate2's folders that differ from what is known, and the sentence each of them gets; vocabularies in each of their
+ * forms, marks of inputs, texts; and every allocation refused once. What is decoded with them: test_mt_like.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "helpers.h"
+#include "mt_runner.h"
+#include "rill/folder.h"
+#include "rill/plugin.h"
+
+static const rill_domain *const domain = &rill_mt_domain;
+
+#include "folder_fixture.h"
+
+static const char *const files[] = {"model.bin", "config.json", "shared_vocabulary.json"};
+
+static void copy_model(const char *name, const char *const *names, size_t count)
+{
+    char *from = data_path(name);
+    for (size_t i = 0; i < count; i++) copy_file(from, folder, names[i]);
+    free(from);
+}
+
+static void fill_folder(void)
+{
+    copy_model("mt/ct2-marian-int8", files, 3);
+}
+
+/* --- damages ------------------------------------------------------------------------------------------------------ */
+
+/* In model.bin, other bytes in the place of some, as often as they are there. */
+static void replace(const void *from, size_t n, const void *to, size_t m)
+{
+    size_t length, out = 0;
+    char *bytes = read_bytes(folder, "model.bin", &length), *edited = malloc(2 * length + m);
+    int found = 0;
+    assert_non_null(edited);
+    for (size_t at = 0; at < length;) {
+        const int here = length - at >= n && memcmp(bytes + at, from, n) == 0;
+        memcpy(edited + out, here ? to : bytes + at, here ? m : 1);
+        out += here ? m : 1;
+        at += here ? n : 1;
+        found += here;
+    }
+    assert_true(found > 0);
+    write_bytes(folder, "model.bin", edited, out);
+    free(bytes), free(edited);
+}
+
+/* A number's name with what is in front of its bytes. */
+static size_t head_of(const char *name, char type, char size, char *out)
+{
+    const size_t n = strlen(name) + 1;
+    memcpy(out, name, n);
+    memcpy(out + n, (const char[]){0, type, size, 0, 0, 0}, 6);
+    return n + 6;
+}
+
+/* A whole number of so many bytes is another one. */
+static void set_number(const char *name, char size, int from, int to)
+{
+    char old[200], new[200];
+    const size_t n = head_of(name, size == 1 ? 1 : 2, size, old);
+    memcpy(new, old, n);
+    for (int i = 0; i < size; i++) old[n + (size_t)i] = (char)(from >> 8 * i), new[n + (size_t)i] = (char)(to >> 8 * i);
+    replace(old, n + (size_t)size, new, n + (size_t)size);
+}
+
+static void set_float(const char *name, float from, float to)
+{
+    char old[200], new[200];
+    const size_t n = head_of(name, 0, 4, old);
+    memcpy(new, old, n);
+    memcpy(old + n, &from, 4), memcpy(new + n, &to, 4);
+    replace(old, n + 4, new, n + 4);
+}
+
+/* Give a key of config.json a value, itself JSON. */
+static void set_key(const char *key, const char *value)
+{
+    char *path = path_of(folder, "config.json");
+    json_t *root = json_load_file(path, 0, NULL);
+    assert_non_null(root);
+    json_object_set_new(root, key, json_loads(value, JSON_DECODE_ANY, NULL));
+    assert_int_equal(json_dump_file(root, path, 0), 0);
+    json_decref(root);
+    free(path);
+}
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+static void missing_files(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"shared_vocabulary.json", "config.json"};
+    each_is_missed(names, sizeof names / sizeof *names);
+}
+
+/* Known by its file, whatever stands beside it; config.json's own word goes first. */
+static void a_folder_is_known_by_its_file(void **state)
+{
+    (void)state;
+    rill_folder said;
+    miser other;
+    rill_context *own = miser_context(&other);
+    assert_ok(own, rill_register_domain(own, domain));
+    assert_ok(own, rill_folder_read(&said, own, folder, NULL));
+    assert_string_equal(said.domain, "mt");
+    rill_folder_clear(&said);
+    set_key("model_type", "\"of no domain\"");
+    assert_ok(own, rill_folder_read(&said, own, folder, NULL));
+    assert_string_equal(said.domain, "");
+    assert_string_equal(said.type, "of no domain");
+    rill_folder_clear(&said);
+    rill_context_destroy(own);
+    assert_int_equal(other.out, 0);
+}
+
+static void files_that_are_cut_off(void **state)
+{
+    (void)state;
+    size_t length;
+    char *bytes = read_bytes(folder, "model.bin", &length);
+    for (size_t n = 0; n < length; n += n < 400 || n + 400 > length ? 7 : 401) {
+        write_bytes(folder, "model.bin", bytes, n);
+        assert_int_equal(open_folder(folder, 1), RILL_ERR_FORMAT);
+        assert_non_null(strstr(rill_error(ctx), "/model.bin: "));
+    }
+    write_bytes(folder, "model.bin", bytes, length);
+    assert_int_equal(open_folder(folder, 1), RILL_OK);
+    write_string(folder, "model.bin", "\2\0\0\0\0\0\0\0{}");
+    refused(RILL_ERR_FORMAT, "%s/model.bin: expected 8 bytes of header length, the file has 1 bytes");
+    write_bytes(folder, "model.bin", "\2\0\0\0\0\0\0\0{}", 10);
+    refused(RILL_ERR_FORMAT, "%s/model.bin: expected CTranslate2's form");
+    free(bytes);
+}
+
+/* --- what is no translation model --------------------------------------------------------------------------------- */
+
+static void other_specifications(void **state)
+{
+    (void)state;
+    static const char ours[] = "\20\0TransformerSpec", whisper[] = "\14\0WhisperSpec",
+                      alone[] = "\27\0TransformerDecoderSpec";
+    replace(ours, sizeof ours, whisper, sizeof whisper);
+    refused(RILL_ERR_FORMAT,
+            "%s/model.bin: a model of CTranslate2's specification WhisperSpec: only TransformerSpec is "
+            "read, a transformer with encoder and decoder");
+    replace(whisper, sizeof whisper, alone, sizeof alone);
+    refused(RILL_ERR_FORMAT, "%s/model.bin: a model of CTranslate2's specification TransformerDecoderSpec: only "
+                             "TransformerSpec is read, a transformer with encoder and decoder");
+    replace(alone, sizeof alone, ours, sizeof ours);
+    assert_int_equal(open_folder(folder, 1), RILL_OK);
+    replace("Spec\0\7", 6, "Spec\0\10", 6);
+    refused(RILL_ERR_FORMAT, "%s/model.bin: TransformerSpec: expected revision 5 to 7, found 8");
+}
+
+static void numbers_that_change_what_is_computed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        char size;
+        int from, to;
+        const char *sentence;
+    } bad[] = {
+        {"encoder/pre_norm", 1, 0, 1, "%s/model.bin: the norms: encoder and decoder differ, which is not supported"},
+        {"encoder/activation", 1, 2, 0, "%s/model.bin: activation: encoder and decoder differ, which is not supported"},
+        {"decoder/activation", 1, 2, 5,
+         "%s/model.bin: tensor \"decoder/activation\": expected a number from 0 to 4, found 5"},
+        {"decoder/alibi", 1, 0, 1, "%s/model.bin: tensor \"decoder/alibi\": only 0 is supported, found 1"},
+        {"encoder/multi_query_attention", 1, 0, 1,
+         "%s/model.bin: tensor \"encoder/multi_query_attention\": only 0 is supported, found 1"},
+        {"decoder/num_heads", 2, 4, 3, "%s/model.bin: tensor \"decoder/num_heads\": expected a divisor of 16, found 3"},
+        {"decoder/num_heads", 2, 4, 0,
+         "%s/model.bin: tensor \"decoder/num_heads\": expected a number from 1 to 65536, found 0"},
+        {"decoder/start_from_zero_embedding", 1, 1, 2,
+         "%s/model.bin: tensor \"decoder/start_from_zero_embedding\": expected a number from 0 to 1, found 2"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        set_number(bad[i].name, bad[i].size, bad[i].from, bad[i].to);
+        refused(RILL_ERR_FORMAT, bad[i].sentence);
+        copy_model("mt/ct2-marian-int8", files, 1);
+    }
+    set_float("decoder/scale_embeddings", 4, 3);
+    refused(RILL_ERR_FORMAT, "%s/model.bin: scale_embeddings: encoder and decoder differ, which is not supported");
+}
+
+static void numbers_of_t5(void **state)
+{
+    (void)state;
+    copy_model("mt/ct2-t5", files, 3);
+    assert_int_equal(open_folder(folder, 1), RILL_OK);
+    set_float("decoder/scale_outputs", 0.25f, 0.5f);
+    refused(RILL_ERR_FORMAT,
+            "%s/model.bin: tensor \"decoder/scale_outputs\": expected one over the root of the width behind "
+            "a last norm, found 0.5");
+    copy_model("mt/ct2-t5", files, 1);
+    set_float("encoder/layer_1/self_attention/queries_scale", 1, 0.5f);
+    refused(RILL_ERR_FORMAT,
+            "%s/model.bin: tensor \"encoder/layer_1/self_attention/queries_scale\": expected 1, as in the "
+            "first layer");
+}
+
+/* Names of the same length: a tensor is missing, and another is there. */
+static void tensors_without_a_place(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to, *sentence;
+    } bad[] = {
+        {"encoder/layer_1/ffn/linear_1/weight", "encoder/layer_1/ffn/linear_9/weight",
+         "%s/model.bin: tensor \"encoder/layer_1/ffn/linear_1/weight\" is missing"},
+        {"decoder/layer_0/attention/layer_norm/beta", "decoder/layer_0/attention/layer_norm/bete",
+         "%s/model.bin: tensor \"decoder/layer_0/attention/layer_norm/beta\" is missing"},
+        {"decoder/embeddings/weight", "decoder/embeddingz/weight",
+         "%s/model.bin: tensor \"decoder/embeddings/weight\" is missing"},
+        {"encoder/layer_0/ffn/linear_0/bias", "encoder/layer_0/ffn/linear_0/bios",
+         "%s/model.bin: tensor \"encoder/layer_0/ffn/linear_0/bios\" has no place in the model that config.json describes"},
+        {"decoder/alignment_heads", "decoder/alignment_hands",
+         "%s/model.bin: tensor \"decoder/alignment_hands\": what it says is not supported"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        replace(bad[i].from, strlen(bad[i].from) + 1, bad[i].to, strlen(bad[i].to) + 1);
+        refused(RILL_ERR_FORMAT, bad[i].sentence);
+        copy_model("mt/ct2-marian-int8", files, 1);
+    }
+}
+
+/* Shapes that bytes have room for, and which do not fit each other. */
+static void shapes_that_do_not_fit(void **state)
+{
+    (void)state;
+    static const char fused[] = "decoder/layer_1/self_attention/linear_0/weight",
+                      split[] = "decoder/layer_1/attention/linear_1/weight";
+    char old[100], new[100];
+    const size_t n = sizeof fused;
+    memcpy(old, fused, n), memcpy(new, fused, n);
+    memcpy(old + n, "\2\60\0\0\0\20\0\0\0", 9), memcpy(new + n, "\2\20\0\0\0\60\0\0\0", 9);
+    replace(old, n + 9, new, n + 9);
+    char scale[100], fewer[100];
+    const int length = snprintf(scale, sizeof scale, "%s_scale", fused) + 1;
+    snprintf(fewer, sizeof fewer, "%s_none!", fused);
+    replace(scale, (size_t)length, fewer, (size_t)length);
+    refused(RILL_ERR_FORMAT,
+            "%s/model.bin: tensor \"decoder/layer_1/self_attention/linear_0/weight\": expected a multiple of "
+            "3 rows");
+    (void)split;
+}
+
+/* --- config.json and vocabularies --------------------------------------------------------------------------------- */
+
+static void symbols_that_are_not_known(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *value, *sentence;
+    } bad[] = {
+        {"unk_token", "\"<oov>\"", "%s/config.json: unk_token: expected \"<unk>\", found \"<oov>\""},
+        {"eos_token", "\"<end>\"", "%s/config.json: eos_token: \"<end>\" is not in the vocabulary"},
+        {"eos_token", "null", "%s/config.json: eos_token: expected a text, found nothing"},
+        {"add_source_bos", "1", "%s/config.json: add_source_bos: expected true or false, found 1"},
+        {"quantization_type", "1", "%s/config.json: quantization_type: weights of less than 8 bits are not read"},
+        {"layer_norm_epsilon", "-1", "%s/config.json: layer_norm_epsilon: expected a number from 0 to 1, found -1"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        set_key(bad[i].key, bad[i].value);
+        refused(RILL_ERR_FORMAT, bad[i].sentence);
+        copy_model("mt/ct2-marian-int8", files, 3);
+    }
+    set_key("decoder_start_token", "null"); /* from zeros, whatever it is */
+    assert_int_equal(open_folder(folder, 1), RILL_OK);
+    copy_model("mt/ct2-mbart", files, 3);
+    set_key("decoder_start_token", "null");
+    refused(RILL_ERR_FORMAT,
+            "%s/config.json: decoder_start_token: expected a token; of a model whose outputs start with a "
+            "language write that one there");
+}
+
+static void vocabularies_of_lines(void **state)
+{
+    (void)state;
+    char *path = path_of(folder, "shared_vocabulary.json");
+    json_t *list = json_load_file(path, 0, NULL), *token;
+    char text[2000] = "";
+    size_t i;
+    json_array_foreach(list, i, token) sprintf(text + strlen(text), "%s\n", json_string_value(token));
+    assert_int_equal(unlink(path), 0);
+    write_string(folder, "shared_vocabulary.txt", text);
+    assert_int_equal(open_folder(folder, 1), RILL_OK);
+    write_string(folder, "shared_vocabulary.txt", "<unk>\n</s>\na\na\n");
+    refused(RILL_ERR_FORMAT, "%s/shared_vocabulary.txt:4: \"a\" is in line 3 already");
+    remove_one("shared_vocabulary.txt");
+    write_string(folder, "source_vocabulary.txt", text);
+    refused(RILL_ERR_NOT_FOUND, "cannot open %s/target_vocabulary.json: No such file or directory");
+    write_string(folder, "target_vocabulary.txt", text);
+    assert_int_equal(open_folder(folder, 1), RILL_OK);
+    json_decref(list), free(path);
+}
+
+/* --- inputs ------------------------------------------------------------------------------------------------------- */
+
+/* How many pieces an input has, marks counted; -1: it failed, -2: it is empty. */
+static int size_of(const char *text, int tokenized)
+{
+    rill_domain_info info;
+    seq_runner *r;
+    const rill_open_options options = {
+        .struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = tokenized};
+    assert_ok(ctx, runner_open(ctx, &options, &r, &info));
+    assert_ok(ctx, rill_mt_domain.reserve(r, 4, 1));
+    rill_input input = input_of(text, 0);
+    assert_ok(ctx, rill_mt_domain.encode(r, 1, &input));
+    const int size = input.status == RILL_OK ? (int)input.size : input.status == RILL_EMPTY ? -2 : -1;
+    runner_close(r);
+    return size;
+}
+
+/* Pieces are taken as they are, but for what the folder has said of marks; a text has none of its own. */
+static void marks_are_as_the_folder_says(void **state)
+{
+    (void)state;
+    static const char *const two[] = {"model.bin", "config.json", "source_vocabulary.json", "target_vocabulary.json"};
+    assert_int_equal(size_of("a b </s>", 1), 3);
+    assert_int_equal(size_of("a b", 1), 2);
+    assert_int_equal(size_of(" ", 1), -2);
+    set_key("add_source_eos", "true");
+    assert_int_equal(size_of("a b", 1), 3);
+    assert_int_equal(size_of("a b", 0), 3); /* pieces all the same: there is nothing to cut texts with */
+    remove_one("shared_vocabulary.json");
+    copy_model("mt/ct2-opennmt", two, 4);
+    assert_int_equal(size_of("q1 q2", 1), 4);
+    assert_int_equal(size_of(" ", 1), -2);
+}
+
+/* Of 40 positions, the marks have theirs. */
+static void inputs_have_a_longest_length(void **state)
+{
+    (void)state;
+    char text[200] = "";
+    for (int i = 0; i < 40; i++) strcat(text, "a ");
+    assert_int_equal(size_of(text, 1), 40);
+    set_key("add_source_eos", "true");
+    assert_int_equal(size_of(text, 1), -1);
+    set_key("bos_token", "\"a\"");
+    set_key("add_source_bos", "true");
+    text[76] = '\0';
+    assert_int_equal(size_of(text, 1), 40);
+    text[76] = 'a';
+    assert_int_equal(size_of(text, 1), -1);
+}
+
+/* With SentencePiece's models beside it, as --copy_files puts them there: the pieces of transformers' folder, and the end. */
+static void texts_are_cut_where_the_folder_has_what_cuts(void **state)
+{
+    (void)state;
+    static const char *const cutters[] = {"source.spm", "target.spm"};
+    copy_model("mt/shared", cutters, 2);
+    assert_int_equal(size_of("\xE2\x96\x81man", 1), 1);
+    const int pieces = size_of("ein mann spielt", 0);
+    assert_true(pieces > 3 && pieces < 20);
+    assert_int_equal(size_of("", 0), -2);
+}
+
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+
+static rill_status open_it(rill_context *other, const char *path)
+{
+    rill_domain_info info;
+    seq_runner *r;
+    const rill_open_options options = {.struct_size = sizeof options, .path = path, .threads = 1, .tokenized = 1};
+    const rill_status status = runner_open(other, &options, &r, &info);
+    if (status == RILL_OK) runner_close(r);
+    return status;
+}
+
+static void every_refusal_is_survived(void **state)
+{
+    (void)state;
+    assert_true(refuse_each_call(&memory, ctx, open_it, folder) > 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(a_whole_model_opens),
+        CASE(missing_files),
+        CASE(a_folder_is_known_by_its_file),
+        CASE(files_that_are_cut_off),
+        CASE(other_specifications),
+        CASE(numbers_that_change_what_is_computed),
+        CASE(numbers_of_t5),
+        CASE(tensors_without_a_place),
+        CASE(shapes_that_do_not_fit),
+        CASE(symbols_that_are_not_known),
+        CASE(vocabularies_of_lines),
+        CASE(marks_are_as_the_folder_says),
+        CASE(inputs_have_a_longest_length),
+        CASE(texts_are_cut_where_the_folder_has_what_cuts),
+        CASE(every_refusal_is_survived),
+    };
+    return cmocka_run_group_tests_name("domains_mt_ct2", tests, NULL, NULL);
+}
