@@ -1,4 +1,4 @@
-/* Bytes to a model's directory: they are edits to the files of a small model that is whole. Built once for each domain, with FUZZ_MODEL.
+/* Bytes to a model's directory: they are edits to the files of a small model that is whole. Built once for each domain, and for each form of its models, with FUZZ_MODEL.
  *
  * An edit is a byte that says what is done (KIND) to which file, and what that needs:
  *   set     the length in two bytes, and the whole file
@@ -50,6 +50,11 @@ static const model models[] = {
      .name = {"config.json", "model.safetensors", "labels.vocab", "shapes.vocab", "suffixes.vocab", "tags.vocab",
               "words.vocab"},
      .line = "The w1 can't (w2)."},
+    {.domain = "mt",
+     .folder = "mt/ct2-marian-int8",
+     .name = {"config.json", "model.bin", "shared_vocabulary.json"},
+     .line = "a b </s>",
+     .tokenized = 1},
 };
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
