@@ -172,6 +172,7 @@ static void fill_info(const seq_model *m, rill_domain_info *info)
                                .node_bytes = bytes.node,
                                .row_bytes = bytes.row,
                                .runner_bytes = bytes.stream,
+                               .languages = rill_codec_languages(m->net[0]->text),
                                .slot_bytes = bytes.slot + none * bytes.symbol,
                                .slot_unit_bytes = bytes.unit + (one - none) * bytes.symbol,
                                .has_end_action = 1,
@@ -310,6 +311,15 @@ rill_status seq_tokenize(void *model, rill_context *ctx, const char *text, size_
     TRY(rill_codec_split(text_of(model), ctx, text, length, take_piece, &to));
     *n = to.n;
     return RILL_OK;
+}
+
+int32_t seq_first_action(void *model, rill_context *ctx, const char *input, size_t length)
+{
+    const seq_net *net = ((const seq_model *)model)->net[0];
+    rill_opening opening;
+    if (rill_codec_opening(net->text, ctx, input, length, &opening) != RILL_OK) return RILL_NO_ACTION;
+    if (opening.first >= 0) return opening.first;
+    return net->forced_first >= 0 ? net->forced_first : RILL_NO_ACTION;
 }
 
 rill_status seq_recommend(void *model, const char *like, rill_text *out)
