@@ -92,12 +92,25 @@ static void print_options(const rill_option *row)
                   row->initial[0] ? " (default " : "", row->initial, row->initial[0] ? ")" : "");
 }
 
-static void print_model(const rill_model *model)
+/* The first ones, or all. */
+static void print_languages(const char *const *names, int all)
+{
+    enum { SHOWN = 8 };
+    size_t n = 0;
+    if (!names) return;
+    while (names[n]) n++;
+    cli_print("%-12s %zu: ", "languages", n);
+    for (size_t i = 0; i < n && (all || i < SHOWN); i++) cli_print("%s%s", i > 0 ? ", " : "", names[i]);
+    cli_print("%s\n", all || n <= SHOWN ? "" : ", ... (--verbose names all)");
+}
+
+static void print_model(const rill_model *model, int verbose)
 {
     const rill_domain *domain = rill_model_domain(model);
     const rill_domain_info *info = rill_model_info(model);
     cli_print("%-12s %s: %s\n", "domain", domain->name, domain->summary);
     if (info->description) cli_print("%-12s %s\n", "description", info->description);
+    print_languages(info->languages, verbose);
     cli_print("%-12s ", "actions");
     put_count(info->actions);
     cli_print("\n%-12s %" PRId32 " actions at most\n", "outputs", info->max_length);
@@ -139,23 +152,42 @@ static void print_config(const cli_session *session)
     json_decref(root);
 }
 
-/* The reason stands in the report too, so that it is not taken for a whole one. Where it is only what text is read and written
- * with, the rest opens without it. */
+/* A multilingual model opens once inputs say their languages, whatever else it lacks; any other in its own form, without what texts are
+ * read and written with. */
+static rill_model *open_rest(cli_session *session, const char *name)
+{
+    static const rill_pair columns = {"language-columns", "1"};
+    const rill_domain *domain = rill_find_domain(session->ctx, name);
+    rill_open_options rest = session->open;
+    rill_model *model = NULL;
+    const int multilingual = domain && rill_option_find(domain->options, columns.name);
+    for (int tokenized = 0; tokenized < 2 && !model; tokenized++) {
+        rest.tokenized = tokenized || session->open.tokenized;
+        rest.values = &columns;
+        rest.n_values = 1;
+        if (multilingual && rill_model_open(&model, session->ctx, name, &rest) == RILL_OK) return model;
+        rest.values = session->open.values;
+        rest.n_values = session->open.n_values;
+        if (tokenized && rill_model_open(&model, session->ctx, name, &rest) == RILL_OK) return model;
+    }
+    return NULL;
+}
+
+/* The reason stands in the report too, so that it is not taken for a whole one. */
 static int print_as_far(cli_session *session)
 {
     const int code = cli_session_open(session);
     if (code == CLI_OK) {
-        print_model(session->model);
+        print_model(session->model, session->verbose);
         print_devices(session->crew);
         return code;
     }
     const char *name = session->domain ? session->domain : session->folder.domain, *why = rill_error(session->ctx);
-    rill_open_options rest = session->open;
-    rill_model *model = NULL;
-    if (why[0]) cli_print("%-12s %s\n", "problem", why);
-    rest.tokenized = 1;
-    if (why[0] && rill_model_open(&model, session->ctx, name, &rest) == RILL_OK)
-        print_model(model);
+    const int told = why[0] != '\0';
+    if (told) cli_print("%-12s %s\n", "problem", why);
+    rill_model *model = told ? open_rest(session, name) : NULL;
+    if (model)
+        print_model(model, session->verbose);
     else
         print_config(session);
     rill_model_close(model);

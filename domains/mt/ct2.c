@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "config.h"
+#include "families.h"
 #include "model.h"
 #include "rill/file.h"
 
@@ -383,19 +384,6 @@ static rill_status find_token(const seq_net *s, const rill_config *config, const
                      key, token);
 }
 
-/* What begins and ends inputs. Pieces are taken as they come, so that these stand among them, unless the folder says otherwise; a text
- * has none and gets what all models end with. */
-static rill_status find_marks(seq_net *s, const rill_config *config)
-{
-    const rill_vocabulary *source = rill_codec_source(s->text);
-    int begins, ends;
-    TRY(rill_config_bool_or(config, "add_source_bos", 0, &begins));
-    TRY(rill_config_bool_or(config, "add_source_eos", 0, &ends));
-    s->source_end = -1;
-    if (begins) TRY(find_token(s, config, "bos_token", source, &s->source_begin));
-    return ends || s->is_text ? find_token(s, config, "eos_token", source, &s->source_end) : RILL_OK;
-}
-
 static rill_status read_symbols(void *user, const rill_config *config)
 {
     seq_net *s = user;
@@ -403,8 +391,11 @@ static rill_status read_symbols(void *user, const rill_config *config)
     int32_t start;
     TRY(rill_config_expect(config, "unk_token", "<unk>"));
     TRY(find_token(s, config, "eos_token", target, &s->end));
-    TRY(find_marks(s, config));
     if (s->start >= 0) return RILL_OK; /* from zeros, whatever the token */
+    if (rill_codec_languages(s->text) != NULL && !rill_config_says(config, "decoder_start_token", NAN)) {
+        s->start = s->end; /* each output starts with its language instead */
+        return RILL_OK;
+    }
     if (!rill_config_says(config, "decoder_start_token", NAN))
         return rill_fail(
             s->ctx, RILL_ERR_FORMAT,
@@ -416,22 +407,72 @@ static rill_status read_symbols(void *user, const rill_config *config)
     return RILL_OK;
 }
 
+/* What cuts texts has numbers of its own, which must be the model's. */
+static rill_status check_vocabulary(const seq_net *s, const char *directory)
+{
+    const rill_vocabulary *own = rill_codec_target(s->text);
+    rill_vocabulary *said = NULL;
+    rill_text path = {.ctx = s->ctx};
+    rill_status status = rill_path_join(&path, directory, "shared_vocabulary.json");
+    if (status == RILL_OK) status = rill_vocabulary_open_json(&said, s->ctx, path.data, s->words);
+    const int32_t n = said != NULL ? rill_vocabulary_count(said) : 0, m = rill_vocabulary_count(own);
+    for (int32_t i = 0; status == RILL_OK && i < n && i < m; i++) {
+        const char *x = rill_vocabulary_token(said, i, NULL), *y = rill_vocabulary_token(own, i, NULL);
+        if (strcmp(x, y) != 0)
+            status = rill_fail(s->ctx, RILL_ERR_FORMAT,
+                               "%s: number %d is \"%.60s\", and \"%.60s\" to the tokenizer that was copied beside it",
+                               path.data, i, x, y);
+    }
+    rill_vocabulary_close(said);
+    rill_text_clear(&path);
+    return status;
+}
+
 rill_status mt_ct2_symbols(seq_net *seq, const char *directory)
 {
+    if (rill_codec_is_family(seq->text)) TRY(check_vocabulary(seq, directory));
     return rill_config_read(seq->ctx, directory, CONFIG_FILE, read_symbols, seq, NULL);
 }
 
 /* --- the folder --------------------------------------------------------------------------------------------------- */
 
+/* What configuring passes around. */
+typedef struct folder {
+    mt_net *net;
+    rill_codec_files *text;
+} folder;
+
+/* A token of config.json in memory of the model, NULL where there is none. */
+static rill_status keep_token(const seq_net *s, const rill_config *config, const char *key, const char **out)
+{
+    const char *token;
+    char *copy;
+    *out = NULL;
+    TRY(rill_config_string_or(config, key, NULL, &token));
+    if (token == NULL) return RILL_OK;
+    TRY(rill_blocks_get(&s->model->blocks, &copy, strlen(token) + 1, 1, key));
+    *out = memcpy(copy, token, strlen(token) + 1);
+    return RILL_OK;
+}
+
+/* Pieces are taken as they come, so that marks stand among them, unless the folder says otherwise; a text has none and gets the end that
+ * all models have. */
 static rill_status read_config(void *user, const rill_config *config)
 {
-    mt_net *net = user;
+    const folder *f = user;
+    mt_settings *set = &f->net->settings;
     double eps;
-    TRY(rill_config_number_or(config, "layer_norm_epsilon", 0, 1, (double)net->settings.eps, &eps));
-    net->settings.eps = (float)eps;
+    int begins, ends;
+    TRY(rill_config_number_or(config, "layer_norm_epsilon", 0, 1, (double)set->eps, &eps));
+    TRY(rill_config_bool_or(config, "add_source_bos", 0, &begins));
+    TRY(rill_config_bool_or(config, "add_source_eos", 0, &ends));
+    if (begins) TRY(keep_token(&f->net->seq, config, "bos_token", &f->text->first_piece));
+    TRY(keep_token(&f->net->seq, config, "eos_token", &f->text->last_piece));
+    f->text->bare = !ends;
+    set->eps = (float)eps;
     if (!rill_config_says(config, "quantization_type", 0)) return RILL_OK;
-    return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s: quantization_type: weights of less than 8 bits are not read",
-                     rill_config_name(config));
+    return rill_fail(f->net->seq.ctx, RILL_ERR_FORMAT,
+                     "%s: quantization_type: weights of less than 8 bits are not read", rill_config_name(config));
 }
 
 /* The first of the names that the directory has, else NULL. */
@@ -452,23 +493,40 @@ int mt_is_ct2(const char *directory)
     return first_file(directory, weights, 2) == NULL && first_file(directory, names, 1) != NULL;
 }
 
-/* Vocabularies of both sides or of each. A SentencePiece model that was copied beside them makes pieces of texts. */
-static void name_text(const char *directory, rill_codec_files *text)
+/* Vocabularies of both sides or of each. */
+static void name_vocabularies(const char *directory, rill_codec_files *text)
 {
     static const char *const shared[] = {"shared_vocabulary.json", "shared_vocabulary.txt"},
                              *const sources[] = {"source_vocabulary.json", "source_vocabulary.txt"},
-                             *const targets[] = {"target_vocabulary.json", "target_vocabulary.txt"},
-                             *const spm[] = {"source.spm"};
+                             *const targets[] = {"target_vocabulary.json", "target_vocabulary.txt"};
+    text->kind = RILL_CODEC_WORDS;
+    text->actions_key = "the decoder's embedding";
     text->source = first_file(directory, shared, 2);
     text->optional = text->source != NULL;
-    if (text->source == NULL) {
-        text->source = first_file(directory, sources, 2);
-        text->target = first_file(directory, targets, 2);
-        if (text->source == NULL) text->source = shared[0]; /* to be missed by its name */
-        if (text->target == NULL) text->target = targets[0];
+    if (text->source != NULL) return;
+    text->source = first_file(directory, sources, 2);
+    text->target = first_file(directory, targets, 2);
+    if (text->source == NULL) text->source = shared[0]; /* to be missed by its name */
+    if (text->target == NULL) text->target = targets[0];
+}
+
+/* What was copied beside the vocabularies makes pieces of texts: Marian's two models of SentencePiece, a tokenizer of a family, or T5's
+ * or Pegasus' model of SentencePiece. */
+static rill_status name_text(rill_context *ctx, const char *directory, rill_codec_files *text)
+{
+    static const char *const marian[] = {"source.spm"}, *const plain[] = {"spiece.model"};
+    const char *type = NULL;
+    name_vocabularies(directory, text);
+    if (text->tokenized) return RILL_OK;
+    if (first_file(directory, marian, 1) != NULL) {
+        text->kind = RILL_CODEC_SENTENCEPIECE;
+        return RILL_OK;
     }
-    text->kind = first_file(directory, spm, 1) != NULL ? RILL_CODEC_SENTENCEPIECE : RILL_CODEC_WORDS;
-    text->actions_key = "the decoder's embedding";
+    TRY(rill_family_said(ctx, directory, &type));
+    if (type != NULL) return rill_family_files(ctx, type, directory, text);
+    text->spm = first_file(directory, plain, 1);
+    if (text->spm != NULL) text->kind = RILL_CODEC_SENTENCEPIECE;
+    return RILL_OK;
 }
 
 rill_status mt_ct2_configure(seq_net *seq, const char *directory, rill_codec_files *text)
@@ -476,6 +534,7 @@ rill_status mt_ct2_configure(seq_net *seq, const char *directory, rill_codec_fil
     mt_net *net = (mt_net *)seq;
     rill_text path = {.ctx = seq->ctx};
     reading r = {.net = net, .ctx = seq->ctx};
+    folder f = {net, text};
     rill_status status = rill_path_join(&path, directory, MODEL_FILE);
     if (status == RILL_OK) status = rill_tensors_open(&r.tensors, seq->ctx, path.data);
     r.path = path.data;
@@ -484,14 +543,13 @@ rill_status mt_ct2_configure(seq_net *seq, const char *directory, rill_codec_fil
     rill_tensors_close(r.tensors);
     rill_text_clear(&path);
     TRY(status);
-    TRY(rill_config_read(seq->ctx, directory, CONFIG_FILE, read_config, net, NULL));
+    TRY(rill_config_read(seq->ctx, directory, CONFIG_FILE, read_config, &f, NULL));
     TRY(rill_blocks_get(&seq->model->blocks, &seq->legal, ((size_t)seq->actions + 63) / 64, sizeof *seq->legal,
                         "symbols"));
     memset(seq->legal, 0xFF, ((size_t)seq->actions + 63) / 64 * sizeof *seq->legal);
     seq->max_length = seq->positions < USUAL_OUTPUT ? seq->positions : USUAL_OUTPUT;
     seq->most_length = seq->usual > seq->max_length ? seq->usual : seq->max_length;
     seq->end_file = CONFIG_FILE;
-    name_text(directory, text);
     mt_describe(net);
-    return RILL_OK;
+    return name_text(seq->ctx, directory, text);
 }

@@ -31,15 +31,6 @@ static rill_status check_length(const seq_runner *r, size_t length)
                      r->model->usual, length);
 }
 
-/* Room for what begins the next input, and its symbol; nothing where the model has none. */
-static rill_status mark(seq_runner *r, int32_t symbol, rill_ids *ids)
-{
-    if (symbol < 0) return RILL_OK;
-    TRY(GROW(r->ctx, r->ids, r->ids_room, ids->used + 1, "an input's pieces"));
-    r->ids[ids->used++] = symbol;
-    return RILL_OK;
-}
-
 /* Bring one input to numbers; what is wrong with it is its own failure. */
 static rill_status read_input(seq_runner *r, rill_input *input, rill_ids *ids, seq_reading *reading)
 {
@@ -47,24 +38,21 @@ static rill_status read_input(seq_runner *r, rill_input *input, rill_ids *ids, s
     const seq_net *net = m->net[0];
     const size_t marks = (size_t)(net->source_begin >= 0) + (size_t)(net->source_end >= 0);
     *reading = (seq_reading){.input = input, .offset = ids->used};
-    TRY(mark(r, net->source_begin, ids));
-    const size_t begin = ids->used;
     rill_status status = check_length(r, input->length);
-    if (status == RILL_OK) status = rill_codec_read(net->text, input->text, input->length, ids);
-    const size_t count = ids->used - begin;
-    if (status == RILL_OK && count + marks > (size_t)m->positions)
+    rill_opening *opening = &r->opening[input->slot];
+    if (status == RILL_OK) status = rill_codec_read(net->text, input->text, input->length, ids, opening);
+    const size_t count = ids->used - reading->offset;
+    if (status == RILL_OK && count > (size_t)m->positions)
         status = rill_fail(r->ctx, RILL_ERR_INPUT, "expected at most %d pieces, found %zu", m->positions - (int)marks,
-                           count);
+                           count - marks);
     if (status == RILL_ERR_INPUT) {
         rill_input_fail(input, status, "%s", rill_error(r->ctx));
         ids->used = reading->offset;
         return RILL_OK;
     }
     if (status == RILL_OK && count == 0) input->status = RILL_EMPTY;
-    if (count == 0) ids->used = reading->offset;
     if (status != RILL_OK || count == 0) return status;
-    TRY(mark(r, net->source_end, ids));
-    reading->length = (int32_t)(count + marks);
+    reading->length = (int32_t)count;
     input->size = reading->length;
     input->max_length = longest_output(m, reading->length);
     return RILL_OK;

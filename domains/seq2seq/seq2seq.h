@@ -32,8 +32,9 @@ typedef struct seq_net {
     int32_t words, actions; /* symbols of the source, and of the target */
     /* Of target symbols: what the decoder starts from, what ends an output, what is never one. */
     int32_t start, end, pad;
-    /* Of source symbols: what begins an input and what ends it; -1: nothing. Found by open, the end in the vocabulary where the kind does
-     * not say it. */
+    int32_t
+        forced_first; /* what the first action of any output must be, unless its language says it; -1: none. Given as -1 */
+    /* Of source symbols: what begins an input and what ends it; -1: nothing. Found by open */
     int32_t source_begin, source_end;
     int32_t pieces;            /* target symbols that have one: those below. Found by open */
     const char *end_file;      /* the file that said what the end is, for messages */
@@ -46,7 +47,6 @@ typedef struct seq_net {
     rill_constant output_bias; /* [actions] */
     rill_list list;            /* with a shortlist: each input's part of the output layer */
     rill_codec *text;          /* of all but the first only while it is loaded */
-    int is_text;               /* inputs are texts that are cut into pieces, not pieces */
     char description[240];
 } seq_net;
 
@@ -78,10 +78,10 @@ struct seq_kind {
     seq_reads reads;
     int watches; /* `watch` can be built: outputs have alignments, for which states stay on the path */
     /* Read the directory's configuration: all of the net that is there before weights are, and what its text is made of; the kind of
-     * codec is that of a text that has yet to be cut. Memory is that of net->model->blocks. */
+     * codec is that of a text that has yet to be cut, though text->tokenized says whether it is. Memory is that of net->model->blocks. */
     rill_status (*configure)(seq_net *net, const char *directory, rill_codec_files *text);
-    /* (optional) The vocabularies are open: find the symbols that the configuration has by their pieces, source_end among them.
-     *   as configure() */
+    /* (optional) The vocabularies are open: find the target symbols that the configuration has by their pieces, or check what they are
+     * of. As configure() */
     rill_status (*find_symbols)(seq_net *net, const char *directory);
     /* Read the weights into the plan, and make tables; seq_keep_output() is called once. */
     rill_status (*load)(seq_net *net, const char *directory);
@@ -131,7 +131,7 @@ struct seq_model {
     char recommended[224]; /* settings for decoding as the makers' library does; empty: not known */
 };
 
-/* What any such model can be told (rill_domain.options): weights, backend, shortlist, scores. */
+/* What any such model can be told (rill_domain.options): weights, backend, shortlist, scores, languages. */
 extern const rill_option seq_options[];
 
 /* Of a domain's table: rill_domain.open with the domain's name and its architectures, of which an ensemble may have several, and the
@@ -154,6 +154,7 @@ int32_t seq_unknown_action(void *model);
 rill_status seq_tokenize(void *model, rill_context *ctx, const char *text, size_t length, int32_t *action, int32_t room,
                          int32_t *n);
 rill_status seq_recommend(void *model, const char *like, rill_text *out);
+int32_t seq_first_action(void *model, rill_context *ctx, const char *input, size_t length);
 
 /* What every such domain's table has; its name, summary and open() are its own. */
 #define SEQ_TABLE                                                                                                \
@@ -161,15 +162,16 @@ rill_status seq_recommend(void *model, const char *like, rill_text *out);
     .stop = seq_stop, .reserve = seq_reserve, .encode = seq_encode, .step = seq_step, .score = seq_score,        \
     .collect = seq_collect, .finalize = seq_finalize, .drop = rill_runner_drop, .action_name = seq_action_name,  \
     .find_action = seq_find_action, .unknown_action = seq_unknown_action, .tokenize = seq_tokenize,              \
-    .recommend = seq_recommend, .features = RILL_TAKES_ENSEMBLES, .profile = rill_runner_profile,                \
-    .profiled = rill_runner_profiled, .limits = rill_runner_limits, .options = seq_options
+    .first_action = seq_first_action, .recommend = seq_recommend, .features = RILL_TAKES_ENSEMBLES,              \
+    .profile = rill_runner_profile, .profiled = rill_runner_profiled, .limits = rill_runner_limits,              \
+    .options = seq_options
 
 /* --- a runner ----------------------------------------------------------------------------------------------------- */
 
 /* An input on its way into a slot: its pieces are ids[offset .. offset + length - 1]. */
 typedef struct seq_reading {
     rill_input *input;
-    int32_t length; /* pieces, the end counted; 0: the input is empty */
+    int32_t length; /* pieces, the end and symbols of languages counted; 0: the input is empty */
     size_t offset;
 } seq_reading;
 
@@ -187,6 +189,8 @@ struct seq_runner {
     rill_context *ctx;
     int32_t *root; /* [slots] the item's first node */
     size_t root_room;
+    rill_opening *opening; /* [slots] how the item's outputs begin */
+    size_t opening_room;
     size_t reached;       /* positions asked for so far, in all nets */
     seq_reading *reading; /* the inputs of an encode() call */
     size_t reading_room;
@@ -197,7 +201,8 @@ struct seq_runner {
     size_t scratch_room;
     const rill_ask *asked[2]; /* of each group's score call that may be late */
     rill_choices *answer[2];
-    char *aligned; /* arrays of one alignment, see carve.h */
+    rill_rows rows[2]; /* whose these are */
+    char *aligned;     /* arrays of one alignment, see carve.h */
     size_t aligned_room;
 };
 

@@ -265,7 +265,7 @@ static void symbols_that_are_not_known(void **state)
         const char *key, *value, *sentence;
     } bad[] = {
         {"unk_token", "\"<oov>\"", "%s/config.json: unk_token: expected \"<unk>\", found \"<oov>\""},
-        {"eos_token", "\"<end>\"", "%s/config.json: eos_token: \"<end>\" is not in the vocabulary"},
+        {"eos_token", "\"<end>\"", "%s/shared_vocabulary.json: expected a token <end>, which ends inputs"},
         {"eos_token", "null", "%s/config.json: eos_token: expected a text, found nothing"},
         {"add_source_bos", "1", "%s/config.json: add_source_bos: expected true or false, found 1"},
         {"quantization_type", "1", "%s/config.json: quantization_type: weights of less than 8 bits are not read"},
