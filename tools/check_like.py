@@ -3,6 +3,7 @@
 lines, n-best lists side by side, under several beams, penalties and lengths.
 
 usage: check_like.py --peer ct2|marian --rill build/rill --text test_2016_flickr.de [--model examples/models/de-en]
+       check_like.py --peer ct2 --folder float32|int8|... the same: rill reads the folder that CTranslate2 reads, with such weights
 
 Needs sentencepiece, NumPy and the peer's Python package: ctranslate2, or pymarian, which has all of marian-decoder. The
 directory is converted by ct2_model.py or marian_model.py. All compute in fp32 and add up in orders of their own, so sums
@@ -40,19 +41,20 @@ class CTranslate2:
         ({"beam_size": 12, "num_hypotheses": 12}, []),
     ]
 
-    def __init__(self, model, work):
+    def __init__(self, model, work, folder):
         import ctranslate2
-        converted = os.path.join(work, "model")
-        ct2_model.convert(model, converted)
-        self.directory, self.name = model, f"CTranslate2 {ctranslate2.__version__}"
-        self.translator = ctranslate2.Translator(converted, device="cpu", compute_type="float32", inter_threads=1, intra_threads=1)
+        converted, kind = os.path.join(work, "model"), "int8_float32" if (folder or "").startswith("int8") else "float32"
+        ct2_model.convert(model, converted, folder or "float32")
+        self.directory, self.name = converted if folder else model, f"CTranslate2 {ctranslate2.__version__} in {kind}"
+        self.more = ["--weights", "int8"] if kind != "float32" else []
+        self.translator = ctranslate2.Translator(converted, device="cpu", compute_type=kind, inter_threads=1, intra_threads=1)
 
     def search(self, _texts, lines, options):
         results = self.translator.translate_batch(lines, return_scores=True, max_batch_size=64, **options)
         return [list(zip([" ".join(h) for h in r.hypotheses], r.scores)) for r in results]
 
     def options_of_rill(self, options):
-        return ["-k", str(options["beam_size"]), "--n-best", str(options["num_hypotheses"])]
+        return ["-k", str(options["beam_size"]), "--n-best", str(options["num_hypotheses"]), *self.more]
 
 
 class Marian:
@@ -65,7 +67,7 @@ class Marian:
         ({"beam-size": 5, "allow-unk": "true"}, ["--unknown-penalty", "0"]),
     ]
 
-    def __init__(self, model, work):
+    def __init__(self, model, work, _folder):
         import pymarian
         self.marian, self.name = pymarian, f"Marian, pymarian {pymarian.__version__}"
         self.model, self.vocabulary = os.path.join(work, "model.npz"), os.path.join(model, "source.spm")
@@ -137,6 +139,8 @@ def main():
     parser.add_argument("--text", required=True, help="a file of lines in the model's source language")
     parser.add_argument("--model", default="examples/models/de-en", help="a directory of type marian")
     parser.add_argument("--lines", type=int, help="only the first")
+    parser.add_argument("--folder", metavar="KIND", choices=["float32", "float16", "bfloat16", "int16", "int8"],
+                        help="have rill read CTranslate2's folder, with weights of this kind")
     parser.add_argument("--show", action="store_true", help="write the lists that differ")
     args = parser.parse_args()
     splitter = sentencepiece.SentencePieceProcessor(model_file=os.path.join(args.model, "source.spm"))
@@ -144,7 +148,7 @@ def main():
         texts = [line.strip() for line in file][:args.lines]
     lines = [splitter.encode(text, out_type=str) for text in texts]
     with tempfile.TemporaryDirectory() as work:
-        peer = PEERS[args.peer](args.model, work)
+        peer = PEERS[args.peer](args.model, work, args.folder)
         print(f"{peer.name}, {len(lines)} lines")
         for options, more in peer.SETTINGS:
             print(", ".join(f"{name} {value}" for name, value in options.items()) + ":")

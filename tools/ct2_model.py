@@ -59,7 +59,7 @@ def check(path, config):
         sys.exit(f"ct2_model: {path}: rill.positions: only hf can be converted")
 
 
-def convert(source, target):
+def convert(source, target, quantization="float32"):
     from ctranslate2.specs import common_spec, transformer_spec
 
     path = os.path.join(source, "config.json")
@@ -91,7 +91,7 @@ def convert(source, target):
     spec.config.eos_token = spec.config.decoder_start_token = pieces[config["eos_token_id"]]
     spec.config.unk_token = "<unk>"
     spec.validate()
-    spec.optimize(quantization="float32")
+    spec.optimize(quantization=quantization)
     os.makedirs(target, exist_ok=True)
     spec.save(target)
 

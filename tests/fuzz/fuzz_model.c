@@ -1,4 +1,5 @@
-/* Bytes to a model's directory: they are edits to the files of a small model that is whole. Built once for each domain, and for each form of its models, with FUZZ_MODEL.
+/* Bytes to a model's directory: they are edits to the files of a small model that is whole. Built once for each domain, and for each form
+ * of its models, with FUZZ_MODEL.
  *
  * An edit is a byte that says what is done (KIND) to which file, and what that needs:
  *   set     the length in two bytes, and the whole file
