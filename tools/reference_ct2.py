@@ -3,7 +3,7 @@
 
 Needs ctranslate2, torch, transformers and safetensors. What transformers has comes from the other models of tests/data/mt, by the
 converter of their type; what OpenNMT and fairseq have is made here, by the specification that their converters fill. Each model gets
-a directory tests/data/mt/ct2-NAME, with search.json in the form of reference_search.py, and those in int8 a second one,
+a directory tests/data/mt/ct2-NAME (nllb with the tokenizer of tests/data/text/nllb, and texts.json besides, of texts), with search.json in the form of reference_search.py, and those in int8 a second one,
 search-int8.json, of searches that multiply in int8. Where a number lies halfway between two integers, another order of additions in
 what is not quantised is another integer, so that a few of these lists may differ.
 """
@@ -16,15 +16,18 @@ import shutil
 
 import ctranslate2
 import numpy as np
+import sentencepiece
 import torch
 from ctranslate2.converters import transformers as loaders
 from ctranslate2.specs import common_spec, transformer_spec
 from safetensors.torch import load_file
 from transformers import AutoConfig, AutoModelForSeq2SeqLM
 
+import reference_families
 from model_files import rounded
 
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "data", "mt")
+TEXT = os.path.join(DATA, "..", "text")
 LENGTH = 20
 SEARCHES = [  # what CTranslate2 is given, and rill
     (dict(beam_size=2, num_hypotheses=2), {}),
@@ -70,6 +73,19 @@ def of_transformers(name, change):
         numbers.update({f"<more{i}>": i for i in range(len(numbers), config.vocab_size)})
     with torch.no_grad():
         return loaders._MODEL_LOADERS[type(config).__name__](model, Tokenizer(numbers))
+
+
+def of_nllb():
+    """M2M100 with a tokenizer that knows languages."""
+    folder = os.path.join(TEXT, "nllb")
+    model = sentencepiece.SentencePieceProcessor(model_file=os.path.join(folder, "sentencepiece.bpe.model"))
+    with open(os.path.join(folder, "special_tokens_map.json"), encoding="utf-8") as file:
+        languages = json.load(file)["additional_special_tokens"]
+    pieces = [*reference_families.FAIRSEQ, *(model.id_to_piece(i) for i in range(3, model.get_piece_size())), *languages, "<mask>"]
+    shape = dict(scale_embedding=True, activation_function="relu", **reference_families.bart_sizes(16, (4, 4), (1, 1), (24, 24)))
+    net = reference_families.make_model("m2m", 3, 2.6, torch.float32, shape, pieces)
+    with torch.no_grad():
+        return loaders.M2M100Loader()(net, Tokenizer({piece: i for i, piece in enumerate(pieces)}))
 
 
 def fill(spec, rng, width, inner, sizes):
@@ -156,6 +172,7 @@ MODELS = {  # name: the kind of weights, and what makes the specification
     "t5": ("float16", lambda: of_transformers("t5", {})),
     "t5-gated": ("int8", lambda: of_transformers("t5-gated", {})),
     "umt5": ("float16", lambda: of_transformers("umt5", {})),
+    "nllb": ("int8", of_nllb),
     "opennmt": ("float16", lambda: of_opennmt(1, **OPENNMT)),
     "eole": ("int8", lambda: of_opennmt(2, **EOLE)),
     "fairseq": ("int16", lambda: of_fairseq(3)),
@@ -175,7 +192,8 @@ def sources(folder, rng):
     return [line + end for line in lines]
 
 
-def search(folder, lines, kind):
+def search(folder, lines, kind, shown=None, prefix=None):
+    """What is found for lines of tokens, which the tests are shown as they are or as something else."""
     translator = ctranslate2.Translator(folder, compute_type=kind, inter_threads=1, intra_threads=1)
     names = [n for n in ("target_vocabulary.json", "shared_vocabulary.json") if os.path.exists(os.path.join(folder, n))]
     with open(os.path.join(folder, names[0]), encoding="utf-8") as file:
@@ -183,19 +201,32 @@ def search(folder, lines, kind):
     searches = []
     for theirs, ours in SEARCHES:
         given = dict(max_decoding_length=LENGTH, min_decoding_length=0, return_scores=True)
-        found = translator.translate_batch(lines, **{**given, **theirs})
+        found = translator.translate_batch(lines, prefix and [prefix] * len(lines), **{**given, **theirs})
         settings = {"like": "ct2", "k": str(theirs["beam_size"]), "n-best": str(theirs["num_hypotheses"]), "min-length": "0",
                     "max-length": str(LENGTH), **ours}
         lists = [[{"score": score, "actions": [number[p] for p in pieces]} for pieces, score in zip(r.hypotheses, r.scores)]
                  for r in found]
         searches.append({"settings": settings, "found": lists})
-    return {"pieces": lines, "searches": rounded(searches, 7)}
+    return {"pieces": shown or lines, "searches": rounded(searches, 7)}
 
 
 def write_json(folder, name, value):
     with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
         json.dump(value, file, ensure_ascii=False, separators=(",", ":"))
         file.write("\n")
+
+
+def search_texts(folder):
+    """Texts of one-blank words with the numbers that transformers' tokenizer has for them, from one language to another."""
+    with open(os.path.join(TEXT, "nllb", "expected.json"), encoding="utf-8") as file:
+        said = json.load(file)
+    with open(os.path.join(folder, "shared_vocabulary.json"), encoding="utf-8") as file:
+        pieces = json.load(file)
+    cases = [c for c in said["cases"] if c["text"].isascii() and c["text"] == " ".join(c["text"].split()) and 3 < len(c["ids"]) < 30][:6]
+    for name in ("sentencepiece.bpe.model", "special_tokens_map.json", "tokenizer_config.json"):
+        shutil.copy(os.path.join(TEXT, "nllb", name), folder)
+    lines = [[pieces[i] for i in c["ids"]] for c in cases]
+    return search(folder, lines, "float32", [c["text"].split() for c in cases], [said["target"]])
 
 
 def make(name, out):
@@ -209,7 +240,9 @@ def make(name, out):
     spec.save(folder)
     lines = sources(folder, random.Random(7))
     write_json(folder, "search.json", search(folder, lines, "float32"))
-    if quantization == "int8":
+    if name == "nllb":
+        write_json(folder, "texts.json", search_texts(folder))
+    elif quantization == "int8":
         write_json(folder, "search-int8.json", search(folder, lines, "int8_float32"))
 
 

@@ -24,9 +24,9 @@ static const char *const models[] = {"mt/shared", "mt/odd", "mt/separate", "mt/f
 
 /* As CTranslate2's converters leave them (tools/reference_ct2.py): of each architecture one, and of each kind of weights. */
 static const char *const converted[] = {
-    "mt/ct2-marian", "mt/ct2-marian-int8", "mt/ct2-marian-brain", "mt/ct2-bart",   "mt/ct2-bart-untied",
-    "mt/ct2-m2m",    "mt/ct2-mbart",       "mt/ct2-pegasus",      "mt/ct2-t5",     "mt/ct2-t5-gated",
-    "mt/ct2-umt5",   "mt/ct2-opennmt",     "mt/ct2-eole",         "mt/ct2-fairseq"};
+    "mt/ct2-marian", "mt/ct2-marian-int8", "mt/ct2-marian-brain", "mt/ct2-bart",    "mt/ct2-bart-untied",
+    "mt/ct2-m2m",    "mt/ct2-mbart",       "mt/ct2-pegasus",      "mt/ct2-t5",      "mt/ct2-t5-gated",
+    "mt/ct2-umt5",   "mt/ct2-opennmt",     "mt/ct2-eole",         "mt/ct2-fairseq", "mt/ct2-nllb"};
 static const char *const quantised[] = {"mt/ct2-marian-int8", "mt/ct2-m2m", "mt/ct2-t5-gated", "mt/ct2-eole"};
 
 static rill_model *open_in(const char *path, const char *weights)
@@ -159,6 +159,22 @@ static void ctranslate2s_own_searches(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof converted / sizeof *converted; i++) check_model(converted[i], "search.json", 6);
+}
+
+/* Texts, cut by the tokenizer that lies in the folder; outputs begin with their language, as a prefix does there. */
+static void ctranslate2s_own_texts(void **state)
+{
+    (void)state;
+    const rill_pair languages[] = {{"source-lang", "eng_Latn"}, {"target-lang", "fra_Latn"}};
+    char *path = data_path("mt/ct2-nllb");
+    json_t *file = reference_load(path, "texts.json");
+    rill_model *model;
+    rill_open_options options = {
+        .struct_size = sizeof options, .path = path, .threads = 1, .n_values = 2, .values = languages};
+    assert_ok(ctx, rill_model_open(&model, ctx, "mt", &options));
+    check_searches_of(model, &(place){.model = "mt/ct2-nllb", .file = "texts.json"}, file, "searches", 6);
+    json_decref(file);
+    free(path);
 }
 
 /* Weights in int8 are the folder's own integers, and rows are made integers alike. A number halfway between two of them is one or the
@@ -352,6 +368,7 @@ int main(void)
         CASE(searches_of_the_others),
         CASE(fairseqs_own_searches),
         CASE(ctranslate2s_own_searches),
+        CASE(ctranslate2s_own_texts),
         CASE(ctranslate2s_own_searches_in_int8),
         IN_FOLDER(makers_recommend),
         IN_FOLDER(makers_are_asked_without_a_recommendation),
