@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Write small random models as CTranslate2's converters leave them, with the n-best lists that CTranslate2 itself finds with them.
 
-Needs ctranslate2, torch, transformers and safetensors. What transformers has comes from the other models of tests/data/mt, by the
-converter of their type; what OpenNMT and fairseq have is made here, by the specification that their converters fill. Each model gets
-a directory tests/data/mt/ct2-NAME (nllb with the tokenizer of tests/data/text/nllb, and texts.json besides, of texts), with search.json in the form of reference_search.py, and those in int8 a second one,
-search-int8.json, of searches that multiply in int8. Where a number lies halfway between two integers, another order of additions in
-what is not quantised is another integer, so that a few of these lists may differ.
+Needs ctranslate2, torch, transformers, safetensors and sentencepiece. What transformers has comes from the other models of
+tests/data/mt, by the converter of their type; what OpenNMT and fairseq have is made here, by the specification that their converters
+fill. Each model gets a directory tests/data/mt/ct2-NAME, with search.json in the form of reference_search.py. Those in int8 get a
+second one, search-int8.json, of searches that multiply in int8. Where a number lies halfway between two integers, another order of
+additions in what is not quantised is another integer, so that a few of these lists may differ. nllb has the tokenizer of
+tests/data/text/nllb, and texts.json besides, of texts.
 """
 
 import argparse
