@@ -29,12 +29,23 @@ static void add_tensor(const rill_tensor *tensor, parameters *out)
         snprintf(out->types + used, sizeof out->types - used, "%s%s", used ? ", " : "", tensor->dtype);
 }
 
+/* Whether a tensor before it has its bytes. Nobody has more than thousands of tensors: where there are, all are counted. */
+static int is_alias(const rill_tensors *tensors, size_t i)
+{
+    enum { MOST = 20000 };
+    const rill_tensor *tensor = rill_tensors_at(tensors, i), *other;
+    for (size_t j = 0; j < i && i < MOST && tensor->end > tensor->begin; j++)
+        if ((other = rill_tensors_at(tensors, j))->begin == tensor->begin && other->end == tensor->end) return 1;
+    return 0;
+}
+
 /* Of a file that is no such thing nothing: the domain says why. */
 static void count_parameters(rill_context *ctx, const char *path, parameters *out)
 {
     rill_tensors *tensors;
     if (rill_tensors_open(&tensors, ctx, path) < 0) return;
-    for (size_t i = 0; i < rill_tensors_count(tensors); i++) add_tensor(rill_tensors_at(tensors, i), out);
+    for (size_t i = 0; i < rill_tensors_count(tensors); i++)
+        if (!is_alias(tensors, i)) add_tensor(rill_tensors_at(tensors, i), out);
     rill_tensors_close(tensors);
 }
 

@@ -1,11 +1,12 @@
-/* Named tensors of a model file.
+/* Named tensors of a model file: safetensors, alone or in several files, and CTranslate2's model.bin.
  *
  * The format (github.com/huggingface/safetensors, README): 8 bytes, the header's length, little-endian; the header, a JSON
  * object of name -> {"dtype", "shape", "data_offsets": [begin, end]} and optionally "__metadata__"; then the data, to which
  * the offsets are relative. A model in several files has an index of them, as transformers' save_pretrained() writes it:
  * {"weight_map": {name of a tensor: name of a file beside it}}. Read strictly: everything the files claim is checked against their sizes
  * when they are opened, the tensors must cover the data without gap or overlap, a name may come once, what an index says is what its
- * files hold. What opens can be read without further doubt.
+ * files hold. What opens can be read without further doubt. model.bin is read likewise (docs/mt.md): an alias is a tensor with the bytes of
+ * another, and integers that have scales are numbers.
  *
  * Order of use: rill_tensors_open(), then for each tensor rill_tensors_read(), then rill_tensors_close().
  * Element types: any of the format's may be in the file; F32, F16 and BF16 can be read, all as fp32.
