@@ -451,7 +451,7 @@ static void scales_are_checked(void **state)
     put_variable(&f, "w_scale", SHAPE(2), F32, eight_scale, 8);
     put_number(&f, 0, 4);
     refuses(&f, "m: tensor \"w_scale\": expected one scale in F32, or one for each row");
-    put_variable(&other, "w_scale", SHAPE(3), F16, brain, 6);
+    put_variable(&other, "w_scale", SHAPE(3), F16, eight_scale, 6);
     put_number(&other, 0, 4);
     refuses(&other, "m: tensor \"w_scale\": expected one scale in F32, or one for each row");
 }
