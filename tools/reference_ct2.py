@@ -119,7 +119,7 @@ def fill(spec, rng, width, inner, sizes):
                 norm(layer.attention.layer_norm)
             linear(layer.ffn.linear_0, inner, width)
             if hasattr(layer.ffn, "linear_0_noact"):
-                linear(layer.ffn.linear_0_noact, inner, width)
+                layer.ffn.linear_0_noact.weight = matrix(inner, width)  # a bias may be left out
             linear(layer.ffn.linear_1, width, inner)
             norm(layer.ffn.layer_norm)
     linear(spec.decoder.projection, sizes[1], width)
