@@ -228,9 +228,9 @@ static int same_rules(const ask_rules *x, int32_t a, const ask_rules *y, int32_t
 
 static rill_status says_less(rill_engine *e, const timestep *t, int32_t row)
 {
-    return rill_fail(e->ctx, RILL_ERR_CHECK, "%s %s adds more to an action of input %lld than it says that it does at most",
-                     scorers_word(e), e->chain.link[e->chain.n_heuristics].scorer->name,
-                     (long long)t->rows.item_id[row]);
+    return rill_fail(e->ctx, RILL_ERR_CHECK,
+                     "%s %s adds more to an action of input %lld than it says that it does at most", scorers_word(e),
+                     e->chain.link[e->chain.n_heuristics].scorer->name, (long long)t->rows.item_id[row]);
 }
 
 /* Ask the scorers about each item alone and compare with what they said of all, and with what they say of themselves. */
@@ -330,8 +330,7 @@ static rill_status ask_limits(rill_engine *e, timestep *t, int32_t most)
         if (last) RILL__TRY(rill_ask_end(asks, i, ending_rule(it)));
         if (repeats_matter(it->settings))
             RILL__TRY(repeats_ask(asks, i, it->settings, e->forest.h, t->rows.history[i], e->info.start_action));
-        if (e->forbidden.n > 0)
-            RILL__TRY(forbidden_ask(&e->forbidden, asks, i, e->forest.h, t->rows.history[i]));
+        if (e->forbidden.n > 0) RILL__TRY(forbidden_ask(&e->forbidden, asks, i, e->forest.h, t->rows.history[i]));
         if (e->unknown < 0) continue;
         if (isinf(e->settings.unknown_penalty))
             RILL__TRY(rill_ask_ban(asks, i, e->unknown));

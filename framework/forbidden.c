@@ -87,13 +87,27 @@ rill_status forbidden_ask(const forbidden *f, rill_ask_builder *ask, int32_t row
     return RILL_OK;
 }
 
+/* Whether one of those from `from` up to `to` ends with the same action. */
+static int is_counted(const forbidden *f, int32_t from, int32_t to, int32_t action, const rill_history *histories,
+                      int32_t h)
+{
+    for (; from < to; from++)
+        if (f->at[from]->action[f->at[from]->n - 1] == action && is_begun(f, f->at[from], histories, h)) return 1;
+    return 0;
+}
+
+/* A sum, since the order of sequences says nothing of what they forbid. */
 int64_t forbidden_class(const forbidden *f, const rill_history *histories, int32_t h)
 {
-    const int32_t key = last_of(f, histories, h);
+    const int32_t key = last_of(f, histories, h), first = find(f, key);
     const rill_sequence *s;
-    uint64_t hash = 0;
+    uint64_t sum = 0;
     if (key == ALONE) return 0;
-    for (int32_t i = find(f, key); (s = next_of(f, key, histories, h, &i)) != NULL;)
-        hash = (hash ^ (uint64_t)s->action[s->n - 1]) * UINT64_C(0x9E3779B97F4A7C15) + 1;
-    return (int64_t)hash;
+    for (int32_t i = first; (s = next_of(f, key, histories, h, &i)) != NULL;) {
+        const int32_t action = s->action[s->n - 1];
+        uint64_t x = ((uint64_t)action + 1) * UINT64_C(0x9E3779B97F4A7C15);
+        if (!is_counted(f, 0, find(f, 0), action, histories, h) && !is_counted(f, first, i - 1, action, histories, h))
+            sum += (x ^ x >> 29) * UINT64_C(0xC2B2AE3D27D4EB4F);
+    }
+    return (int64_t)sum;
 }

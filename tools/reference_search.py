@@ -57,7 +57,8 @@ def generate(model, ids, early, penalty, forced, least, renormalize=False, forbi
     out = model.net.generate(
         torch.tensor([ids]), num_beams=BEAM, num_return_sequences=BEAM, do_sample=False, max_length=LENGTH,
         early_stopping=early, length_penalty=penalty, forced_eos_token_id=model.end if forced else None,
-        min_length=least, renormalize_logits=renormalize, bad_words_ids=[[model.pad], *forbidden], return_dict_in_generate=True, output_scores=True)
+        min_length=least, renormalize_logits=renormalize, bad_words_ids=[[model.pad], *forbidden],
+        return_dict_in_generate=True, output_scores=True)
     found = []
     for row, score in zip(out.sequences.tolist(), out.sequences_scores.tolist()):
         actions = row[1:]
@@ -98,9 +99,9 @@ def sequences_of(model, inputs):
     """Of what would be found otherwise: pairs and triples, what begins an output behind the start symbol, what ends one, a single symbol
     behind them, and one that no vocabulary has."""
     best = [generate(model, ids, True, 1.0, 0, 0)[0]["actions"] for ids in inputs]
-    best.sort(key=lambda actions: (-len(actions), actions))
+    best = sorted((b for b in best if b), key=lambda actions: (-len(actions), actions))
     start = model.config.decoder_start_token_id
-    chosen = [[start, best[0][0]], best[0][2:4], best[1][1:4], [best[1][-1], model.end], best[2][:2], best[2][3:6]]
+    chosen = [[start, best[-1][0]], best[0][2:4], best[1][1:4], [best[1][-1], model.end], best[2][:2], best[2][3:6]]
     return [s for s in chosen if len(s) > 1] + [[best[0][-1]], [model.end], [3, 10 ** 6]]
 
 

@@ -83,8 +83,7 @@ static rill_status load_net(seq_model *m, size_t i, const rill_open_options *opt
     const char *list = rill_open_value(options, "shortlist");
     if (i == 0 && list != NULL) TRY(seq_shortlist_open(&m->shortlist, net, list));
     TRY(kind->load(net, directory));
-    if (i == 0 && kind->recommend != NULL)
-        return kind->recommend(net, directory, &m->recommended);
+    if (i == 0 && kind->recommend != NULL) return kind->recommend(net, directory, &m->recommended);
     if (i == 0) return RILL_OK;
     rill_codec_close(net->text);
     net->text = NULL;

@@ -32,15 +32,15 @@ typedef struct seq_net {
     int32_t words, actions; /* symbols of the source, and of the target */
     /* Of target symbols: what the decoder starts from, what ends an output, what is never one. */
     int32_t start, end, pad;
-    int32_t source_end;        /* of source symbols: what ends an input. Found by open */
-    int32_t pieces;            /* target symbols that have one: those below. Found by open */
-    const char *end_file;      /* the file that said what the end is, for messages */
-    int32_t usual;             /* positions by the configuration */
-    int32_t positions;         /* most pieces of an input: the same, but more where any number will do */
-    int32_t most_length;       /* most actions of an output, whatever is asked for */
-    int32_t max_length;        /* the same, where nothing is asked for */
-    uint64_t *legal;           /* [actions / 64 rounded up] bits: target symbols that may be chosen */
-    rill_sequence *forbidden;  /* [n_forbidden] of target symbols: see rill_domain_info */
+    int32_t source_end;       /* of source symbols: what ends an input. Found by open */
+    int32_t pieces;           /* target symbols that have one: those below. Found by open */
+    const char *end_file;     /* the file that said what the end is, for messages */
+    int32_t usual;            /* positions by the configuration */
+    int32_t positions;        /* most pieces of an input: the same, but more where any number will do */
+    int32_t most_length;      /* most actions of an output, whatever is asked for */
+    int32_t max_length;       /* the same, where nothing is asked for */
+    uint64_t *legal;          /* [actions / 64 rounded up] bits: target symbols that may be chosen */
+    rill_sequence *forbidden; /* [n_forbidden] of target symbols: see rill_domain_info */
     int32_t n_forbidden;
     rill_matrix output;        /* actions x width, RILL_NONE with a shortlist; its bias is added in selection */
     rill_constant output_bias; /* [actions] */
