@@ -161,6 +161,23 @@ static inline rill_memory rill_memory_at(const rill_attention *a, size_t slot)
     return m;
 }
 
+/* The row's own place in its memory of `length` > 0 rows. */
+static inline size_t rill_place(const rill_attention *a, size_t r, size_t length)
+{
+    return a->place ? (size_t)a->place[r] : length - 1;
+}
+
+/* Add a head's numbers for distances from `place` to the scores of its memory: those out of reach on either side have one in common. */
+static inline void rill_add_relative(const rill_attention *a, size_t head, size_t place, size_t length, float *p)
+{
+    const size_t reach = a->reach, before = place > reach ? place - reach : 0, after = place + reach + 1;
+    const float *row = a->relative + head * (2 * reach + 1);
+    size_t t = 0;
+    for (; t < before; t++) p[t] += row[0];
+    for (; t < length && t < after; t++) p[t] += row[t + reach - place];
+    for (; t < length; t++) p[t] += row[2 * reach];
+}
+
 /* True when an optional index says "nothing here" for row r. */
 static inline int rill_row_absent(const int32_t *index, size_t r)
 {

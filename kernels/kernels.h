@@ -95,9 +95,11 @@ uint16_t rill_bf16(float x);
 typedef enum rill_epilogue {
     RILL_EPILOGUE_NONE = 0,
     RILL_EPILOGUE_TANH = 1,
-    RILL_EPILOGUE_RELU = 2,  /* max(x, 0); NaN stays NaN */
-    RILL_EPILOGUE_SWISH = 3, /* x sigmoid(x) */
-    RILL_EPILOGUE_GELU = 4,  /* x Phi(x), Phi the normal distribution: the exact form, within 1e-7 |x| */
+    RILL_EPILOGUE_RELU = 2,         /* max(x, 0); NaN stays NaN */
+    RILL_EPILOGUE_SWISH = 3,        /* x sigmoid(x) */
+    RILL_EPILOGUE_GELU = 4,         /* x Phi(x), Phi the normal distribution: the exact form, within 1e-7 |x| */
+    RILL_EPILOGUE_GELU_TANH = 5,    /* x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3)) */
+    RILL_EPILOGUE_GELU_SIGMOID = 6, /* x sigmoid(1.702 x) */
 } rill_epilogue;
 
 /* Packed weights: a handle to caller-owned bytes. Plain data, copy it freely; `data` is borrowed. The packed layout
@@ -175,7 +177,8 @@ typedef struct rill_gru {
 /* ---- attention ------------------------------------------------------------------------------------------------ */
 
 /* Per row r with slot s: p = softmax over t of scale * (query_r . key_{s,t});  out_r = sum over t of p_t value_{s,t}.
- * `additive` makes it scale * (additive . tanh(key_{s,t} + query_r)): Bahdanau's score.
+ * `additive` makes it scale * (additive . tanh(key_{s,t} + query_r)): Bahdanau's score. `relative` is added to a score by the distance
+ * of t from where the row itself stands, which is the slot's last memory row unless `place` says another.
  * Rows of one slot read the same memory; put them next to each other and it is read once for several rows.
  * Heads, of H columns each, stand side by side in queries and keys, and of W columns each in values and out.
  * A path makes memory of rows that lie anywhere in a table, in the order it names them: the states of a tree's nodes,
@@ -186,6 +189,10 @@ typedef struct rill_attention {
     size_t value_width;    /* W of one head; 0: H */
     float scale;           /* 1 for a plain dot product; there is no default */
     const float *additive; /* [heads * H], or NULL: a dot product */
+    const float *
+        relative; /* [heads, 2 reach + 1], or NULL: entry reach + d of a head for t = place + d, the first or last beyond */
+    size_t reach;
+    const int32_t *place;  /* [R] with `relative`: the row's own t, 0 <= place < T_s; NULL: T_s - 1 */
     rill_operand query;    /* [R, heads * H] */
     rill_operand keys;     /* [P, heads * H]; no index: first and path say which rows */
     rill_operand values;   /* [P, heads * W] likewise */
@@ -284,6 +291,8 @@ typedef struct rill_kernels {
 
     void (*swish)(size_t n, const float *x, float *y);
     void (*gelu)(size_t n, const float *x, float *y);
+    void (*gelu_tanh)(size_t n, const float *x, float *y);
+    void (*gelu_sigmoid)(size_t n, const float *x, float *y);
     void (*gru)(const rill_gru *g, rill_pool *pool);
 
     rill_dtype f32; /* how fp32 weights are packed for this table's gemm: RILL_DTYPE_F32 but for a back end's */

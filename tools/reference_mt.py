@@ -175,7 +175,7 @@ class Decoder:
 
     def __init__(self, model, ids):
         self.model, self.config, self.ids = model, model.config, torch.tensor([ids])
-        self.states = model.model.encoder(self.ids).last_hidden_state
+        self.states = model.get_encoder()(self.ids).last_hidden_state
 
     def logp(self, prefixes):
         inputs = torch.tensor([[self.config.decoder_start_token_id, *p] for p in prefixes])

@@ -54,12 +54,14 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
     return seq_open("mt", choose, ctx, options, model, info);
 }
 
-static const char *const model_types[] = {"marian", "fsmt", "rnnsearch", NULL};
+static const char *const model_types[] = {"marian", "fsmt", "m2m_100", "mbart",     "bart", "pegasus",
+                                          "t5",     "mt5",  "umt5",    "rnnsearch", NULL};
 
 const rill_domain rill_mt_domain = {
     SEQ_TABLE,
     .name = "mt",
-    .summary = "machine translation: Marian and FSMT transformers from Hugging Face directories, recurrent models",
+    .summary =
+        "encoder-decoder transformers from Hugging Face directories: Marian, NLLB, mBART, T5 and others; recurrent models",
     .open = open_model,
     .metric = "bleu",
     .field = seq_field,

@@ -1,13 +1,14 @@
 /* model.h: transformers as nets of ../seq2seq. Inner header of the mt domain.
  *
- * Sources: Vaswani et al., Attention is all you need, 2017; Marian (Junczys-Dowmunt et al. 2018) in the form that
- * transformers' modeling_marian.py gives it: norms behind each block, sinusoidal positions, scaled embeddings.
- * Letters: D width, F inner width of the feed-forward block, V target symbols, T pieces of an input.
+ * Sources: Vaswani et al., Attention is all you need, 2017, and what families made of it since: Marian (Junczys-Dowmunt et al. 2018),
+ * FSMT, BART (Lewis et al. 2020), mBART, M2M100, Pegasus and T5 (Raffel et al. 2020), each in the form that transformers' modeling
+ * files give it. They differ in a handful of choices, which mt_family and mt_settings name.
+ * Letters: D width, A width of all heads, F inner width of the feed-forward block, V target symbols, T pieces of an input.
  *
  * States: a node is one target position. Its keys and values stand, per decoder layer, in row `node` of a table [nodes,
- * 2D]; what the last layer made of it in row `node` of `top`, for scoring. A row attends to the nodes between the root
+ * 2A]; what the last layer made of it in row `node` of `top`, for scoring. A row attends to the nodes between the root
  * and itself, where they lie: nothing is padded, copied or reordered, whatever the lengths of the rows of a call.
- * Slots hold the encoder's output as the decoder reads it, multiplied out per layer: [T, 2D] keys and values, shared by all
+ * Slots hold the encoder's output as the decoder reads it, multiplied out per layer: [T, 2A] keys and values, shared by all
  * nodes of the item. */
 #ifndef RILL_MT_MODEL_H
 #define RILL_MT_MODEL_H
@@ -19,22 +20,23 @@
 
 typedef struct mt_linear {
     rill_matrix matrix; /* N x K */
-    rill_constant bias; /* [N] */
+    rill_constant bias; /* [N], or none */
 } mt_linear;
 
 typedef struct mt_norm {
-    rill_constant gain, bias; /* [D] */
+    rill_constant gain, bias; /* [D]; bias: or none */
 } mt_norm;
 
 typedef struct mt_attention {
-    mt_linear query;  /* D x D */
-    mt_linear memory; /* 2D x D: keys, then values */
-    mt_linear out;    /* D x D */
-    mt_norm norm;
+    mt_linear query;        /* A x D */
+    mt_linear memory;       /* 2A x D: keys, then values */
+    mt_linear out;          /* D x A */
+    mt_norm norm;           /* before or behind the block */
+    rill_constant relative; /* [heads, distances], or none */
 } mt_attention;
 
 typedef struct mt_feed {
-    mt_linear inner; /* F x D */
+    mt_linear inner; /* F x D; gated 2F x D: what is activated, then what it is multiplied with */
     mt_linear outer; /* D x F */
     mt_norm norm;
 } mt_feed;
@@ -42,37 +44,73 @@ typedef struct mt_feed {
 typedef struct mt_layer {
     mt_attention self, cross; /* cross, and the tables: in the decoder only */
     mt_feed feed;
-    rill_table nodes; /* [nodes, 2D] keys and values of the nodes */
-    rill_table slots; /* per slot [T, 2D] those of the input's pieces */
+    rill_table nodes; /* [nodes, 2A] keys and values of the nodes */
+    rill_table slots; /* per slot [T, 2A] those of the input's pieces */
 } mt_layer;
 
 typedef struct mt_side {
     size_t layers, heads, inner;
+    size_t across;           /* A: heads side by side */
     mt_layer *layer;         /* [layers] */
+    mt_norm embedded, final; /* of embeddings, and of what the last layer gives, where the family has them */
     const float *rows;       /* [words, D] the embedding while it is loaded */
     rill_constant embedding; /* [words, D]; RILL_NONE: the rows of the output layer */
     rill_constant
-        position; /* [positions, D]: row t is for the piece with t others before it; RILL_NONE: computed ones */
+        position; /* [positions, D]: row t is for the piece with t others before it; RILL_NONE: computed ones, or none */
 } mt_side;
 
 /* --- settings ----------------------------------------------------------------------------------------------------- */
 
-typedef enum mt_kind { MT_MARIAN, MT_FSMT } mt_kind;
+/* Where its tensors and keys have their names from. */
+typedef enum mt_layout { MT_LAYOUT_BART, MT_LAYOUT_T5 } mt_layout;
 
 /* The angle of dimension j < D/2 at position p is p / 10000^(j / d). */
 typedef enum mt_position_form {
     MT_POSITIONS_HF,     /* d = D/2: Marian in transformers */
     MT_POSITIONS_MARIAN, /* d = D/2 - 1: marian-decoder */
     MT_POSITIONS_FSMT,   /* d = D/2 - 1, the first piece is at p = pad + 1, an odd column is 0: fairseq */
+    MT_POSITIONS_LEARNT, /* the file's own, behind LEARNT_OFFSET rows that stand for nothing */
+    MT_POSITIONS_NONE,   /* numbers for distances in self-attention instead */
 } mt_position_form;
+
+/* What a family's type says without another word, as bits. The first four may also be said by a Marian model's configuration. */
+typedef enum mt_choice {
+    MT_PRE_NORM = 1,       /* norms stand before blocks, not behind */
+    MT_FINAL_NORM = 2,     /* one more behind the last layer */
+    MT_EMBEDDED_NORM = 4,  /* one behind the embeddings */
+    MT_RMS = 8,            /* norms are by the root mean square, without bias */
+    MT_NO_BIAS = 16,       /* of linear layers */
+    MT_LOGITS_BIAS = 32,   /* the output layer may have one */
+    MT_SIDES_APART = 64,   /* source and target may have vocabularies of their own */
+    MT_TIES_BY_FILE = 128, /* tables that are there and differ are two, whatever the configuration says */
+    MT_OWN_RELATIVE = 256, /* each layer has distances of its own; else the first layer's serve all */
+    MT_SCALED_OUTPUT = 512 /* what the output layer reads is multiplied by D^-0.5 */
+} mt_choice;
+
+/* A family: what config.json calls it, and what follows from that. */
+typedef struct mt_family {
+    const char *type, *title;
+    mt_layout layout;
+    unsigned choices; /* of mt_choice */
+    mt_position_form form;
+    const char *activation; /* where nothing is said; so below, -1 being nothing */
+    int scaled;             /* embeddings, by sqrt(D) */
+    int32_t pad, end, start;
+    int32_t max_length; /* 0: as many as there are positions */
+} mt_family;
 
 /* What the configuration files say, beyond the sizes in mt_side. */
 typedef struct mt_settings {
-    mt_kind kind;
+    const mt_family *family;
+    unsigned choices;           /* the family's, and the configuration's */
     int shared;                 /* one embedding for both sides */
     int tied;                   /* the output layer is the decoder's embedding */
     float scale;                /* of embeddings */
     rill_activation activation; /* of the feed-forward block */
+    int gated;                  /* ... which is multiplied with a linear layer */
+    float attention_scale;      /* 0: one over the root of a head's width */
+    float eps;                  /* of norms */
+    int32_t buckets, reach;     /* of distances, without positions */
     mt_position_form form;
     int32_t first;        /* p of the first piece */
     const char *pad_file; /* name of the file that said what padding is */
@@ -90,10 +128,23 @@ typedef struct mt_net {
     rill_table top;    /* [nodes, D] what the last layer made of them */
 } mt_net;
 
+static inline int mt_has(const mt_net *net, mt_choice choice)
+{
+    return (net->settings.choices & (unsigned)choice) != 0;
+}
+
 static inline const mt_net *mt_net_of(const seq_net *net)
 {
     return (const mt_net *)net;
 }
+
+/* --- families.c --------------------------------------------------------------------------------------------------- */
+
+extern const mt_family mt_families[]; /* ends with type == NULL */
+
+/* The family that config.json names, and what the keys of its layout say: sizes, choices, activation, positions.
+ *   RILL_OK · RILL_ERR_FORMAT (names file and key) */
+rill_status mt_read_family(mt_net *net, const rill_config *config);
 
 /* --- config.c ----------------------------------------------------------------------------------------------------- */
 
@@ -122,6 +173,12 @@ rill_status mt_advise(const rill_domain *table, rill_context *ctx, const char *p
 /* Read model.safetensors: see seq_kind.load. On failure the caller clears what is there.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and tensor) · RILL_ERR_MEMORY */
 rill_status mt_load(seq_net *net, const char *directory);
+
+/* --- relative.c --------------------------------------------------------------------------------------------------- */
+
+/* Numbers for distances out of those of buckets, [buckets, heads] as a file has them: into [heads, 2 reach + 1]. `causal`: a decoder's,
+ * where nothing stands behind the row. */
+void mt_spread_buckets(const mt_net *net, const float *of_bucket, size_t heads, int causal, float *out);
 
 /* --- program.c, positions.c --------------------------------------------------------------------------------------- */
 

@@ -1,14 +1,13 @@
 /* What transformers compute, as operations of the programs that ../seq2seq builds.
  *
- * A layer is the same on both sides but for what is attended to: the units of the input, the path to the root, the slot.
- * Divisions: layers · encode · step and watch · tables. */
+ * A layer is the same on both sides but for what is attended to: the units of the input, the path to the root, the slot. A block is
+ * x = norm(x + block(x)), or x = x + block(norm(x)) where norms stand before it.
+ * Divisions: operations · blocks · encode · step and watch · tables. */
 #include <math.h>
 
 #include "model.h"
 
-static const float EPSILON = 1e-5f; /* of the norms: torch's default, which transformers keeps */
-
-/* --- layers ------------------------------------------------------------------------------------------------------- */
+/* --- operations --------------------------------------------------------------------------------------------------- */
 
 /* What goes through the layers of a side. */
 typedef struct pass {
@@ -17,9 +16,11 @@ typedef struct pass {
     rill_plan *plan;
     rill_program program;
     rill_space space;
-    rill_value x, query, context; /* [D] */
-    rill_value memory;            /* [2D] */
-    rill_value inner;             /* [F] */
+    rill_value x;              /* [D] */
+    rill_value y;              /* [D] of x, where norms stand before blocks */
+    rill_value query, context; /* [A] */
+    rill_value memory;         /* [2A] */
+    rill_value inner;          /* [F], gated [2F] */
 } pass;
 
 static pass begin(const mt_net *net, const mt_side *side, rill_program program, rill_space space)
@@ -31,10 +32,11 @@ static pass begin(const mt_net *net, const mt_side *side, rill_program program, 
                   .program = program,
                   .space = space,
                   .x = rill_value_make(plan, program, space, net->width),
-                  .query = rill_value_make(plan, program, space, net->width),
-                  .context = rill_value_make(plan, program, space, net->width),
-                  .memory = rill_value_make(plan, program, space, 2 * net->width),
-                  .inner = rill_value_make(plan, program, space, side->inner)};
+                  .y = mt_has(net, MT_PRE_NORM) ? rill_value_make(plan, program, space, net->width) : RILL_NONE,
+                  .query = rill_value_make(plan, program, space, side->across),
+                  .context = rill_value_make(plan, program, space, side->across),
+                  .memory = rill_value_make(plan, program, space, 2 * side->across),
+                  .inner = rill_value_make(plan, program, space, (net->settings.gated ? 2 : 1) * side->inner)};
 }
 
 static rill_product product_of(const mt_linear *linear, rill_view a, rill_view out)
@@ -48,53 +50,99 @@ static void multiply(const pass *p, const mt_linear *linear, rill_view a, rill_v
     rill_op_product(p->plan, p->program, p->space, &product);
 }
 
-/* x = scale * embedding + position. */
+static void normalise(const pass *p, const mt_norm *norm, rill_view out)
+{
+    const rill_normalise normalise = {.x = rill_of(p->x),
+                                      .gain = norm->gain,
+                                      .bias = norm->bias,
+                                      .eps = p->net->settings.eps,
+                                      .rms = mt_has(p->net, MT_RMS),
+                                      .y = out};
+    rill_op_normalise(p->plan, p->program, p->space, &normalise);
+}
+
+/* x = scale * embedding + position, normalised where the family has it so. */
 static void embed(const pass *p, rill_column symbol, rill_column position)
 {
     const mt_side *side = p->side;
     const int stored = side->position != RILL_NONE, packed = side->embedding == RILL_NONE;
-    const rill_embedding embedding = {.rows = packed ? (rill_view){0} : rill_row(side->embedding, symbol),
-                                      .matrix = packed ? p->net->seq.output : RILL_NONE,
-                                      .symbol = symbol,
-                                      .scale = p->net->settings.scale,
-                                      .position = stored ? rill_row(side->position, position)
-                                                         : rill_at(p->net->places, position),
-                                      .out = rill_of(p->x)};
+    rill_embedding embedding = {.rows = packed ? (rill_view){0} : rill_row(side->embedding, symbol),
+                                .matrix = packed ? p->net->seq.output : RILL_NONE,
+                                .symbol = symbol,
+                                .scale = p->net->settings.scale,
+                                .out = rill_of(p->x)};
+    if (p->net->settings.form != MT_POSITIONS_NONE)
+        embedding.position = stored ? rill_row(side->position, position) : rill_at(p->net->places, position);
     rill_op_embed(p->plan, p->program, p->space, &embedding);
+    if (mt_has(p->net, MT_EMBEDDED_NORM)) normalise(p, &side->embedded, rill_of(p->x));
 }
 
-/* out = norm(x + linear a). */
-static void add_norm(const pass *p, const mt_linear *linear, const mt_norm *norm, rill_value a, rill_view out)
+/* --- blocks ------------------------------------------------------------------------------------------------------- */
+
+/* What a block reads. */
+static rill_view before(const pass *p, const mt_norm *norm)
 {
-    rill_product product = product_of(linear, rill_of(a), rill_of(p->x));
+    if (p->y == RILL_NONE) return rill_of(p->x);
+    normalise(p, norm, rill_of(p->y));
+    return rill_of(p->y);
+}
+
+/* x = x + linear a, then normalised to `out` where norms stand behind blocks. */
+static void behind(const pass *p, const mt_linear *linear, const mt_norm *norm, rill_view a, rill_view out)
+{
+    rill_product product = product_of(linear, a, rill_of(p->x));
     product.add = rill_of(p->x);
     rill_op_product(p->plan, p->program, p->space, &product);
-    const rill_normalise normalise = {
-        .x = rill_of(p->x), .gain = norm->gain, .bias = norm->bias, .eps = EPSILON, .y = out};
-    rill_op_normalise(p->plan, p->program, p->space, &normalise);
+    if (p->y == RILL_NONE) normalise(p, norm, out);
 }
 
-/* context = attention to what `memory` names, whose keys have the values behind them. */
-static void attend(const pass *p, const mt_attention *attention, rill_attend memory)
+/* context = attention of `x` to what `memory` names, whose keys have the values behind them. */
+static void attend(const pass *p, const mt_attention *attention, rill_view x, rill_attend memory)
 {
-    const size_t heads = p->side->heads, width = p->net->width / heads;
-    multiply(p, &attention->query, rill_of(p->x), rill_of(p->query));
+    const size_t heads = p->side->heads, width = p->side->across / heads;
+    const float scale = p->net->settings.attention_scale;
+    multiply(p, &attention->query, x, rill_of(p->query));
     memory.heads = heads;
     memory.width = width;
-    memory.scale = 1.0f / sqrtf((float)width);
+    memory.scale = scale > 0.0f ? scale : 1.0f / sqrtf((float)width);
+    memory.relative = attention->relative;
     memory.query = rill_of(p->query);
-    memory.values = rill_from(memory.keys, p->net->width);
+    memory.values = rill_from(memory.keys, p->side->across);
     memory.out = rill_of(p->context);
     rill_op_attend(p->plan, p->program, p->space, &memory);
 }
 
-/* out = norm(x + outer activation(inner x)). */
+/* outer activation(inner x), or outer (activation(inner x) * (gate x)). */
 static void feed_forward(const pass *p, const mt_feed *feed, rill_view out)
 {
-    rill_product inner = product_of(&feed->inner, rill_of(p->x), rill_of(p->inner));
-    inner.activation = p->net->settings.activation;
-    rill_op_product(p->plan, p->program, p->space, &inner);
-    add_norm(p, &feed->outer, &feed->norm, p->inner, out);
+    const size_t width = p->side->inner;
+    const rill_view inner = rill_of(p->inner);
+    rill_product product = product_of(&feed->inner, before(p, &feed->norm), inner);
+    if (!p->net->settings.gated) product.activation = p->net->settings.activation;
+    rill_op_product(p->plan, p->program, p->space, &product);
+    const rill_activate gate = {.activation = p->net->settings.activation,
+                                .x = inner,
+                                .gate = rill_from(inner, width),
+                                .y = inner,
+                                .width = width};
+    if (p->net->settings.gated) rill_op_activate(p->plan, p->program, p->space, &gate);
+    behind(p, &feed->outer, &feed->norm, inner, out);
+}
+
+/* What the last layer gave, to `out`; where norms stand behind blocks and there is none more, it is there. */
+static void end(const pass *p, rill_view out)
+{
+    const rill_copy copy = {.width = p->net->width, .x = rill_of(p->x), .out = out};
+    if (mt_has(p->net, MT_FINAL_NORM))
+        normalise(p, &p->side->final, out);
+    else if (p->y != RILL_NONE)
+        rill_op_copy(p->plan, p->program, p->space, &copy);
+}
+
+/* Where the last layer's last norm puts its rows, which end up in `out`. */
+static rill_view last_of(const pass *p, rill_view out)
+{
+    return mt_has(p->net, MT_FINAL_NORM) ? rill_of(p->x) : out;
 }
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
@@ -106,11 +154,13 @@ static void encode_net(const pass *p, rill_column slot)
     const rill_attend own = {.own = 1, .keys = rill_of(p->memory)};
     for (size_t i = 0; i < p->side->layers; i++) {
         const mt_layer *layer = &p->side->layer[i];
-        multiply(p, &layer->self.memory, rill_of(p->x), rill_of(p->memory));
-        attend(p, &layer->self, own);
-        add_norm(p, &layer->self.out, &layer->self.norm, p->context, rill_of(p->x));
+        const rill_view x = before(p, &layer->self.norm);
+        multiply(p, &layer->self.memory, x, rill_of(p->memory));
+        attend(p, &layer->self, x, own);
+        behind(p, &layer->self.out, &layer->self.norm, rill_of(p->context), rill_of(p->x));
         feed_forward(p, &layer->feed, rill_of(p->x));
     }
+    if (mt_has(p->net, MT_FINAL_NORM)) normalise(p, &p->side->final, rill_of(p->x));
     for (size_t i = 0; i < p->net->decoder.layers; i++) {
         const mt_layer *layer = &p->net->decoder.layer[i];
         multiply(p, &layer->cross.memory, rill_of(p->x), rill_in(layer->slots, slot, RILL_OWN));
@@ -131,20 +181,23 @@ void mt_encode(const seq_net *net, const seq_reader *reader)
 static void decode_net(const pass *p, const seq_writer *w)
 {
     const size_t layers = p->side->layers;
+    const rill_view top = rill_at(p->net->top, w->node);
     for (size_t i = 0; i < layers; i++) {
         const mt_layer *layer = &p->side->layer[i];
         const int last = i + 1 == layers;
         const rill_attend above = {.path = w->path, .keys = rill_at(layer->nodes, w->node)};
         const rill_attend input = {
             .slot = w->slot, .keys = rill_in(layer->slots, w->slot, RILL_OWN), .watch = w->watch && last};
-        if (!w->watch) multiply(p, &layer->self.memory, rill_of(p->x), rill_at(layer->nodes, w->node));
-        attend(p, &layer->self, above);
-        add_norm(p, &layer->self.out, &layer->self.norm, p->context, rill_of(p->x));
-        attend(p, &layer->cross, input);
+        const rill_view x = before(p, &layer->self.norm);
+        if (!w->watch) multiply(p, &layer->self.memory, x, rill_at(layer->nodes, w->node));
+        attend(p, &layer->self, x, above);
+        behind(p, &layer->self.out, &layer->self.norm, rill_of(p->context), rill_of(p->x));
+        attend(p, &layer->cross, before(p, &layer->cross.norm), input);
         if (w->watch && last) return;
-        add_norm(p, &layer->cross.out, &layer->cross.norm, p->context, rill_of(p->x));
-        feed_forward(p, &layer->feed, last ? rill_at(p->net->top, w->node) : rill_of(p->x));
+        behind(p, &layer->cross.out, &layer->cross.norm, rill_of(p->context), rill_of(p->x));
+        feed_forward(p, &layer->feed, last ? last_of(p, top) : rill_of(p->x));
     }
+    end(p, top);
 }
 
 void mt_step(const seq_net *net, const seq_writer *writer)
@@ -165,10 +218,11 @@ rill_view mt_state(const seq_net *net, rill_program program, rill_column node, r
 void mt_make_tables(mt_net *net)
 {
     rill_plan *plan = net->seq.model->plan;
-    const size_t memory = 2 * net->width;
+    const size_t memory = 2 * net->decoder.across;
+    const int computed = net->encoder.position == RILL_NONE || net->decoder.position == RILL_NONE;
     net->top = rill_plan_table(plan, RILL_TABLE_NODES, net->width, "node states");
     net->places = RILL_NONE;
-    if (net->encoder.position == RILL_NONE || net->decoder.position == RILL_NONE)
+    if (computed && net->settings.form != MT_POSITIONS_NONE)
         net->places = rill_plan_table(plan, RILL_TABLE_HOST, net->width, "positions");
     for (size_t i = 0; i < net->decoder.layers; i++) {
         mt_layer *layer = &net->decoder.layer[i];

@@ -176,7 +176,7 @@ static rill_status read_generation(void *user, const rill_config *config)
 static rill_status read_older(void *user, const rill_config *config)
 {
     const receiver *to = user;
-    return recommend(user, config, mt_net_of(to->net)->settings.kind == MT_FSMT);
+    return recommend(user, config, strcmp(mt_net_of(to->net)->settings.family->type, "fsmt") == 0);
 }
 
 /* Reads generation_config.json, or else config.json. */

@@ -1,12 +1,12 @@
 /* Loading a translation model's tensors.
  *
- * Names and shapes are those of transformers' MarianMTModel and FSMTForConditionalGeneration. Embeddings may be stored
+ * Names and shapes are those of transformers' models of each family: fairseq's names, or T5's. Embeddings may be stored
  * under any of their names: where the configuration says that two are one, whichever is there is taken. What has no place is refused.
  * Invariant: tables that live as long as the model are in its blocks; what is only needed while loading is in a second
  * set of blocks that is cleared once it is packed, so the peak is the packed model plus its largest matrix as fp32. The
  * output layer, often the largest, is packed first, when there is little else.
  *
- * Divisions: reading and packing · layers · positions · embeddings · output · the whole. */
+ * Divisions: names · reading and packing · layers · positions · embeddings · output · the whole. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,63 @@
 #include "rill/file.h"
 #include "weights.h"
 
-enum { NAME_BYTES = 96 };
+enum { NAME_BYTES = 128 };
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+/* Of a layout, behind the prefix of a layer, which has the side's name and the layer's number. */
+typedef struct layout {
+    const char *layer;
+    const char *self, *self_norm, *cross, *cross_norm; /* prefixes of projections, and norms */
+    const char *query, *keys, *values, *out;
+    const char *feed[2], *feed_norm[2]; /* of the encoder, of the decoder */
+    const char *inner, *gated, *gate, *outer;
+    const char *final, *embedded; /* norms of a side, with its name */
+    const char *shared, *source, *target, *output;
+} layout;
+
+static const layout layouts[] = {
+    [MT_LAYOUT_BART] = {.layer = "model.%s.layers.%zu.",
+                        .self = "self_attn.",
+                        .self_norm = "self_attn_layer_norm",
+                        .cross = "encoder_attn.",
+                        .cross_norm = "encoder_attn_layer_norm",
+                        .query = "q_proj",
+                        .keys = "k_proj",
+                        .values = "v_proj",
+                        .out = "out_proj",
+                        .feed = {"", ""},
+                        .feed_norm = {"final_layer_norm", "final_layer_norm"},
+                        .inner = "fc1",
+                        .outer = "fc2",
+                        .final = "model.%s.layer_norm",
+                        .embedded = "model.%s.layernorm_embedding",
+                        .shared = "model.shared.weight",
+                        .source = "model.encoder.embed_tokens.weight",
+                        .target = "model.decoder.embed_tokens.weight",
+                        .output = "lm_head.weight"},
+    [MT_LAYOUT_T5] = {.layer = "%s.block.%zu.layer.",
+                      .self = "0.SelfAttention.",
+                      .self_norm = "0.layer_norm",
+                      .cross = "1.EncDecAttention.",
+                      .cross_norm = "1.layer_norm",
+                      .query = "q",
+                      .keys = "k",
+                      .values = "v",
+                      .out = "o",
+                      .feed = {"1.DenseReluDense.", "2.DenseReluDense."},
+                      .feed_norm = {"1.layer_norm", "2.layer_norm"},
+                      .inner = "wi",
+                      .gated = "wi_0",
+                      .gate = "wi_1",
+                      .outer = "wo",
+                      .final = "%s.final_layer_norm",
+                      .shared = "shared.weight",
+                      .source = "encoder.embed_tokens.weight",
+                      .target = "decoder.embed_tokens.weight",
+                      .output = "lm_head.weight"},
+};
+static const char FSMT_OUTPUT[] = "model.decoder.output_projection.weight";
 
 /* What loading passes around. */
 typedef struct loader {
@@ -26,6 +82,7 @@ typedef struct loader {
     rill_tensors *tensors;
     rill_blocks passing; /* freed when it is packed */
     rill_text path;
+    const layout *names;
     const char *source, *target, *output; /* names of tables: the encoder's symbols, the decoder's, the output layer */
 } loader;
 
@@ -34,7 +91,7 @@ typedef struct loader {
 /* The tensor PREFIX + NAME, rows x columns or just [rows] when columns is 0, into `out`. */
 static rill_status read_into(loader *l, const char *prefix, const char *name, size_t rows, size_t columns, float *out)
 {
-    char full[2 * NAME_BYTES];
+    char full[3 * NAME_BYTES];
     int64_t shape[2] = {(int64_t)rows, (int64_t)columns};
     snprintf(full, sizeof full, "%s%s", prefix, name);
     return rill_tensors_read(l->tensors, full, RILL_TENSOR_FLOATS, columns > 0 ? 2 : 1, shape, out);
@@ -44,7 +101,7 @@ static rill_status read_into(loader *l, const char *prefix, const char *name, si
  * configuration, which may be anything, become memory. */
 static rill_status check_size(loader *l, const char *prefix, const char *name, size_t rows, size_t columns)
 {
-    char full[2 * NAME_BYTES];
+    char full[3 * NAME_BYTES];
     snprintf(full, sizeof full, "%s%s", prefix, name);
     const rill_tensor *tensor = rill_tensors_find(l->tensors, full);
     if (tensor != NULL && tensor->end - tensor->begin >= rows * columns) return RILL_OK;
@@ -72,107 +129,152 @@ static rill_constant keep(const loader *l, const float *data, size_t rows, size_
 static rill_status load_linear(loader *l, const char *prefix, const char *const *names, size_t count, size_t n,
                                size_t k, mt_linear *out)
 {
-    float *weights, *bias;
+    const int biased = !mt_has(l->net, MT_NO_BIAS);
+    float *weights, *bias = NULL;
     char name[NAME_BYTES];
     for (size_t i = 0; i < count; i++) {
         snprintf(name, sizeof name, "%s.weight", names[i]);
         TRY(check_size(l, prefix, name, n, k));
     }
     TRY(rill_blocks_get(&l->passing, &weights, count * n * k, sizeof *weights, prefix));
-    TRY(rill_blocks_get(l->kept, &bias, count * n, sizeof *bias, prefix));
+    if (biased) TRY(rill_blocks_get(l->kept, &bias, count * n, sizeof *bias, prefix));
     for (size_t i = 0; i < count; i++) {
         snprintf(name, sizeof name, "%s.weight", names[i]);
         TRY(read_into(l, prefix, name, n, k, weights + i * n * k));
         snprintf(name, sizeof name, "%s.bias", names[i]);
-        TRY(read_into(l, prefix, name, n, 0, bias + i * n));
+        if (biased) TRY(read_into(l, prefix, name, n, 0, bias + i * n));
     }
-    *out = (mt_linear){.matrix = pack(l, weights, count * n, k), .bias = keep(l, bias, 1, count * n)};
+    *out = (mt_linear){.matrix = pack(l, weights, count * n, k),
+                       .bias = biased ? keep(l, bias, 1, count * n) : RILL_NONE};
     rill_blocks_clear(&l->passing);
     return RILL_OK;
 }
 
-/* The vector PREFIX + NAME.PART. */
-static rill_status load_vector(loader *l, const char *prefix, const char *name, const char *part, rill_constant *out)
+/* The vector PREFIX + NAME.PART, `scale` times. */
+static rill_status load_vector(loader *l, const char *prefix, const char *name, const char *part, float scale,
+                               rill_constant *out)
 {
     char full[2 * NAME_BYTES];
     float *data;
     snprintf(full, sizeof full, "%s%s.%s", prefix, name, part);
     TRY(read_new(l, l->kept, full, l->net->width, 0, &data));
+    for (size_t i = 0; scale != 1.0f && i < l->net->width; i++) data[i] *= scale;
     *out = keep(l, data, 1, l->net->width);
     return RILL_OK;
 }
 
-static rill_status load_norm(loader *l, const char *prefix, const char *name, mt_norm *out)
+static rill_status load_norm(loader *l, const char *prefix, const char *name, float scale, mt_norm *out)
 {
-    TRY(load_vector(l, prefix, name, "weight", &out->gain));
-    return load_vector(l, prefix, name, "bias", &out->bias);
+    TRY(load_vector(l, prefix, name, "weight", scale, &out->gain));
+    return mt_has(l->net, MT_RMS) ? RILL_OK : load_vector(l, prefix, name, "bias", scale, &out->bias);
 }
 
 /* --- layers ------------------------------------------------------------------------------------------------------- */
 
-static rill_status load_attention(loader *l, const char *layer, const char *name, mt_attention *out)
+static rill_status load_attention(loader *l, const mt_side *side, const char *layer, int cross, mt_attention *out)
 {
-    static const char *const query[] = {"q_proj"}, *const memory[] = {"k_proj", "v_proj"}, *const back[] = {"out_proj"};
-    size_t width = l->net->width;
-    char prefix[NAME_BYTES], norm[NAME_BYTES];
-    snprintf(prefix, sizeof prefix, "%s%s.", layer, name);
-    snprintf(norm, sizeof norm, "%s_layer_norm", name);
-    TRY(load_linear(l, prefix, query, 1, width, width, &out->query));
-    TRY(load_linear(l, prefix, memory, 2, width, width, &out->memory));
-    TRY(load_linear(l, prefix, back, 1, width, width, &out->out));
-    return load_norm(l, layer, norm, &out->norm);
+    const layout *n = l->names;
+    const char *const memory[] = {n->keys, n->values};
+    const size_t width = l->net->width, across = side->across;
+    char prefix[2 * NAME_BYTES];
+    snprintf(prefix, sizeof prefix, "%s%s", layer, cross ? n->cross : n->self);
+    TRY(load_linear(l, prefix, &n->query, 1, across, width, &out->query));
+    TRY(load_linear(l, prefix, memory, 2, across, width, &out->memory));
+    TRY(load_linear(l, prefix, &n->out, 1, width, across, &out->out));
+    return load_norm(l, layer, cross ? n->cross_norm : n->self_norm, 1.0f, &out->norm);
 }
 
-static rill_status load_layer(loader *l, const char *prefix, size_t inner, int cross, mt_layer *out)
+/* A table of buckets in this layer, or what the first layer has. */
+static rill_status load_relative(loader *l, const mt_side *side, const char *layer, size_t i, rill_constant *out)
 {
-    static const char *const first[] = {"fc1"}, *const second[] = {"fc2"};
-    size_t width = l->net->width;
-    TRY(load_attention(l, prefix, "self_attn", &out->self));
-    if (cross) TRY(load_attention(l, prefix, "encoder_attn", &out->cross));
-    TRY(load_linear(l, prefix, first, 1, inner, width, &out->feed.inner));
-    TRY(load_linear(l, prefix, second, 1, width, inner, &out->feed.outer));
-    return load_norm(l, prefix, "final_layer_norm", &out->feed.norm);
+    const int causal = side == &l->net->decoder;
+    const size_t buckets = (size_t)l->net->settings.buckets, distances = 2 * (size_t)l->net->settings.reach + 1;
+    char name[2 * NAME_BYTES];
+    float *of_bucket, *of_distance;
+    if (l->net->settings.form != MT_POSITIONS_NONE) return RILL_OK;
+    if (i > 0 && !mt_has(l->net, MT_OWN_RELATIVE)) {
+        *out = side->layer[0].self.relative;
+        return RILL_OK;
+    }
+    snprintf(name, sizeof name, "%s%srelative_attention_bias.weight", layer, l->names->self);
+    TRY(read_new(l, &l->passing, name, buckets, side->heads, &of_bucket));
+    TRY(rill_blocks_get(l->kept, &of_distance, side->heads * distances, sizeof *of_distance, name));
+    mt_spread_buckets(l->net, of_bucket, side->heads, causal, of_distance);
+    *out = keep(l, of_distance, side->heads, distances);
+    rill_blocks_clear(&l->passing);
+    return RILL_OK;
 }
 
-static rill_status load_layers(loader *l, const char *name, mt_side *side)
+static rill_status load_feed(loader *l, const mt_side *side, const char *layer, mt_feed *out)
+{
+    const layout *n = l->names;
+    const int decoder = side == &l->net->decoder, gated = l->net->settings.gated;
+    const char *const inner[] = {gated ? n->gated : n->inner, n->gate};
+    char prefix[2 * NAME_BYTES];
+    snprintf(prefix, sizeof prefix, "%s%s", layer, n->feed[decoder]);
+    TRY(load_linear(l, prefix, inner, gated ? 2 : 1, side->inner, l->net->width, &out->inner));
+    TRY(load_linear(l, prefix, &n->outer, 1, l->net->width, side->inner, &out->outer));
+    return load_norm(l, layer, n->feed_norm[decoder], 1.0f, &out->norm);
+}
+
+/* What the output layer reads is scaled where it is made. */
+static rill_status load_norms(loader *l, const char *name, mt_side *side)
+{
+    const int scaled = side == &l->net->decoder && mt_has(l->net, MT_SCALED_OUTPUT);
+    const float scale = scaled ? 1.0f / sqrtf((float)l->net->width) : 1.0f;
+    char full[NAME_BYTES];
+    snprintf(full, sizeof full, l->names->final, name);
+    if (mt_has(l->net, MT_FINAL_NORM)) TRY(load_norm(l, "", full, scale, &side->final));
+    if (!mt_has(l->net, MT_EMBEDDED_NORM)) return RILL_OK;
+    snprintf(full, sizeof full, l->names->embedded, name);
+    return load_norm(l, "", full, 1.0f, &side->embedded);
+}
+
+static rill_status load_side(loader *l, const char *name, mt_side *side)
 {
     TRY(rill_blocks_get(l->kept, &side->layer, side->layers, sizeof *side->layer, "layers"));
     memset(side->layer, 0, side->layers * sizeof *side->layer);
     for (size_t i = 0; i < side->layers; i++) {
+        mt_layer *layer = &side->layer[i];
         char prefix[NAME_BYTES];
-        snprintf(prefix, sizeof prefix, "model.%s.layers.%zu.", name, i);
-        TRY(load_layer(l, prefix, side->inner, side == &l->net->decoder, &side->layer[i]));
+        snprintf(prefix, sizeof prefix, l->names->layer, name, i);
+        TRY(load_attention(l, side, prefix, 0, &layer->self));
+        TRY(load_relative(l, side, prefix, i, &layer->self.relative));
+        if (side == &l->net->decoder) TRY(load_attention(l, side, prefix, 1, &layer->cross));
+        TRY(load_feed(l, side, prefix, &layer->feed));
     }
-    return RILL_OK;
+    return load_norms(l, name, side);
 }
 
 /* --- positions ---------------------------------------------------------------------------------------------------- */
 
-/* What a Marian file stores is what the model was trained with; all else is computed (positions.c). */
+/* Of learnt positions the first stand for nothing: fairseq counted from behind its symbol for padding, and so does transformers. */
+enum { LEARNT_OFFSET = 2 };
+
+/* What a file with Marian's sines stores is what the model was trained with; all other sines are computed (positions.c). */
 static rill_status load_positions(loader *l)
 {
     mt_net *net = l->net;
-    const size_t count = (size_t)net->seq.positions;
+    const mt_position_form form = net->settings.form;
+    const size_t skipped = form == MT_POSITIONS_LEARNT ? LEARNT_OFFSET : 0,
+                 count = (size_t)net->seq.positions + skipped;
     const struct {
         const char *name;
         mt_side *side;
     } stored[] = {{"model.encoder.embed_positions.weight", &net->encoder},
                   {"model.decoder.embed_positions.weight", &net->decoder}};
     net->encoder.position = net->decoder.position = RILL_NONE;
-    for (size_t i = 0; net->settings.kind == MT_MARIAN && i < sizeof stored / sizeof *stored; i++) {
+    if (form == MT_POSITIONS_FSMT || form == MT_POSITIONS_NONE) return RILL_OK;
+    for (size_t i = 0; i < sizeof stored / sizeof *stored; i++) {
         float *table;
-        if (rill_tensors_find(l->tensors, stored[i].name) == NULL) continue;
+        if (skipped == 0 && rill_tensors_find(l->tensors, stored[i].name) == NULL) continue;
         TRY(read_new(l, l->kept, stored[i].name, count, net->width, &table));
-        stored[i].side->position = keep(l, table, count, net->width);
+        stored[i].side->position = keep(l, table + skipped * net->width, count - skipped, net->width);
     }
     return RILL_OK;
 }
 
 /* --- embeddings --------------------------------------------------------------------------------------------------- */
-
-static const char SHARED[] = "model.shared.weight", SOURCE[] = "model.encoder.embed_tokens.weight",
-                  TARGET[] = "model.decoder.embed_tokens.weight", MARIAN_OUTPUT[] = "lm_head.weight",
-                  FSMT_OUTPUT[] = "model.decoder.output_projection.weight";
 
 static int is_there(const loader *l, const char *name)
 {
@@ -210,21 +312,52 @@ static rill_status check_tied(loader *l, const char *const *names, size_t count)
 /* A table goes by its own name, else by that of one that it is tied to; what is tied is one table, however often the file has it.
  * Without ties transformers 5 stores each table, and `shared` besides, which then is no one's. Old FSMT files have no output layer,
  * since it used to be the decoder's embedding whatever the configuration said. */
-static rill_status name_tables(loader *l)
+static rill_status name_tied(loader *l)
 {
     const mt_settings *s = &l->net->settings;
-    const int fsmt = s->kind == MT_FSMT, one = s->shared && s->tied;
-    const char *output = fsmt ? FSMT_OUTPUT : MARIAN_OUTPUT, *shared = fsmt ? NULL : SHARED,
-               *tied = fsmt || s->tied ? output : NULL, *source = s->shared ? SOURCE : NULL;
-    const char *const all[] = {one ? shared : NULL, one ? SOURCE : NULL, TARGET, output};
-    const char *const sources[] = {SOURCE, shared, s->shared ? TARGET : NULL, s->shared ? tied : NULL};
-    const char *const targets[] = {TARGET, tied, shared, source};
-    const char *expected = s->shared && !fsmt ? SHARED : SOURCE;
+    const layout *n = l->names;
+    const int fsmt = strcmp(s->family->type, "fsmt") == 0, one = s->shared && s->tied;
+    const char *output = fsmt ? FSMT_OUTPUT : n->output, *shared = fsmt ? NULL : n->shared,
+               *tied = fsmt || s->tied ? output : NULL, *source = s->shared ? n->source : NULL;
+    const char *const all[] = {one ? shared : NULL, one ? n->source : NULL, n->target, output};
+    const char *const sources[] = {n->source, shared, s->shared ? n->target : NULL, s->shared ? tied : NULL};
+    const char *const targets[] = {n->target, tied, shared, source};
+    const char *expected = s->shared && !fsmt ? n->shared : n->source;
     if (s->tied) TRY(check_tied(l, all, 4));
     l->source = first_present(l, one ? all : sources, 4, expected);
-    l->target = one ? l->source : first_present(l, targets, 4, s->shared ? expected : TARGET);
+    l->target = one ? l->source : first_present(l, targets, 4, s->shared ? expected : n->target);
     l->output = !s->tied && (!fsmt || is_there(l, output)) ? output : l->target;
     return RILL_OK;
+}
+
+/* `name`, unless it holds what the table `same` does. */
+static rill_status name_once(const loader *l, const char *same, const char **name)
+{
+    const rill_tensor *a = rill_tensors_find(l->tensors, same), *b = rill_tensors_find(l->tensors, *name);
+    int equal = 0;
+    if (a != NULL && b != NULL) TRY(rill_tensors_same(l->tensors, a, b, &equal));
+    if (equal) *name = same;
+    return RILL_OK;
+}
+
+/* Of families whose tables are tied when they are stored once, and not when they are there and differ: T5's of version 1.1 have an
+ * output layer of their own, whatever config.json says. */
+static rill_status name_by_file(loader *l)
+{
+    const layout *n = l->names;
+    const char *const targets[] = {n->target, n->shared, n->source, n->output}, *const sources[] = {
+                                                                                    n->source, n->shared, n->target,
+                                                                                    n->output};
+    l->target = first_present(l, targets, 4, n->shared);
+    l->source = first_present(l, sources, 4, n->shared);
+    l->output = is_there(l, n->output) || !l->net->settings.tied ? n->output : l->target;
+    TRY(name_once(l, l->target, &l->source));
+    return name_once(l, l->target, &l->output);
+}
+
+static rill_status name_tables(loader *l)
+{
+    return mt_has(l->net, MT_TIES_BY_FILE) ? name_by_file(l) : name_tied(l);
 }
 
 /* Is the decoder's embedding in the packed output layer, number by number? Then it need not be there a second time. */
@@ -254,7 +387,7 @@ static rill_status load_output_bias(loader *l, float **out)
 {
     static const char *const name = "final_logits_bias";
     size_t symbols = (size_t)l->net->seq.actions;
-    const rill_tensor *tensor = rill_tensors_find(l->tensors, name);
+    const rill_tensor *tensor = mt_has(l->net, MT_LOGITS_BIAS) ? rill_tensors_find(l->tensors, name) : NULL;
     float *bias;
     TRY(rill_blocks_get(l->kept, &bias, symbols, sizeof *bias, name));
     memset(bias, 0, symbols * sizeof *bias);
@@ -311,19 +444,24 @@ static rill_status open_tensors(loader *l, const char *directory)
  * fairseq kept for itself. */
 static int is_harmless(const char *name)
 {
-    static const char *const known[] = {SHARED,
-                                        SOURCE,
-                                        TARGET,
-                                        MARIAN_OUTPUT,
-                                        FSMT_OUTPUT,
+    static const char *const known[] = {FSMT_OUTPUT,
                                         "model.encoder.embed_positions.weight",
+                                        "model.encoder.embed_positions.weights",
                                         "model.encoder.embed_positions._float_tensor",
                                         "model.encoder.version",
                                         "model.decoder.embed_positions.weight",
+                                        "model.decoder.embed_positions.weights",
                                         "model.decoder.embed_positions._float_tensor",
-                                        "model.decoder.version"};
+                                        "model.decoder.version",
+                                        "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(name, known[i]) == 0) return 1;
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        const layout *n = &layouts[i];
+        if (strcmp(name, n->shared) == 0 || strcmp(name, n->source) == 0 || strcmp(name, n->target) == 0 ||
+            strcmp(name, n->output) == 0)
+            return 1;
+    }
     return 0;
 }
 
@@ -333,8 +471,8 @@ static rill_status load_all(loader *l, const char *directory)
     TRY(name_tables(l));
     TRY(load_embeddings(l));
     TRY(load_output(l));
-    TRY(load_layers(l, "encoder", &l->net->encoder));
-    TRY(load_layers(l, "decoder", &l->net->decoder));
+    TRY(load_side(l, "encoder", &l->net->encoder));
+    TRY(load_side(l, "decoder", &l->net->decoder));
     TRY(load_positions(l));
     mt_make_tables(l->net);
     return rill_weights_all_read(l->ctx, l->tensors, l->path.data, is_harmless);
@@ -347,6 +485,7 @@ rill_status mt_load(seq_net *seq, const char *directory)
                 .kept = &seq->model->blocks,
                 .passing = {.ctx = seq->ctx},
                 .path = {.ctx = seq->ctx}};
+    l.names = &layouts[l.net->settings.family->layout];
     rill_status status = load_all(&l, directory);
     rill_tensors_close(l.tensors);
     rill_blocks_clear(&l.passing);

@@ -109,6 +109,8 @@ struct attend_head {
     int32_t first, length, pieces;
     float *out; /* NULL: not wanted */
     const float *additive; /* or NULL */
+    const float *relative; /* or NULL: its number for distance 0 */
+    int32_t place, reach;
 };
 
 __device__ static inline attend_head head_of(const gpu_attend &a, int32_t r, int32_t h)
@@ -125,7 +127,17 @@ __device__ static inline attend_head head_of(const gpu_attend &a, int32_t r, int
             length,
             (length + PIECE - 1) / PIECE,
             out != nullptr ? out + value_at : nullptr,
-            a.additive != nullptr ? a.additive + at : nullptr};
+            a.additive != nullptr ? a.additive + at : nullptr,
+            a.relative != nullptr ? a.relative + (size_t)h * (size_t)(2 * a.reach + 1) + a.reach : nullptr,
+            a.relative != nullptr && a.place != nullptr ? a.place[r] : length - 1,
+            a.reach};
+}
+
+/* What is added to the score of memory row t. */
+__device__ static inline float relative_of(const attend_head &head, int32_t t)
+{
+    const int32_t d = t - head.place;
+    return head.relative[d < -head.reach ? -head.reach : d > head.reach ? head.reach : d];
 }
 
 __device__ static inline int32_t memory_row(const attend_head &head, int32_t t)
@@ -226,9 +238,11 @@ struct narrow_head {
     gpu_piece<4> query[P];
 };
 
-/* The group's next rows (negative: none), into its running softmax. Piece i of a lane begins at column first + i * 4 * GROUP. */
+/* The group's next rows (negative: none), into its running softmax: of memory rows t, t + 32 / GROUP and so on. Piece i of a lane begins
+ * at column first + i * 4 * GROUP. */
 template <int GROUP, int P, bool ALIGNED>
-__device__ static inline void take_rows(const narrow_head<P> &x, const int32_t (&row)[TOGETHER], attended<P> *sofar)
+__device__ static inline void take_rows(const narrow_head<P> &x, int32_t t, const int32_t (&row)[TOGETHER],
+                                        attended<P> *sofar)
 {
     const int32_t first = 4 * (x.lane % GROUP);
     gpu_piece<4> key[TOGETHER][P], value[TOGETHER][P];
@@ -248,6 +262,7 @@ __device__ static inline void take_rows(const narrow_head<P> &x, const int32_t (
 #pragma unroll
         for (int by = GROUP / 2; by > 0; by /= 2) sum += __shfl_xor_sync(GPU_ALL, sum, by);
         score[n] = row[n] >= 0 ? x.scale * sum : -INFINITY;
+        if (x.head.relative != nullptr && row[n] >= 0) score[n] += relative_of(x.head, t + n * (GPU_WARP / GROUP));
         max = fmaxf(max, score[n]);
     }
     const float before = share_of(sofar->t.max, max);
@@ -292,7 +307,7 @@ __device__ static inline attended<P> piece_of(const narrow_head<P> &x, int32_t p
             int32_t row[TOGETHER];
 #pragma unroll
             for (int n = 0; n < TOGETHER; n++) row[n] = __shfl_sync(GPU_ALL, own, u + n * groups + x.lane / GROUP);
-            take_rows<GROUP, P, ALIGNED>(x, row, &sofar);
+            take_rows<GROUP, P, ALIGNED>(x, t + u + x.lane / GROUP, row, &sofar);
         }
     }
 #pragma unroll
@@ -341,22 +356,23 @@ __device__ static inline float over_warp(float x)
     return x;
 }
 
-/* Score of a memory row, by a warp. */
+/* Score of memory row t, by a warp. */
 template <bool ALIGNED>
-__device__ static inline float score_of(const gpu_attend &a, const attend_head &head, int32_t row)
+__device__ static inline float score_of(const gpu_attend &a, const attend_head &head, int32_t t)
 {
-    const float *key = row_at(head.keys, row, a.keys.ld);
+    const float *key = row_at(head.keys, memory_row(head, t), a.keys.ld);
+    const float more = head.relative != nullptr ? relative_of(head, t) : 0.0f;
     float sum = 0.0f;
     if (head.additive != nullptr) {
         for (int32_t c = 4 * ((int32_t)threadIdx.x % GPU_WARP); c < a.width; c += 4 * GPU_WARP)
             sum = add_four(read_four<ALIGNED>(head.additive, c, a.width), read_four<ALIGNED>(key, c, a.width),
                            read_four<ALIGNED>(head.query, c, a.width), sum);
-        return a.scale * over_warp(sum);
+        return a.scale * over_warp(sum) + more;
     }
 #pragma unroll 4
     for (int32_t c = 4 * ((int32_t)threadIdx.x % GPU_WARP); c < a.width; c += 4 * GPU_WARP)
         sum = dot_four(read_four<ALIGNED>(head.query, c, a.width), read_four<ALIGNED>(key, c, a.width), sum);
-    return a.scale * over_warp(sum);
+    return a.scale * over_warp(sum) + more;
 }
 
 /* What the warps of a block tell each other of a piece. */
@@ -373,7 +389,7 @@ __device__ static inline tally weigh(const gpu_attend &a, const attend_head &hea
     const int32_t warp = (int32_t)threadIdx.x / GPU_WARP, lane = (int32_t)threadIdx.x % GPU_WARP;
     tally x = {-INFINITY, 0.0f};
     for (int32_t i = warp; i < rows; i += WIDE_WARPS) {
-        const float score = score_of<ALIGNED>(a, head, memory_row(head, t + i));
+        const float score = score_of<ALIGNED>(a, head, t + i);
         if (lane == 0) s->score[i] = score;
     }
     __syncthreads();
@@ -461,13 +477,13 @@ __global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP) watch(gpu_attend
         const attend_head head = head_of(a, r, h);
         tally own = {-INFINITY, 0.0f}, all = own;
         for (int32_t t = warp; t < head.length; t += WIDE_WARPS)
-            own = folded(own, {score_of<false>(a, head, memory_row(head, t)), 1.0f}).all;
+            own = folded(own, {score_of<false>(a, head, t), 1.0f}).all;
         __syncthreads(); /* the head before has been read */
         if (lane == 0) told[warp] = own;
         __syncthreads();
         for (int i = 0; i < WIDE_WARPS; i++) all = folded(all, told[i]).all;
         for (int32_t t = warp; t < head.length; t += WIDE_WARPS) {
-            const float share = share_of(score_of<false>(a, head, memory_row(head, t)), all.max) / all.sum;
+            const float share = share_of(score_of<false>(a, head, t), all.max) / all.sum;
             if (lane != 0) continue;
             const float sum = h > 0 ? mean[t] + share : share;
             mean[t] = h + 1 == a.heads ? sum / (float)a.heads : sum;

@@ -35,7 +35,16 @@ typedef struct gpu_panel {
     gpu_type type; /* rounded to it: halves.h */
 } gpu_panel;
 
-typedef enum gpu_activation { GPU_LINEAR, GPU_TANH, GPU_RELU, GPU_SWISH, GPU_GELU, GPU_SIGMOID } gpu_activation;
+typedef enum gpu_activation {
+    GPU_LINEAR,
+    GPU_TANH,
+    GPU_RELU,
+    GPU_SWISH,
+    GPU_GELU,
+    GPU_SIGMOID,
+    GPU_GELU_TANH,
+    GPU_GELU_SIGMOID
+} gpu_activation;
 
 /* --- rows.cu: rows as wholes -------------------------------------------------------------------------------------- */
 
@@ -180,14 +189,18 @@ void gpu_run_path(gpu_queue *queue, const gpu_path *args);
 
 /* softmax over t of scale * (query . key_t), or of scale * (additive . tanh(key_t + query)), then the sum of the values; heads stand
  * side by side. Memory row t of row r is
- * entry[first[r] + t], or first[r] + t without entries. Length 0 gives zeros; a NaN in query or keys makes that head of that row NaN,
- * one in the values that column of it. */
+ * entry[first[r] + t], or first[r] + t without entries. `relative` is added to the scores of head h: [h, reach + d] for t = place[r] + d,
+ * the head's first or last number where d is beyond its reach. Length 0 gives zeros; a NaN in query or keys makes that head of that row
+ * NaN, one in the values that column of it. */
 enum { GPU_ATTEND_PANEL = 256 };
 typedef struct gpu_attend {
     gpu_rows rows;
     int32_t heads, width, value_width; /* of one head: any */
     float scale;
     const float *additive; /* [heads * width], or NULL */
+    const float *relative; /* [heads, 2 reach + 1], or NULL */
+    int32_t reach;
+    const int32_t *place; /* [rows]; NULL: length - 1 */
     gpu_operand query;
     gpu_operand keys, values;      /* [memory rows, heads * width], [memory rows, heads * value_width], no index */
     const int32_t *first, *length; /* [rows] */

@@ -58,8 +58,10 @@ gpu_lists cuda_lists_of(const cuda_run *r, rill_list list)
 static gpu_activation activation_of(rill_activation activation)
 {
     static const gpu_activation activations[] = {
-        [RILL_LINEAR] = GPU_LINEAR, [RILL_TANH] = GPU_TANH, [RILL_RELU] = GPU_RELU,
-        [RILL_SWISH] = GPU_SWISH,   [RILL_GELU] = GPU_GELU, [RILL_SIGMOID] = GPU_SIGMOID};
+        [RILL_LINEAR] = GPU_LINEAR,       [RILL_TANH] = GPU_TANH,
+        [RILL_RELU] = GPU_RELU,           [RILL_SWISH] = GPU_SWISH,
+        [RILL_GELU] = GPU_GELU,           [RILL_SIGMOID] = GPU_SIGMOID,
+        [RILL_GELU_TANH] = GPU_GELU_TANH, [RILL_GELU_SIGMOID] = GPU_GELU_SIGMOID};
     return activations[activation];
 }
 
@@ -199,6 +201,9 @@ static void attend(cuda_run *r, const dev_op *op, size_t number)
                        .value_width = (int32_t)o->value_width,
                        .scale = o->scale,
                        .additive = cuda_constant(r, o->additive),
+                       .relative = cuda_constant(r, o->relative),
+                       .reach = (int32_t)dev_reach(r->inner.plan, o),
+                       .place = cuda_index(r, op->place),
                        .query = cuda_operand(r, &op->view[DEV_QUERY]),
                        .keys = cuda_operand(r, &op->view[DEV_KEYS]),
                        .values = cuda_operand(r, &op->view[DEV_VALUES]),

@@ -24,6 +24,8 @@ __device__ static inline float gpu_activated(gpu_activation activation, float x)
     case GPU_SWISH: return x * gpu_sigmoid(x);
     case GPU_GELU: return 0.5f * x * erfcf(x * -0.707106781f);
     case GPU_SIGMOID: return gpu_sigmoid(x);
+    case GPU_GELU_TANH: return x * gpu_sigmoid(x * (1.595769122f + 0.07135481627f * x * x));
+    case GPU_GELU_SIGMOID: return x * gpu_sigmoid(1.702f * x);
     default: return x;
     }
 }

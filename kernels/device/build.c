@@ -37,7 +37,7 @@ static int begin(dev_builder *b, rill_plan *plan, rill_program program, dev_op_k
     b->op = &p->op[p->ops - 1];
     b->op->kind = kind;
     b->op->space = space;
-    b->op->slot = DEV_NO_INDEX;
+    b->op->slot = b->op->place = DEV_NO_INDEX;
     if (size > 0) memcpy(&b->op->as, op, size);
     if (space >= 0 && (size_t)space <= p->spaces) return 1;
     dev_build_fail(b, "there is no space %d", (int)space);
@@ -64,7 +64,7 @@ static void check_row(const dev_builder *b, rill_constant constant, size_t width
 
 static void check_activation(const dev_builder *b, rill_activation activation)
 {
-    if (activation < RILL_LINEAR || activation > RILL_SIGMOID)
+    if (activation < RILL_LINEAR || activation > RILL_GELU_SIGMOID)
         dev_build_fail(b, "there is no activation %d", (int)activation);
 }
 
@@ -310,6 +310,25 @@ static void check_memory(const dev_builder *b, int place, int kind, const char *
                                               : "ragged table");
 }
 
+/* Numbers for distances: of each head as many to either side as to the other, and one for the row itself. */
+static void check_relative(dev_builder *b, const rill_attend *op)
+{
+    const rill_constant constant = op->relative;
+    if (b->plan->status != RILL_OK || constant == 0) return;
+    if (constant < 0 || (size_t)constant > b->plan->constants) {
+        dev_build_fail(b, "relative: there is no constant %d", (int)constant);
+        return;
+    }
+    const dev_constant *c = &b->plan->constant[constant - 1];
+    if (c->rows != op->heads || c->width % 2 == 0)
+        dev_build_fail(b, "relative is %zu x %zu, expected %zu x an odd number", c->rows, c->width, op->heads);
+    if (op->slot != 0) dev_build_fail(b, "relative: a row has no place among the units of a slot");
+    if (b->plan->status != RILL_OK || !op->own) return;
+    if (b->program->value[b->op->view[DEV_KEYS].of].space != b->op->space)
+        dev_build_fail(b, "relative: rows are not units of the memory");
+    b->op->place = dev_index_number(b->plan, b->program, (dev_index){.kind = DEV_OWN, .space = b->op->space});
+}
+
 void rill_op_attend(rill_plan *plan, rill_program program, rill_space space, const rill_attend *op)
 {
     dev_builder b;
@@ -334,6 +353,7 @@ void rill_op_attend(rill_plan *plan, rill_program program, rill_space space, con
     if (plan->status != RILL_OK) return;
     if (op->own && b.program->value[b.op->view[DEV_KEYS].of].space != b.program->value[b.op->view[DEV_VALUES].of].space)
         dev_build_fail(&b, "keys and values are of different spaces");
+    check_relative(&b, op);
     b.op->as.attend.value_width = columns;
     b.op->path = op->path - 1;
     b.op->slot = op->slot != 0 ? dev_column_index(&b, space, op->slot, "slot") : dev_map_index(&b, space, RILL_ROWS);

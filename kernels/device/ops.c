@@ -32,8 +32,10 @@ static void finish_product(const dev_block *b, rill_activation activation, const
 static rill_epilogue epilogue_of(rill_activation activation)
 {
     static const rill_epilogue epilogues[] = {
-        [RILL_LINEAR] = RILL_EPILOGUE_NONE, [RILL_TANH] = RILL_EPILOGUE_TANH, [RILL_RELU] = RILL_EPILOGUE_RELU,
-        [RILL_SWISH] = RILL_EPILOGUE_SWISH, [RILL_GELU] = RILL_EPILOGUE_GELU, [RILL_SIGMOID] = RILL_EPILOGUE_NONE,
+        [RILL_LINEAR] = RILL_EPILOGUE_NONE,         [RILL_TANH] = RILL_EPILOGUE_TANH,
+        [RILL_RELU] = RILL_EPILOGUE_RELU,           [RILL_SWISH] = RILL_EPILOGUE_SWISH,
+        [RILL_GELU] = RILL_EPILOGUE_GELU,           [RILL_SIGMOID] = RILL_EPILOGUE_NONE,
+        [RILL_GELU_TANH] = RILL_EPILOGUE_GELU_TANH, [RILL_GELU_SIGMOID] = RILL_EPILOGUE_GELU_SIGMOID,
     };
     return epilogues[activation];
 }
@@ -188,12 +190,14 @@ static void attend(dev_block *b, const dev_op *op)
     size_t used = 0;
     const rill_operand query = dev_rows_at(b, &op->view[DEV_QUERY]), out = dev_rows_at(b, &op->view[DEV_OUT]);
     rill_attention a = dev_memory_of(b, op);
-    const int32_t *slot = a.slot, *first = a.first, *length = a.length;
+    const int32_t *slot = a.slot, *first = a.first, *length = a.length, *place = dev_index_at(b, op->place);
     a.heads = o->heads;
     a.width = o->width;
     a.value_width = o->value_width;
     a.scale = o->scale;
     a.additive = dev_constant_row(b->run, o->additive);
+    a.relative = dev_constant_row(b->run, o->relative);
+    a.reach = dev_reach(b->run->plan, o);
     a.weights = dev_work(b, &used, together * o->heads * longest, sizeof *a.weights);
     a.ld_weights = longest;
     for (size_t from = 0; from < rows; from += together) {
@@ -201,6 +205,7 @@ static void attend(dev_block *b, const dev_op *op)
         a.query = dev_rows_from(query, from);
         a.out = dev_rows_from(out, from);
         a.slot = slot != NULL ? slot + from : NULL;
+        a.place = place != NULL ? place + from : NULL;
         a.first = slot != NULL ? first : first + from;
         a.length = slot != NULL ? length : length + from;
         b->run->kernels->attention(&a, b->pool);
@@ -238,6 +243,8 @@ static void activate_row(const rill_kernels *k, rill_activation activation, size
     case RILL_SWISH: k->swish(width, x, y); break;
     case RILL_GELU: k->gelu(width, x, y); break;
     case RILL_SIGMOID: k->sigmoid(width, x, y); break;
+    case RILL_GELU_TANH: k->gelu_tanh(width, x, y); break;
+    case RILL_GELU_SIGMOID: k->gelu_sigmoid(width, x, y); break;
     }
 }
 

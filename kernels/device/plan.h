@@ -187,6 +187,7 @@ typedef struct dev_op {
     rill_space space;
     dev_operand view[DEV_VIEWS];
     int32_t slot;  /* index: slots of lists, of memories; symbols of an embedding by a matrix */
+    int32_t place; /* index: an attention's rows among the units of their input; DEV_NO_INDEX: the last of their path */
     int32_t reads; /* product: the one before has quantised the same rows */
     int32_t path;
     union {

@@ -170,6 +170,12 @@ size_t dev_scan_work(const dev_run *run, const dev_op *op);
 size_t dev_best_work(const dev_run *run, const dev_op *op);
 size_t dev_mix_work(const dev_run *run, const dev_op *op);
 
+/* How far an attention's numbers for distances go. */
+static inline size_t dev_reach(const rill_plan *plan, const rill_attend *o)
+{
+    return o->relative != 0 ? plan->constant[o->relative - 1].width / 2 : 0;
+}
+
 /* Where the memories that a block's rows attend to lie. */
 rill_attention dev_memory_of(dev_block *b, const dev_op *op);
 

@@ -75,6 +75,8 @@ static void finish_row(const rill_kernels *k, rill_epilogue epilogue, size_t n, 
     if (epilogue == RILL_EPILOGUE_RELU)
         for (size_t i = 0; i < n; i++) c[i] = c[i] < 0.0f ? 0.0f : c[i];
     if (epilogue == RILL_EPILOGUE_SWISH) swish(k, n, c);
+    if (epilogue == RILL_EPILOGUE_GELU_TANH) k->gelu_tanh(n, c, c);
+    if (epilogue == RILL_EPILOGUE_GELU_SIGMOID) k->gelu_sigmoid(n, c, c);
     if (epilogue == RILL_EPILOGUE_GELU)
         for (size_t i = 0; i < n; i++) c[i] = 0.5f * c[i] * erfcf(c[i] * -0.707106781f);
 }

@@ -52,6 +52,7 @@ static void one_head(const rill_attention *a, size_t r, size_t h)
         p[t] = a->scale *
                (a->additive != NULL ? additive(a->additive + h * width, key, query, width) : dot(query, key, width));
     }
+    if (a->relative != NULL) rill_add_relative(a, h, rill_place(a, r, length), length, p);
     softmax(p, length);
     for (size_t t = 0; t < length; t++)
         for (size_t j = 0; j < columns; j++) out[j] += p[t] * values[rill_row(m.path, t) * a->values.ld + j];

@@ -18,6 +18,8 @@ static float epilogue(float x, rill_epilogue e)
     case RILL_EPILOGUE_RELU: return x < 0.0f ? 0.0f : x;
     case RILL_EPILOGUE_SWISH: return x * rill_sigmoid_ref(x);
     case RILL_EPILOGUE_GELU: return rill_gelu_ref(x);
+    case RILL_EPILOGUE_GELU_TANH: return rill_gelu_tanh_ref(x);
+    case RILL_EPILOGUE_GELU_SIGMOID: return rill_gelu_sigmoid_ref(x);
     case RILL_EPILOGUE_NONE: break;
     }
     return x;

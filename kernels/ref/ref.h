@@ -16,13 +16,17 @@ void rill_sigmoid_f32_ref(size_t n, const float *x, float *y);
 void rill_exp_f32_ref(size_t n, const float *x, float *y);
 void rill_swish_f32_ref(size_t n, const float *x, float *y);
 void rill_gelu_f32_ref(size_t n, const float *x, float *y);
+void rill_gelu_tanh_f32_ref(size_t n, const float *x, float *y);
+void rill_gelu_sigmoid_f32_ref(size_t n, const float *x, float *y);
 void rill_gru_f32_ref(const rill_gru *g, rill_pool *pool);
 
 /* 1 / (1 + e^-x) without overflow: the exponential is only taken of -|x|. NaN gives NaN. */
 float rill_sigmoid_ref(float x);
 
-/* x Phi(x), Phi the normal distribution. */
+/* x Phi(x), Phi the normal distribution; and what stands for Phi, see kernels.h. */
 float rill_gelu_ref(float x);
+float rill_gelu_tanh_ref(float x);
+float rill_gelu_sigmoid_ref(float x);
 
 /* The best of the B so far, by insertion: put (logp, id) into the descending lists of `count` entries, at most
  * `best` kept. Callers offer ids in ascending order, so an equal score goes behind. Returns the new count. */

@@ -29,6 +29,16 @@ float rill_gelu_ref(float x)
     return 0.5f * x * erfcf(x * -0.707106781f);
 }
 
+float rill_gelu_tanh_ref(float x)
+{
+    return x * rill_sigmoid_ref(x * (1.595769122f + 0.07135481627f * x * x));
+}
+
+float rill_gelu_sigmoid_ref(float x)
+{
+    return x * rill_sigmoid_ref(1.702f * x);
+}
+
 void rill_swish_f32_ref(size_t n, const float *x, float *y)
 {
     for (size_t i = 0; i < n; i++) y[i] = x[i] * rill_sigmoid_ref(x[i]);
@@ -37,6 +47,16 @@ void rill_swish_f32_ref(size_t n, const float *x, float *y)
 void rill_gelu_f32_ref(size_t n, const float *x, float *y)
 {
     for (size_t i = 0; i < n; i++) y[i] = rill_gelu_ref(x[i]);
+}
+
+void rill_gelu_tanh_f32_ref(size_t n, const float *x, float *y)
+{
+    for (size_t i = 0; i < n; i++) y[i] = rill_gelu_tanh_ref(x[i]);
+}
+
+void rill_gelu_sigmoid_f32_ref(size_t n, const float *x, float *y)
+{
+    for (size_t i = 0; i < n; i++) y[i] = rill_gelu_sigmoid_ref(x[i]);
 }
 
 void rill_kernels_init_ref(rill_kernels *k)
@@ -56,6 +76,8 @@ void rill_kernels_init_ref(rill_kernels *k)
         .exp = rill_exp_f32_ref,
         .swish = rill_swish_f32_ref,
         .gelu = rill_gelu_f32_ref,
+        .gelu_tanh = rill_gelu_tanh_f32_ref,
+        .gelu_sigmoid = rill_gelu_sigmoid_f32_ref,
         .gru = rill_gru_f32_ref,
     };
 }

@@ -22,6 +22,7 @@ typedef struct group {
     const float *keys, *values, *additive; /* additive: NULL for dot products */
     const int32_t *path;                   /* NULL: memory row t is row t */
     size_t length;
+    size_t place[4]; /* with relative numbers: the rows' own */
 } group;
 
 /* ---- dot products ---------------------------------------------------------------------------------------- */
@@ -129,7 +130,7 @@ RILL_INLINE void context_strip(const group *g, size_t ld, size_t j, size_t n, co
         for (int i = 0; i < nv; i++) v_store_n(g->out[q] + j + i * VL, i == nv - 1 ? n : VL, acc[q][i]);
 }
 
-RILL_INLINE void run_head(const rill_attention *a, const group *g, const int nq)
+RILL_INLINE void run_head(const rill_attention *a, const group *g, size_t h, const int nq)
 {
     const size_t width = rill_value_width(a);
     size_t j = 0;
@@ -138,6 +139,8 @@ RILL_INLINE void run_head(const rill_attention *a, const group *g, const int nq)
     else
         for (int q = 0; q < nq; q++)
             for (size_t t = 0; t < g->length; t += KEYS) score_additive(a, g, t, q);
+    for (int q = 0; q < nq && a->relative != NULL && g->length; q++)
+        rill_add_relative(a, h, g->place[q], g->length, g->p[q]);
     for (int q = 0; q < nq && g->length; q++) softmax(g->p[q], g->length);
     for (; j + 4 * VL <= width; j += 4 * VL) context_strip(g, a->values.ld, j, VL, nq, 4);
     for (; j < width; j += VL) context_strip(g, a->values.ld, j, width - j, nq, 1);
@@ -147,7 +150,7 @@ RILL_INLINE void run_group(const rill_attention *a, group *g, const int nq)
 {
     const size_t width = a->width, columns = rill_value_width(a);
     for (size_t h = 0; h < a->heads; h++) {
-        run_head(a, g, nq);
+        run_head(a, g, h, nq);
         g->keys += width;
         g->values += columns;
         if (g->additive != NULL) g->additive += width;
@@ -195,6 +198,7 @@ static size_t find_group(const rill_attention *a, size_t r, size_t end, group *g
         g->query[n] = rill_operand_row(&a->query, r + n);
         g->p[n] = a->weights + (r + n) * a->ld_weights * a->heads;
         g->out[n] = rill_operand_row(&a->out, r + n);
+        if (a->relative != NULL) g->place[n] = rill_place(a, r + n, g->length);
     }
     return n;
 }

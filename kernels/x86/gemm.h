@@ -190,6 +190,8 @@ RILL_INLINE vf apply(vf x, rill_epilogue e)
     case RILL_EPILOGUE_RELU: return v_max(v_zero(), x);
     case RILL_EPILOGUE_SWISH: return v_swish(x);
     case RILL_EPILOGUE_GELU: return v_gelu(x);
+    case RILL_EPILOGUE_GELU_TANH: return v_gelu_tanh(x);
+    case RILL_EPILOGUE_GELU_SIGMOID: return v_gelu_sigmoid(x);
     case RILL_EPILOGUE_NONE: break;
     }
     return x;

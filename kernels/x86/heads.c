@@ -41,8 +41,22 @@ RILL_INLINE void multiply_key(vf x[], const float *query, const float *key, cons
     }
 }
 
-/* All scores; those behind the last memory row are -infinity. Returns their maxima, one in all lanes of a head. */
-RILL_INLINE vf score(const rill_attention *a, part *g, const int nv)
+/* Where scores will stand, what is added to them by distance: of heads from `head` on. Behind the last memory row, anything. */
+static void place_relative(const rill_attention *a, part *g, size_t head, size_t place)
+{
+    float line[RILL_HEADS_LENGTH];
+    for (size_t h = 0; h < HEADS; h++) {
+        const size_t bytes = (g->length + QUAD - 1) / QUAD * QUAD * sizeof *line;
+        memset(line, 0, bytes);
+        rill_add_relative(a, head + h, place, g->length, line);
+        for (size_t t = 0; t < g->length; t += QUAD)
+            memcpy(g->p + t / QUAD * VL + h * QUAD, line + t, QUAD * sizeof *line);
+    }
+}
+
+/* All scores, with `more` added to what stands there; those behind the last memory row are -infinity. Returns their maxima, one in all
+ * lanes of a head. */
+RILL_INLINE vf score(const rill_attention *a, part *g, const int nv, const int more)
 {
     const vf scale = v_set1(a->scale), lowest = v_set1(-INFINITY);
     vf max = lowest;
@@ -54,6 +68,7 @@ RILL_INLINE vf score(const rill_attention *a, part *g, const int nv)
             multiply_key(x[i], g->query, key, nv);
         }
         vf s = v_mul(v_sum_heads(x), scale);
+        if (more) s = v_add(s, v_load(g->p + t / QUAD * VL));
         if (count < QUAD) s = v_blend(vm_bits((0x1111u & ((1u << VL) - 1u)) * ((1u << count) - 1u)), s, lowest);
         v_store(g->p + t / QUAD * VL, s);
         max = v_max(s, max);
@@ -117,7 +132,7 @@ RILL_INLINE void sum_strip(const part *g, size_t first, const size_t nv)
 
 RILL_INLINE void run_part(const rill_attention *a, part *g, float *weights, const int nv)
 {
-    const vf scale = exponentials(g, score(a, g, nv));
+    const vf scale = exponentials(g, a->relative != NULL ? score(a, g, nv, 1) : score(a, g, nv, 0));
     v_store(g->scale, scale);
     for (size_t first = 0; first < HEADS * nv * VL; first += STRIP * VL) sum_strip(g, first, nv);
     write_weights(g, scale, weights, a->ld_weights);
@@ -158,6 +173,7 @@ void RILL_FN(rill_attention_heads)(const rill_attention *a, size_t r)
         g.keys = m.keys + column;
         g.values = m.values + column;
         g.out = out + column;
+        if (a->relative != NULL) place_relative(a, &g, h, rill_place(a, r, g.length));
         (a->width == 32 ? run_part_32 : run_part_64)(a, &g, weights + h * a->ld_weights);
     }
 }

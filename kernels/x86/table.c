@@ -21,5 +21,7 @@ void RILL_FN(rill_kernels_init)(rill_kernels *k)
     k->exp = RILL_FN(rill_exp_f32);
     k->swish = RILL_FN(rill_swish_f32);
     k->gelu = RILL_FN(rill_gelu_f32);
+    k->gelu_tanh = RILL_FN(rill_gelu_tanh_f32);
+    k->gelu_sigmoid = RILL_FN(rill_gelu_sigmoid_f32);
     k->gru = RILL_FN(rill_gru_f32);
 }

@@ -226,6 +226,21 @@ RILL_INLINE vf v_swish(vf x)
     return v_div(v_mul(x, s.over), s.under);
 }
 
+/* x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3)), which is x (1 + tanh(..)) / 2 without the difference that loses the tail. */
+RILL_INLINE vf v_gelu_tanh(vf x)
+{
+    const vf u = v_fma(v_mul(x, x), v_set1(0.07135481627f), v_set1(1.595769122f));
+    const v_ratio s = v_sigmoid_ratio(v_mul(x, u));
+    return v_div(v_mul(x, s.over), s.under);
+}
+
+/* x sigmoid(1.702 x) */
+RILL_INLINE vf v_gelu_sigmoid(vf x)
+{
+    const v_ratio s = v_sigmoid_ratio(v_mul(x, v_set1(1.702f)));
+    return v_div(v_mul(x, s.over), s.under);
+}
+
 /* x Phi(x), with Phi(-|x|) = erfc(|x| / sqrt 2) / 2 after Abramowitz and Stegun 7.1.26 (absolute error 0.75e-7). */
 RILL_INLINE vf v_gelu(vf x)
 {

@@ -19,6 +19,8 @@ void RILL_FN(rill_sigmoid_f32)(size_t n, const float *x, float *y);
 void RILL_FN(rill_exp_f32)(size_t n, const float *x, float *y);
 void RILL_FN(rill_swish_f32)(size_t n, const float *x, float *y);
 void RILL_FN(rill_gelu_f32)(size_t n, const float *x, float *y);
+void RILL_FN(rill_gelu_tanh_f32)(size_t n, const float *x, float *y);
+void RILL_FN(rill_gelu_sigmoid_f32)(size_t n, const float *x, float *y);
 void RILL_FN(rill_gru_f32)(const rill_gru *g, rill_pool *pool);
 
 /* heads.c: row r of an attention that takes_heads(), of a memory no longer than this. */

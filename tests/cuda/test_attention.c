@@ -21,7 +21,8 @@ typedef struct table {
 typedef struct problem {
     int32_t rows, heads, width, value_width;
     float scale, tolerance;
-    table query, keys, values, additive;                  /* additive.at may be NULL */
+    table query, keys, values, additive, relative;        /* additive.at and relative.at may be NULL */
+    int32_t reach, placed, place[MOST_ROWS];              /* the rows' own places, or not said */
     int32_t query_index[MOST_ROWS], out_index[MOST_ROWS]; /* negative: not there */
     int32_t first[MOST_ROWS], length[MOST_ROWS], longest;
     int32_t *entry; /* or NULL */
@@ -114,6 +115,10 @@ static problem draw(uint64_t seed)
     p.query = draw_table(d, TABLE, p.heads * p.width, size);
     draw_memory(&p);
     if (dice_chance(d, 30)) p.additive = draw_table(d, 1, p.heads * p.width, 1.0f);
+    p.reach = dice_chance(d, 50) ? dice_range(d, 0, 5) : dice_range(d, 0, 200);
+    if (dice_chance(d, 40)) p.relative = draw_table(d, p.heads, 2 * p.reach + 1, 2.0f);
+    p.placed = dice_chance(d, 60);
+    for (int32_t r = 0; r < p.rows; r++) p.place[r] = p.length[r] > 0 ? dice_range(d, 0, p.length[r] - 1) : 0;
     p.tolerance = 2e-6f * (1.0f + size * p.scale * (float)p.width);
     if (size == 1.0f && p.longest > 0 && dice_chance(d, 30)) spoil(&p);
     const int negative = dice_chance(d, 30) ? 20 : 0;
@@ -129,6 +134,7 @@ static void drop(problem *p)
 {
     free(p->query.at);
     free(p->additive.at);
+    free(p->relative.at);
     free(p->keys.at);
     free(p->values.at);
     free(p->entry);
@@ -197,6 +203,12 @@ static answer call(rig *g, const problem *p, const company *c)
                     .ld_watched = p->longest + c->gap + 1};
     a.query.index = put_column(g, c, p->query_index, 0);
     if (p->additive.at != NULL) a.additive = put_table(g, &p->additive, c).at;
+    if (p->relative.at != NULL) {
+        const size_t bytes = (size_t)p->heads * (size_t)p->relative.ld * sizeof(float);
+        a.relative = rig_at(g, memcpy(rig_put(g, bytes), p->relative.at, bytes));
+        a.reach = p->reach;
+        if (p->placed) a.place = put_column(g, c, p->place, 0);
+    }
     if (p->entry != NULL) {
         const size_t bytes = (size_t)p->entries * sizeof *p->entry;
         a.entry = rig_at(g, memcpy(rig_put(g, bytes), p->entry, bytes));
@@ -259,6 +271,9 @@ static void expect_row(const problem *p, const rill_kernels *k, int32_t r, const
                                    .value_width = (size_t)p->value_width,
                                    .scale = p->scale,
                                    .additive = p->additive.at,
+                                   .relative = p->relative.at,
+                                   .reach = (size_t)p->reach,
+                                   .place = p->placed ? &p->place[r] : NULL,
                                    .query = {query, all, NULL},
                                    .keys = {p->keys.at, all, NULL},
                                    .values = {p->values.at, wide, NULL},

@@ -53,7 +53,7 @@ static problem draw(dice *d, int32_t width, int32_t vocabulary)
         p.to[r] = dice_chance(d, 10) ? -1 : (7 * r + 3) % TABLE; /* they differ */
     }
     p.type = dice_chance(d, 50) ? GPU_F32 : dice_chance(d, 50) ? GPU_BF16 : GPU_F16;
-    p.activation = (gpu_activation)dice_range(d, GPU_LINEAR, GPU_SIGMOID);
+    p.activation = (gpu_activation)dice_range(d, GPU_LINEAR, GPU_GELU_SIGMOID);
     p.w = numbers(d, (size_t)VOCABULARY * (size_t)width);
     p.x = numbers(d, (size_t)TABLE * (size_t)width);
     return p;
@@ -140,6 +140,8 @@ static double activated(double x, gpu_activation activation)
     case GPU_RELU: return x < 0.0 ? 0.0 : x;
     case GPU_SWISH: return x / (1.0 + exp(-x));
     case GPU_GELU: return 0.5 * x * erfc(-x * sqrt(0.5));
+    case GPU_GELU_TANH: return x / (1.0 + exp(-2.0 * sqrt(2.0 / acos(-1.0)) * (x + 0.044715 * x * x * x)));
+    case GPU_GELU_SIGMOID: return x / (1.0 + exp(-1.702 * x));
     case GPU_SIGMOID: return 1.0 / (1.0 + exp(-x));
     default: return x;
     }

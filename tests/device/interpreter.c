@@ -169,6 +169,8 @@ static void finish(const telling *x, rill_activation activation, float *row, siz
 
 static rill_epilogue epilogue_of(rill_activation a)
 {
+    if (a == RILL_GELU_TANH) return RILL_EPILOGUE_GELU_TANH;
+    if (a == RILL_GELU_SIGMOID) return RILL_EPILOGUE_GELU_SIGMOID;
     return a == RILL_SIGMOID ? RILL_EPILOGUE_NONE : (rill_epilogue)a;
 }
 
@@ -351,6 +353,8 @@ static void tell_attend(const telling *x, const told_op *op, int32_t r)
     const size_t n = (size_t)length;
     float *keys = telling_room(n * width, sizeof *keys), *values = telling_room(n * wide, sizeof *values);
     float *weights = telling_room(n * o->heads, sizeof *weights), *out = telling_room(wide, sizeof *out);
+    const int32_t place = o->own && o->relative != 0 ? r - x->space[op->space].first[way(x, op->space, r, RILL_ROWS)]
+                                                     : length - 1;
     for (int32_t t = 0; t < length; t++) {
         memcpy(keys + (size_t)t * width, memory_at(x, op, r, t, op->view[1], &length), width * sizeof *keys);
         memcpy(values + (size_t)t * wide, memory_at(x, op, r, t, op->view[2], &length), wide * sizeof *values);
@@ -361,6 +365,9 @@ static void tell_attend(const telling *x, const told_op *op, int32_t r)
                                       .heads = o->heads,
                                       .scale = o->scale,
                                       .additive = constant_of(x, o->additive),
+                                      .relative = constant_of(x, o->relative),
+                                      .reach = o->relative != 0 ? x->t->constant[o->relative].width / 2 : 0,
+                                      .place = &place,
                                       .query = {see(x, op->view[0], op->space, r), width},
                                       .keys = {keys, width},
                                       .values = {values, wide},
@@ -413,6 +420,8 @@ static void tell_activate(const telling *x, const told_op *op, int32_t r)
         case RILL_SWISH: x->k->swish(1, &from[i], &z); break;
         case RILL_GELU: x->k->gelu(1, &from[i], &z); break;
         case RILL_SIGMOID: x->k->sigmoid(1, &from[i], &z); break;
+        case RILL_GELU_TANH: x->k->gelu_tanh(1, &from[i], &z); break;
+        case RILL_GELU_SIGMOID: x->k->gelu_sigmoid(1, &from[i], &z); break;
         }
         y[i] = gate != NULL ? z * gate[i] : z;
     }

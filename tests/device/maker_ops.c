@@ -10,7 +10,7 @@ static rill_space random_space(problem *p)
 
 static rill_activation random_activation(problem *p)
 {
-    return (rill_activation)dice_range(&p->d, RILL_LINEAR, RILL_SIGMOID);
+    return (rill_activation)dice_range(&p->d, RILL_LINEAR, RILL_GELU_SIGMOID);
 }
 
 /* A product of whatever there is. */
@@ -150,6 +150,8 @@ static void make_attend(problem *p)
         v[1] = plain(p, s->units, width);
         v[2] = plain(p, s->units, columns);
     }
+    if (how == 1 || (how == 2 && space == s->units))
+        if (dice_chance(&p->d, 50)) o.relative = add_constant(p, o.heads, (size_t)dice_range(&p->d, 0, 4) * 2 + 1);
     v[3] = (look){LOOK_VALUE, add_value(p, space, columns), RILL_OWN, 0, 0};
     if (space == RILL_ROWS && how < 2 && !p->t.watches && dice_chance(&p->d, 30)) o.watch = p->t.watches = 1;
     told_op *op = add_op(p, TOLD_ATTEND, space);

@@ -205,6 +205,29 @@ MISTAKE(memory_of_nodes)
                                   .values = rill_at(s->nodes, s->node),
                                   .out = rill_of(s->y)});
 }
+/* A memory of the slot, and numbers for distances: `constant` x of heads. */
+static void attend_to_slot(const sound *s, rill_constant relative)
+{
+    rill_op_attend(s->plan, s->program, RILL_ROWS,
+                   &(rill_attend){.heads = 1,
+                                  .width = 4,
+                                  .slot = s->slot,
+                                  .relative = relative,
+                                  .query = rill_of(s->x),
+                                  .keys = rill_in(s->ragged, s->slot, RILL_OWN),
+                                  .values = rill_in(s->ragged, s->slot, RILL_OWN),
+                                  .out = rill_of(s->y)});
+}
+MISTAKE(relative_to_a_slot)
+{
+    static const float distances[3];
+    attend_to_slot(s, rill_plan_constant(s->plan, distances, 1, 3));
+}
+MISTAKE(relative_without_a_middle)
+{
+    static const float distances[4];
+    attend_to_slot(s, rill_plan_constant(s->plan, distances, 1, 4));
+}
 MISTAKE(embedding_in_bytes)
 {
     rill_op_embed(s->plan, s->program, RILL_ROWS,
@@ -288,6 +311,8 @@ static const struct {
     {"(scan): the recurrent matrix is 4 x 4, expected 16 x 4", scan_matrix, RILL_ERR_ARGUMENT},
     {"(attend): exactly one of path, slot and own", two_memories, RILL_ERR_ARGUMENT},
     {"(attend): keys: rows of a ragged table are attended to", memory_of_nodes, RILL_ERR_ARGUMENT},
+    {"(attend): relative: a row has no place among the units of a slot", relative_to_a_slot, RILL_ERR_ARGUMENT},
+    {"(attend): relative is 1 x 4, expected 1 x an odd number", relative_without_a_middle, RILL_ERR_ARGUMENT},
     {"(embed): the matrix is not in f32", embedding_in_bytes, RILL_ERR_ARGUMENT},
     {"(sum): 13 terms, expected 1 to 12", too_many_terms, RILL_ERR_ARGUMENT},
     {"(product): a list's product has the list's weights", list_without_weights, RILL_ERR_ARGUMENT},

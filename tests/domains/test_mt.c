@@ -23,9 +23,12 @@ static const rill_domain *const domain = &rill_mt_domain;
 #include "fixture.h"
 
 /* The last one's values are those of an ensemble with the first. */
-static const char *const models[] = {"mt/shared", "mt/odd",     "mt/separate",   "mt/fsmt",           "mt/fsmt-tied",
-                                     "mt/rnn",    "mt/rnn-own", "mt/rnn-simple", "mt/rnn-simple-two", "mt/ensemble"};
-enum { MODELS = sizeof models / sizeof *models, ENSEMBLE = MODELS - 1 };
+static const char *const models[] = {
+    "mt/shared",    "mt/odd",        "mt/separate",       "mt/fsmt",    "mt/fsmt-tied",   "mt/rnn",
+    "mt/rnn-own",   "mt/rnn-simple", "mt/rnn-simple-two", "mt/m2m",     "mt/m2m-odd",     "mt/mbart",
+    "mt/mbart-odd", "mt/bart",       "mt/bart-untied",    "mt/pegasus", "mt/pegasus-odd", "mt/t5",
+    "mt/t5-gated",  "mt/mt5",        "mt/mt5-silu",       "mt/umt5",    "mt/umt5-relu",   "mt/ensemble"};
+enum { MODELS = sizeof models / sizeof *models, FIRST_RECURRENT = 5, FIRST_FAMILY = 9, ENSEMBLE = MODELS - 1 };
 
 /* The domain opened on its own, and as the engine would; `also` is NULL or the second of an ensemble. */
 static seq_runner *open_both(const char *path, const char *also, int threads, int tokenized, rill_domain_info *info)
@@ -88,7 +91,7 @@ static void check_memory(const seq_runner *m, int32_t slot, const json_t *one)
     const mt_net *net = is_recurrent(m) ? NULL : mt_net_of(m->model->net[0]);
     const rnn_net *rnn = is_recurrent(m) ? rnn_net_of(m->model->net[0]) : NULL;
     const rill_table table = rnn != NULL ? rnn->annotations : net->decoder.layer[net->decoder.layers - 1].slots;
-    const size_t length = json_array_size(expected), width = 2 * (rnn != NULL ? rnn->encoder : net->width);
+    const size_t length = json_array_size(expected), width = 2 * (rnn != NULL ? rnn->encoder : net->decoder.across);
     float *rows = calloc(length * width, sizeof *rows);
     assert_non_null(rows);
     assert_int_equal(rill_stream_units(m->stream, slot), length);
@@ -255,7 +258,13 @@ static void reference_fsmt_tied(void **state)
 static void reference_recurrent(void **state)
 {
     (void)state;
-    for (size_t i = 5; i < ENSEMBLE; i++) check_reference(i);
+    for (size_t i = FIRST_RECURRENT; i < FIRST_FAMILY; i++) check_reference(i);
+}
+
+static void reference_families(void **state)
+{
+    (void)state;
+    for (size_t i = FIRST_FAMILY; i < ENSEMBLE; i++) check_reference(i);
 }
 
 static void reference_ensemble(void **state)
@@ -563,7 +572,8 @@ static void check_texts(const char *name)
 static void texts_are_those_of_the_reference(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++) check_texts(models[i]);
+    for (size_t i = 0; i < FIRST_FAMILY; i++) check_texts(models[i]);
+    check_texts(models[ENSEMBLE]);
 }
 
 static void forms_of_alignment(void **state)
@@ -637,6 +647,7 @@ int main(void)
         CASE(reference_fsmt),
         CASE(reference_fsmt_tied),
         CASE(reference_recurrent),
+        CASE(reference_families),
         CASE(reference_ensemble),
         CASE(a_model_with_itself_is_the_model),
         CASE(few_choices_are_the_best_of_all),

@@ -11,9 +11,12 @@
 
 typedef struct problem {
     size_t rows, slots, key, longest, ldq, ldp, ldo;
-    size_t value;            /* width of a head's values */
-    size_t heads, ldk, ldv;  /* ldk, ldv: of all heads, with gaps of 2 and 1 */
-    float *additive;         /* [heads * key], or NULL */
+    size_t value;           /* width of a head's values */
+    size_t heads, ldk, ldv; /* ldk, ldv: of all heads, with gaps of 2 and 1 */
+    float *additive;        /* [heads * key], or NULL */
+    float *relative;        /* [heads, 2 reach + 1], or NULL */
+    size_t reach;
+    int32_t *place;          /* [rows], or NULL: the last */
     float *query;            /* [table, heads * key] */
     float *memory, *other;   /* [rows of all slots, ldk], [.., ldv]: keys, values */
     int32_t first[8], *path; /* where a slot's rows begin; or, with walk, its entries of the path */
@@ -31,6 +34,9 @@ static problem draw(check *c)
     p.value = dice_below(c, 3) == 0 ? dice_from(c, 1, 150) : p.key;
     p.additive = dice_below(c, 3) == 0 ? buffer(c, p.heads * p.key) : NULL;
     if (p.additive != NULL) dice_fill(c, p.additive, p.heads * p.key, 1.0f);
+    p.reach = dice_below(c, 2) ? dice_below(c, 6) : dice_below(c, 100);
+    p.relative = dice_below(c, 3) == 0 ? buffer(c, p.heads * (2 * p.reach + 1)) : NULL;
+    if (p.relative != NULL) dice_fill(c, p.relative, p.heads * (2 * p.reach + 1), 2.0f);
     p.walk = (int)dice_below(c, 2);
     p.ldk = p.heads * p.key + 2, p.ldv = p.heads * p.value + 1;
     p.ldq = p.heads * p.key + dice_below(c, 3);
@@ -61,8 +67,13 @@ static problem draw(check *c)
         p.slot[r] = same ? p.slot[r - 1] : (int32_t)dice_below(c, p.slots);
         p.query_index[r] = (int32_t)dice_below(c, p.rows + 2);
     }
-    case_name(c, "rows=%zu slots=%zu heads=%zu width=%zu values=%zu walk=%d additive=%d", p.rows, p.slots, p.heads,
-              p.key, p.value, p.walk, p.additive != NULL);
+    p.place = p.relative != NULL && dice_below(c, 2) ? buffer_int(c, p.rows) : NULL;
+    for (size_t r = 0; r < p.rows && p.place != NULL; r++) {
+        const int32_t n = p.length[p.slot[r]];
+        p.place[r] = n > 0 ? (int32_t)dice_below(c, (size_t)n) : 0;
+    }
+    case_name(c, "rows=%zu slots=%zu heads=%zu width=%zu values=%zu walk=%d additive=%d relative=%d", p.rows, p.slots,
+              p.heads, p.key, p.value, p.walk, p.additive != NULL, p.relative != NULL);
     return p;
 }
 
@@ -74,6 +85,9 @@ static rill_attention call(const problem *p, float *weights, float *out)
                             .value_width = p->value,
                             .scale = p->scale,
                             .additive = p->additive,
+                            .relative = p->relative,
+                            .reach = p->reach,
+                            .place = p->place,
                             .query = {p->query, p->ldq, p->query_index},
                             .keys = {p->memory, p->ldk},
                             .values = {p->other, p->ldv},
@@ -108,6 +122,12 @@ static void expect_head(check *c, const problem *p, size_t r, size_t h, const fl
             score[t] += x, size += p->additive != NULL ? 8.0 * fabs(u) : fabs(x);
         }
         score[t] *= (double)p->scale;
+        if (p->relative != NULL) {
+            const double own = p->place != NULL ? (double)p->place[r] : (double)n - 1.0, reach = (double)p->reach;
+            score[t] +=
+                (double)
+                    p->relative[(size_t)(fmin(fmax((double)t - own, -reach), reach) + reach) + h * (2 * p->reach + 1)];
+        }
         worst = fmax(worst, ((double)p->key + 2.0) * UNIT * size * (double)p->scale);
         max = fmax(max, score[t]);
     }
@@ -144,10 +164,13 @@ static void expect_same(check *c, const problem *p, const float *weights, const 
     float *w2 = buffer_patterned(c, count * ldw + 1), *o2 = buffer_patterned(c, count * p->ldo + 1);
     int32_t *slot = buffer_int(c, count), *query = buffer_int(c, count), *to = buffer_int(c, count);
     dice_permutation(c, to, count);
+    int32_t *place = p->place != NULL ? buffer_int(c, count) : NULL;
     for (size_t i = 0; i < count; i++) slot[i] = p->slot[order[i]], query[i] = p->query_index[order[i]];
+    for (size_t i = 0; i < count && place != NULL; i++) place[i] = p->place[order[i]];
     rill_attention a = call(p, w2, o2);
     a.rows = count;
     a.slot = slot;
+    a.place = place;
     a.query.index = query;
     a.out.index = to;
     c->k.attention(&a, pool);

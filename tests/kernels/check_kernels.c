@@ -39,7 +39,7 @@ void check_table(check *c)
         EXPECT(c, (k.isa & ~(mask & rill_cpu_isa())) == 0, "mask %u gives sets %u", mask, k.isa);
         EXPECT(c,
                k.name && k.gemm && k.lstm && k.attention && k.best && k.gather && k.embed && k.layer_norm && k.tanh &&
-                   k.sigmoid && k.exp && k.swish && k.gelu && k.gru,
+                   k.sigmoid && k.exp && k.swish && k.gelu && k.gelu_tanh && k.gelu_sigmoid && k.gru,
                "mask %u leaves a hole", mask);
     }
     rill_kernels all;

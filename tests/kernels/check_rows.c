@@ -215,7 +215,11 @@ void check_math(check *c)
 {
     const function swish = {"swish", c->k.swish, NULL, 0.0}, gelu = {"gelu", c->k.gelu, NULL, 0.0};
     check_epilogue(c, &swish, RILL_EPILOGUE_SWISH);
+    const function by_tanh = {"gelu_tanh", c->k.gelu_tanh, NULL, 0.0},
+                   quick = {"gelu_sigmoid", c->k.gelu_sigmoid, NULL, 0.0};
     check_epilogue(c, &gelu, RILL_EPILOGUE_GELU);
+    check_epilogue(c, &by_tanh, RILL_EPILOGUE_GELU_TANH);
+    check_epilogue(c, &quick, RILL_EPILOGUE_GELU_SIGMOID);
     const function functions[] = {
         {"exp", c->k.exp, exp, 1.5},
         {"tanh", c->k.tanh, tanh, 3.0},

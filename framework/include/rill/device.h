@@ -181,6 +181,9 @@ typedef enum rill_activation {
     RILL_SWISH = 3, /* x sigmoid(x) */
     RILL_GELU = 4,  /* x Phi(x), exact form */
     RILL_SIGMOID = 5,
+    RILL_GELU_TANH =
+        6, /* x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3)): the form with tanh (Hendrycks and Gimpel 2016) */
+    RILL_GELU_SIGMOID = 7, /* x sigmoid(1.702 x): the quick form */
 } rill_activation;
 
 /* out = activation(bias + add + a W^T), a = [a, a2] side by side; added in that order, the sums over K behind them.
@@ -231,7 +234,11 @@ typedef struct rill_scan {
 
 /* softmax over t of scale * (query . key_t), or with `additive` of scale * (additive . tanh(key_t + query)), then the sum of the
  * values. Exactly one memory is given. Heads stand side by side in queries, keys, values and out. An empty memory gives zeros; a
- * scale of 0 gives the mean. */
+ * scale of 0 gives the mean.
+ *
+ * `relative` is added to scores by where the memory's row stands, seen from the row itself (Shaw et al. 2018, with a number for each
+ * distance as in Raffel et al. 2020): of head h, d rows behind it, entry h, L + d, and the first or last one where that is beyond.
+ * Along a path the row is the last one; of its own input a unit is itself, so that the space is that of the memory. */
 typedef struct rill_attend {
     size_t heads, width; /* of one head */
     float scale;
@@ -244,6 +251,7 @@ typedef struct rill_attend {
     int watch;              /* give the mean over heads of the weights back to the host, see rill_run_arguments */
     size_t value_width;     /* of one head's values; 0: width */
     rill_constant additive; /* [1, heads * width]; none: scores are dot products */
+    rill_constant relative; /* [heads, 2 L + 1] for any L >= 0; none; not with `slot` */
 } rill_attend;
 
 /* y = gain * (z - mean z) / sqrt(var z + eps) + bias, z = x + residual; `rms`: y = gain * z / sqrt(mean z^2 + eps) + bias. */

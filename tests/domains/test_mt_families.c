@@ -1,0 +1,218 @@
+/* domains/mt: what families of transformers differ in: keys that contradict a type, tables that are tied or not, buckets of distances.
+ * That each computes what transformers computes is test_mt.c's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "driver.h"
+#include "helpers.h"
+#include "mt_runner.h"
+#include "reference.h"
+
+static const rill_domain *const domain = &rill_mt_domain;
+
+#include "folder_fixture.h"
+
+static void fill_folder(void)
+{
+}
+
+/* The folder holds the model, with `value`, itself JSON, at a key of config.json; NULL: without the key. */
+static void take_model(const char *model, const char *key, const char *value)
+{
+    static const char *const files[] = {"generation_config.json", "model.safetensors", "vocab.json"};
+    char name[64], *path = path_of(folder, "config.json");
+    snprintf(name, sizeof name, "mt/%s", model);
+    char *from = data_path(name);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) copy_file(from, folder, files[i]);
+    json_t *config = reference_load(from, "config.json");
+    if (key != NULL && value != NULL)
+        assert_int_equal(json_object_set_new(config, key, json_loads(value, JSON_DECODE_ANY, NULL)), 0);
+    if (key != NULL && value == NULL) assert_int_equal(json_object_del(config, key), 0);
+    assert_int_equal(json_dump_file(config, path, 0), 0);
+    json_decref(config);
+    free(path);
+    free(from);
+}
+
+static void keys_that_contradict_a_type(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *key, *value, *sentence;
+    } bad[] = {
+        {"bart", "model_type", "\"led\"",
+         "%s/config.json: model_type: expected marian, fsmt, m2m_100, mbart, bart, pegasus, t5, mt5, umt5 or rnnsearch, "
+         "found \"led\""},
+        {"bart", "normalize_before", "true", "%s/config.json: normalize_before: a model of type bart has false"},
+        {"mbart", "add_final_layer_norm", "false",
+         "%s/config.json: add_final_layer_norm: a model of type mbart has true"},
+        {"m2m", "normalize_embedding", "true",
+         "%s/config.json: normalize_embedding: a model of type m2m_100 has false"},
+        {"mbart", "static_position_embeddings", "true",
+         "%s/config.json: static_position_embeddings: only false is supported"},
+        {"pegasus", "static_position_embeddings", "false",
+         "%s/config.json: static_position_embeddings: only true is supported"},
+        {"m2m", "rill", "{\"positions\": \"marian\"}",
+         "%s/config.json: rill.positions: a model of type m2m_100 has no others"},
+        {"t5", "feed_forward_proj", "\"gated-mish\"",
+         "%s/config.json: feed_forward_proj: expected swish, silu, relu, gelu, gelu_new, gelu_fast, gelu_pytorch_tanh or "
+         "quick_gelu, found \"mish\""},
+        {"t5", "relative_attention_max_distance", "4",
+         "%s/config.json: relative_attention_max_distance: expected more than half of the 8 buckets, found 4"},
+        {"t5", "relative_attention_num_buckets", "10",
+         "%s/model.safetensors: tensor \"encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight\": expected "
+         "shape [10, 4], found [8, 4]"},
+        {"t5", "d_kv", "5",
+         "%s/model.safetensors: tensor \"encoder.block.0.layer.0.SelfAttention.q.weight\": expected shape [20, 16], found "
+         "[16, 16]"},
+        {"t5", "num_decoder_layers", "3",
+         "%s/model.safetensors: tensor \"decoder.block.2.layer.0.SelfAttention.q.weight\" is missing, expected with shape "
+         "[16, 16]"},
+        {"t5", "feed_forward_proj", "\"gated-gelu\"",
+         "%s/model.safetensors: tensor \"encoder.block.0.layer.1.DenseReluDense.wi_0.weight\" is missing, expected with "
+         "shape [32, 16]"},
+        {"umt5", "model_type", "\"mt5\"",
+         "%s/model.safetensors: tensor \"decoder.block.1.layer.0.SelfAttention.relative_attention_bias.weight\" (and 1 "
+         "more) has no place in the model that config.json describes"},
+        {"bart", "model_type", "\"mbart\"",
+         "%s/model.safetensors: tensor \"model.encoder.layer_norm.weight\" is missing, expected with shape [16]"},
+        {"mbart", "tie_word_embeddings", "false",
+         "%s/model.safetensors: tensor \"lm_head.weight\" is missing, expected with shape [45, 16]"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        take_model(bad[i].model, bad[i].key, bad[i].value);
+        assert_int_equal(open_folder(folder, 1), RILL_ERR_FORMAT);
+        assert_error(ctx, bad[i].sentence, folder);
+    }
+}
+
+/* The sum of an input's log-probabilities at its first action: a number that any choice changes. */
+static double first_of(const char *model, const char *key, const char *value)
+{
+    seq_runner *self;
+    rill_domain_info info;
+    const rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = 1};
+    float logp[256];
+    double sum = 0.0;
+    take_model(model, key, value);
+    assert_ok(ctx, runner_open(ctx, &options, &self, &info));
+    assert_in_range(info.actions, 1, 256);
+    assert_ok(ctx, domain->reserve(self, 1, 1));
+    rill_input input = {.text = "a d", .length = 3, .slot = 0};
+    assert_ok(ctx, domain->encode(self, 1, &input));
+    answer a = answer_row(ctx, domain, self, info.actions, (one_row){0, 0, RILL_NO_NODE, RILL_ACTION_START, 0, 0});
+    answer_logp(&a, 0, logp);
+    answer_free(&a);
+    for (int32_t i = 0; i < info.actions; i++)
+        if (logp[i] > -1e30f) sum += (double)logp[i];
+    runner_close(self);
+    return sum;
+}
+
+/* Of Marian's models the configuration may say where norms stand. */
+static void marian_says_its_choices(void **state)
+{
+    (void)state;
+    const double plain = first_of("shared", NULL, NULL);
+    assert_true(plain == first_of("shared", "normalize_before", "false"));
+    assert_true(plain != first_of("shared", "normalize_before", "true"));
+    take_model("shared", "normalize_embedding", "true");
+    assert_int_equal(open_folder(folder, 1), RILL_ERR_FORMAT);
+    assert_error(ctx,
+                 "%s/model.safetensors: tensor \"model.encoder.layernorm_embedding.weight\" is missing, expected with "
+                 "shape [16]",
+                 folder);
+}
+
+/* Keys that a file may leave out have the family's value, and where the default is another one it shows. */
+static void absent_keys(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *key, *other;
+        int differs;
+    } keys[] = {
+        {"m2m", "scale_embedding", NULL, 0},
+        {"mbart", "scale_embedding", NULL, 1},
+        {"m2m", "activation_function", NULL, 0},
+        {"bart", "activation_function", NULL, 0},
+        {"bart", "activation_function", "\"gelu_new\"", 1},
+        {"t5", "feed_forward_proj", NULL, 0},
+        {"t5", "feed_forward_proj", "\"silu\"", 1},
+        {"t5", "scale_decoder_outputs", NULL, 0},
+        {"t5", "scale_decoder_outputs", "false", 1},
+        {"mt5", "feed_forward_proj", NULL, 0},
+        {"mt5", "feed_forward_proj", "\"gated-gelu_new\"", 0},
+        {"mt5", "feed_forward_proj", "\"gated-relu\"", 1},
+        {"mt5", "num_decoder_layers", NULL, 0},
+        {"mt5", "layer_norm_epsilon", NULL, 0},
+        {"mt5-silu", "layer_norm_epsilon", NULL, 1},
+        {"mt5", "decoder_start_token_id", NULL, 0},
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const double was = first_of(keys[i].model, NULL, NULL),
+                     is = first_of(keys[i].model, keys[i].key, keys[i].other);
+        if ((was != is) != keys[i].differs) fail_msg("%s of %s: %.9g, then %.9g", keys[i].key, keys[i].model, was, is);
+    }
+}
+
+/* Before version 5 of transformers T5 said that it is of version 1.1 by its tables, which are not one. */
+static void outputs_are_scaled_where_tables_are_tied(void **state)
+{
+    (void)state;
+    const double scaled = first_of("t5", NULL, NULL);
+    take_model("t5", "scale_decoder_outputs", NULL);
+    assert_true(scaled != first_of("t5", "scale_decoder_outputs", "false"));
+    assert_true(first_of("mt5", "scale_decoder_outputs", "true") == first_of("mt5", NULL, NULL));
+}
+
+/* --- buckets ------------------------------------------------------------------------------------------------------ */
+
+static void buckets_are_those_of_transformers(void **state)
+{
+    (void)state;
+    char *path = data_path("mt");
+    json_t *rows = reference_load(path, "buckets.json"), *row;
+    size_t i;
+    json_array_foreach(rows, i, row)
+    {
+        const int buckets = (int)json_integer_value(json_object_get(row, "buckets"));
+        const int reach = (int)json_integer_value(json_object_get(row, "reach"));
+        const int causal = (int)json_integer_value(json_object_get(row, "causal"));
+        const json_t *found = json_object_get(row, "found");
+        const mt_net net = {.settings = {.buckets = buckets, .reach = reach}};
+        float number[128], spread[2 * 512 + 1];
+        for (int b = 0; b < 128; b++) number[b] = (float)b;
+        mt_spread_buckets(&net, number, 1, causal, spread);
+        for (int d = -reach - 3; d <= reach + 3; d++) {
+            const int at = d < -reach ? -reach : d > reach ? reach : d;
+            const int want = (int)json_integer_value(json_array_get(found, (size_t)(d + reach + 3)));
+            if ((int)spread[reach + at] != want)
+                fail_msg("%d buckets to %d, causal %d: %d is in %d, not %d", buckets, reach, causal, d,
+                         (int)spread[reach + at], want);
+        }
+    }
+    assert_int_equal(i, 14);
+    json_decref(rows);
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(keys_that_contradict_a_type),
+        CASE(marian_says_its_choices),
+        CASE(absent_keys),
+        CASE(outputs_are_scaled_where_tables_are_tied),
+        CASE(buckets_are_those_of_transformers),
+    };
+    return cmocka_run_group_tests_name("domains_mt_families", tests, NULL, NULL);
+}

@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""Write small random models of the families that transformers has beside Marian and FSMT, with known results.
+
+As reference_mt.py, whose expected.json it writes, and what is said there holds here. Two models of each family differ in the
+choices that its configuration leaves. The directories go to tests/data/mt.
+"""
+
+import argparse
+import io
+import json
+import os
+import random
+import shutil
+
+import sentencepiece
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import (BartConfig, BartForConditionalGeneration, M2M100Config, M2M100ForConditionalGeneration,
+                          MBartConfig, MBartForConditionalGeneration, MT5Config, MT5ForConditionalGeneration,
+                          PegasusConfig, PegasusForConditionalGeneration, T5Config, T5ForConditionalGeneration,
+                          UMT5Config, UMT5ForConditionalGeneration)
+
+from transformers.models.t5.modeling_t5 import T5Attention
+
+from model_files import rounded
+from reference_mt import CORPUS, FORCED_STEPS, STEPS, Decoder, best_outputs
+
+CLASSES = {"m2m": (M2M100Config, M2M100ForConditionalGeneration), "mbart": (MBartConfig, MBartForConditionalGeneration),
+           "bart": (BartConfig, BartForConditionalGeneration), "pegasus": (PegasusConfig, PegasusForConditionalGeneration),
+           "t5": (T5Config, T5ForConditionalGeneration), "mt5": (MT5Config, MT5ForConditionalGeneration),
+           "umt5": (UMT5Config, UMT5ForConditionalGeneration)}
+FAIRSEQ = ["<s>", "<pad>", "</s>", "<unk>"]
+GOOGLE = ["<pad>", "</s>", "<unk>"]
+
+
+def bart_sizes(width, heads, layers, inner):
+    return dict(d_model=width, encoder_attention_heads=heads[0], decoder_attention_heads=heads[1],
+                encoder_layers=layers[0], decoder_layers=layers[1], encoder_ffn_dim=inner[0], decoder_ffn_dim=inner[1],
+                max_position_embeddings=40)
+
+
+def t5_sizes(width, heads, head, layers, inner, buckets=(8, 12)):
+    return dict(d_model=width, num_heads=heads, d_kv=head, num_layers=layers[0], num_decoder_layers=layers[1],
+                d_ff=inner, relative_attention_num_buckets=buckets[0], relative_attention_max_distance=buckets[1])
+
+
+# name: family, seed, what makes the end likely, the type of numbers, the rest of config.json
+SHAPES = {
+    "m2m": ("m2m", 6, 2.6, torch.float32, dict(scale_embedding=True, activation_function="relu",
+                                               **bart_sizes(16, (4, 2), (2, 2), (32, 24)))),
+    "m2m-odd": ("m2m", 17, 3.0, torch.float16, dict(scale_embedding=False, activation_function="swish",
+                                                   **bart_sizes(15, (3, 5), (1, 2), (19, 37)))),
+    "mbart": ("mbart", 3, 2.5, torch.float32, dict(scale_embedding=True, activation_function="gelu",
+                                                   **bart_sizes(16, (4, 2), (2, 2), (32, 24)))),
+    "mbart-odd": ("mbart", 4, 5.0, torch.float32, dict(scale_embedding=False, activation_function="relu",
+                                                       **bart_sizes(21, (3, 7), (1, 2), (19, 30)))),
+    "bart": ("bart", 5, 2.5, torch.float32, dict(activation_function="gelu",
+                                                 **bart_sizes(16, (4, 2), (2, 2), (32, 24)))),
+    "bart-untied": ("bart", 6, 2.5, torch.float16, dict(scale_embedding=True, activation_function="gelu_new",
+                                                        tie_word_embeddings=False,
+                                                        **bart_sizes(18, (3, 2), (1, 3), (20, 24)))),
+    "pegasus": ("pegasus", 8, 2.5, torch.float32, dict(scale_embedding=True, activation_function="relu",
+                                                       **bart_sizes(16, (4, 2), (2, 2), (32, 24)))),
+    "pegasus-odd": ("pegasus", 9, 4.0, torch.float32, dict(scale_embedding=False, activation_function="gelu",
+                                                           **bart_sizes(15, (3, 5), (1, 2), (19, 37)))),
+    "t5": ("t5", 20, 3.0, torch.float32, dict(feed_forward_proj="relu", **t5_sizes(16, 4, 4, (2, 2), 32))),
+    "t5-gated": ("t5", 11, 1.8, torch.float16, dict(feed_forward_proj="gated-gelu", tie_word_embeddings=False,
+                                                    **t5_sizes(14, 3, 6, (1, 2), 20, (16, 20)))),
+    "mt5": ("mt5", 22, 2.6, torch.float32, dict(feed_forward_proj="gated-gelu", **t5_sizes(16, 2, 6, (2, 2), 24))),
+    "mt5-silu": ("mt5", 13, 1.8, torch.float32, dict(feed_forward_proj="gated-silu", layer_norm_epsilon=1e-3,
+                                                     **t5_sizes(12, 3, 5, (1, 2), 18))),
+    "umt5": ("umt5", 14, 2.2, torch.float32, dict(feed_forward_proj="gated-gelu", **t5_sizes(16, 4, 4, (2, 2), 24))),
+    "umt5-relu": ("umt5", 15, 1.9, torch.float32, dict(feed_forward_proj="relu", **t5_sizes(12, 2, 8, (3, 2), 20))),
+}
+
+
+def pieces_of(family, out):
+    """A SentencePiece model without normalisation tables where the family keeps it; pieces by number."""
+    google = family in ("t5", "mt5", "umt5", "pegasus")
+    marks = dict(pad_id=0, eos_id=1, unk_id=2, bos_id=-1) if google else dict(unk_id=0, bos_id=1, eos_id=2)
+    writer = io.BytesIO()  # a file's name would be written into the model
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(CORPUS), model_writer=writer, vocab_size=44,
+                                             hard_vocab_limit=False, normalization_rule_name="identity", num_threads=1,
+                                             minloglevel=2, **marks)
+    with open(os.path.join(out, "spiece.model" if google else "sentencepiece.bpe.model"), "wb") as file:
+        file.write(writer.getvalue())
+    model = sentencepiece.SentencePieceProcessor(model_proto=writer.getvalue())
+    found = [model.id_to_piece(i) for i in range(3, model.get_piece_size())]
+    pieces = (GOOGLE if google else FAIRSEQ) + found
+    with open(os.path.join(out, "vocab.json"), "w", encoding="utf-8") as file:
+        json.dump({piece: i for i, piece in enumerate(pieces)}, file, ensure_ascii=False)
+    return pieces
+
+
+def make_model(family, seed, end, dtype, shape, pieces):
+    generator = torch.Generator().manual_seed(seed)
+    config_class, model_class = CLASSES[family]
+    config = config_class(vocab_size=len(pieces), **shape)
+    if getattr(config, "decoder_start_token_id", None) is None:
+        config.decoder_start_token_id = pieces.index("<pad>" if "<pad>" == pieces[0] else "</s>")
+    config.forced_eos_token_id = None
+    model = model_class(config).eval()
+    model.generation_config.max_length = STEPS + 1
+    model.generation_config.forced_eos_token_id = None
+    model.generation_config.decoder_start_token_id = config.decoder_start_token_id
+    with torch.no_grad():
+        for key, value in model.named_parameters():
+            if "norm" in key:
+                value += 0.3 * torch.randn(value.shape, generator=generator)
+            elif "relative" in key:
+                value.copy_(torch.randn(value.shape, generator=generator))
+            elif family != "pegasus" or "embed_positions" not in key:
+                width = value.shape[-1] if value.dim() > 1 else 100
+                value.copy_(torch.randn(value.shape, generator=generator) * (1.6 / width ** 0.5))
+        if hasattr(model, "final_logits_bias"):
+            bias = torch.randn(model.final_logits_bias.shape, generator=generator) * 0.5
+            bias[0, config.eos_token_id] += end
+            bias[0, config.pad_token_id] += 2.0  # often the best symbol, and never one that may be chosen
+            model.final_logits_bias.copy_(bias)
+        else:
+            if family in ("t5", "mt5") and shape.get("tie_word_embeddings", True) is False:
+                model.lm_head.weight = torch.nn.Parameter(
+                    torch.randn(model.lm_head.weight.shape, generator=generator) * (1.6 / shape["d_model"] ** 0.5))
+            model.lm_head.weight[config.eos_token_id] *= end
+    return model.to(dtype)
+
+
+def last_memory(model, states):
+    if hasattr(model, "model"):
+        layer = model.model.decoder.layers[-1].encoder_attn
+        return torch.cat([layer.k_proj(states), layer.v_proj(states)], dim=-1)[0]
+    layer = model.decoder.block[-1].layer[1].EncDecAttention
+    return torch.cat([layer.k(states), layer.v(states)], dim=-1)[0]
+
+
+def in_double(family, model):
+    """The same model in 64 bits, with the tables that it has of its own."""
+    double = CLASSES[family][1](model.config).double().eval()
+    double.set_attn_implementation("eager")  # which alone tells attention
+    skipped = "embed_positions" if family == "pegasus" else "nothing"
+    weights = {k: v.double() for k, v in model.state_dict().items() if skipped not in k}
+    if family in ("t5", "mt5"):
+        double.lm_head.weight = torch.nn.Parameter(double.lm_head.weight.clone())
+    double.load_state_dict(weights, strict=False)
+    return double
+
+
+def case(model, all_pieces, pieces, rng):
+    config = model.config
+    number = {piece: i for i, piece in enumerate(all_pieces)}
+    ids = [number.get(p, number["<unk>"]) for p in pieces] + [number["</s>"]]
+    decoder = Decoder(model, ids)
+    legal = [a for a in range(len(all_pieces)) if a not in (config.eos_token_id, config.pad_token_id)]
+    forced = [rng.choice(legal) for _ in range(FORCED_STEPS)]
+    steps = [decoder.logp([forced[:i]])[0].tolist() for i in range(FORCED_STEPS)]
+    ours, beam = best_outputs(decoder, config)
+    greedy = model.generate(torch.tensor([ids]), num_beams=1, do_sample=False, bad_words_ids=[[config.pad_token_id]],
+                            max_length=STEPS + 1, forced_eos_token_id=None, use_cache=False)[0].tolist()[1:]
+    assert greedy == ours["actions"] + [config.eos_token_id] * (not ours["truncated"]), (greedy, ours)
+    return {"pieces": pieces, "ids": ids, "forced": forced, "steps": steps, "greedy": ours, "beam": beam,
+            "attention": decoder.attention(forced).tolist(), "memory": last_memory(model, decoder.states).tolist()}
+
+
+@torch.no_grad()
+def build(name, out):
+    family, seed, end, dtype, shape = SHAPES[name]
+    rng = random.Random(seed)
+    shutil.rmtree(out, ignore_errors=True)
+    os.makedirs(out)
+    pieces = pieces_of(family, out)
+    model = make_model(family, seed, end, dtype, shape, pieces)
+    model.save_pretrained(out)
+    path = os.path.join(out, "model.safetensors")
+    tensors = load_file(path)
+    if family == "pegasus":
+        tensors = {k: v for k, v in tensors.items() if "embed_positions" not in k}
+    if hasattr(model, "final_logits_bias"):
+        tensors["final_logits_bias"] = model.final_logits_bias
+    save_file(tensors, path)
+    double = in_double(family, model)
+    usable = [p for p in pieces if p not in FAIRSEQ]
+    cases = [case(double, pieces, [rng.choice(usable) for _ in range(n)], rng) for n in (1, 3, 5, 17)]
+    cases += [case(double, pieces, p, rng) for p in (["nothing", usable[0]], usable[:4])]
+    with open(os.path.join(out, "expected.json"), "w", encoding="utf-8") as file:
+        json.dump(rounded({"max_length": STEPS, "cases": cases}, 6), file, ensure_ascii=False, separators=(",", ":"))
+        file.write("\n")
+    ended = [len(o["actions"]) for c in cases for o in c["beam"] if not o["truncated"]]
+    cut = sum(o["truncated"] for c in cases for o in c["beam"])
+    print(f"{name}: lengths of ended outputs {sorted(ended)}, {cut} truncated, "
+          f"{sum(os.path.getsize(os.path.join(out, f)) for f in os.listdir(out))} bytes")
+
+
+def write_buckets(path):
+    """Buckets of distances, as T5 finds them: a list for each way of dividing, of distances from -reach - 3 on."""
+    rows = []
+    for buckets, reach in ((32, 128), (8, 12), (16, 20), (64, 256), (32, 100), (6, 50), (9, 33)):
+        distances = torch.arange(-reach - 3, reach + 4)
+        for causal in (0, 1):
+            found = T5Attention._relative_position_bucket(distances, not causal, buckets, reach)
+            rows.append({"buckets": buckets, "reach": reach, "causal": causal, "found": found.tolist()})
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(rows, file, separators=(",", ":"))
+        file.write("\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("folder", help="where the model directories go: tests/data/mt")
+    parser.add_argument("names", nargs="*", help=f"which ones: {', '.join(SHAPES)}; all by default")
+    options = parser.parse_args()
+    torch.manual_seed(0)
+    for name in options.names or SHAPES:
+        build(name, os.path.join(options.folder, name))
+    write_buckets(os.path.join(options.folder, "buckets.json"))
+
+
+if __name__ == "__main__":
+    main()
