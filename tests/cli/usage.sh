@@ -98,8 +98,13 @@ theirs() { # theirs FILES MESSAGE
   done
 }
 theirs "config.json model.bin shared_vocabulary.json" "theirs/model.bin: CTranslate2's form is not read: take the model that it was"
-theirs "opus.npz decoder.yml source.spm" "theirs/opus.npz: this is Marian's form: tools/convert_mt.py marian theirs --out NEW makes"
-theirs "model2.pt model1.pt dict.en.txt dict.de.txt" "convert_mt.py fairseq theirs/model1.pt --out NEW makes a folder"
+named() { # the same where the domain is named
+  theirs "$@"
+  run "$rill" decode -m theirs --domain mt
+  exits 1; says "$2"
+}
+named "opus.npz decoder.yml source.spm" "theirs/opus.npz: this is Marian's form: tools/convert_mt.py marian theirs --out NEW makes"
+named "model2.pt model1.pt dict.en.txt dict.de.txt" "convert_mt.py fairseq theirs/model1.pt --out NEW makes a folder"
 theirs "config.json model.safetensors.index.json" "theirs/model.safetensors.index.json: weights in several files"
 theirs "readme.txt" "model theirs: there is no config.json"
 echo '{}' >file
