@@ -113,9 +113,9 @@ exits 1; says "model file: it is a file"; says "--domain"
 mkdir silent_config && echo '{}' >silent_config/config.json
 run "$rill" decode -m silent_config
 exits 1; says "silent_config/config.json names no domain"
-echo '{"model_type": "t5"}' >silent_config/config.json
+echo '{"model_type": "gpt2"}' >silent_config/config.json
 run "$rill" decode -m silent_config
-exits 1; says 'silent_config/config.json: model_type: "t5" is none'; says "marian, fsmt"; says "--domain"
+exits 1; says 'silent_config/config.json: model_type: "gpt2" is none'; says "marian, fsmt"; says "--domain"
 run "$rill" decode -m "$tiny" --domain semprase
 exits 1; says 'unknown domain "semprase"'; says 'did you mean "semparse"?'
 config() { # config JSON MESSAGE
