@@ -32,14 +32,16 @@ typedef struct seq_net {
     int32_t words, actions; /* symbols of the source, and of the target */
     /* Of target symbols: what the decoder starts from, what ends an output, what is never one. */
     int32_t start, end, pad;
-    int32_t source_end;        /* of source symbols: what ends an input. Found by open */
-    int32_t pieces;            /* target symbols that have one: those below. Found by open */
-    const char *end_file;      /* the file that said what the end is, for messages */
-    int32_t usual;             /* positions by the configuration */
-    int32_t positions;         /* most pieces of an input: the same, but more where any number will do */
-    int32_t most_length;       /* most actions of an output, whatever is asked for */
-    int32_t max_length;        /* the same, where nothing is asked for */
-    uint64_t *legal;           /* [actions / 64 rounded up] bits: target symbols that may be chosen */
+    int32_t source_end;       /* of source symbols: what ends an input. Found by open */
+    int32_t pieces;           /* target symbols that have one: those below. Found by open */
+    const char *end_file;     /* the file that said what the end is, for messages */
+    int32_t usual;            /* positions by the configuration */
+    int32_t positions;        /* most pieces of an input: the same, but more where any number will do */
+    int32_t most_length;      /* most actions of an output, whatever is asked for */
+    int32_t max_length;       /* the same, where nothing is asked for */
+    uint64_t *legal;          /* [actions / 64 rounded up] bits: target symbols that may be chosen */
+    rill_sequence *forbidden; /* [n_forbidden] of target symbols: see rill_domain_info */
+    int32_t n_forbidden;
     rill_matrix output;        /* actions x width, RILL_NONE with a shortlist; its bias is added in selection */
     rill_constant output_bias; /* [actions] */
     rill_list list;            /* with a shortlist: each input's part of the output layer */
@@ -85,8 +87,8 @@ struct seq_kind {
     rill_view (*state)(const seq_net *net, rill_program program, rill_column node, rill_column slot);
     /* (optional) The runner is about to use positions below `to`; those below `from` have been asked for before. */
     rill_status (*reach)(seq_runner *runner, const seq_net *net, size_t from, size_t to);
-    /* (optional) Settings of the first net's makers into text [size], zeroed: see rill_domain.recommend. */
-    rill_status (*recommend)(const seq_net *net, const char *directory, char *text, size_t size);
+    /* (optional) Settings of the first net's makers, appended to `out`: see rill_domain.recommend. */
+    rill_status (*recommend)(const seq_net *net, const char *directory, rill_text *out);
     const char *several; /* "transformers": what an ensemble is made of */
 };
 
@@ -122,7 +124,7 @@ struct seq_model {
     const uint64_t *legal;                             /* the first net's */
     int32_t usual, positions, most_length, max_length; /* the least of the nets' */
     char description[240];
-    char recommended[224]; /* settings for decoding as the makers' library does; empty: not known */
+    rill_text recommended; /* settings for decoding as the makers' library does; empty: not known */
 };
 
 /* What any such model can be told (rill_domain.options): weights, backend, shortlist, scores. */
