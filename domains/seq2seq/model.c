@@ -224,6 +224,7 @@ void seq_stop(void *runner)
 rill_status seq_start(const void *model, rill_context *ctx, int threads, void **runner)
 {
     const seq_model *m = model;
+    TRY(rill_codec_ready(m->net[0]->text, ctx));
     seq_runner *r = rill_calloc(ctx, 1, sizeof *r);
     if (r == NULL) return rill_fail_memory(ctx, sizeof *r, "a model's runner");
     r->model = m;

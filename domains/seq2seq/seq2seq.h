@@ -157,9 +157,10 @@ int32_t seq_first_action(void *model, rill_context *ctx, const char *input, size
     .abi_version = RILL_ABI_VERSION, .struct_size = sizeof(rill_domain), .close = seq_close, .start = seq_start, \
     .stop = seq_stop, .reserve = seq_reserve, .encode = seq_encode, .step = seq_step, .score = seq_score,        \
     .collect = seq_collect, .finalize = seq_finalize, .drop = rill_runner_drop, .action_name = seq_action_name,  \
-    .find_action = seq_find_action, .unknown_action = seq_unknown_action, .tokenize = seq_tokenize, .first_action = seq_first_action, \
-    .recommend = seq_recommend, .features = RILL_TAKES_ENSEMBLES, .profile = rill_runner_profile,                \
-    .profiled = rill_runner_profiled, .limits = rill_runner_limits, .options = seq_options
+    .find_action = seq_find_action, .unknown_action = seq_unknown_action, .tokenize = seq_tokenize,              \
+    .first_action = seq_first_action, .recommend = seq_recommend, .features = RILL_TAKES_ENSEMBLES,              \
+    .profile = rill_runner_profile, .profiled = rill_runner_profiled, .limits = rill_runner_limits,              \
+    .options = seq_options
 
 /* --- a runner ----------------------------------------------------------------------------------------------------- */
 

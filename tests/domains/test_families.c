@@ -169,6 +169,16 @@ static void refuse(const rill_codec_files *files, rill_status status, const char
     assert_error(ctx, sentence, folder);
 }
 
+/* It opens, for its names, but nothing is read with it. */
+static void unready(const rill_codec_files *files, const char *sentence)
+{
+    rill_codec *codec;
+    assert_ok(ctx, rill_codec_open(&codec, ctx, files));
+    assert_int_equal(rill_codec_ready(codec, ctx), RILL_ERR_OPTION);
+    assert_error(ctx, sentence, folder);
+    rill_codec_close(codec);
+}
+
 /* The pieces of an input, with blanks between, and how its output begins: by names. */
 static void reads(const rill_codec *codec, const char *text, const char *pieces, const char *start, const char *first)
 {
@@ -206,21 +216,25 @@ static void a_language_is_asked_for(void **state)
     (void)state;
     copy_folder("nllb");
     rill_codec_files files = asked("m2m_100");
-    refuse(&files, RILL_ERR_OPTION,
-           "%s: the model has 6 languages, as ace_Arab and zul_Latn: say which one texts are in with source-lang and which one to "
-           "write with target-lang, or give inputs as SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT with language-columns");
+    unready(
+        &files,
+        "%s: the model has 6 languages, as ace_Arab and zul_Latn: say which one texts are in with source-lang and which one to "
+        "write with target-lang, or give inputs as SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT with language-columns");
     files.source_language = "eng_Latn";
-    refuse(&files, RILL_ERR_OPTION,
-           "%s: the model has 6 languages, as ace_Arab and zul_Latn: say which one to write with target-lang, or give inputs as "
-           "SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT with language-columns");
+    unready(
+        &files,
+        "%s: the model has 6 languages, as ace_Arab and zul_Latn: say which one to write with target-lang, or give inputs as "
+        "SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT with language-columns");
     files.target_language = "deu_Lat";
-    refuse(&files, RILL_ERR_OPTION,
-           "target-lang: the model does not know the language \"deu_Lat\"; its 6 languages are ace_Arab, deu_Latn, eng_Latn, "
-           "fra_Latn, zho_Hans, zul_Latn; did you mean \"deu_Latn\"?");
+    refuse(
+        &files, RILL_ERR_OPTION,
+        "target-lang: the model does not know the language \"deu_Lat\"; its 6 languages are ace_Arab, deu_Latn, eng_Latn, "
+        "fra_Latn, zho_Hans, zul_Latn; did you mean \"deu_Latn\"?");
     rill_codec *codec;
     files.target_language = NULL;
     files.forced_first = 5; /* the configuration says how outputs begin */
     assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    assert_ok(ctx, rill_codec_ready(codec, ctx));
     rill_codec_close(codec);
 }
 
@@ -233,11 +247,17 @@ static void folders_name_languages(void **state)
     rill_codec_files files = asked("mbart");
     rill_codec *codec;
     assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
-    reads(codec, "a", "de_DE \xE2\x96\x81" "a </s>", NULL, "fr_XX");
+    reads(codec, "a",
+          "de_DE \xE2\x96\x81"
+          "a </s>",
+          NULL, "fr_XX");
     rill_codec_close(codec);
     files.target_language = "ro_RO";
     assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
-    reads(codec, "a", "de_DE \xE2\x96\x81" "a </s>", NULL, "ro_RO");
+    reads(codec, "a",
+          "de_DE \xE2\x96\x81"
+          "a </s>",
+          NULL, "ro_RO");
     assert_string_equal(rill_codec_languages(codec)[0], "ar_AR");
     rill_codec_close(codec);
 }
@@ -250,17 +270,24 @@ static void a_start_names_the_target(void **state)
     rill_codec_files files = asked("mbart");
     rill_codec *codec;
     files.source_language = "en_XX";
-    refuse(&files, RILL_ERR_OPTION,
-           "%s: the model has 25 languages, as ar_AR and zh_CN: say which one to write with target-lang, or give inputs as "
-           "SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT with language-columns");
+    unready(
+        &files,
+        "%s: the model has 25 languages, as ar_AR and zh_CN: say which one to write with target-lang, or give inputs as "
+        "SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT with language-columns");
     files.target_language = "de_DE";
     assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
-    reads(codec, "a", "\xE2\x96\x81" "a </s> en_XX", "de_DE", NULL);
+    reads(codec, "a",
+          "\xE2\x96\x81"
+          "a </s> en_XX",
+          "de_DE", NULL);
     files.start = rill_vocabulary_id(rill_codec_target(codec), "fr_XX", 5);
     rill_codec_close(codec);
     files.target_language = NULL;
     assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
-    reads(codec, "a", "\xE2\x96\x81" "a </s> en_XX", "fr_XX", NULL);
+    reads(codec, "a",
+          "\xE2\x96\x81"
+          "a </s> en_XX",
+          "fr_XX", NULL);
     rill_codec_close(codec);
 }
 
@@ -273,18 +300,30 @@ static void columns_name_languages(void **state)
     files.language_columns = 1;
     files.source_language = "__de__"; /* where a column is empty */
     assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
-    reads(codec, "en\tfr\ta", "__en__ \xE2\x96\x81" "a </s>", NULL, "__fr__");
-    reads(codec, " __en__ \t fr\ta\ta", "__en__ \xE2\x96\x81" "a \xE2\x96\x81" "a </s>", NULL, "__fr__");
-    reads(codec, "\tfr\ta", "__de__ \xE2\x96\x81" "a </s>", NULL, "__fr__");
+    reads(codec, "en\tfr\ta",
+          "__en__ \xE2\x96\x81"
+          "a </s>",
+          NULL, "__fr__");
+    reads(codec, " __en__ \t fr\ta\ta",
+          "__en__ \xE2\x96\x81"
+          "a \xE2\x96\x81"
+          "a </s>",
+          NULL, "__fr__");
+    reads(codec, "\tfr\ta",
+          "__de__ \xE2\x96\x81"
+          "a </s>",
+          NULL, "__fr__");
     reads(codec, "en\tfr\t", "", NULL, "__fr__");
     reads(codec, "en\tfr\t __en__", "__en__ __en__ </s>", NULL, "__fr__");
     fails(codec, "en\t\ta", "the second column is empty, and target-lang says no language either");
     fails(codec, "en\tfr", "expected SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT, as language-columns says");
-    fails(codec, "en fr\tfr\ta",
-          "the first column: the model does not know the language \"en fr\"; its 100 languages are af, am, ar, ast, az, ba, ...");
-    fails(codec, "en\tfrr\ta",
-          "the second column: the model does not know the language \"frr\"; its 100 languages are af, am, ar, ast, az, ba, ...; did "
-          "you mean \"fr\"?");
+    fails(
+        codec, "en fr\tfr\ta",
+        "the first column: the model does not know the language \"en fr\"; its 100 languages are af, am, ar, ast, az, ba, ...");
+    fails(
+        codec, "en\tfrr\ta",
+        "the second column: the model does not know the language \"frr\"; its 100 languages are af, am, ar, ast, az, ba, ...; did "
+        "you mean \"fr\"?");
     rill_opening opening;
     assert_ok(ctx, rill_codec_opening(codec, ctx, "en\tes\ta", 7, &opening));
     assert_int_equal(opening.first, rill_vocabulary_id(rill_codec_target(codec), "__es__", 6));
@@ -304,11 +343,20 @@ static void pieces_have_languages_too(void **state)
     files.source_language = "eng_Latn";
     files.target_language = "fra_Latn";
     assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
-    reads(codec, "\xE2\x96\x81" "a x~ <mask>", "eng_Latn \xE2\x96\x81" "a <unk> <mask> </s>", NULL, "fra_Latn");
+    reads(codec,
+          "\xE2\x96\x81"
+          "a x~ <mask>",
+          "eng_Latn \xE2\x96\x81"
+          "a <unk> <mask> </s>",
+          NULL, "fra_Latn");
     const int32_t actions[] = {rill_vocabulary_id(rill_codec_target(codec), "fra_Latn", 8),
-                               rill_vocabulary_id(rill_codec_target(codec), "\xE2\x96\x81" "a", 4)};
+                               rill_vocabulary_id(rill_codec_target(codec),
+                                                  "\xE2\x96\x81"
+                                                  "a",
+                                                  4)};
     assert_ok(ctx, rill_codec_write(codec, 2, actions, &out));
-    assert_string_equal(out.data, "fra_Latn \xE2\x96\x81" "a");
+    assert_string_equal(out.data, "fra_Latn \xE2\x96\x81"
+                                  "a");
     assert_ok(ctx, rill_codec_write(codec, 0, none, &out));
     rill_codec_close(codec);
     files.tokenized = 0;
@@ -328,12 +376,18 @@ static void tags_are_optional(void **state)
     rill_codec_files files = asked("mt5");
     rill_codec *codec;
     assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
-    reads(codec, "a", "\xE2\x96\x81" "a </s>", NULL, NULL);
+    reads(codec, "a",
+          "\xE2\x96\x81"
+          "a </s>",
+          NULL, NULL);
     assert_string_equal(rill_codec_languages(codec)[1], "en");
     rill_codec_close(codec);
     files.target_language = "de";
     assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
-    reads(codec, "a", "<2de> \xE2\x96\x81" "a </s>", NULL, NULL);
+    reads(codec, "a",
+          "<2de> \xE2\x96\x81"
+          "a </s>",
+          NULL, NULL);
     rill_codec_close(codec);
     files.source_language = "en";
     refuse(&files, RILL_ERR_OPTION, "source-lang: the model is not told what language texts are in");
@@ -363,8 +417,10 @@ static void folders_that_are_refused(void **state)
     assert_int_equal(rill_family_files(ctx, "marian", folder, &files), RILL_ERR_FORMAT);
     write_string(folder, "tokenizer_config.json", "{\"tokenizer_class\": \"ByT5Tokenizer\"}");
     assert_int_equal(rill_family_files(ctx, "t5", folder, &files), RILL_ERR_FORMAT);
-    assert_error(ctx,
-                 "%s/tokenizer_config.json: tokenizer_class: of a model of type t5 T5Tokenizer is read, found \"ByT5Tokenizer\"", folder);
+    assert_error(
+        ctx,
+        "%s/tokenizer_config.json: tokenizer_class: of a model of type t5 T5Tokenizer is read, found \"ByT5Tokenizer\"",
+        folder);
     write_string(folder, "tokenizer_config.json", "{\"tokenizer_class\": \"T5TokenizerFast\", \"extra_ids\": 3000}");
     files = asked("t5");
     refuse(&files, RILL_ERR_FORMAT, "%s/spiece.model: expected at most 2000 tokens, as config.json says");
@@ -388,8 +444,9 @@ static void folders_that_are_refused(void **state)
 /* A key that asks for what is not done, in a tokenizer.json that is whole but for it. */
 static void tokenizer_json_is_refused_by_key(void **state)
 {
-    static const char model[] = "\"model\": {\"type\": \"Unigram\", \"unk_id\": 2, \"vocab\": [[\"<pad>\", 0], [\"</s>\", 0], "
-                                "[\"<unk>\", 0], [\"a\", -1]]}";
+    static const char model[] =
+        "\"model\": {\"type\": \"Unigram\", \"unk_id\": 2, \"vocab\": [[\"<pad>\", 0], [\"</s>\", 0], "
+        "[\"<unk>\", 0], [\"a\", -1]]}";
     static const struct {
         const char *part, *sentence;
     } cases[] = {
@@ -429,7 +486,8 @@ static void tokenizer_json_is_refused_by_key(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases + sizeof models / sizeof *models; i++) {
         const int whole = i < sizeof cases / sizeof *cases;
         const size_t m = whole ? 0 : i - sizeof cases / sizeof *cases;
-        snprintf(text, sizeof text, "{%s%s%s}", whole ? model : models[m].part, whole ? ", " : "", whole ? cases[i].part : "");
+        snprintf(text, sizeof text, "{%s%s%s}", whole ? model : models[m].part, whole ? ", " : "",
+                 whole ? cases[i].part : "");
         snprintf(sentence, sizeof sentence, "%%s/tokenizer.json: %s", whole ? cases[i].sentence : models[m].sentence);
         write_string(folder, "tokenizer.json", text);
         const rill_codec_files files = asked("t5");

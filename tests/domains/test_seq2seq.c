@@ -389,7 +389,8 @@ static void a_first_action_is_given(void **nothing)
         uint8_t ends = 0;
         const rill_rows rows = {1, 0, &node, &none, &none, &start, &zero, &zero, 0};
         const rill_ask ask = {.most = 2, .n_picks = 2, .pick_row = pick_row, .pick_action = pick};
-        rill_choices out = {.stride = 2, .count = &count, .action = action, .logp = logp, .ends = &ends, .pick_logp = picked};
+        rill_choices out = {
+            .stride = 2, .count = &count, .action = action, .logp = logp, .ends = &ends, .pick_logp = picked};
         assert_ok(ctx, domain.score(s.self, &rows, &ask, &out));
         assert_int_equal(count, 1);
         assert_int_equal(action[0], FIRST);
@@ -439,11 +440,8 @@ static void every_allocation_may_fail(void **nothing)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(one_net_and_several),
-        CASE(with_a_shortlist),
-        CASE(a_first_action_is_given),
-        CASE(what_it_says_of_itself),
-        CASE(every_allocation_may_fail),
+        CASE(one_net_and_several),    CASE(with_a_shortlist),          CASE(a_first_action_is_given),
+        CASE(what_it_says_of_itself), CASE(every_allocation_may_fail),
     };
     return cmocka_run_group_tests_name("domains_seq2seq", tests, NULL, NULL);
 }

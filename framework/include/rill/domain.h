@@ -137,7 +137,8 @@ typedef struct rill_domain_info {
     int has_start_action; /* `start_action` is set: what the model reads before the first action is one of its actions; without, likewise */
     int32_t start_action;
     int64_t runner_bytes; /* that a runner takes whatever it decodes, for the setting `memory`; 0: hardly any */
-    const char *const *languages; /* the names of the languages that a multilingual model knows, a NULL behind them; owned by the
+    const char *const
+        *languages; /* the names of the languages that a multilingual model knows, a NULL behind them; owned by the
                                      domain until close. NULL: it is none */
 } rill_domain_info;
 
