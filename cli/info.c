@@ -90,12 +90,25 @@ static void print_options(const rill_option *row)
                   row->initial[0] ? " (default " : "", row->initial, row->initial[0] ? ")" : "");
 }
 
-static void print_model(const rill_model *model)
+/* The first ones, or all. */
+static void print_languages(const char *const *names, int all)
+{
+    enum { SHOWN = 8 };
+    size_t n = 0;
+    if (!names) return;
+    while (names[n]) n++;
+    cli_print("%-12s %zu: ", "languages", n);
+    for (size_t i = 0; i < n && (all || i < SHOWN); i++) cli_print("%s%s", i > 0 ? ", " : "", names[i]);
+    cli_print("%s\n", all || n <= SHOWN ? "" : ", ... (--verbose names all)");
+}
+
+static void print_model(const rill_model *model, int verbose)
 {
     const rill_domain *domain = rill_model_domain(model);
     const rill_domain_info *info = rill_model_info(model);
     cli_print("%-12s %s: %s\n", "domain", domain->name, domain->summary);
     if (info->description) cli_print("%-12s %s\n", "description", info->description);
+    print_languages(info->languages, verbose);
     cli_print("%-12s ", "actions");
     put_count(info->actions);
     cli_print("\n%-12s %" PRId32 " actions at most\n", "outputs", info->max_length);
@@ -143,7 +156,7 @@ static int print_as_far(cli_session *session)
 {
     const int code = cli_session_open(session);
     if (code == CLI_OK) {
-        print_model(session->model);
+        print_model(session->model, session->verbose);
         print_devices(session->crew);
         return code;
     }
@@ -153,7 +166,7 @@ static int print_as_far(cli_session *session)
     if (why[0]) cli_print("%-12s %s\n", "problem", why);
     rest.tokenized = 1;
     if (why[0] && rill_model_open(&model, session->ctx, name, &rest) == RILL_OK)
-        print_model(model);
+        print_model(model, session->verbose);
     else
         print_config(session);
     rill_model_close(model);

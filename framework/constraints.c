@@ -4,6 +4,7 @@
  *   prefix:TEXT             outputs begin with the text
  *   ban:TEXT[ ||| TEXT]     outputs contain none of the phrases: the last action of one is struck where the others have just been written
  *   allow:TEXT[ ||| TEXT]   outputs are made of the actions of these texts, and of the end action
+ * Where all outputs of an input begin with an action of their own (rill_domain.first_action) texts follow that one.
  *
  * They strike before selection, so what is struck takes no place in a beam. require.c has the one that asks for something to be said. */
 #include "builtin.h"
@@ -20,8 +21,11 @@ static rill_status score_prefix(void *self, const rill_scorer_rows *rows, rill_a
     int go;
     RILL__TRY(constraint_begin(c, rows, ask, &go));
     for (int32_t row = 0; row < rows->n && go; row++) {
-        const int32_t at = rows_position(rows, row);
-        if ((size_t)at < c->list.n_actions) RILL__TRY(rill_ask_allow(ask, row, c->list.action[at]));
+        const int32_t at = rows_position(rows, row), first = rows_first(rows, row, c->ctx);
+        const size_t from = phrases_begin_behind(&c->list, first);
+        if (at == 0 && from > 0) RILL__TRY(rill_ask_allow(ask, row, first));
+        if ((size_t)at >= from && (size_t)at - from < c->list.n_actions)
+            RILL__TRY(rill_ask_allow(ask, row, c->list.action[(size_t)at - from]));
     }
     return RILL_OK;
 }
@@ -49,6 +53,8 @@ static rill_status score_allow(void *self, const rill_scorer_rows *rows, rill_as
     for (int32_t row = 0; row < rows->n && go; row++) {
         for (size_t i = 0; i < c->list.n_actions; i++) RILL__TRY(rill_ask_allow(ask, row, c->list.action[i]));
         if (rows->info->end_action >= 0) RILL__TRY(rill_ask_allow(ask, row, rows->info->end_action));
+        const int32_t first = rows_position(rows, row) == 0 ? rows_first(rows, row, c->ctx) : RILL_NO_ACTION;
+        if (first >= 0) RILL__TRY(rill_ask_allow(ask, row, first));
     }
     return RILL_OK;
 }

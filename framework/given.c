@@ -1,6 +1,6 @@
 /* A given output: the one path that a beam may take, so that its score is that of the search that found it.
  *
- *   given:text TEXT   the text, and the end behind it
+ *   given:text TEXT   the text, the end behind it, and before it the action that outputs begin with, if there is one
  *   given:ids 5 7 2   these actions, the end among them where there is one
  *
  * Each timestep has one allowed action, so the engine asks the domain for its log-probability alone (select.c). What the model
@@ -40,7 +40,15 @@ static rill_status score_given(void *self, const rill_scorer_rows *rows, rill_as
     if (!c->list.ready) RILL__TRY(read_output(c, rows));
     RILL__TRY(constraint_heed(c, rows, ask, &go));
     for (int32_t row = 0; row < rows->n && go; row++) {
-        const size_t at = (size_t)rows_position(rows, row);
+        const int32_t first = rows_first(rows, row, c->ctx);
+        const size_t from = phrases_begin_behind(&c->list, first);
+        size_t at = (size_t)rows_position(rows, row);
+        if (at < from) {
+            RILL__TRY(rill_ask_allow(ask, row, first));
+            RILL__TRY(rill_ask_end(ask, row, RILL_END_FORBIDDEN));
+            continue;
+        }
+        at -= from;
         if (at >= c->list.n_actions) {
             RILL__TRY(rill_ask_refuse(ask, row, "the output stops before the model can end it"));
             continue;

@@ -243,6 +243,14 @@ rill_status rill_model_tokenize(const rill_model *model, rill_context *ctx, cons
     return rill__domain_status(ctx, domain, status, "tokenize");
 }
 
+int32_t rill_model_first_action(const rill_model *model, rill_context *ctx, const char *input, size_t length)
+{
+    if (model->domain->first_action == NULL) return RILL_NO_ACTION;
+    const int32_t action = model->domain->first_action(model->self, ctx, input, length);
+    rill_error_clear(ctx);
+    return action >= 0 && action < model->info.actions ? action : RILL_NO_ACTION;
+}
+
 rill_status engine_check_fields(rill_engine *e)
 {
     for (int32_t i = 0; i < e->writing.n_fields; i++) {

@@ -46,6 +46,13 @@ rill_status phrases_read_ids(phrases *list, const char *name, const rill_model *
 rill_status phrases_refuse(phrases *list, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Where in outputs that begin with the action `first` the first of the phrases' actions stands that are their beginning: behind it,
+ * unless it is theirs, too, as in pieces of an output that was found before. 0 without such an action. */
+static inline size_t phrases_begin_behind(const phrases *list, int32_t first)
+{
+    return first >= 0 && (list->n_actions == 0 || list->action[0] != first);
+}
+
 /* Read the constraint's own phrases if that has not been done, and refuse the rows if they are to be. *go: there is something to say
  * about the rows. */
 rill_status constraint_begin(constraint *c, const rill_scorer_rows *rows, rill_ask_builder *ask, int *go);
@@ -56,6 +63,12 @@ rill_status constraint_heed(const constraint *c, const rill_scorer_rows *rows, r
 static inline int32_t rows_position(const rill_scorer_rows *rows, int32_t row)
 {
     return rows->timestep[row] * rows->info->phases + rows->phase;
+}
+
+/* The action that the outputs of the row's input begin with whatever their texts say; RILL_NO_ACTION: there is none. */
+static inline int32_t rows_first(const rill_scorer_rows *rows, int32_t row, rill_context *ctx)
+{
+    return rill_model_first_action(rows->model, ctx, rows->text[row], rows->text_length[row]);
 }
 
 /* Whether the path that ends with history `h` ends with these actions. */

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "builtin.h"
+#include "rill/engine.h"
 #include "rill/file.h"
 #include "rill/scorer.h"
 
@@ -169,6 +170,17 @@ static rill_status create_trie(const rill_scorer *table, rill_context *ctx, cons
     return status;
 }
 
+/* The action that outputs begin with and sequences do not (rill_domain.first_action), for hypotheses that are empty or have only
+ * that one; else RILL_NO_ACTION. */
+static int32_t leading(const trie_scorer *s, const rill_scorer_rows *rows, int32_t row)
+{
+    if (rows->timestep[row] > 1) return RILL_NO_ACTION;
+    const int32_t first = rill_model_first_action(rows->model, s->ctx, rows->text[row], rows->text_length[row]);
+    for (uint32_t c = s->trie->first[0]; c < s->trie->first[1]; c++)
+        if (s->trie->action[c] == first) return RILL_NO_ACTION;
+    return first;
+}
+
 /* A hypothesis's state is its node; the root is that of the empty one. Where it goes off the trie, which another scorer's end rule
  * cannot make it do, nothing is allowed. */
 static rill_status score_trie(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
@@ -182,7 +194,10 @@ static rill_status score_trie(void *self, const rill_scorer_rows *rows, rill_ask
                          t->head.actions, rows->info->actions);
     for (int32_t row = 0; row < rows->n; row++) {
         const rill_history *h = &rows->histories[rows->history[row]];
-        node[row] = h->parent < 0 ? 0 : trie_child(t, node[row], h->action);
+        const int32_t first = leading(s, rows, row);
+        if (first >= 0 && h->parent < 0) RILL__TRY(rill_ask_allow(ask, row, first));
+        if (first >= 0 && h->parent < 0) continue;
+        node[row] = h->parent < 0 || first >= 0 ? 0 : trie_child(t, node[row], h->action);
         const uint32_t end = t->first[node[row] + 1];
         if (t->first[node[row]] == end) RILL__TRY(rill_ask_allow_none(ask, row));
         for (uint32_t c = t->first[node[row]]; c < end; c++) RILL__TRY(rill_ask_allow(ask, row, t->action[c]));

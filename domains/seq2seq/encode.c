@@ -37,10 +37,12 @@ static rill_status read_input(seq_runner *r, rill_input *input, rill_ids *ids, s
     const seq_model *m = r->model;
     *reading = (seq_reading){.input = input, .offset = ids->used};
     rill_status status = check_length(r, input->length);
-    if (status == RILL_OK) status = rill_codec_read(m->net[0]->text, input->text, input->length, ids);
-    size_t count = ids->used - reading->offset;
-    if (status == RILL_OK && count >= (size_t)m->positions)
-        status = rill_fail(r->ctx, RILL_ERR_INPUT, "expected at most %d pieces, found %zu", m->positions - 1, count);
+    rill_opening *opening = &r->opening[input->slot];
+    if (status == RILL_OK) status = rill_codec_read(m->net[0]->text, input->text, input->length, ids, opening);
+    const size_t count = ids->used - reading->offset;
+    if (status == RILL_OK && count > (size_t)m->positions)
+        status = rill_fail(r->ctx, RILL_ERR_INPUT, "expected at most %d pieces, found %zu", m->positions - 1,
+                           count - 1);
     if (status == RILL_ERR_INPUT) {
         rill_input_fail(input, status, "%s", rill_error(r->ctx));
         ids->used = reading->offset;
@@ -48,9 +50,7 @@ static rill_status read_input(seq_runner *r, rill_input *input, rill_ids *ids, s
     }
     if (status == RILL_OK && count == 0) input->status = RILL_EMPTY;
     if (status != RILL_OK || count == 0) return status;
-    TRY(GROW(r->ctx, r->ids, r->ids_room, ids->used + 1, "an input's pieces"));
-    r->ids[ids->used++] = m->net[0]->source_end;
-    reading->length = (int32_t)count + 1;
+    reading->length = (int32_t)count;
     input->size = reading->length;
     input->max_length = longest_output(m, reading->length);
     return RILL_OK;

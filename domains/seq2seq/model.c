@@ -23,6 +23,12 @@ const rill_option seq_options[] = {
     {"scores", "logp|logits", "logp",
      "what an action scores: its log-probability, or its logit as it is, for models that are trained to need no normaliser",
      RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0},
+    {"source-lang", "NAME", "", "the language of inputs, by the name that a multilingual model has for it",
+     RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 0, 0},
+    {"target-lang", "NAME", "", "the language of outputs, likewise", RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 0, 0},
+    {"language-columns", "", "",
+     "inputs say their languages themselves: SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT, where an empty column says nothing",
+     RILL_OPTION_SWITCH, RILL_OPTION_MODEL, 0, 0, 0},
     {0},
 };
 
@@ -42,16 +48,19 @@ static rill_status mark_legal(seq_net *net)
     return RILL_OK;
 }
 
-/* What ends an input is the source's own symbol of that name, whose number may be another where vocabularies are two. */
-static rill_status find_source_end(seq_net *net, const char *directory, const char *file)
+/* Languages of a model that has none are refused here; of one that has some, where they are looked up. */
+static rill_status read_languages(const seq_net *net, const rill_open_options *options, rill_codec_files *files)
 {
-    static const char name[] = "</s>";
-    const rill_vocabulary *source = rill_codec_source(net->text);
-    net->source_end = net->end;
-    if (source == rill_codec_target(net->text)) return RILL_OK;
-    net->source_end = rill_vocabulary_id(source, name, sizeof name - 1);
-    if (net->source_end >= 0) return RILL_OK;
-    return rill_fail(net->ctx, RILL_ERR_FORMAT, "%s/%s: expected a token %s, which ends inputs", directory, file, name);
+    const char *asked = NULL;
+    files->source_language = rill_open_value(options, "source-lang");
+    files->target_language = rill_open_value(options, "target-lang");
+    files->language_columns = rill_open_switch(options, "language-columns");
+    if (files->source_language != NULL) asked = "source-lang";
+    if (files->target_language != NULL) asked = "target-lang";
+    if (files->language_columns) asked = "language-columns";
+    if (asked == NULL || files->kind == RILL_CODEC_FAMILY) return RILL_OK;
+    return rill_fail(net->ctx, RILL_ERR_OPTION, "%s: the model is not multilingual: it has no symbols of languages",
+                     asked);
 }
 
 static rill_status load_text(seq_net *net, const char *directory, const rill_open_options *options)
@@ -60,9 +69,14 @@ static rill_status load_text(seq_net *net, const char *directory, const rill_ope
     TRY(net->kind->configure(net, directory, &files));
     files.words = net->words;
     files.actions = net->actions;
-    if (options->tokenized) files.kind = RILL_CODEC_WORDS;
+    files.end = net->end;
+    files.start = net->start;
+    files.forced_first = net->forced_first;
+    files.tokenized = options->tokenized;
+    TRY(read_languages(net, options, &files));
+    if (options->tokenized && files.kind != RILL_CODEC_FAMILY) files.kind = RILL_CODEC_WORDS;
     TRY(rill_codec_open(&net->text, net->ctx, &files));
-    TRY(find_source_end(net, directory, files.source));
+    net->source_end = rill_codec_source_end(net->text);
     return mark_legal(net);
 }
 
@@ -75,7 +89,7 @@ static rill_status load_net(seq_model *m, size_t i, const rill_open_options *opt
     TRY(m->choose(m->ctx, directory, &kind));
     TRY(rill_blocks_get(&m->blocks, &net, 1, kind->net_size, "models"));
     memset(net, 0, kind->net_size);
-    *net = (seq_net){.ctx = m->ctx, .model = m, .kind = kind};
+    *net = (seq_net){.ctx = m->ctx, .model = m, .kind = kind, .forced_first = -1};
     m->net[m->nets++] = net;
     TRY(load_text(net, directory, options));
     if (i == 0) m->legal = net->legal;
@@ -158,6 +172,7 @@ static void fill_info(const seq_model *m, rill_domain_info *info)
                                .node_bytes = bytes.node,
                                .row_bytes = bytes.row,
                                .runner_bytes = bytes.stream,
+                               .languages = rill_codec_languages(m->net[0]->text),
                                .slot_bytes = bytes.slot + none * bytes.symbol,
                                .slot_unit_bytes = bytes.unit + (one - none) * bytes.symbol,
                                .has_end_action = 1,
@@ -198,6 +213,7 @@ void seq_stop(void *runner)
     if (r == NULL) return;
     rill_context *ctx = r->ctx;
     DROP(ctx, r->root, r->root_room);
+    DROP(ctx, r->opening, r->opening_room);
     DROP(ctx, r->reading, r->reading_room);
     DROP(ctx, r->ids, r->ids_room);
     rill_free(ctx, r->scratch, r->scratch_room);
@@ -210,6 +226,7 @@ void seq_stop(void *runner)
 rill_status seq_start(const void *model, rill_context *ctx, int threads, void **runner)
 {
     const seq_model *m = model;
+    TRY(rill_codec_ready(m->net[0]->text, ctx));
     seq_runner *r = rill_calloc(ctx, 1, sizeof *r);
     if (r == NULL) return rill_fail_memory(ctx, sizeof *r, "a model's runner");
     r->model = m;
@@ -227,6 +244,7 @@ rill_status seq_reserve(void *self, int32_t nodes, int32_t slots)
 {
     seq_runner *r = self;
     TRY(rill_stream_reserve(r->stream, nodes, slots));
+    TRY(GROW(r->ctx, r->opening, r->opening_room, (size_t)slots, "item slots"));
     return GROW(r->ctx, r->root, r->root_room, (size_t)slots, "item slots");
 }
 
@@ -268,8 +286,8 @@ int32_t seq_find_action(void *model, const char *text, size_t length)
 
 int32_t seq_unknown_action(void *model)
 {
-    static const char unknown[] = "<unk>";
-    return seq_find_action(model, unknown, sizeof unknown - 1);
+    const int32_t action = rill_codec_unknown(text_of(model));
+    return action >= 0 ? action : RILL_NO_ACTION;
 }
 
 /* A text has no marks: a piece that is called like one stands for characters without a symbol. */
@@ -296,6 +314,15 @@ rill_status seq_tokenize(void *model, rill_context *ctx, const char *text, size_
     TRY(rill_codec_split(text_of(model), ctx, text, length, take_piece, &to));
     *n = to.n;
     return RILL_OK;
+}
+
+int32_t seq_first_action(void *model, rill_context *ctx, const char *input, size_t length)
+{
+    const seq_net *net = ((const seq_model *)model)->net[0];
+    rill_opening opening;
+    if (rill_codec_opening(net->text, ctx, input, length, &opening) != RILL_OK) return RILL_NO_ACTION;
+    if (opening.first >= 0) return opening.first;
+    return net->forced_first >= 0 ? net->forced_first : RILL_NO_ACTION;
 }
 
 rill_status seq_recommend(void *model, const char *like, rill_text *out)

@@ -32,6 +32,8 @@ typedef struct seq_net {
     int32_t words, actions; /* symbols of the source, and of the target */
     /* Of target symbols: what the decoder starts from, what ends an output, what is never one. */
     int32_t start, end, pad;
+    int32_t
+        forced_first; /* what the first action of any output must be, unless its language says it; -1: none. Given as -1 */
     int32_t source_end;       /* of source symbols: what ends an input. Found by open */
     int32_t pieces;           /* target symbols that have one: those below. Found by open */
     const char *end_file;     /* the file that said what the end is, for messages */
@@ -127,7 +129,7 @@ struct seq_model {
     rill_text recommended; /* settings for decoding as the makers' library does; empty: not known */
 };
 
-/* What any such model can be told (rill_domain.options): weights, backend, shortlist, scores. */
+/* What any such model can be told (rill_domain.options): weights, backend, shortlist, scores, languages. */
 extern const rill_option seq_options[];
 
 /* Of a domain's table: rill_domain.open with the domain's name and its architectures, of which an ensemble may have several, and the
@@ -150,6 +152,7 @@ int32_t seq_unknown_action(void *model);
 rill_status seq_tokenize(void *model, rill_context *ctx, const char *text, size_t length, int32_t *action, int32_t room,
                          int32_t *n);
 rill_status seq_recommend(void *model, const char *like, rill_text *out);
+int32_t seq_first_action(void *model, rill_context *ctx, const char *input, size_t length);
 
 /* What every such domain's table has; its name, summary and open() are its own. */
 #define SEQ_TABLE                                                                                                \
@@ -157,15 +160,16 @@ rill_status seq_recommend(void *model, const char *like, rill_text *out);
     .stop = seq_stop, .reserve = seq_reserve, .encode = seq_encode, .step = seq_step, .score = seq_score,        \
     .collect = seq_collect, .finalize = seq_finalize, .drop = rill_runner_drop, .action_name = seq_action_name,  \
     .find_action = seq_find_action, .unknown_action = seq_unknown_action, .tokenize = seq_tokenize,              \
-    .recommend = seq_recommend, .features = RILL_TAKES_ENSEMBLES, .profile = rill_runner_profile,                \
-    .profiled = rill_runner_profiled, .limits = rill_runner_limits, .options = seq_options
+    .first_action = seq_first_action, .recommend = seq_recommend, .features = RILL_TAKES_ENSEMBLES,              \
+    .profile = rill_runner_profile, .profiled = rill_runner_profiled, .limits = rill_runner_limits,              \
+    .options = seq_options
 
 /* --- a runner ----------------------------------------------------------------------------------------------------- */
 
 /* An input on its way into a slot: its pieces are ids[offset .. offset + length - 1]. */
 typedef struct seq_reading {
     rill_input *input;
-    int32_t length; /* pieces, the end counted; 0: the input is empty */
+    int32_t length; /* pieces, the end and symbols of languages counted; 0: the input is empty */
     size_t offset;
 } seq_reading;
 
@@ -183,6 +187,8 @@ struct seq_runner {
     rill_context *ctx;
     int32_t *root; /* [slots] the item's first node */
     size_t root_room;
+    rill_opening *opening; /* [slots] how the item's outputs begin */
+    size_t opening_room;
     size_t reached;       /* positions asked for so far, in all nets */
     seq_reading *reading; /* the inputs of an encode() call */
     size_t reading_room;
@@ -193,7 +199,8 @@ struct seq_runner {
     size_t scratch_room;
     const rill_ask *asked[2]; /* of each group's score call that may be late */
     rill_choices *answer[2];
-    char *aligned; /* arrays of one alignment, see carve.h */
+    rill_rows rows[2]; /* whose these are */
+    char *aligned;     /* arrays of one alignment, see carve.h */
     size_t aligned_room;
 };
 

@@ -20,10 +20,16 @@ static rill_status get_columns(seq_runner *r, size_t count, size_t n, int32_t **
     return RILL_OK;
 }
 
-/* A first node's symbol is what the net's decoder starts from. */
-static void name_symbols(const seq_net *net, int32_t n, const int32_t *action, int32_t *symbol)
+/* A first node's symbol is what the net's decoder starts from, or the language of the item's outputs. */
+static void name_symbols(const seq_runner *r, const seq_net *net, int32_t n, const int32_t *action, const int32_t *slot,
+                         int32_t *symbol)
 {
-    for (int32_t r = 0; r < n; r++) symbol[r] = action[r] == RILL_ACTION_START ? net->start : action[r];
+    for (int32_t i = 0; i < n; i++) {
+        symbol[i] = action[i];
+        if (action[i] != RILL_ACTION_START) continue;
+        const int32_t start = r->opening[slot[i]].start;
+        symbol[i] = start >= 0 ? start : net->start;
+    }
 }
 
 static rill_status run(seq_runner *r, rill_program program, rill_run_arguments arguments)
@@ -72,7 +78,7 @@ rill_status seq_step(void *self, const rill_rows *rows)
         column += 2 * rows->n;
     }
     for (size_t i = 0; i < m->nets; i++, column += rows->n) {
-        name_symbols(m->net[i], rows->n, rows->action, column);
+        name_symbols(r, m->net[i], rows->n, rows->action, rows->slot, column);
         columns[used++] = column;
     }
     for (int32_t i = 0; i < rows->n; i++)
@@ -85,7 +91,7 @@ rill_status seq_watch(seq_runner *r, const seq_watched *w)
     int32_t *symbol;
     TRY(reach(r, w->n, w->depth));
     TRY(get_columns(r, 1, (size_t)w->n, &symbol));
-    name_symbols(r->model->net[0], w->n, w->action, symbol);
+    name_symbols(r, r->model->net[0], w->n, w->action, w->slot, symbol);
     const int32_t *const columns[] = {w->node, w->slot, w->depth, symbol};
     return run(r, r->model->programs.watch,
                (rill_run_arguments){.n = w->n, .columns = columns, .watched = w->share, .ld_watched = w->ld});
@@ -99,6 +105,18 @@ static void hide_illegal(const seq_model *m, const rill_ask *ask, rill_choices *
     for (int32_t q = 0; q < ask->n_picks; q++)
         if (!(m->legal[ask->pick_action[q] / 64] >> (ask->pick_action[q] % 64) & 1))
             out->pick_logp[q] = (float)RILL_SCORE_DEAD;
+}
+
+/* Where an output's first action is given it is the row's only one, and costs nothing: as transformers' ForcedBOSTokenLogitsProcessor has
+ * it. What the net made of the row is not looked at. */
+static void force_first(const seq_runner *r, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
+{
+    const int32_t usual = r->model->net[0]->forced_first;
+    for (int32_t i = 0; i < rows->n; i++) {
+        if (rows->depth[i] > 0) continue;
+        const int32_t own = r->opening[rows->slot[i]].first, first = own >= 0 ? own : usual;
+        if (first >= 0) rill_answer_forced(ask, out, i, first);
+    }
 }
 
 rill_status seq_score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
@@ -118,9 +136,11 @@ rill_status seq_score(void *self, const rill_rows *rows, const rill_ask *ask, ri
     const int32_t *const columns[] = {rows->node, rows->slot};
     r->asked[rows->group] = ask;
     r->answer[rows->group] = out;
+    r->rows[rows->group] = *rows;
     TRY(run(r, m->programs.score,
             (rill_run_arguments){.n = rows->n, .columns = columns, .selection = &selection, .late = rows->group + 1}));
     hide_illegal(m, ask, out);
+    force_first(r, rows, ask, out);
     return RILL_OK;
 }
 
@@ -129,5 +149,6 @@ rill_status seq_collect(void *self, int32_t group)
     seq_runner *r = self;
     TRY(rill_stream_collect(r->stream, group));
     hide_illegal(r->model, r->asked[group], r->answer[group]);
+    force_first(r, &r->rows[group], r->asked[group], r->answer[group]);
     return RILL_OK;
 }

@@ -168,13 +168,13 @@ static rill_status run_round(rill_bpe *b)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* One piece per character, the end of the word being part of the last. */
+/* One piece per character, the end of the word, if it has one, being part of the last. */
 static rill_status cut(rill_bpe *b, const char *word, size_t length)
 {
     b->word.ctx = b->key.ctx = b->ctx;
     rill_text_reset(&b->word);
     TRY(rill_text_append(&b->word, word, length));
-    TRY(rill_text_append(&b->word, WORD_END, sizeof WORD_END - 1));
+    if (!b->bare) TRY(rill_text_append(&b->word, WORD_END, sizeof WORD_END - 1));
     TRY(GROW(b->ctx, b->piece, b->piece_room, length, "a word's characters"));
     b->pieces = b->pairs = 0;
     for (size_t i = 0; i < length; i++) {

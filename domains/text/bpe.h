@@ -2,7 +2,8 @@
  *
  * Source: Sennrich, Haddow and Birch, Neural machine translation of rare words with subword units, 2016; the form is
  * that of FSMT's merges.txt: a pair of pieces per line, the first line merges first; pieces that end a word end in
- * </w>. Merges are a vocabulary, which any number of threads may use at once. Stability: internal to rill. */
+ * </w>, unless words are bare, as GPT-2's. Merges are a vocabulary, which any
+ * number of threads may use at once. Stability: internal to rill. */
 #ifndef RILL_TEXT_BPE_H
 #define RILL_TEXT_BPE_H
 
@@ -22,6 +23,7 @@ rill_status rill_merges_parse(rill_vocabulary **out, rill_context *ctx, const ch
 typedef struct rill_bpe {
     rill_context *ctx;
     const rill_vocabulary *merges;
+    int bare; /* words have no mark at their end */
     rill_text word, key;
     struct rill_bpe_piece *piece;
     struct rill_bpe_pair *heap, *round; /* a round's pairs are out of the heap */

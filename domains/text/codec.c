@@ -11,6 +11,7 @@
 
 #include "blocks.h"
 #include "codec.h"
+#include "family.h"
 #include "grow.h"
 #include "moses_bpe.h"
 #include "rill/file.h"
@@ -26,8 +27,10 @@ struct rill_codec {
     rill_vocabulary *source, *target; /* may be the same */
     rill_spm *segment, *join;         /* of the source and the target side; else NULL */
     rill_moses_bpe *bpe;              /* of the kind MOSES_BPE, else NULL */
-    int32_t unknown;                  /* source symbol for pieces without number */
-    int has_tags;                     /* the source vocabulary has pieces of the form >>xx<< */
+    rill_family_text *family;         /* of the kind FAMILY, else NULL */
+    int32_t source_end;
+    int32_t unknown; /* source symbol for pieces without number */
+    int has_tags;    /* the source vocabulary has pieces of the form >>xx<< */
 };
 
 static const char UNKNOWN[] = "<unk>";
@@ -78,6 +81,18 @@ static void find_tags(rill_codec *t)
     }
 }
 
+/* What ends an input is the source's own symbol of that name, whose number may be another where vocabularies are two. */
+static rill_status find_source_end(rill_codec *t, const rill_codec_files *files)
+{
+    static const char name[] = "</s>";
+    t->source_end = files->end;
+    if (t->source == t->target) return RILL_OK;
+    t->source_end = rill_vocabulary_id(t->source, name, sizeof name - 1);
+    if (t->source_end >= 0) return RILL_OK;
+    return rill_fail(t->ctx, RILL_ERR_FORMAT, "%s/%s: expected a token %s, which ends inputs", files->directory,
+                     files->source, name);
+}
+
 /* What makes pieces of text and text of pieces. */
 static rill_status open_tokeniser(rill_codec *t, rill_text *path, const rill_codec_files *files)
 {
@@ -89,11 +104,23 @@ static rill_status open_tokeniser(rill_codec *t, rill_text *path, const rill_cod
     return RILL_OK;
 }
 
+/* Its vocabulary is that of both sides. */
+static rill_status open_family(rill_codec *t, const rill_codec_files *files)
+{
+    TRY(rill_family_open(&t->family, t->ctx, files));
+    t->source = t->target = t->family->vocabulary;
+    t->unknown = t->family->unknown;
+    t->source_end = t->family->end;
+    return RILL_OK;
+}
+
 static rill_status open_all(rill_codec *t, const rill_codec_files *files)
 {
     rill_text path = {.ctx = t->ctx};
+    if (t->kind == RILL_CODEC_FAMILY) return open_family(t, files);
     rill_status status = open_vocabularies(t, &path, files);
     if (status == RILL_OK) status = open_tokeniser(t, &path, files);
+    if (status == RILL_OK) status = find_source_end(t, files);
     rill_text_clear(&path);
     return status;
 }
@@ -119,7 +146,8 @@ void rill_codec_close(rill_codec *t)
     rill_spm_close(t->segment);
     rill_spm_close(t->join);
     if (t->target != t->source) rill_vocabulary_close(t->target);
-    rill_vocabulary_close(t->source);
+    if (t->family == NULL) rill_vocabulary_close(t->source);
+    rill_family_close(t->family);
     rill_moses_bpe_close(t->bpe);
     rill_free(t->ctx, t, sizeof *t);
 }
@@ -154,11 +182,10 @@ static rill_status read_tag(appender *a, const char *text, size_t *length)
     return RILL_OK;
 }
 
-rill_status rill_codec_read(const rill_codec *t, const char *bytes, size_t length, rill_ids *out)
+static rill_status read_pieces(const rill_codec *t, const char *bytes, size_t length, rill_ids *out)
 {
     appender a = {.text = t, .out = out};
-    size_t good = rill_utf8_check(bytes, length), tag;
-    if (good < length) return rill_fail(out->ctx, RILL_ERR_INPUT, "byte %zu is not UTF-8", good + 1);
+    size_t tag;
     if (t->kind == RILL_CODEC_WORDS) return rill_words_each(bytes, length, append, &a);
     if (t->kind == RILL_CODEC_MOSES_BPE)
         return rill_moses_bpe_split(t->bpe, out->ctx, RILL_SIDE_SOURCE, bytes, length, append, &a);
@@ -167,10 +194,30 @@ rill_status rill_codec_read(const rill_codec *t, const char *bytes, size_t lengt
     return rill_spm_encode(t->segment, out->ctx, bytes + tag, length - tag, append, &a);
 }
 
+rill_status rill_codec_read(const rill_codec *t, const char *bytes, size_t length, rill_ids *out, rill_opening *opening)
+{
+    const size_t good = rill_utf8_check(bytes, length), from = out->used;
+    *opening = (rill_opening){-1, -1};
+    if (good < length) return rill_fail(out->ctx, RILL_ERR_INPUT, "byte %zu is not UTF-8", good + 1);
+    if (t->family != NULL) return rill_family_read(t->family, bytes, length, out, opening);
+    TRY(read_pieces(t, bytes, length, out));
+    if (out->used == from) return RILL_OK;
+    TRY(rill_grow(out->ctx, (void **)out->ids, out->room, out->used + 1, sizeof **out->ids, "an input's pieces"));
+    (*out->ids)[out->used++] = t->source_end;
+    return RILL_OK;
+}
+
+rill_status rill_codec_opening(const rill_codec *t, rill_context *ctx, const char *bytes, size_t length,
+                               rill_opening *opening)
+{
+    *opening = (rill_opening){-1, -1};
+    return t->family != NULL ? rill_family_opening(t->family, ctx, bytes, length, opening) : RILL_OK;
+}
+
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
 /* A vocabulary in JSON may have pieces with line feeds, which would end the output's line: they become blanks. */
-static rill_status write_pieces(size_t n, const char *const *piece, const size_t *length, rill_text *out)
+rill_status rill_codec_write_pieces(size_t n, const char *const *piece, const size_t *length, rill_text *out)
 {
     size_t from = out->length;
     for (size_t i = 0; i < n; i++) {
@@ -182,28 +229,35 @@ static rill_status write_pieces(size_t n, const char *const *piece, const size_t
     return RILL_OK;
 }
 
-/* Take the text over with a blank for each word boundary, which pieces unknown to the library keep, and for line feeds,
- * which its bytes can spell and which would end the output's line; without blanks at its ends. */
-static rill_status append_text(void *user, const char *bytes, size_t length)
+/* A blank for each word boundary, which pieces unknown to the library keep, and for line feeds, which its bytes can spell and
+ * which would end the output's line; none at the ends of what stands from `from` on. */
+void rill_codec_tidy(rill_text *out, size_t from)
 {
     static const char boundary[] = "\xE2\x96\x81";
-    rill_text *out = user;
-    size_t from = out->length, to = from, blanks = 0;
-    TRY(rill_text_append(out, bytes, length));
-    if (length == 0) return RILL_OK;
-    for (size_t i = 0; i < length; i++) {
-        const int bounds = length - i >= 3 && memcmp(bytes + i, boundary, 3) == 0;
+    size_t to = from, blanks = 0;
+    if (out->length == from) return;
+    for (size_t i = from; i < out->length; i++) {
+        const int bounds = out->length - i >= 3 && memcmp(out->data + i, boundary, 3) == 0;
         if (bounds) i += 2;
-        if (bounds || bytes[i] == ' ' || bytes[i] == '\n' || bytes[i] == '\r') {
+        if (bounds || out->data[i] == ' ' || out->data[i] == '\n' || out->data[i] == '\r') {
             blanks++;
             continue;
         }
         if (to == from) blanks = 0;
+        const char byte = out->data[i];
         for (; blanks > 0; blanks--) out->data[to++] = ' ';
-        out->data[to++] = bytes[i];
+        out->data[to++] = byte;
     }
     out->length = to;
     out->data[to] = '\0';
+}
+
+static rill_status append_text(void *user, const char *bytes, size_t length)
+{
+    rill_text *out = user;
+    const size_t from = out->length;
+    TRY(rill_text_append(out, bytes, length));
+    rill_codec_tidy(out, from);
     return RILL_OK;
 }
 
@@ -225,13 +279,14 @@ static rill_status write_actions(const rill_codec *t, size_t n, const int32_t *a
         piece[used] = rill_vocabulary_token(t->target, action[i], &length[used]);
         used += t->kind == RILL_CODEC_WORDS || !is_special(t, piece[used]);
     }
-    if (t->kind == RILL_CODEC_WORDS || used == 0) return write_pieces(used, piece, length, out);
+    if (t->kind == RILL_CODEC_WORDS || used == 0) return rill_codec_write_pieces(used, piece, length, out);
     if (t->kind == RILL_CODEC_MOSES_BPE) return rill_moses_bpe_join(t->bpe, used, piece, length, out);
     return rill_spm_decode(t->join, out->ctx, used, piece, length, append_text, out);
 }
 
 rill_status rill_codec_write(const rill_codec *t, size_t n, const int32_t *action, rill_text *out)
 {
+    if (t->family != NULL) return rill_family_write(t->family, n, action, out);
     const char **piece = NULL;
     size_t *length = NULL, piece_room = 0, length_room = 0;
     rill_status status = GROW(out->ctx, piece, piece_room, n, "an output's pieces");
@@ -249,6 +304,7 @@ rill_status rill_codec_split(const rill_codec *t, rill_context *ctx, const char 
 {
     size_t good = rill_utf8_check(bytes, length);
     if (good < length) return rill_fail(ctx, RILL_ERR_INPUT, "byte %zu is not UTF-8", good + 1);
+    if (t->family != NULL) return rill_family_split(t->family, ctx, bytes, length, fn, user);
     if (t->kind == RILL_CODEC_WORDS) return rill_words_each(bytes, length, fn, user);
     if (t->kind == RILL_CODEC_MOSES_BPE)
         return rill_moses_bpe_split(t->bpe, ctx, RILL_SIDE_TARGET, bytes, length, fn, user);
@@ -265,4 +321,24 @@ const rill_vocabulary *rill_codec_source(const rill_codec *t)
 const rill_vocabulary *rill_codec_target(const rill_codec *t)
 {
     return t->target;
+}
+
+int32_t rill_codec_source_end(const rill_codec *t)
+{
+    return t->source_end;
+}
+
+int32_t rill_codec_unknown(const rill_codec *t)
+{
+    return t->family != NULL ? t->unknown : rill_vocabulary_id(t->target, UNKNOWN, sizeof UNKNOWN - 1);
+}
+
+rill_status rill_codec_ready(const rill_codec *t, rill_context *ctx)
+{
+    return t->family != NULL ? rill_languages_ready(t->family, ctx) : RILL_OK;
+}
+
+const char *const *rill_codec_languages(const rill_codec *t)
+{
+    return t->family != NULL ? t->family->names : NULL;
 }

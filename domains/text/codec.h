@@ -4,6 +4,7 @@
  * what makes pieces: SentencePiece, or Moses' tokeniser with byte pair encoding (moses_bpe.h). These only segment; numbers come from
  * the vocabulary, where a piece that is not there is <unk> (transformers' models for translation share that division). For
  * SentencePiece a first word of the form >>xx<< names the target language of a multilingual model and is a piece by itself.
+ * A family (families.h) has rules of its own, for numbers and for languages.
  * Any number of threads may use one at once, each with a context of its own. Stability: internal to rill. */
 #ifndef RILL_TEXT_CODEC_H
 #define RILL_TEXT_CODEC_H
@@ -17,7 +18,10 @@ typedef enum rill_codec_kind {
     RILL_CODEC_WORDS,         /* pieces come and go between blanks: no other file is read */
     RILL_CODEC_SENTENCEPIECE, /* source.spm and target.spm */
     RILL_CODEC_MOSES_BPE,     /* what moses_bpe.h needs */
+    RILL_CODEC_FAMILY,        /* what the family needs: families.h */
 } rill_codec_kind;
+
+typedef struct rill_family rill_family;
 
 typedef struct rill_codec_files {
     rill_codec_kind kind;
@@ -26,7 +30,23 @@ typedef struct rill_codec_files {
     int optional;                /* target may be absent: the source's symbols are then the target's too */
     int32_t words, actions;      /* most tokens of the vocabularies */
     const char *actions_key;     /* of the configuration, where it says the latter */
+    int32_t end; /* of target symbols, what ends an output; an input's is the one of its name, or the same */
+    /* Of a FAMILY, whose source and target are one vocabulary. */
+    const rill_family *family;
+    int tokenized; /* pieces come and go between blanks */
+    /* Of the configuration: what the decoder starts from and what the first action must be, -1: not said. */
+    int32_t start, forced_first;
+    /* The languages of inputs and outputs by their names, NULL: as the folder says; and whether each input begins with columns of its
+     * own: SOURCE TAB TARGET TAB TEXT, where an empty one says nothing. */
+    const char *source_language, *target_language;
+    int language_columns;
 } rill_codec_files;
+
+/* How the output of an input begins. */
+typedef struct rill_opening {
+    int32_t start; /* what the decoder reads first, -1: what it always reads */
+    int32_t first; /* what the first action must be, -1: what the configuration says */
+} rill_opening;
 
 /* Where the numbers of an input go. */
 typedef struct rill_ids {
@@ -42,11 +62,27 @@ rill_status rill_codec_open(rill_codec **out, rill_context *ctx, const rill_code
 
 void rill_codec_close(rill_codec *text); /* NULL is allowed */
 
-/* Append the numbers of an input's pieces, without the end symbol. Memory is that of out->ctx, which has what is recorded; and so below.
+/* Append the numbers of an input's pieces, with the symbols that stand before and behind them, the end among them; nothing where there
+ * are no pieces. Memory is that of out->ctx, which has what is recorded; and so below.
  *   RILL_OK · RILL_ERR_INPUT (recorded: not UTF-8, a language the model does not know) · RILL_ERR_MEMORY */
-rill_status rill_codec_read(const rill_codec *text, const char *bytes, size_t length, rill_ids *out);
+rill_status rill_codec_read(const rill_codec *text, const char *bytes, size_t length, rill_ids *out,
+                            rill_opening *opening);
 
-/* Append the text of n actions; text has nothing in the place of <unk> and other special symbols, pieces keep them.
+/* How the output of that input begins, without reading more of it; bytes NULL: of an input that does not say it itself.
+ *   RILL_OK · RILL_ERR_INPUT (recorded in ctx: a language the model does not know, or that nobody said) */
+rill_status rill_codec_opening(const rill_codec *text, rill_context *ctx, const char *bytes, size_t length,
+                               rill_opening *opening);
+
+/* Whether inputs can be read: of a multilingual model, whether languages are known or inputs say them themselves. A codec whose
+ * inputs cannot be read has names and writes texts all the same.
+ *   RILL_OK · RILL_ERR_OPTION (recorded in ctx: says what to give) */
+rill_status rill_codec_ready(const rill_codec *text, rill_context *ctx);
+
+/* The names of the languages that a multilingual model knows, a NULL behind them; NULL for any other model. Borrowed. */
+const char *const *rill_codec_languages(const rill_codec *text);
+
+/* Append the text of n actions; text has nothing in the place of <unk> and other special symbols, those of languages among them; pieces
+ * keep them.
  *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (SentencePiece refused) */
 rill_status rill_codec_write(const rill_codec *text, size_t n, const int32_t *action, rill_text *out);
 
@@ -55,6 +91,12 @@ rill_status rill_codec_write(const rill_codec *text, size_t n, const int32_t *ac
  *   RILL_OK · RILL_ERR_INPUT (recorded: not UTF-8) · RILL_ERR_MEMORY · what fn returned */
 rill_status rill_codec_split(const rill_codec *text, rill_context *ctx, const char *bytes, size_t length,
                              rill_word_fn fn, void *user);
+
+/* What stands behind an input: a source symbol. */
+int32_t rill_codec_source_end(const rill_codec *text);
+
+/* The action that stands for what has none; -1: there is none. */
+int32_t rill_codec_unknown(const rill_codec *text);
 
 /* The vocabularies; one and the same when source and target share theirs. Target
  * symbols at or above the latter's count have no piece. Borrowed. */

@@ -55,6 +55,18 @@ void rill_spm_close(rill_spm *spm)
     delete spm;
 }
 
+int32_t rill_spm_count(const rill_spm *spm)
+{
+    return spm->processor.GetPieceSize();
+}
+
+const char *rill_spm_piece(const rill_spm *spm, int32_t i, size_t *length)
+{
+    const std::string &piece = spm->processor.IdToPiece(i);
+    *length = piece.size();
+    return piece.c_str();
+}
+
 rill_status rill_spm_encode(const rill_spm *spm, rill_context *ctx, const char *text, size_t length, rill_word_fn fn,
                           void *user)
 {

@@ -19,6 +19,10 @@ rill_status rill_spm_open(rill_spm **out, rill_context *ctx, const char *path, c
 
 void rill_spm_close(rill_spm *spm); /* NULL is allowed */
 
+/* How many pieces there are, and number i of them, 0 <= i < count, borrowed: NUL-terminated, its length in *length. */
+int32_t rill_spm_count(const rill_spm *spm);
+const char *rill_spm_piece(const rill_spm *spm, int32_t i, size_t *length);
+
 /* Segment a text: fn gets one piece after the other. RILL_OK · RILL_ERR_INPUT (the library refused) · what fn returned */
 rill_status rill_spm_encode(const rill_spm *spm, rill_context *ctx, const char *text, size_t length, rill_word_fn fn,
                             void *user);

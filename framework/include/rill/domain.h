@@ -24,9 +24,9 @@
  *                   free ends it. With RILL_STATE_PARENT free comes as soon as its children have been stepped or died; with
  *                   RILL_STATE_PATH as soon as no live or unprinted hypothesis passes through it.
  *
- * Self and threads. `close`, `start`, `recommend`, `action_name`, `find_action`, `unknown_action` and `tokenize` get the model, all
- * others the runner. A domain that has `start` must hold the model const from open to close: runners decode from it in several
- * threads at once, and any of these may ask for its names meanwhile. So what the last five need to work with they take from the
+ * Self and threads. `close`, `start`, `recommend`, `action_name`, `find_action`, `unknown_action`, `tokenize` and `first_action`
+ * get the model, all others the runner. A domain that has `start` must hold the model const from open to close: runners decode from it in
+ * several threads at once, and any of these may ask for its names meanwhile. So what the last six need to work with they take from the
  * stack, or from the context of the one who asks (`ctx`, or that of `out`), which records what fails. A runner's methods run on its
  * engine's thread, one at a time, with the engine's context. Without `start` all of them run on the model's one thread; where several
  * workers are wanted, the model is opened once for each.
@@ -147,6 +147,9 @@ typedef struct rill_domain_info {
         forbidden; /* [n_forbidden] that no output contains, the start action taken for one that stands before the first: the last
                                action of each is struck where the others have just been written. Owned by the domain until close */
     int32_t n_forbidden;
+    const char *const
+        *languages; /* the names of the languages that a multilingual model knows, a NULL behind them; owned by the
+                                     domain until close. NULL: it is none */
 } rill_domain_info;
 
 /* One input on its way into a slot. */
@@ -389,6 +392,11 @@ typedef struct rill_domain {
      * pruning, so that what is legal for one is for the other: class_of[i] of row i, which has not been stepped; rows->node is NULL,
      * and rows->state_parent has been. class_of: [rows->n], given as 0. */
     rill_status (*classify)(void *self, const rill_rows *rows, int64_t *class_of);
+
+    /* (optional: there is none) The action that all outputs of an input begin with whatever their texts say, as the symbol of a language:
+     * RILL_NO_ACTION where there is none, and where the input cannot be read. Texts (tokenize, finalize) are without it. Asked of the
+     * model, as `tokenize`. input: as rill_input.text */
+    int32_t (*first_action)(void *self, rill_context *ctx, const char *input, size_t length);
 } rill_domain;
 
 /* A domain together with what its open() made; see engine.h. */

@@ -67,6 +67,9 @@ RILL_API int32_t rill_model_find_action(const rill_model *model, const char *tex
  *   RILL_ERR_ARGUMENT (NULL, of some bytes) · RILL_ERR_PLUGIN (the domain gave what are no actions) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_model_tokenize(const rill_model *model, rill_context *ctx, const char *text, size_t length,
                                          int32_t *action, int32_t room, int32_t *n);
+/* The action that all outputs of an input begin with whatever their texts say, as the symbol of a language; RILL_NO_ACTION: none.
+ * ctx: the asking thread's; nothing is recorded there. */
+RILL_API int32_t rill_model_first_action(const rill_model *model, rill_context *ctx, const char *input, size_t length);
 
 /* One element of a chain: a registered name and its arguments, e.g. {"absolute", "10"}. */
 typedef struct rill_chain_entry {

@@ -1,0 +1,243 @@
+/* Languages of a multilingual model: their symbols, what users call them, and which an input and its output are in; family.h.
+ *
+ * Divisions: names · finding them · what is usual · columns. */
+#include <stdio.h>
+#include <string.h>
+
+#include "family.h"
+#include "grow.h"
+#include "try.h"
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+static int is_lower(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+
+static int is_upper(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+/* Two or three small letters, _, and a script or a region: Latn, or XX. */
+static int is_code(const char *token, size_t length, int script)
+{
+    size_t at = 0;
+    while (at < length && is_lower(token[at])) at++;
+    if (at < 2 || at > 3 || length != at + (script ? 5 : 3) || token[at] != '_') return 0;
+    if (!script) return is_upper(token[at + 1]) && is_upper(token[at + 2]);
+    return is_upper(token[at + 1]) && is_lower(token[at + 2]) && is_lower(token[at + 3]) && is_lower(token[at + 4]);
+}
+
+/* What stands between two marks. */
+static int is_between(const char *token, size_t length, const char *left, const char *right, rill_slice *name)
+{
+    const size_t before = strlen(left), behind = strlen(right);
+    if (length <= before + behind || memcmp(token, left, before) != 0) return 0;
+    if (memcmp(token + length - behind, right, behind) != 0) return 0;
+    *name = (rill_slice){token + before, length - before - behind};
+    for (size_t i = 0; i < name->length; i++)
+        if (!is_lower(name->data[i]) && !is_upper(name->data[i]) && name->data[i] != '_' && name->data[i] != '-')
+            return 0;
+    return 1;
+}
+
+int rill_language_named(rill_language_form form, const char *token, size_t length, rill_slice *name)
+{
+    *name = (rill_slice){token, length};
+    switch (form) {
+    case RILL_LANGUAGES_FLORES: return is_code(token, length, 1);
+    case RILL_LANGUAGES_MBART: return is_code(token, length, 0);
+    case RILL_LANGUAGES_M2M: return is_between(token, length, "__", "__", name);
+    case RILL_LANGUAGES_TAGS: return is_between(token, length, "<2", ">", name);
+    default: return 0;
+    }
+}
+
+/* --- finding them ------------------------------------------------------------------------------------------------- */
+
+/* Those of a multilingual model have been added; tags are pieces. */
+static rill_status find_all(rill_family_text *t, rill_context *ctx, size_t *room)
+{
+    const int added = t->family.form != RILL_LANGUAGES_TAGS;
+    for (int32_t id = 0; id < rill_vocabulary_count(t->vocabulary); id++) {
+        size_t length;
+        rill_slice name;
+        char *copy;
+        const char *token = rill_vocabulary_token(t->vocabulary, id, &length);
+        if (!rill_language_named(t->family.form, token, length, &name)) continue;
+        if (added && rill_tokens_flags(&t->tokens, id) < 0) continue;
+        TRY(rill_blocks_get(&t->blocks, &copy, name.length + 1, 1, "languages"));
+        memcpy(copy, name.data, name.length);
+        copy[name.length] = '\0';
+        const rill_language language = {copy, id};
+        PUSH(ctx, t->language, *room, t->languages, language, "languages");
+    }
+    return RILL_OK;
+}
+
+static rill_status keep(rill_family_text *t, rill_language *found)
+{
+    const size_t n = t->languages;
+    t->language = NULL;
+    if (n == 0) return RILL_OK;
+    TRY(rill_blocks_get(&t->blocks, &t->language, n, sizeof *t->language, "languages"));
+    TRY(rill_blocks_get(&t->blocks, &t->names, n + 1, sizeof *t->names, "languages"));
+    memcpy(t->language, found, n * sizeof *found);
+    for (size_t i = 0; i < n; i++) t->names[i] = found[i].name;
+    t->names[n] = NULL;
+    return RILL_OK;
+}
+
+/* By its name, or by its symbol; -1: unknown. */
+static int32_t find(const rill_family_text *t, rill_slice word)
+{
+    for (size_t i = 0; i < t->languages; i++) {
+        size_t length;
+        const char *token = rill_vocabulary_token(t->vocabulary, t->language[i].id, &length);
+        if (rill_slice_is(word, t->language[i].name) || rill_slice_same(word, (rill_slice){token, length}))
+            return t->language[i].id;
+    }
+    return -1;
+}
+
+/* --- what is usual ------------------------------------------------------------------------------------------------ */
+
+static int reads_source(const rill_family_text *t)
+{
+    return t->family.before == RILL_AROUND_SOURCE || t->family.behind == RILL_AROUND_SOURCE;
+}
+
+/* Whether a model can do nothing before it knows the target. */
+static int needs_target(const rill_family_text *t)
+{
+    return t->languages > 0 && t->family.form != RILL_LANGUAGES_TAGS;
+}
+
+/* A sentence that names some of the languages, and the nearest. */
+static rill_status unknown(const rill_family_text *t, rill_context *ctx, rill_status status, const char *what,
+                           rill_slice word)
+{
+    enum { SHOWN = 6 };
+    char some[160] = "", asked[64];
+    snprintf(asked, sizeof asked, "%.*s", (int)(word.length < 60 ? word.length : 60), word.data);
+    const char *near = rill_nearest(asked, t->names, t->languages);
+    for (size_t i = 0, at = 0; i < t->languages && i < SHOWN && at < sizeof some; i++)
+        at += (size_t)snprintf(some + at, sizeof some - at, "%s%s", i > 0 ? ", " : "", t->names[i]);
+    return rill_fail(ctx, status, "%s: the model does not know the language \"%s\"; its %zu languages are %s%s%s%s%s",
+                     what, asked, t->languages, some, t->languages > SHOWN ? ", ..." : "",
+                     near != NULL ? "; did you mean \"" : "", near != NULL ? near : "", near != NULL ? "\"?" : "");
+}
+
+static rill_status read_option(const rill_family_text *t, rill_context *ctx, const char *option, const char *value,
+                               int32_t *id)
+{
+    if (value == NULL) return RILL_OK;
+    if (t->languages == 0)
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s: the model is not multilingual: it has no symbols of languages",
+                         option);
+    *id = find(t, (rill_slice){value, strlen(value)});
+    return *id >= 0 ? RILL_OK : unknown(t, ctx, RILL_ERR_OPTION, option, (rill_slice){value, strlen(value)});
+}
+
+/* What tokenizer_config.json says of it. One that the model has no symbol for, as "en" of a model that was saved without a language, says
+ * nothing. */
+static int32_t said_language(const rill_family_text *t, const rill_said *said, const char *key)
+{
+    const char *text = rill_said_text(said, key);
+    return text != NULL ? find(t, (rill_slice){text, strlen(text)}) : -1;
+}
+
+/* Of a decoder that starts from a language, the one that it starts from. */
+static int32_t start_language(const rill_family_text *t, const rill_codec_files *files)
+{
+    for (size_t i = 0; i < t->languages; i++)
+        if (t->family.target == RILL_TARGET_START && t->language[i].id == files->start) return files->start;
+    return -1;
+}
+
+/* A model that is not told the language of its outputs writes any. */
+rill_status rill_languages_ready(const rill_family_text *t, rill_context *ctx)
+{
+    const int source = reads_source(t) && t->usual.source < 0;
+    const int target = t->usual.target < 0 && (t->forced < 0 || t->family.target != RILL_TARGET_FIRST);
+    if (!needs_target(t) || t->columns || (!source && !target)) return RILL_OK;
+    return rill_fail(ctx, RILL_ERR_OPTION,
+                     "%s: the model has %zu languages, as %s and %s: say %s%s%s, or give inputs as SOURCE-LANGUAGE TAB "
+                     "TARGET-LANGUAGE TAB TEXT with language-columns",
+                     t->directory, t->languages, t->names[0], t->names[t->languages - 1],
+                     source ? "which one texts are in with source-lang" : "", source && target ? " and " : "",
+                     target ? "which one to write with target-lang" : "");
+}
+
+static rill_status set_usual(rill_family_text *t, rill_context *ctx, const rill_said *said,
+                             const rill_codec_files *files)
+{
+    t->usual = (rill_turn){said_language(t, said, "src_lang"), said_language(t, said, "tgt_lang")};
+    if (t->family.form == RILL_LANGUAGES_TAGS) t->usual = (rill_turn){-1, -1};
+    if (t->usual.target < 0) t->usual.target = start_language(t, files);
+    TRY(read_option(t, ctx, "source-lang", files->source_language, &t->usual.source));
+    if (files->source_language != NULL && !reads_source(t))
+        return rill_fail(ctx, RILL_ERR_OPTION, "source-lang: the model is not told what language texts are in");
+    TRY(read_option(t, ctx, "target-lang", files->target_language, &t->usual.target));
+    if (t->columns && t->languages == 0)
+        return rill_fail(ctx, RILL_ERR_OPTION, "language-columns: the model is not multilingual");
+    return RILL_OK;
+}
+
+rill_status rill_languages_open(rill_family_text *t, rill_context *ctx, const rill_said *said,
+                                const rill_codec_files *files)
+{
+    size_t room = 0;
+    rill_status status = find_all(t, ctx, &room);
+    rill_language *found = t->language;
+    if (status == RILL_OK) status = keep(t, found);
+    DROP(ctx, found, room);
+    if (status != RILL_OK) t->languages = 0;
+    return status == RILL_OK ? set_usual(t, ctx, said, files) : status;
+}
+
+/* --- columns ------------------------------------------------------------------------------------------------------ */
+
+/* Cut a column off; 0: there is no tab. */
+static int take_column(const char **bytes, size_t *length, rill_slice *out)
+{
+    const char *tab = memchr(*bytes, '\t', *length);
+    if (tab == NULL) return 0;
+    const rill_slice column = {*bytes, (size_t)(tab - *bytes)};
+    rill_slice left = column;
+    *out = rill_next_word(&left);
+    if (out->length > 0 && rill_next_word(&left).length > 0) *out = column; /* several words are no language */
+    *length -= column.length + 1;
+    *bytes = tab + 1;
+    return 1;
+}
+
+static rill_status read_column(const rill_family_text *t, rill_context *ctx, const char *what, rill_slice word,
+                               int32_t *id)
+{
+    if (word.length == 0) return RILL_OK;
+    const int32_t found = find(t, word);
+    if (found < 0) return unknown(t, ctx, RILL_ERR_INPUT, what, word);
+    *id = found;
+    return RILL_OK;
+}
+
+rill_status rill_languages_turn(const rill_family_text *t, rill_context *ctx, const char **bytes, size_t *length,
+                                rill_turn *turn)
+{
+    rill_slice source, target;
+    *turn = t->usual;
+    if (!t->columns || *bytes == NULL) return RILL_OK;
+    if (!take_column(bytes, length, &source) || !take_column(bytes, length, &target))
+        return rill_fail(ctx, RILL_ERR_INPUT,
+                         "expected SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT, as language-columns says");
+    TRY(read_column(t, ctx, "the first column", source, &turn->source));
+    TRY(read_column(t, ctx, "the second column", target, &turn->target));
+    if (needs_target(t) && reads_source(t) && turn->source < 0)
+        return rill_fail(ctx, RILL_ERR_INPUT, "the first column is empty, and source-lang says no language either");
+    if (needs_target(t) && turn->target < 0 && (t->forced < 0 || t->family.target != RILL_TARGET_FIRST))
+        return rill_fail(ctx, RILL_ERR_INPUT, "the second column is empty, and target-lang says no language either");
+    return RILL_OK;
+}

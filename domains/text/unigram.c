@@ -1,0 +1,116 @@
+/* Pieces of a word by a unigram model: the cut whose tokens' scores have the greatest sum; pipeline.h.
+ *
+ * Source: Kudo, Subword regularization, 2018, for the model; of equal sums the one that is found first stays, from left to right and short
+ * tokens before long ones, as in the library tokenizers.
+ * Invariant: best[i] is that of the cuts that end before byte i of the word; only the beginnings of characters have one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "grow.h"
+#include "pipeline.h"
+
+typedef struct place {
+    double sum;
+    size_t from; /* where the last token begins */
+    int32_t id;  /* it, -1: there is no cut yet */
+} place;
+
+/* --- tokens in order ---------------------------------------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b, void *user)
+{
+    const rill_vocabulary *v = user;
+    return strcmp(rill_vocabulary_token(v, *(const int32_t *)a, NULL),
+                  rill_vocabulary_token(v, *(const int32_t *)b, NULL));
+}
+
+/* Scores of tokens behind the model's own do not count: those are never looked for in words. */
+rill_status rill_unigram_use(rill_pipeline *p)
+{
+    TRY(rill_blocks_get(&p->blocks, &p->sorted, p->scores, sizeof *p->sorted, p->name));
+    for (size_t i = 0; i < p->scores; i++) p->sorted[i] = (int32_t)i;
+    qsort_r(p->sorted, p->scores, sizeof *p->sorted, compare, (void *)(uintptr_t)p->vocabulary);
+    return RILL_OK;
+}
+
+/* Tokens sorted[low .. high) share the first `n` bytes of a text; those that have `byte` next. */
+static size_t bound(const rill_pipeline *p, size_t low, size_t high, size_t n, int byte)
+{
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if ((unsigned char)rill_vocabulary_token(p->vocabulary, p->sorted[middle], NULL)[n] < byte)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* --- the best cut ------------------------------------------------------------------------------------------------- */
+
+static void reach(place *best, size_t from, size_t to, int32_t id, double score)
+{
+    const double sum = best[from].sum + score;
+    if (best[to].id >= 0 && sum <= best[to].sum) return;
+    best[to] = (place){sum, from, id};
+}
+
+static size_t character_length(const char *text, size_t length)
+{
+    size_t n = 1;
+    while (n < length && ((unsigned char)text[n] & 0xC0) == 0x80) n++;
+    return n;
+}
+
+/* All tokens that begin at a place; a character that none of them is stands for itself. */
+static void look(const rill_pipeline *p, const char *word, size_t length, size_t from, place *best)
+{
+    const size_t one = character_length(word + from, length - from);
+    size_t low = 0, high = p->scores;
+    int single = 0;
+    for (size_t n = 0; from + n < length && low < high; n++) {
+        const int byte = (unsigned char)word[from + n];
+        low = bound(p, low, high, n, byte);
+        high = bound(p, low, high, n, byte + 1);
+        if (low == high) break;
+        size_t token;
+        const int32_t id = p->sorted[low];
+        rill_vocabulary_token(p->vocabulary, id, &token);
+        if (token != n + 1) continue;
+        reach(best, from, from + token, id, p->score[id]);
+        single |= token == one;
+    }
+    if (!single) reach(best, from, from + one, p->unknown_id, p->unknown_score);
+}
+
+/* Pieces in order; neighbours that are unknown are one. */
+static rill_status tell(const rill_pipeline *p, const char *word, const place *best, size_t *ends, size_t n,
+                        rill_word_fn fn, void *user)
+{
+    for (size_t i = n; i > 0; i--) {
+        size_t from = best[ends[i - 1]].from, to = ends[i - 1];
+        if (best[to].id == p->unknown_id)
+            for (; i > 1 && best[ends[i - 2]].id == p->unknown_id; i--) to = ends[i - 2];
+        TRY(fn(user, word + from, to - from));
+    }
+    return RILL_OK;
+}
+
+rill_status rill_unigram_split(const rill_pipeline *p, rill_context *ctx, const char *word, size_t length,
+                               rill_word_fn fn, void *user)
+{
+    rill_blocks blocks = {.ctx = ctx};
+    place *best;
+    size_t *ends, n = 0;
+    rill_status status = rill_blocks_get(&blocks, &best, length + 1, sizeof *best, "a word");
+    if (status == RILL_OK) status = rill_blocks_get(&blocks, &ends, length + 1, sizeof *ends, "a word");
+    if (status == RILL_OK) {
+        for (size_t i = 0; i <= length; i++) best[i] = (place){.id = -1};
+        for (size_t from = 0; from < length; from += character_length(word + from, length - from))
+            look(p, word, length, from, best);
+        for (size_t at = length; at > 0; at = best[at].from) ends[n++] = at;
+        status = tell(p, word, best, ends, n, fn, user);
+    }
+    rill_blocks_clear(&blocks);
+    return status;
+}
