@@ -30,7 +30,16 @@ from dataclasses import dataclass, field
 import sacrebleu
 import sentencepiece
 
-TRAINED, RANDOM = "test_2016_flickr", "random weights, 512/2048, 6+6 layers, V = 32,000"
+TRAINED = "test_2016_flickr"
+# Random weights of some size: options of tools/random_mt.py; per beam width how many lines.
+RANDOM = {
+    "random weights, 512/2048, 6+6 layers, V = 32,000": ([], {5: 64, 50: 20}),
+    "student, 256/1536, 6+2 layers, V = 32,000": (
+        ["--width", "256", "--inner", "1536", "--layers", "6", "--decoder-layers", "2"], {5: 64}),
+    "NLLB-600M's size, 1024/4096, 12+12 layers, V = 256,206": (
+        ["--type", "m2m_100", "--width", "1024", "--inner", "4096", "--layers", "12", "--heads", "16", "--words", "256206"],
+        {5: 16}),
+}
 K50_LINES = 250  # of the test set at k = 50: the peer takes a minute for all of it
 MOST = 150  # actions of an output of the trained model, for both sides
 
@@ -293,15 +302,17 @@ def trained_tasks(args, kinds, peer):
 
 def random_tasks(args, kinds, peer):
     tasks = []
-    for k, lines, rounds in ((5, 64, (args.rounds + 1) // 2), (50, 20, (args.rounds + 1) // 2)):
-        if not wanted(args, RANDOM, k):
-            continue
-        directory = os.path.join(args.work, "random")
-        name = os.path.join(args.work, f"random-{k}")
-        subprocess.run([sys.executable, "tools/random_mt.py", directory, "--lengths", os.path.join(args.work, "source.pieces"),
-                        "--inputs", name, "--lines", str(lines), "--bucket", "8"], check=True)
-        inputs = sorted((path, int(path.rsplit(".", 1)[1])) for path in glob.glob(name + ".*"))
-        tasks.append(Task(RANDOM, k, rounds, directory, inputs, rows_of(k, kinds, peer, args.cores)))
+    for number, (title, (options, widths)) in enumerate(RANDOM.items()):
+        directory = os.path.join(args.work, f"random{number}")
+        for k, lines in widths.items():
+            if not wanted(args, title, k):
+                continue
+            name = os.path.join(args.work, f"random{number}-{k}")
+            subprocess.run([sys.executable, "tools/random_mt.py", directory, *options, "--lengths",
+                            os.path.join(args.work, "source.pieces"), "--inputs", name, "--lines", str(lines), "--bucket", "8"],
+                           check=True)
+            inputs = sorted((path, int(path.rsplit(".", 1)[1])) for path in glob.glob(name + ".*"))
+            tasks.append(Task(title, k, (args.rounds + 1) // 2, directory, inputs, rows_of(k, kinds, peer, args.cores)))
     return tasks
 
 

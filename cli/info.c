@@ -163,28 +163,8 @@ static void print_config(const cli_session *session)
     json_decref(root);
 }
 
-/* A multilingual model opens once inputs say their languages, whatever else it lacks; any other in its own form, without what texts are
- * read and written with. */
-static rill_model *open_rest(cli_session *session, const char *name)
-{
-    static const rill_pair columns = {"language-columns", "1"};
-    const rill_domain *domain = rill_find_domain(session->ctx, name);
-    rill_open_options rest = session->open;
-    rill_model *model = NULL;
-    const int multilingual = domain && rill_option_find(domain->options, columns.name);
-    for (int tokenized = 0; tokenized < 2 && !model; tokenized++) {
-        rest.tokenized = tokenized || session->open.tokenized;
-        rest.values = &columns;
-        rest.n_values = 1;
-        if (multilingual && rill_model_open(&model, session->ctx, name, &rest) == RILL_OK) return model;
-        rest.values = session->open.values;
-        rest.n_values = session->open.n_values;
-        if (tokenized && rill_model_open(&model, session->ctx, name, &rest) == RILL_OK) return model;
-    }
-    return NULL;
-}
-
-/* The reason stands in the report too, so that it is not taken for a whole one. */
+/* The reason stands in the report too, so that it is not taken for a whole one. Where it is only what text is read and written
+ * with, the rest opens without it. */
 static int print_as_far(cli_session *session)
 {
     const int code = cli_session_open(session);
@@ -194,10 +174,11 @@ static int print_as_far(cli_session *session)
         return code;
     }
     const char *name = session->domain ? session->domain : session->folder.domain, *why = rill_error(session->ctx);
-    const int told = why[0] != '\0';
-    if (told) cli_print("%-12s %s\n", "problem", why);
-    rill_model *model = told ? open_rest(session, name) : NULL;
-    if (model)
+    rill_open_options rest = session->open;
+    rill_model *model = NULL;
+    if (why[0]) cli_print("%-12s %s\n", "problem", why);
+    rest.tokenized = 1;
+    if (why[0] && rill_model_open(&model, session->ctx, name, &rest) == RILL_OK)
         print_model(model, session->verbose);
     else
         print_config(session);

@@ -1,11 +1,15 @@
 /* A wish to end where half of the work is worth keeping; interrupt.h.
  *
+ * What a handler looks at the main thread changes, so it works in that one alone: our own threads block all signals, and where one
+ * reaches a library's the handler sends it on. So nothing goes on while it unlinks what is unfinished, or asks workers to stop.
+ *
  * The handler writes a byte into a pipe that whoever waits looks at too: a signal that comes just before the wait, or on another thread,
  * would not end it otherwise. */
 #include "interrupt.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <unistd.h>
@@ -23,6 +27,8 @@ static volatile sig_atomic_t heeded, interrupted, drawn, came[HEEDED];
 static const char *volatile unfinished[MOST_UNFINISHED];
 static rill_workers *volatile running;
 static int wake[2] = {-1, -1};
+static pthread_t main_thread; /* that took the signals first */
+static int taken;
 
 static void die(int signal_number)
 {
@@ -37,6 +43,11 @@ static void note_interrupt(int signal_number)
 {
     const int before = errno;
     size_t i = 0;
+    if (!pthread_equal(pthread_self(), main_thread)) {
+        pthread_kill(main_thread, signal_number);
+        errno = before;
+        return;
+    }
     while (signals[i] != signal_number) i++;
     if (!heeded || i >= HEEDED || came[i]) {
         die(signal_number);
@@ -53,6 +64,8 @@ static void take_signals(void)
 {
     struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = SA_RESTART}, before;
     sigemptyset(&action.sa_mask);
+    if (!taken) main_thread = pthread_self();
+    taken = 1;
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN) continue; /* wanted so: nohup */
         sigaction(signals[i], &action, NULL);

@@ -46,9 +46,11 @@ static int open_beside(cli_output *output, const char *path)
     snprintf(ending, sizeof ending, ".%ld.partial", (long)getpid());
     output->place = place_of(path);
     output->beside = output->place ? joined(output->place, ending) : NULL;
-    const int fd = output->beside ? open(output->beside, NEW | O_NOFOLLOW, 0666) : -1;
+    if (!output->beside) return -1;
+    cli_interrupt_unfinished(output->beside, 1); /* before it is there: a signal may come in between */
+    const int fd = open(output->beside, NEW | O_NOFOLLOW, 0666);
     if (fd >= 0 && !stat(output->place, &info)) (void)!fchmod(fd, info.st_mode & 07777); /* a wish */
-    if (fd >= 0) cli_interrupt_unfinished(output->beside, 1);
+    if (fd < 0) cli_interrupt_unfinished(output->beside, 0);
     return fd;
 }
 

@@ -84,7 +84,10 @@ static const char *why_fewer(const rill_settings *s)
 {
     if (s->k < s->n_best) return "the search keeps fewer hypotheses (k)";
     if (s->stop_after > 0 && s->stop_after < s->n_best) return "the search stops after fewer (--stop-after)";
+    if (s->sample > 0 && s->distinct) return "samples are alike (a larger --sample, with --n-best, draws more)";
+    if (s->sample > 0) return "not every sample came to an end that counts";
     if (s->distinct) return "the search found no more that differ (a larger -k finds more)";
+    if (s->groups > 1) return "the search found no more (-k widens it)"; /* which nothing prunes */
     return "the search found no more (--min-width and -k widen it)";
 }
 

@@ -43,7 +43,7 @@ typedef struct additions {
     double action, end;
 } additions;
 
-static additions most_of(const chain *c, const item *it, int32_t phases)
+static additions said_of(const chain *c, const item *it)
 {
     additions a = {0, 0};
     for (int32_t i = c->n_heuristics; i < c->n; i++) {
@@ -51,6 +51,12 @@ static additions most_of(const chain *c, const item *it, int32_t phases)
         a.action += c->link[i].scorer->most(it->instances[i]->self, &end);
         a.end += end;
     }
+    return a;
+}
+
+static additions most_of(const chain *c, const item *it, int32_t phases)
+{
+    additions a = said_of(c, it);
     a.action *= phases;
     if (a.end < 0) a.end = 0; /* it need not come */
     return a;
@@ -83,6 +89,33 @@ static double reach(const item *it, const additions *a, double score)
         if (final >= least && final <= most) best = fmax(best, at_length(it, a, score, final));
     }
     return best + 1e-9 * (1 + fabs(best));
+}
+
+/* An action of which nothing is said gets the reward; whether there is one nobody knows where actions are forbidden. */
+static int names_all(const ask_rules *rules, int32_t row, const rill_domain_info *info)
+{
+    const int32_t *offsets[] = {rules->add_offset, rules->ban_offset, rules->allow_offset};
+    int32_t named = info->has_end_action;
+    for (int i = 0; i < 3; i++) named += offsets[i] != NULL ? offsets[i][row + 1] - offsets[i][row] : 0;
+    return named >= info->actions || (offsets[2] != NULL && offsets[2][row + 1] > offsets[2][row]);
+}
+
+int certify_covers(const chain *c, const item *it, const ask_rules *rules, int32_t row, const rill_domain_info *info)
+{
+    for (int32_t i = c->n_heuristics; i < c->n; i++)
+        if (c->link[i].scorer->most == NULL) return 1;
+    const additions said = said_of(c, it);
+    const double slack = 1e-5, reward = rules->reward != NULL ? (double)rules->reward[row] : 0,
+                 end = rules->end_reward != NULL ? (double)rules->end_reward[row] : 0,
+                 action = said.action + slack * (1 + fabs(said.action)), last = said.end + slack * (1 + fabs(said.end));
+    if (reward > action && !names_all(rules, row, info)) return 0;
+    if (info->has_end_action && end > last) return 0;
+    if (rules->add_offset == NULL) return 1;
+    for (int32_t i = rules->add_offset[row]; i < rules->add_offset[row + 1]; i++) {
+        const int ends = info->has_end_action && rules->add_action[i] == info->end_action;
+        if ((double)rules->add_score[i] + (ends ? end : reward) > (ends ? last : action)) return 0;
+    }
+    return 1;
 }
 
 double certify_bound(const chain *c, const item *it, double score, int32_t phases)

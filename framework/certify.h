@@ -44,6 +44,9 @@ static inline void certify_dropped(item *it, double rank)
 /* Candidate j of the item: ended or live. */
 void certify_candidate(const candidates *c, item *it, int32_t j);
 
+/* Whether what was said of a row adds no more than the item's scorers say that they do; where one of them does not say it does. */
+int certify_covers(const chain *c, const item *it, const ask_rules *rules, int32_t row, const rill_domain_info *info);
+
 /* The highest rank that is within reach of a prefix, or behind a row, of this score in the item's timestep. */
 double certify_bound(const chain *c, const item *it, double score, int32_t phases);
 

@@ -83,11 +83,16 @@ static rill_status find_keys(rill_engine *e, timestep *t)
         if (e->settings.check) RILL__TRY(check_user(e, t));
     }
     memset(c->legal, 0, (size_t)r->n * sizeof *c->legal);
-    if (e->domain->classify == NULL) return RILL_OK;
-    rill_rows rows = engine_domain_rows(t, 0, r->n);
-    rows.node = NULL;
-    rill_error_clear(e->ctx);
-    return engine_domain_status(e, e->domain->classify(e->self, &rows, c->legal), "classify");
+    if (e->domain->classify != NULL) {
+        rill_rows rows = engine_domain_rows(t, 0, r->n);
+        rows.node = NULL;
+        rill_error_clear(e->ctx);
+        RILL__TRY(engine_domain_status(e, e->domain->classify(e->self, &rows, c->legal), "classify"));
+    }
+    for (int32_t i = 0; i < r->n && e->forbidden.n > 0; i++)
+        c->legal[i] = (int64_t)((uint64_t)c->legal[i] * UINT64_C(0x9E3779B97F4A7C15) +
+                                (uint64_t)forbidden_class(&e->forbidden, e->forest.h, r->history[i]));
+    return RILL_OK;
 }
 
 /* --- classes ------------------------------------------------------------------------------------------------------ */

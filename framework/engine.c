@@ -81,7 +81,8 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     forest_init(&e->forest, ctx, model->info.state_need);
     for (int32_t group = 0; group < 2; group++) timestep_init(&e->step[group], ctx, &e->info, group);
     ask_init(&e->check_asks, ctx, model->info.actions);
-    rill_status status = rill__runner_start(model, ctx, model->threads, &e->runner);
+    rill_status status = forbidden_create(&e->forbidden, ctx, &e->info);
+    if (status >= 0) status = rill__runner_start(model, ctx, model->threads, &e->runner);
     e->self = e->writing.self = e->runner.self;
     if (status >= 0) status = set_up(e, setup);
     if (status < 0) {
@@ -116,6 +117,7 @@ void rill_engine_destroy(rill_engine *e)
     flight_finish(&e->flight);
     for (int32_t group = 0; group < 2; group++) timestep_finish(&e->step[group]);
     forest_finish(&e->forest);
+    forbidden_finish(&e->forbidden, e->ctx);
     ask_finish(&e->check_asks);
     scoring_finish(&e->scoring);
     rill_free(e->ctx, e->again.output, e->again.outputs * sizeof *e->again.output);

@@ -226,7 +226,14 @@ static int same_rules(const ask_rules *x, int32_t a, const ask_rules *y, int32_t
            same_span(x->add_offset, x->add_action, x->add_score, a, y->add_offset, y->add_action, y->add_score, b);
 }
 
-/* Ask the scorers about each item alone and compare with what they said of all. */
+static rill_status says_less(rill_engine *e, const timestep *t, int32_t row)
+{
+    return rill_fail(e->ctx, RILL_ERR_CHECK,
+                     "%s %s adds more to an action of input %lld than it says that it does at most", scorers_word(e),
+                     e->chain.link[e->chain.n_heuristics].scorer->name, (long long)t->rows.item_id[row]);
+}
+
+/* Ask the scorers about each item alone and compare with what they said of all, and with what they say of themselves. */
 static rill_status check_scorers(rill_engine *e, const timestep *t, const ask_rules *all, int32_t max_choices)
 {
     const row_table *r = &t->rows;
@@ -237,6 +244,8 @@ static rill_status check_scorers(rill_engine *e, const timestep *t, const ask_ru
         RILL__TRY(ask_build(&e->check_asks, max_choices, &one));
         for (int32_t i = 0; i < n; i++)
             if (!same_rules(all, first + i, &one, i)) return treated_differently(e, t, first);
+        for (int32_t i = first; i < first + n; i++)
+            if (!certify_covers(&e->chain, &e->items.at[r->slot[i]], all, i, &e->info)) return says_less(e, t, i);
     }
     return RILL_OK;
 }
@@ -321,6 +330,7 @@ static rill_status ask_limits(rill_engine *e, timestep *t, int32_t most)
         if (last) RILL__TRY(rill_ask_end(asks, i, ending_rule(it)));
         if (repeats_matter(it->settings))
             RILL__TRY(repeats_ask(asks, i, it->settings, e->forest.h, t->rows.history[i], e->info.start_action));
+        if (e->forbidden.n > 0) RILL__TRY(forbidden_ask(&e->forbidden, asks, i, e->forest.h, t->rows.history[i]));
         if (e->unknown < 0) continue;
         if (isinf(e->settings.unknown_penalty))
             RILL__TRY(rill_ask_ban(asks, i, e->unknown));
@@ -348,7 +358,7 @@ static rill_status make_rules(rill_engine *e, timestep *t)
     const int32_t most = max_choices(e, t);
     int last = t->phase == e->info.phases - 1;
     int limited = e->unknown >= 0 || (last && any_end_rule(e, t)) || any_limit(e, t, most) || any_repeats(e, t) ||
-                  t->cube.exact;
+                  e->forbidden.n > 0 || t->cube.exact;
     if (e->chain.n_scorers == 0 && !limited) {
         t->rules = (ask_rules){.max_choices = most, .plain = 1};
         return RILL_OK;

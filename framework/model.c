@@ -8,6 +8,19 @@
 
 #include "rooms.h"
 
+static rill_status check_forbidden(rill_context *ctx, const rill_domain *domain, const rill_domain_info *info)
+{
+    for (int32_t i = 0; i < info->n_forbidden; i++) {
+        const rill_sequence *s = &info->forbidden[i];
+        int32_t known = 0;
+        while (known < s->n && s->action[known] >= 0 && s->action[known] < info->actions) known++;
+        if (s->n >= 1 && known == s->n) continue;
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s: forbidden sequence %d is not made of its %d actions",
+                         domain->name, i, info->actions);
+    }
+    return RILL_OK;
+}
+
 /* Fill what 0 means, refuse what makes no sense. */
 static rill_status check_info(rill_context *ctx, const rill_domain *domain, rill_domain_info *info)
 {
@@ -30,7 +43,7 @@ static rill_status check_info(rill_context *ctx, const rill_domain *domain, rill
     if (info->max_length < 1)
         return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has a max_length of %d: it must be above 0", domain->name,
                          info->max_length);
-    return RILL_OK;
+    return check_forbidden(ctx, domain, info);
 }
 
 /* Refuse what the domain would not heed. */

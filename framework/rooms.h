@@ -12,6 +12,7 @@
 #include "chain.h"
 #include "ending.h"
 #include "flight.h"
+#include "forbidden.h"
 #include "intake.h"
 #include "outbox.h"
 #include "request.h"
@@ -93,6 +94,7 @@ struct rill_engine {
     schedule schedule;
     bound bound;
     forest forest;
+    forbidden forbidden;
     timestep step[2]; /* the second with a domain that answers later */
     int32_t turn;     /* which of them goes on next */
     chain chain;

@@ -83,7 +83,8 @@ static const rill_option OPTIONS[] = {
         "multiply log-probabilities of actions that the output has already by P"),
     ROW("sample", "N", "0: search", INT, SEARCH, 1, 65536, sample, "draw N outputs in place of searching for the best"),
     ROW("temperature", "T", "1", REAL, SEARCH, 1e-3, 1e3, temperature, "divide scores by T before drawing"),
-    ROW("top-k", "K", "50", INT, SEARCH, 1, INT_MAX, top_k, "draw among the best K choices of a hypothesis"),
+    ROW("top-k", "K", "50", INT, SEARCH, 0, INT_MAX, top_k,
+        "draw among the best K choices of a hypothesis; 0: among all, which takes longer"),
     ROW("top-p", "P", "1", REAL, SEARCH, 1e-6, 1, top_p, "draw among the fewest best choices that have probability P"),
     ROW("seed", "S", "0", INT, SEARCH, 0, INT_MAX, seed, "what is drawn by, with the number of the input"),
     ROW("groups", "G", "1", INT, SEARCH, 1, 65536, groups,
@@ -167,13 +168,17 @@ static rill_status read_value(rill_context *ctx, rill_settings *settings, const 
 {
     if (option->offset == offsetof(rill_settings, method)) return read_method(ctx, settings, value);
     if (option->offset == offsetof(rill_settings, sort)) return read_sort(ctx, settings, value);
-    return rill_option_read(ctx, option, value, settings);
+    RILL__TRY(rill_option_read(ctx, option, value, settings));
+    if (option->offset == offsetof(rill_settings, top_k) && settings->top_k == 0) settings->top_k = INT_MAX;
+    return RILL_OK;
 }
 
 const char *rill_settings_get(const rill_settings *settings, const rill_option *option, char out[RILL_OPTION_MAX])
 {
     if (option->offset == offsetof(rill_settings, method))
         snprintf(out, RILL_OPTION_MAX, "%s", settings->method);
+    else if (option->offset == offsetof(rill_settings, top_k) && settings->top_k == INT_MAX)
+        snprintf(out, RILL_OPTION_MAX, "0");
     else if (option->offset != offsetof(rill_settings, sort))
         rill_option_write(option, settings, out);
     else if (settings->sort != RILL_SORT_NONE && settings->sort_window != 0)
@@ -279,7 +284,8 @@ static rill_status check_places(rill_context *ctx, const rill_settings *s, int g
 static rill_status check_sample(rill_context *ctx, const rill_settings *s, int greedy, int has_heuristics)
 {
     static const char why[] = "what is drawn is not searched for";
-    const int how = s->temperature != 0 || s->top_k != 0 || s->top_p != 0 || s->seed != 0;
+    const int seeded = s->seed != 0 || (s->given & bit_of(rill_option_find(OPTIONS, "seed"))) != 0; /* 0 is a seed */
+    const int how = s->temperature != 0 || s->top_k != 0 || s->top_p != 0 || seeded;
     if (s->sample == 0 && how)
         return rill_fail(ctx, RILL_ERR_OPTION,
                          "temperature, top-k, top-p and seed say how to draw, and nothing is drawn: set sample");

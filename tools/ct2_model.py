@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A Hugging Face directory of type `marian` as a model of CTranslate2, for comparing speed: the same numbers, nothing trained or
-quantised here. Takes CTranslate2's Python package and NumPy, not PyTorch.
+"""A Hugging Face directory of type `marian` or `m2m_100` as a model of CTranslate2, for comparing speed: the same numbers, nothing
+trained or quantised here. Takes CTranslate2's Python package and NumPy, not PyTorch.
 
-usage: ct2_model.py MARIAN_DIRECTORY NEW_DIRECTORY
+usage: ct2_model.py DIRECTORY NEW_DIRECTORY
 """
 
 import json
@@ -18,6 +18,13 @@ ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "swish": "SWISH", "silu": "SWISH"
 
 def positions(rows, width):
     angle = np.arange(rows)[:, None] / 10000 ** (np.arange(0, width, 2) / width)
+    return np.concatenate([np.sin(angle), np.cos(angle)], axis=1).astype(np.float32)
+
+
+def positions_of_fairseq(rows, width, pad):
+    """Rows stand for the first piece on, which has the number behind that of padding."""
+    half = width // 2
+    angle = np.arange(pad + 1, pad + 1 + rows)[:, None] * np.exp(np.arange(half) * -(np.log(10000) / (half - 1)))
     return np.concatenate([np.sin(angle), np.cos(angle)], axis=1).astype(np.float32)
 
 
@@ -49,8 +56,10 @@ def set_layer(spec, tensors, name, cross):
 
 def check(path, config):
     """What is converted here: one table for both sides and the output, positions as transformers computes them."""
-    expected = {"model_type": "marian", "pad_token_id": config.get("vocab_size", 0) - 1, "share_encoder_decoder_embeddings": True,
-                "tie_word_embeddings": True}
+    expected = {"tie_word_embeddings": True}
+    if config.get("model_type") != "m2m_100":
+        expected = {"model_type": "marian", "pad_token_id": config.get("vocab_size", 0) - 1,
+                    "share_encoder_decoder_embeddings": True, "tie_word_embeddings": True}
     for key, value in expected.items():
         found = config.get(key, True)
         if found != value:
@@ -69,21 +78,27 @@ def convert(source, target, quantization="float32"):
         numbers = json.load(file)
     check(path, config)
     tensors = read_safetensors(os.path.join(source, "model.safetensors"))
-    words = config["vocab_size"] - 1  # CTranslate2 starts from a zero embedding and has no padding symbol
+    marian, width = config["model_type"] == "marian", config["d_model"]
+    words = config["vocab_size"] - marian  # CTranslate2 starts from a zero embedding and has no padding symbol of Marian's
     table = np.ascontiguousarray(tensors["model.shared.weight"][:words])
     spec = transformer_spec.TransformerSpec.from_config(
-        (config["encoder_layers"], config["decoder_layers"]), config["encoder_attention_heads"], pre_norm=False,
+        (config["encoder_layers"], config["decoder_layers"]), config["encoder_attention_heads"], pre_norm=not marian,
         activation=getattr(common_spec.Activation, ACTIVATIONS[config["activation_function"]]))
     for side, name in ((spec.encoder, "encoder"), (spec.decoder, "decoder")):
-        side.position_encodings.encodings = positions(config["max_position_embeddings"], config["d_model"])
+        rows = config["max_position_embeddings"]
+        side.position_encodings.encodings = positions(rows, width) if marian else positions_of_fairseq(
+            rows, width, config["pad_token_id"])
+        if not marian:
+            set_norm(side.layer_norm, tensors, f"model.{name}.layer_norm")
         for i, layer in enumerate(side.layer):
             set_layer(layer, tensors, f"model.{name}.layers.{i}", name == "decoder")
     spec.encoder.embeddings[0].weight = table
     spec.decoder.embeddings.weight = table
     spec.decoder.projection.weight = table
-    bias = tensors.get("final_logits_bias", np.zeros(words + 1, np.float32)).reshape(-1)
-    spec.decoder.projection.bias = np.ascontiguousarray(bias[:words])
-    spec.decoder.start_from_zero_embedding = True
+    if marian:
+        bias = tensors.get("final_logits_bias", np.zeros(words + 1, np.float32)).reshape(-1)
+        spec.decoder.projection.bias = np.ascontiguousarray(bias[:words])
+    spec.decoder.start_from_zero_embedding = marian
     pieces = sorted(numbers, key=numbers.get)[:words]
     spec.register_source_vocabulary(pieces)
     spec.register_target_vocabulary(pieces)

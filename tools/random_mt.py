@@ -6,9 +6,10 @@ An output's length means nothing here, so whoever measures fixes it: inputs come
 is to have LENGTH pieces. Random weights give flat distributions; `--sharpness` is the gain of the last norm, hence the spread of the
 logits, and 5 to 7 make beams about as wide as those of trained models.
 
-usage: random_mt.py NEW_DIRECTORY [--type marian|fsmt] [--width 512 --inner 2048 --encoder-inner INNER --layers 6 --heads 8]
-                    [--words 32000 --sharpness 6 --seed 1] [--lengths PIECES --inputs NAME --lines 100 --bucket 4]
+usage: random_mt.py NEW_DIRECTORY [--type marian|fsmt|m2m_100] [--width 512 --inner 2048 --encoder-inner INNER --layers 6 --heads 8]
+                    [--decoder-layers 6] [--words 32000 --sharpness 6 --seed 1] [--lengths PIECES --inputs NAME --lines 100 --bucket 4]
 fsmt is the type of the WMT'19 models: --width 1024 --inner 4096 --encoder-inner 8192 --heads 16 --words 42024 is their size.
+m2m_100 is NLLB's, --width 1024 --inner 4096 --layers 12 --heads 16 --words 256206 the size of its smallest, without languages.
 PIECES is a text cut into pieces: the inputs have lengths drawn from it.
 """
 
@@ -35,7 +36,7 @@ def norm(tensors, name, width, gain=1.0):
 
 def symbols(args):
     """How many there are, and which of them pads: a Marian's last, one more than its words; an FSMT's second."""
-    return (args.words, 1) if args.type == "fsmt" else (args.words + 1, args.words)
+    return (args.words + 1, args.words) if args.type == "marian" else (args.words, 1)
 
 
 def make_tensors(args):
@@ -49,11 +50,14 @@ def make_tensors(args):
     shared[pad] = 0
     if args.type == "fsmt":
         tensors = {f"model.{side}.embed_tokens.weight": shared for side in ("encoder", "decoder")}
+    elif args.type == "m2m_100":
+        tensors = {"model.shared.weight": shared}
     else:
         tensors = {"model.shared.weight": shared, "final_logits_bias": np.zeros((1, size), np.float32)}
     for side in ("encoder", "decoder"):
         width_inside = args.encoder_inner if side == "encoder" else args.inner
-        for i in range(args.layers):
+        layers = args.layers if side == "encoder" else args.decoder_layers
+        for i in range(layers):
             name = f"model.{side}.layers.{i}"
             attention(tensors, name + ".self_attn", args.width, draw)
             if side == "decoder":
@@ -61,8 +65,10 @@ def make_tensors(args):
             for inner, (rows, columns) in (("fc1", (width_inside, args.width)), ("fc2", (args.width, width_inside))):
                 tensors[f"{name}.{inner}.weight"] = draw(rows, columns)
                 tensors[f"{name}.{inner}.bias"] = draw(rows, scale=0.02)
-            last = side == "decoder" and i == args.layers - 1
+            last = side == "decoder" and i == layers - 1 and args.type != "m2m_100"
             norm(tensors, name + ".final_layer_norm", args.width, args.sharpness if last else 1.0)
+        if args.type == "m2m_100":
+            norm(tensors, f"model.{side}.layer_norm", args.width, args.sharpness if side == "decoder" else 1.0)
     return tensors
 
 
@@ -71,11 +77,15 @@ def make_config(args):
     config = {"model_type": args.type, "d_model": args.width, "scale_embedding": True, "pad_token_id": pad,
               "max_position_embeddings": 512, "max_length": 512, "tie_word_embeddings": True}
     for side, inner in (("encoder", args.encoder_inner), ("decoder", args.inner)):
-        config.update({side + "_layers": args.layers, side + "_attention_heads": args.heads, side + "_ffn_dim": inner})
+        layers = args.layers if side == "encoder" else args.decoder_layers
+        config.update({side + "_layers": layers, side + "_attention_heads": args.heads, side + "_ffn_dim": inner})
     if args.type == "fsmt":
         return {**config, "architectures": ["FSMTForConditionalGeneration"], "activation_function": "relu", "langs": ["de", "en"],
                 "src_vocab_size": size, "tgt_vocab_size": size, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2,
                 "forced_eos_token_id": None}
+    if args.type == "m2m_100":
+        return {**config, "architectures": ["M2M100ForConditionalGeneration"], "activation_function": "relu", "vocab_size": size,
+                "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2}
     return {**config, "architectures": ["MarianMTModel"], "activation_function": "swish", "vocab_size": size,
             "decoder_vocab_size": size, "eos_token_id": 0, "decoder_start_token_id": pad, "bad_words_ids": [[pad]],
             "share_encoder_decoder_embeddings": True, "static_position_embeddings": True, "normalize_before": False,
@@ -89,8 +99,10 @@ def write_json(args, name, value, indent):
 
 def write_vocabulary(args):
     """Piece tI has the number I, in both types."""
-    if args.type == "fsmt":
-        pieces = ["<s>", "<pad>", "</s>", "<unk>", *(f"t{i}" for i in range(4, args.words))]
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", *(f"t{i}" for i in range(4, args.words))]
+    if args.type == "m2m_100":
+        write_json(args, "vocab.json", {piece: i for i, piece in enumerate(pieces)}, 0)
+    elif args.type == "fsmt":
         write_json(args, "vocab-src.json", {piece: i for i, piece in enumerate(pieces)}, 0)
         write_json(args, "vocab-tgt.json", {piece: i for i, piece in enumerate(pieces)}, 0)
         write_json(args, "tokenizer_config.json", {"langs": ["de", "en"], "do_lower_case": False}, 0)
@@ -122,8 +134,9 @@ def main():
     parser.add_argument("directory")
     for name, default in (("width", 512), ("inner", 2048), ("layers", 6), ("heads", 8), ("words", 32000), ("seed", 1)):
         parser.add_argument("--" + name, type=int, default=default)
-    parser.add_argument("--type", default="marian", choices=("marian", "fsmt"))
+    parser.add_argument("--type", default="marian", choices=("marian", "fsmt", "m2m_100"))
     parser.add_argument("--encoder-inner", type=int)
+    parser.add_argument("--decoder-layers", type=int)
     parser.add_argument("--sharpness", type=float, default=6)
     parser.add_argument("--lengths", metavar="PIECES")
     parser.add_argument("--inputs", metavar="NAME")
@@ -131,6 +144,7 @@ def main():
     parser.add_argument("--bucket", type=int, default=4)
     args = parser.parse_args()
     args.encoder_inner = args.encoder_inner or args.inner
+    args.decoder_layers = args.decoder_layers or args.layers
     os.makedirs(args.directory, exist_ok=True)
     write_safetensors(os.path.join(args.directory, "model.safetensors"), make_tensors(args), "F16")
     write_json(args, "config.json", make_config(args), 2)

@@ -12,6 +12,8 @@ score that the decoder ranks by.
             beam_search.cpp and history.h, CTranslate2's decoding.cc. They share nothing with rill. (CTranslate2
             strikes symbols before the softmax; here they are struck after it.)
 
+forbidden.json has searches of transformers in which sequences of symbols are forbidden: bad_words_ids.
+
 fairseq's own search is reference_fairseq.py's.
 """
 
@@ -51,11 +53,12 @@ class Model:
 # --- transformers ------------------------------------------------------------------------------------------------------
 
 
-def generate(model, ids, early, penalty, forced, least, renormalize=False):
+def generate(model, ids, early, penalty, forced, least, renormalize=False, forbidden=()):
     out = model.net.generate(
         torch.tensor([ids]), num_beams=BEAM, num_return_sequences=BEAM, do_sample=False, max_length=LENGTH,
         early_stopping=early, length_penalty=penalty, forced_eos_token_id=model.end if forced else None,
-        min_length=least, renormalize_logits=renormalize, bad_words_ids=[[model.pad]], return_dict_in_generate=True, output_scores=True)
+        min_length=least, renormalize_logits=renormalize, bad_words_ids=[[model.pad], *forbidden],
+        return_dict_in_generate=True, output_scores=True)
     found = []
     for row, score in zip(out.sequences.tolist(), out.sequences_scores.tolist()):
         actions = row[1:]
@@ -90,6 +93,22 @@ def renormalized_searches(model, inputs):
     """Of folders whose generation_config.json says renormalize_logits, as newer ones of OPUS-MT do."""
     for way in ((False, 0.8, 0, 0), (True, 0.6, 1, 0)):
         yield {"settings": hf_settings(*way), "found": [generate(model, ids, *way, renormalize=True) for ids in inputs]}
+
+
+def sequences_of(model, inputs):
+    """Of what would be found otherwise: pairs and triples, what begins an output behind the start symbol, what ends one, a single symbol
+    behind them, and one that no vocabulary has."""
+    best = [generate(model, ids, True, 1.0, 0, 0)[0]["actions"] for ids in inputs]
+    best = sorted((b for b in best if b), key=lambda actions: (-len(actions), actions))
+    start = model.config.decoder_start_token_id
+    chosen = [[start, best[-1][0]], best[0][2:4], best[1][1:4], [best[1][-1], model.end], best[2][:2], best[2][3:6]]
+    return [s for s in chosen if len(s) > 1] + [[best[0][-1]], [model.end], [3, 10 ** 6]]
+
+
+def forbidden_searches(model, inputs, forbidden):
+    legal = [s for s in forbidden if max(s) < 10 ** 6]  # transformers refuses the others
+    for way in ((True, 0.6, 0, 0), (False, 0.8, 1, 0), ("never", 0.4, 0, 7)):
+        yield {"settings": hf_settings(*way), "found": [generate(model, ids, *way, forbidden=legal) for ids in inputs]}
 
 
 # --- searches written from the others' sources ----------------------------------------------------------------------------
@@ -174,7 +193,7 @@ def cases_of(folder):
         return json.load(file)["cases"]
 
 
-def write_searches(folder, name, cases, searches, renormalized=()):
+def write_searches(folder, name, cases, searches, renormalized=(), **more):
     """The test compares what is found symbol by symbol, so there must be no ties."""
     for search in (*searches, *renormalized):
         search["settings"] = {name: str(value) for name, value in search["settings"].items()}
@@ -183,7 +202,7 @@ def write_searches(folder, name, cases, searches, renormalized=()):
             assert not any(close), ("a tie", search["settings"])
     path = os.path.join(folder, name)
     with open(path, "w", encoding="utf-8") as file:
-        told = {"pieces": [case["pieces"] for case in cases], "searches": searches}
+        told = {**more, "pieces": [case["pieces"] for case in cases], "searches": searches}
         if renormalized:
             told["renormalized"] = renormalized
         json.dump(rounded(told, 6), file, ensure_ascii=False, separators=(",", ":"))
@@ -197,6 +216,8 @@ def build(folder):
     inputs = [case["ids"] for case in cases]
     write_searches(folder, "search.json", cases, [*hf_searches(model, inputs), *written_searches(model, inputs)],
                    [*renormalized_searches(model, inputs)])
+    forbidden = sequences_of(model, inputs)
+    write_searches(folder, "forbidden.json", cases, [*forbidden_searches(model, inputs, forbidden)], bad_words_ids=forbidden)
 
 
 def in_64_bits():

@@ -15,6 +15,7 @@ transformers 4 converted such models, NAME-5 one as transformers 5 saves its own
 """
 
 import argparse
+import importlib
 import io
 import json
 import os
@@ -29,8 +30,8 @@ warnings.filterwarnings("ignore")
 import sentencepiece  # noqa: E402
 import transformers  # noqa: E402
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors, trainers  # noqa: E402
-import transformers.convert_slow_tokenizer as convert  # noqa: E402
 
+convert = importlib.import_module("transformers.convert_slow_tokenizer")  # its name may be a function's, too
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FLORES = ["ace_Arab", "deu_Latn", "eng_Latn", "fra_Latn", "zho_Hans", "zul_Latn"]
 MBART_25 = convert.MBART_LANGUAGES

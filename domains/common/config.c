@@ -226,23 +226,33 @@ rill_status rill_config_element(const rill_config *config, const char *key, size
     return fail_value(config, key, expected, value);
 }
 
-rill_status rill_config_each_int(const rill_config *config, const char *key, void (*take)(void *user, int64_t value),
-                                 void *user, int *longer)
+/* Hand over a list, or an integer as one. */
+static rill_status take_list(const rill_config *config, const char *key, const json_t *list, rill_config_take take,
+                             void *user)
+{
+    const size_t n = json_is_array(list) ? json_array_size(list) : 1;
+    if (n == 0) return fail_value(config, key, "a list of integers in each list", list);
+    int64_t *value = rill_alloc(config->ctx, n * sizeof *value);
+    if (value == NULL) return rill_fail_memory(config->ctx, n * sizeof *value, key);
+    rill_status status = RILL_OK;
+    for (size_t i = 0; i < n && status == RILL_OK; i++) {
+        const json_t *one = json_is_array(list) ? json_array_get(list, i) : list;
+        value[i] = json_integer_value(one);
+        if (!json_is_integer(one)) status = fail_value(config, key, "a list of integers", one);
+    }
+    if (status == RILL_OK) status = take(user, value, n);
+    rill_free(config->ctx, value, n * sizeof *value);
+    return status;
+}
+
+rill_status rill_config_each_list(const rill_config *config, const char *key, rill_config_take take, void *user)
 {
     const json_t *list = find(config, key);
-    *longer = 0;
     if (list != NULL && !json_is_array(list)) return fail_value(config, key, "a list of integers", list);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *value = json_array_get(list, i);
-        if (json_is_array(value) && json_array_size(value) != 1) {
-            ++*longer;
-            continue;
-        }
-        if (json_is_array(value)) value = json_array_get(value, 0);
-        if (!json_is_integer(value)) return fail_value(config, key, "a list of integers", value);
-        take(user, json_integer_value(value));
-    }
-    return RILL_OK;
+    rill_status status = RILL_OK;
+    for (size_t i = 0; i < json_array_size(list) && status == RILL_OK; i++)
+        status = take_list(config, key, json_array_get(list, i), take, user);
+    return status;
 }
 
 int rill_config_says(const rill_config *config, const char *key, double nothing)

@@ -56,10 +56,11 @@ rill_status rill_config_object(const rill_config *config, const char *key, int *
 rill_status rill_config_element(const rill_config *config, const char *key, size_t index, size_t count,
                                 const char **out);
 
-/* Call `take` with each integer of a list, and with those of lists in it that have one; *longer = how many others there are.
- *   RILL_OK (also without such a member) · RILL_ERR_FORMAT (not a list of these) */
-rill_status rill_config_each_int(const rill_config *config, const char *key, void (*take)(void *user, int64_t value),
-                                 void *user, int *longer);
+/* Call `take` with each list of integers in a list, and with each integer in it as a list of one: value [n], n >= 1, valid
+ * during the call.
+ *   RILL_OK (also without such a member) · RILL_ERR_FORMAT (not a list of these) · RILL_ERR_MEMORY · what `take` returns */
+typedef rill_status (*rill_config_take)(void *user, const int64_t *value, size_t n);
+rill_status rill_config_each_list(const rill_config *config, const char *key, rill_config_take take, void *user);
 
 /* Whether the file says anything at `key` but null, false, the number `nothing` or what is empty: asked of keys that nobody
  * heeds. */

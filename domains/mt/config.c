@@ -29,24 +29,6 @@ static rill_status read_symbol(mt_net *net, const rill_config *config, const cha
     return RILL_OK;
 }
 
-/* The end is not: transformers takes it out of bad_words_ids, and outputs that may not end are a mistake. */
-static void ban(void *user, int64_t value)
-{
-    mt_net *net = user;
-    if (value < 0 || value >= net->seq.actions || value == net->seq.end) return;
-    net->seq.legal[value / 64] &= ~(UINT64_C(1) << (value % 64));
-}
-
-/* Symbols that are never chosen; sequences of several may not be forbidden here (recommend.c tells). The last file to speak is the
- * one that counts, whole. */
-static rill_status read_bans(mt_net *net, const rill_config *config)
-{
-    int longer;
-    memset(net->seq.legal, 0xFF, ((size_t)net->seq.actions + 63) / 64 * sizeof *net->seq.legal);
-    TRY(rill_config_each_int(config, "bad_words_ids", ban, net, &longer));
-    return rill_config_each_int(config, "suppress_tokens", ban, net, &longer);
-}
-
 /* transformers counts the start symbol in max_length, and not in max_new_tokens, which goes before it. */
 static rill_status read_generation(mt_net *net, const rill_config *config, const char *file)
 {
@@ -57,7 +39,7 @@ static rill_status read_generation(mt_net *net, const rill_config *config, const
     TRY(read_symbol(net, config, file, "eos_token_id", &s->end, &s->end_file));
     TRY(read_symbol(net, config, file, "decoder_start_token_id", &s->start, &origin));
     TRY(rill_config_bool_or(config, "renormalize_logits", net->settings.renormalized, &net->settings.renormalized));
-    TRY(read_bans(net, config));
+    TRY(mt_read_bans(net, config));
     TRY(rill_config_int_or(config, "max_length", 2, LENGTH_LIMIT, net->seq.max_length + 1, &length));
     TRY(rill_config_int_or(config, "max_new_tokens", 1, LENGTH_LIMIT, length - 1, &length));
     net->seq.max_length = (int32_t)length;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "foreign.h"
 #include "model.h"
 #include "mt.h"
 #include "rnn.h"
@@ -59,9 +60,14 @@ static rill_status read_kind(void *user, const rill_config *config)
 
 static rill_status choose(rill_context *ctx, const char *directory, const seq_kind **out)
 {
-    TRY(rill_config_read(ctx, directory, "config.json", read_kind, (void *)out, NULL));
-    if (*out == NULL) *out = mt_is_ct2(directory) ? &converted : &transformers;
-    return RILL_OK;
+    int found;
+    *out = NULL;
+    TRY(rill_config_read(ctx, directory, "config.json", read_kind, (void *)out, &found));
+    if (*out == NULL && mt_is_ct2(directory)) *out = &converted;
+    if (*out == NULL && found) *out = &transformers;
+    if (*out != NULL) return RILL_OK;
+    TRY(rill_foreign_fail(ctx, directory));
+    return rill_config_read(ctx, directory, "config.json", read_kind, (void *)out, NULL); /* which tells of the file */
 }
 
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,

@@ -171,12 +171,18 @@ rill_status mt_ct2_symbols(seq_net *net, const char *directory);
  *   RILL_OK · RILL_ERR_FORMAT (names file and tensor) · RILL_ERR_MEMORY */
 rill_status mt_ct2_name(const mt_net *net, rill_tensors *tensors);
 
+/* --- bans.c ------------------------------------------------------------------------------------------------------- */
+
+/* Read what a file that has the last word so far forbids: the net's `legal`, which is there, and `forbidden`.
+ *   RILL_OK · RILL_ERR_FORMAT (names file and key) · RILL_ERR_MEMORY */
+rill_status mt_read_bans(mt_net *net, const rill_config *config);
+
 /* --- recommend.c -------------------------------------------------------------------------------------------------- */
 
 /* What the directory's generation configuration says: see seq_kind.recommend. A warning names what changes outputs there and is not
  * done.
  *   as mt_configure() */
-rill_status mt_recommend(const seq_net *net, const char *directory, char *text, size_t size);
+rill_status mt_recommend(const seq_net *net, const char *directory, rill_text *out);
 
 /* See rill_domain.advise. */
 rill_status mt_advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out);

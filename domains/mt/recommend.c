@@ -27,7 +27,8 @@ typedef struct makers {
     int64_t ngram; /* no n-gram of that length twice; 0: any may be */
     double repetition;
     const char *stop; /* the setting that early_stopping is */
-    int32_t end;      /* the end symbol, to be left out of what is forbidden; -1: not known */
+    int32_t end;      /* the end symbol; -1: not known */
+    int ends_suppressed;
     char ignored[600];
 } makers;
 
@@ -74,27 +75,24 @@ static void ignore(makers *m, const char *key)
     snprintf(m->ignored + used, sizeof m->ignored - used, "%s%s", used > 0 ? ", " : "", key);
 }
 
-static void see_end(void *user, int64_t value)
+static rill_status see_end(void *user, const int64_t *value, size_t n)
 {
     makers *m = user;
-    if (value == m->end) m->end = -1;
-}
-
-/* Symbols are struck (config.c), but for the end; sequences are not. */
-static rill_status ignore_bans(makers *m, const rill_config *config)
-{
-    const int32_t end = m->end;
-    int longer;
-    TRY(rill_config_each_int(config, "bad_words_ids", see_end, m, &longer));
-    if (longer > 0) ignore(m, "bad_words_ids");
-    m->end = end; /* which transformers takes out of these */
-    TRY(rill_config_each_int(config, "suppress_tokens", see_end, m, &longer));
-    if (longer > 0 || m->end != end) ignore(m, "suppress_tokens");
-    m->end = end;
+    if (n == 1 && value[0] == m->end) m->ends_suppressed = 1;
     return RILL_OK;
 }
 
-/* Keys that change outputs, with the number that means nothing; those of sampling do so only where that is on. */
+/* What is forbidden is never chosen (bans.c), but for the end: of bad_words_ids transformers leaves it out too. */
+static rill_status ignore_bans(makers *m, const rill_config *config)
+{
+    TRY(rill_config_each_list(config, "suppress_tokens", see_end, m));
+    if (m->ends_suppressed) ignore(m, "suppress_tokens");
+    return RILL_OK;
+}
+
+/* Keys that change outputs, with the number that means nothing; those of sampling do so only where that is on. What is drawn there is
+ * drawn by a generator of its own, so no setting gives the same; groups are searched by a repository's code, and not by transformers
+ * itself, from its version 5 on. */
 static rill_status find_ignored(makers *m, const rill_config *config)
 {
     static const struct {
@@ -132,9 +130,12 @@ static rill_status find_ignored(makers *m, const rill_config *config)
         if ((sampling || !keys[i].sampling) && rill_config_says(config, keys[i].key, keys[i].nothing))
             ignore(m, keys[i].key);
     TRY(ignore_bans(m, config));
-    if (m->ignored[0] != '\0')
-        rill_log(m->ctx, RILL_LOG_WARNING, "%s: not followed, though it changes outputs: %s", rill_config_name(config),
-                 m->ignored);
+    if (m->ignored[0] == '\0') return RILL_OK;
+    const int groups = rill_config_says(config, "num_beam_groups", 1) ||
+                       rill_config_says(config, "diversity_penalty", 0);
+    rill_log(m->ctx, RILL_LOG_WARNING, "%s: not followed, though it changes outputs: %s%s%s", rill_config_name(config),
+             m->ignored, sampling ? "; the settings sample, temperature, top-k and top-p draw outputs" : "",
+             groups ? "; the settings groups and diversity search in groups" : "");
     return RILL_OK;
 }
 
@@ -149,8 +150,7 @@ static void write_beams(const makers *m, char *out, size_t size)
 
 typedef struct receiver {
     const seq_net *net;
-    char *text; /* [size] */
-    size_t size;
+    rill_text *out;
 } receiver;
 
 static rill_status recommend(receiver *to, const rill_config *config, int forced)
@@ -161,12 +161,11 @@ static rill_status recommend(receiver *to, const rill_config *config, int forced
     TRY(find_ignored(&m, config));
     write_beams(&m, k, sizeof k);
     const int32_t most = to->net->max_length - m.forced;
-    snprintf(
-        to->text, to->size,
+    return rill_text_printf(
+        to->out,
         "%slength-penalty=%.9g stop=%s at-limit=%s max-length=%d min-length=%d no-repeat-ngram=%d repetition-penalty=%.9g",
         k, m.penalty, m.beams == 1 ? "count" : m.stop, m.forced ? "end-free" : "first", most > 0 ? most : 1,
         (int)m.min_length, (int)m.ngram, m.repetition);
-    return RILL_OK;
 }
 
 static rill_status read_generation(void *user, const rill_config *config)
@@ -189,9 +188,9 @@ static rill_status read_either(rill_context *ctx, const char *directory, rill_co
     return found ? RILL_OK : rill_config_read(ctx, directory, "config.json", older, user, NULL);
 }
 
-rill_status mt_recommend(const seq_net *net, const char *directory, char *text, size_t size)
+rill_status mt_recommend(const seq_net *net, const char *directory, rill_text *out)
 {
-    receiver to = {net, text, size};
+    receiver to = {net, out};
     return read_either(net->ctx, directory, read_generation, read_older, &to);
 }
 

@@ -98,8 +98,7 @@ static rill_status load_net(seq_model *m, size_t i, const rill_open_options *opt
     const char *list = rill_open_value(options, "shortlist");
     if (i == 0 && list != NULL) TRY(seq_shortlist_open(&m->shortlist, net, list));
     TRY(kind->load(net, directory));
-    if (i == 0 && kind->recommend != NULL)
-        return kind->recommend(net, directory, m->recommended, sizeof m->recommended);
+    if (i == 0 && kind->recommend != NULL) return kind->recommend(net, directory, &m->recommended);
     if (i == 0) return RILL_OK;
     rill_codec_close(net->text);
     net->text = NULL;
@@ -137,6 +136,7 @@ void seq_close(void *model)
     seq_shortlist_close(m->shortlist);
     rill_plan_close(m->plan);
     rill_device_close(m->device);
+    rill_text_clear(&m->recommended);
     rill_blocks_clear(&m->blocks);
     rill_free(ctx, m, sizeof *m);
 }
@@ -181,7 +181,9 @@ static void fill_info(const seq_model *m, rill_domain_info *info)
                                .unnormalised = m->raw,
                                .has_start_action = m->net[0]->start >= 0 && m->net[0]->start < m->net[0]->actions,
                                .start_action = m->net[0]->start,
-                               .legal = m->legal};
+                               .legal = m->legal,
+                               .forbidden = m->net[0]->forbidden,
+                               .n_forbidden = m->net[0]->n_forbidden};
 }
 
 rill_status seq_open(const char *domain, seq_choose choose, rill_context *ctx, const rill_open_options *options,
@@ -190,7 +192,7 @@ rill_status seq_open(const char *domain, seq_choose choose, rill_context *ctx, c
     TRY(rill_options_check(ctx, domain, options));
     seq_model *m = rill_calloc(ctx, 1, sizeof *m);
     if (m == NULL) return rill_fail_memory(ctx, sizeof *m, "a model");
-    m->ctx = m->blocks.ctx = ctx;
+    m->ctx = m->blocks.ctx = m->recommended.ctx = ctx;
     m->domain = domain;
     m->choose = choose;
     rill_status status = load_all(m, options);
@@ -225,6 +227,7 @@ void seq_stop(void *runner)
 rill_status seq_start(const void *model, rill_context *ctx, int threads, void **runner)
 {
     const seq_model *m = model;
+    TRY(rill_codec_ready(m->net[0]->text, ctx));
     seq_runner *r = rill_calloc(ctx, 1, sizeof *r);
     if (r == NULL) return rill_fail_memory(ctx, sizeof *r, "a model's runner");
     r->model = m;
@@ -327,5 +330,5 @@ rill_status seq_recommend(void *model, const char *like, rill_text *out)
 {
     const seq_model *m = model;
     if (strcmp(like, "hf") != 0) return RILL_OK;
-    return rill_text_append(out, m->recommended, strlen(m->recommended));
+    return rill_text_append(out, m->recommended.data, m->recommended.length);
 }

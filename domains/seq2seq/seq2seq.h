@@ -36,13 +36,15 @@ typedef struct seq_net {
         forced_first; /* what the first action of any output must be, unless its language says it; -1: none. Given as -1 */
     /* Of source symbols: what begins an input and what ends it; -1: nothing. Found by open */
     int32_t source_begin, source_end;
-    int32_t pieces;            /* target symbols that have one: those below. Found by open */
-    const char *end_file;      /* the file that said what the end is, for messages */
-    int32_t usual;             /* positions by the configuration */
-    int32_t positions;         /* most pieces of an input: the same, but more where any number will do */
-    int32_t most_length;       /* most actions of an output, whatever is asked for */
-    int32_t max_length;        /* the same, where nothing is asked for */
-    uint64_t *legal;           /* [actions / 64 rounded up] bits: target symbols that may be chosen */
+    int32_t pieces;           /* target symbols that have one: those below. Found by open */
+    const char *end_file;     /* the file that said what the end is, for messages */
+    int32_t usual;            /* positions by the configuration */
+    int32_t positions;        /* most pieces of an input: the same, but more where any number will do */
+    int32_t most_length;      /* most actions of an output, whatever is asked for */
+    int32_t max_length;       /* the same, where nothing is asked for */
+    uint64_t *legal;          /* [actions / 64 rounded up] bits: target symbols that may be chosen */
+    rill_sequence *forbidden; /* [n_forbidden] of target symbols: see rill_domain_info */
+    int32_t n_forbidden;
     rill_matrix output;        /* actions x width, RILL_NONE with a shortlist; its bias is added in selection */
     rill_constant output_bias; /* [actions] */
     rill_list list;            /* with a shortlist: each input's part of the output layer */
@@ -91,8 +93,8 @@ struct seq_kind {
     rill_view (*state)(const seq_net *net, rill_program program, rill_column node, rill_column slot);
     /* (optional) The runner is about to use positions below `to`; those below `from` have been asked for before. */
     rill_status (*reach)(seq_runner *runner, const seq_net *net, size_t from, size_t to);
-    /* (optional) Settings of the first net's makers into text [size], zeroed: see rill_domain.recommend. */
-    rill_status (*recommend)(const seq_net *net, const char *directory, char *text, size_t size);
+    /* (optional) Settings of the first net's makers, appended to `out`: see rill_domain.recommend. */
+    rill_status (*recommend)(const seq_net *net, const char *directory, rill_text *out);
     const char *several; /* "transformers": what an ensemble is made of */
 };
 
@@ -128,7 +130,7 @@ struct seq_model {
     const uint64_t *legal;                             /* the first net's */
     int32_t usual, positions, most_length, max_length; /* the least of the nets' */
     char description[240];
-    char recommended[224]; /* settings for decoding as the makers' library does; empty: not known */
+    rill_text recommended; /* settings for decoding as the makers' library does; empty: not known */
 };
 
 /* What any such model can be told (rill_domain.options): weights, backend, shortlist, scores, languages. */

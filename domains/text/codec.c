@@ -375,6 +375,11 @@ int32_t rill_codec_unknown(const rill_codec *t)
     return t->family != NULL ? t->unknown : rill_vocabulary_id(t->target, UNKNOWN, sizeof UNKNOWN - 1);
 }
 
+rill_status rill_codec_ready(const rill_codec *t, rill_context *ctx)
+{
+    return t->family != NULL ? rill_languages_ready(t->family, ctx) : RILL_OK;
+}
+
 const char *const *rill_codec_languages(const rill_codec *t)
 {
     return t->family != NULL ? t->family->names : NULL;

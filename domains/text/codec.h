@@ -78,6 +78,11 @@ rill_status rill_codec_read(const rill_codec *text, const char *bytes, size_t le
 rill_status rill_codec_opening(const rill_codec *text, rill_context *ctx, const char *bytes, size_t length,
                                rill_opening *opening);
 
+/* Whether inputs can be read: of a multilingual model, whether languages are known or inputs say them themselves. A codec whose
+ * inputs cannot be read has names and writes texts all the same.
+ *   RILL_OK · RILL_ERR_OPTION (recorded in ctx: says what to give) */
+rill_status rill_codec_ready(const rill_codec *text, rill_context *ctx);
+
 /* The names of the languages that a multilingual model knows, a NULL behind them; NULL for any other model. Borrowed. */
 const char *const *rill_codec_languages(const rill_codec *text);
 

@@ -99,6 +99,7 @@ typedef struct rill_turn {
 typedef struct rill_family_text {
     rill_blocks blocks;
     rill_family family;
+    const char *directory;
     rill_tokens tokens;
     rill_vocabulary *vocabulary; /* the codec's */
     rill_spm *spm;               /* what makes pieces: one of the two */
@@ -135,6 +136,10 @@ void rill_codec_tidy(rill_text *out, size_t from);
  *   RILL_OK · RILL_ERR_OPTION (names the option) · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status rill_languages_open(rill_family_text *self, rill_context *ctx, const rill_said *said,
                                 const rill_codec_files *files);
+
+/* Whether inputs can be read: their languages and those of outputs are known, or they say them themselves.
+ *   RILL_OK · RILL_ERR_OPTION (says what to give) */
+rill_status rill_languages_ready(const rill_family_text *self, rill_context *ctx);
 
 /* Take the columns off an input that has them; *turn is what they and the defaults say.
  *   RILL_OK · RILL_ERR_INPUT (recorded) */

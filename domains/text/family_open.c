@@ -147,6 +147,17 @@ static rill_status open_own(opening *o)
     return number(o);
 }
 
+/* A name that messages need for as long as the text. */
+static rill_status keep(const opening *o, const char *name, const char **out)
+{
+    const size_t length = strlen(name) + 1;
+    char *copy;
+    TRY(rill_blocks_get(&o->text->blocks, &copy, length, 1, "names of files"));
+    memcpy(copy, name, length);
+    *out = copy;
+    return RILL_OK;
+}
+
 static rill_status open_pieces(opening *o)
 {
     rill_family_text *t = o->text;
@@ -157,14 +168,11 @@ static rill_status open_pieces(opening *o)
                          names[1] != NULL ? " and " : "", names[1] != NULL ? names[1] : "",
                          names[2] != NULL ? " and " : "", names[2] != NULL ? names[2] : "");
     }
+    TRY(keep(o, directory, &t->directory));
     TRY(rill_path_join(&o->path, directory, o->said->tokenizer != NULL ? "tokenizer.json" : o->files->source));
-    const size_t length = o->path.length + 1;
-    char *name;
-    TRY(rill_blocks_get(&t->blocks, &name, length, 1, "names of files"));
-    memcpy(name, o->path.data, length);
-    t->tokens.name = name;
+    TRY(keep(o, o->path.data, &t->tokens.name));
     if (o->said->tokenizer != NULL)
-        return rill_pipeline_open(&t->pipeline, o->ctx, name, o->said->tokenizer, &t->tokens);
+        return rill_pipeline_open(&t->pipeline, o->ctx, t->tokens.name, o->said->tokenizer, &t->tokens);
     return open_own(o);
 }
 

@@ -157,8 +157,8 @@ static int32_t start_language(const rill_family_text *t, const rill_codec_files 
     return -1;
 }
 
-/* A model without the language of its outputs writes any. */
-static rill_status require(const rill_family_text *t, rill_context *ctx, const char *directory)
+/* A model that is not told the language of its outputs writes any. */
+rill_status rill_languages_ready(const rill_family_text *t, rill_context *ctx)
 {
     const int source = reads_source(t) && t->usual.source < 0;
     const int target = t->usual.target < 0 && (t->forced < 0 || t->family.target != RILL_TARGET_FIRST);
@@ -166,7 +166,7 @@ static rill_status require(const rill_family_text *t, rill_context *ctx, const c
     return rill_fail(ctx, RILL_ERR_OPTION,
                      "%s: the model has %zu languages, as %s and %s: say %s%s%s, or give inputs as SOURCE-LANGUAGE TAB "
                      "TARGET-LANGUAGE TAB TEXT with language-columns",
-                     directory, t->languages, t->names[0], t->names[t->languages - 1],
+                     t->directory, t->languages, t->names[0], t->names[t->languages - 1],
                      source ? "which one texts are in with source-lang" : "", source && target ? " and " : "",
                      target ? "which one to write with target-lang" : "");
 }
@@ -183,7 +183,7 @@ static rill_status set_usual(rill_family_text *t, rill_context *ctx, const rill_
     TRY(read_option(t, ctx, "target-lang", files->target_language, &t->usual.target));
     if (t->columns && t->languages == 0)
         return rill_fail(ctx, RILL_ERR_OPTION, "language-columns: the model is not multilingual");
-    return require(t, ctx, files->directory);
+    return RILL_OK;
 }
 
 rill_status rill_languages_open(rill_family_text *t, rill_context *ctx, const rill_said *said,

@@ -15,8 +15,11 @@ enum {
     L2_BYTES = 1 << 20,
     NEAR_BYTES = 600 << 10, /* of a block's values, beside weights that fit the second-level cache ... */
     FAR_BYTES = 4 << 20,    /* ... and beside larger ones */
+    L3_BYTES = 32 << 20,    /* weights beyond that come from memory for each block: then blocks may have ... */
+    FAR_SHARE = 2,          /* ... this part of their size, so that they come seldom */
     LEAST_BLOCK = 64,
     MOST_BLOCK = 256,
+    MOST_FAR_BLOCK = 512,
     BLOCK_INPUTS = 64,
     BLOCK_UNITS = 512, /* unless one input alone has more */
     SPAN_ROWS = 6,     /* least rows worth a span: the height of the gemm's tile ... */
@@ -59,8 +62,10 @@ static size_t choose_block(const dev_run *r, int near)
 {
     if (r->plan->device->block_rows > 0) return r->plan->device->block_rows;
     if (r->program->ragged > 0) return BLOCK_INPUTS;
-    const size_t rows = (size_t)(near ? NEAR_BYTES : FAR_BYTES) / row_bytes(r);
-    return rows < LEAST_BLOCK ? LEAST_BLOCK : rows > MOST_BLOCK ? MOST_BLOCK : rows;
+    const size_t weights = r->program->weight_bytes, share = weights > L3_BYTES ? weights / FAR_SHARE : 0;
+    const size_t rows = (near ? NEAR_BYTES : share > FAR_BYTES ? share : FAR_BYTES) / row_bytes(r);
+    const size_t most = share > 0 ? MOST_FAR_BLOCK : MOST_BLOCK;
+    return rows < LEAST_BLOCK ? LEAST_BLOCK : rows > most ? most : rows;
 }
 
 /* How many spans of a size that is worth one there are. */

@@ -4,11 +4,15 @@
  * reduce over and broadcast along. Divisions: fields · paths · names · calls · declaring. */
 #include "scorer.h"
 
+#include <math.h>
+
 #include "rill/engine.h"
 
 /* What script_charge() is told: a step through the histories is a cache line that is often cold; a name is looked for;
  * a tokeniser looks at each letter several times. */
 enum { STEP_WORK = 10, NAME_WORK = 100, LETTER_WORK = 20 };
+
+enum { SCORE_FUNCTION, MOST }; /* of the declaration's functions */
 
 const scorer_call *scorer_self(lua_State *L)
 {
@@ -241,7 +245,7 @@ static rill_status call(scorer_call *c)
     rill_status status = find_items(c);
     if (status < 0) return status;
     script_frame frame = script_begin(s, c->self->offset, c->items);
-    status = script_visit(&c->self->base, 0, &rows_class, c, script_take_no_array,
+    status = script_visit(&c->self->base, SCORE_FUNCTION, &rows_class, c, script_take_no_array,
                           (void *)"scores are changed by rows:add() and its relatives");
     script_end(s, frame);
     return status;
@@ -293,9 +297,50 @@ static void finish(script_instance *instance)
     if (self->text.ctx != NULL) rill_text_clear(&self->text);
 }
 
+/* A number below infinity; nothing is 0 where that may be. */
+static double checked_most(lua_State *L, int index, int may_lack, const char *what)
+{
+    if (may_lack && lua_isnil(L, index)) return 0;
+    if (lua_type(L, index) != LUA_TNUMBER)
+        luaL_error(L, "most returned a %s for %s: a number expected", luaL_typename(L, index), what);
+    const double value = lua_tonumber(L, index);
+    if (!(value < HUGE_VAL))
+        luaL_error(L, "most returned %f for %s: a number below infinity expected", (LUAI_UACNUMBER)fabs(value), what);
+    return value;
+}
+
+/* Protected: what the instance adds at most, which does not change from here on. */
+static int find_most(lua_State *L)
+{
+    scorer_instance *self = lua_touserdata(L, 1);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, self->base.table->function[MOST]);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, self->base.value);
+    lua_call(L, 1, 2);
+    self->most = checked_most(L, -2, 0, "actions");
+    self->most_end = checked_most(L, -1, 1, "the end");
+    return 0;
+}
+
 static rill_status create(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
 {
-    return script_instance_create(table, ctx, arguments, self);
+    rill_status status = script_instance_create(table, ctx, arguments, self);
+    if (status < 0 || table->most == NULL) return status;
+    const script_table *t = ((script_instance *)*self)->table;
+    status = script_protect(t->script, find_most, *self);
+    if (status >= 0) return status;
+    if (status != RILL_ERR_MEMORY)
+        rill_fail(ctx, status, "%s %s with arguments \"%s\": %s", t->declaration->word, t->name,
+                  arguments != NULL ? arguments : "", rill_error(ctx));
+    script_instance_destroy(*self);
+    *self = NULL;
+    return status;
+}
+
+static double most(const void *self, double *end)
+{
+    const scorer_instance *instance = self;
+    *end = instance->most_end;
+    return instance->most;
 }
 
 static rill_status publish(script_table *t)
@@ -308,14 +353,15 @@ static rill_status publish(script_table *t)
                             .summary = t->summary,
                             .create = create,
                             .score = score,
-                            .destroy = script_instance_destroy};
+                            .destroy = script_instance_destroy,
+                            .most = t->function[MOST] != LUA_NOREF ? most : NULL};
     return rill_register_scorer(t->script->ctx, scorer);
 }
 
 const script_declaration script_scorer_declaration = {
     .kind = SCRIPT_SCORER,
     .word = "scorer",
-    .functions = {"score"},
+    .functions = {"score", "most"},
     .mandatory = 1,
     .has_arguments = 1,
     .instance_size = sizeof(scorer_instance),

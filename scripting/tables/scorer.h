@@ -9,7 +9,8 @@ typedef struct scorer_instance {
     int32_t *offset;  /* [items + 1] rows of each item of the call in progress */
     int64_t *item_id; /* [items] */
     size_t offset_capacity, item_id_capacity;
-    rill_text text; /* the name of an action on its way to Lua: an error on that way must not lose it */
+    double most, most_end; /* where the table has `most`: what that returned for this instance */
+    rill_text text;        /* the name of an action on its way to Lua: an error on that way must not lose it */
 } scorer_instance;
 
 /* What a view of rows stands for. */

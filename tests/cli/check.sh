@@ -110,6 +110,17 @@ tells "heuristic upvalue: FAILED" "two equal runs differ"
 tells "heuristic instance: FAILED" "an instance that has decoded the inputs once"
 tells "heuristic mixing: FAILED" "heuristic mixing treats input"
 
+# --- what a scorer says of itself
+cat >boasts.lua <<'END'
+local function score(rows) rows:reward(nil, 0.5) end
+rill.scorer{ name = "honest", score = score, most = function() return 0.5 end }
+rill.scorer{ name = "humble", score = score, most = function() return 0.25 end }
+END
+run "$rill" check --plugin boasts.lua --runs 2
+exits 1; says "1 of 2 failed"
+tells "scorer honest: " agree
+tells "scorer humble: FAILED" "scorer humble adds more to an action of input" "than it says that it does at most"
+
 # --- what options name is not all: the rest is tried too, or a line says what that takes
 run "$rill" check --plugin "$bad" --heuristic absolute:2 --heuristic counting --runs 2
 exits 1; lines 13; tells "heuristic absolute:2: " agree; tells "heuristic counting: FAILED"; tells "policy garbage: FAILED"

@@ -352,5 +352,18 @@ run "$rill" decode -m "$tiny" -q -i nine --sample 2 --absolute 3
 exits 1; says "a heuristic contradicts sample: what is drawn is not searched for"
 run "$rill" decode -m "$tiny" -q -i nine --top-p 0.5
 exits 1; says "nothing is drawn: set sample"
+run "$rill" decode -m "$tiny" -q -i nine --seed 0
+exits 1; says "nothing is drawn: set sample"
+run "$rill" decode -m "$tiny" -q -i nine --sample 4 --temperature 3 --top-k 0 --stats s.json -o all
+exits 0; json 0 settings.top_k s.json
+run "$rill" decode -m "$tiny" -q -i nine --sample 4 --temperature 3 --top-k 100000 -o again
+exits 0; same all again
+yes w0 | head -n 9 >nine
+run "$rill" decode -m "$tiny" -q -i nine --sample 9 --temperature 0.1 --distinct
+exits 0; says "inputs have fewer than 9 outputs: samples are alike (a larger --sample, with --n-best, draws more)"
+run "$rill" decode -m "$tiny" -q -i nine --sample 9 --max-length 2 --require-end
+says "inputs have fewer than 9 outputs: not every sample came to an end that counts"
+run "$rill" decode -m "$tiny" -q -i nine --groups 3 -k 9 --n-best 9 --max-length 6 --require-end
+says "inputs have fewer than 9 outputs: the search found no more (-k widens it)"
 
 finish

@@ -31,7 +31,7 @@ SEARCH = {
     "--unknown-penalty": "0 2 inf", "--min-width": "0 1 4", "--require-end": None, "--unknown-names": None,
     "--cube": "none naive accelerated", "--scores": "logp", "--certify": None, "--exact": None,
     "--exact-rows": "1 20 500",
-    "--sample": "1 2 5", "--temperature": "0.5 1 3", "--top-k": "1 3 1000", "--top-p": "0.3 0.9", "--seed": "0 7", "--groups": "1 2 3",
+    "--sample": "1 2 5", "--temperature": "0.5 1 3", "--top-k": "0 1 3 1000", "--top-p": "0.3 0.9", "--seed": "0 7", "--groups": "1 2 3",
     "--diversity": "0.5 3",
     "--absolute": "0.5 2 10", "--relative": "0.01 0.5", "--relative-local": "0.1",
     "--heuristic": "absolute:3 relative:0.1 max_candidates:2 patience:1", "--scorer": "word_reward:0.2 word_reward:-1",
@@ -51,7 +51,8 @@ SCHEDULE = {
 BOUNDS = {"--max-nodes", "--memory"}  # an input that does not fit fails, so these are good or not given
 SAME_METHODS = [["var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"], ["fixed-stream"], ["fixed"], ["greedy"]]
 # Options with a place of their own below, or that other tests try.
-OTHERS = {"--constraints", "--model", "--domain", "--domain-args", "--lmbr", "--shortlist", "--plugin", "--config", "--input", "--output",
+OTHERS = {"--constraints", "--model", "--domain", "--domain-args", "--lmbr", "--shortlist", "--source-lang", "--target-lang",
+          "--language-columns", "--plugin", "--config", "--input", "--output",
           "--refs", "--stats", "--trace", "--method", "--unordered", "--help"}
 WORDS = ["a", "b", "c", "cat", "dog", "jobs", "in", "w1", "w2", "ci0", "the", "(", ")", "NN", "what", "\u00fc\u4e16", "<unk>", "</s>",
          "\x01", "|||", "\ufeff", "'"]

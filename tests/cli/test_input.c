@@ -1,4 +1,5 @@
 /* The line reader: lines of all kinds from files and pipes, and its manners towards a busy engine. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -6,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -147,6 +149,39 @@ static void input_mark_through_a_pipe(void **state)
 }
 
 /* A signal that comes just before the wait ends it too. Without an end this would wait for ever. */
+static void *get_interrupted(void *user)
+{
+    (void)user;
+    raise(SIGINT);
+    return NULL;
+}
+
+/* Libraries' threads may get signals; the main thread, which blocks them here, heeds them. */
+static int heeds_in_main_alone(void)
+{
+    sigset_t one;
+    pthread_t other;
+    cli_interrupt_heed();
+    sigemptyset(&one);
+    sigaddset(&one, SIGINT);
+    if (pthread_create(&other, NULL, get_interrupted, NULL)) return 0;
+    pthread_sigmask(SIG_BLOCK, &one, NULL);
+    pthread_join(other, NULL);
+    if (cli_interrupted()) return 0;
+    pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+    return cli_interrupted() == SIGINT;
+}
+
+static void another_thread_is_interrupted(void **state)
+{
+    int status = 0;
+    (void)state;
+    const pid_t child = fork();
+    if (child == 0) _exit(heeds_in_main_alone() ? 7 : 1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
 static void input_interrupted(void **state)
 {
     int to;
@@ -304,6 +339,7 @@ int main(void)
         cmocka_unit_test(input_failures),
         cmocka_unit_test(progress_text),
         cmocka_unit_test(input_that_gets_shorter),
+        cmocka_unit_test(another_thread_is_interrupted),
         cmocka_unit_test(input_interrupted), /* the last: what has come stays */
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

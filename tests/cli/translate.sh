@@ -245,6 +245,7 @@ printf '{"num_beams": 4, "encoder_repetition_penalty": 1.3, "num_beam_groups": 3
 feed text "$rill" decode -m plain -q --workers 2
 exits 0
 says "rill: warning: plain/generation_config.json: not followed, though it changes outputs: num_beam_groups, encoder_repetition_penalty"
+says "; the settings groups and diversity search in groups"
 verdict "$(good [ "$(grep -c "not followed" err)" -eq 1 ])" "said once"
 
 # --- what a model is, in a few lines

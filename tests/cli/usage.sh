@@ -98,8 +98,13 @@ theirs() { # theirs FILES MESSAGE
   done
 }
 theirs "config.json model.bin shared_vocabulary.json" "theirs/model.bin: CTranslate2's form is not read: take the model that it was"
-theirs "opus.npz decoder.yml source.spm" "theirs/opus.npz: this is Marian's form: tools/convert_mt.py marian theirs --out NEW makes"
-theirs "model2.pt model1.pt dict.en.txt dict.de.txt" "convert_mt.py fairseq theirs/model1.pt --out NEW makes a folder"
+named() { # the same where the domain is named
+  theirs "$@"
+  run "$rill" decode -m theirs --domain mt
+  exits 1; says "$2"
+}
+named "opus.npz decoder.yml source.spm" "theirs/opus.npz: this is Marian's form: tools/convert_mt.py marian theirs --out NEW makes"
+named "model2.pt model1.pt dict.en.txt dict.de.txt" "convert_mt.py fairseq theirs/model1.pt --out NEW makes a folder"
 theirs "config.json model.safetensors.index.json" "theirs/model.safetensors.index.json: weights in several files"
 theirs "readme.txt" "model theirs: there is no config.json"
 echo '{}' >file
@@ -108,9 +113,9 @@ exits 1; says "model file: it is a file"; says "--domain"
 mkdir silent_config && echo '{}' >silent_config/config.json
 run "$rill" decode -m silent_config
 exits 1; says "silent_config/config.json names no domain"
-echo '{"model_type": "t5"}' >silent_config/config.json
+echo '{"model_type": "gpt2"}' >silent_config/config.json
 run "$rill" decode -m silent_config
-exits 1; says 'silent_config/config.json: model_type: "t5" is none'; says "marian, fsmt"; says "--domain"
+exits 1; says 'silent_config/config.json: model_type: "gpt2" is none'; says "marian, fsmt"; says "--domain"
 run "$rill" decode -m "$tiny" --domain semprase
 exits 1; says 'unknown domain "semprase"'; says 'did you mean "semparse"?'
 config() { # config JSON MESSAGE

@@ -137,10 +137,415 @@ static void texts_are_those_of_the_reference(void **state)
     assert_true(found > 0);
 }
 
+/* --- languages ---------------------------------------------------------------------------------------------------- */
+
+static void copy_folder(const char *name)
+{
+    struct dirent **entry;
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", texts, name);
+    const int n = scandir(path, &entry, NULL, alphasort);
+    assert_true(n > 0);
+    for (int i = 0; i < n; i++) {
+        if (entry[i]->d_name[0] != '.') copy_file(path, folder, entry[i]->d_name);
+        free(entry[i]);
+    }
+    free(entry);
+}
+
+/* What a model of the type, with so many words, would ask of the copied folder. */
+static rill_codec_files asked(const char *model_type)
+{
+    rill_codec_files files = {.words = 2000, .actions = 2000, .end = 2, .start = -1, .forced_first = -1};
+    assert_ok(ctx, rill_family_files(ctx, model_type, folder, &files));
+    return files;
+}
+
+static void refuse(const rill_codec_files *files, rill_status status, const char *sentence)
+{
+    rill_codec *codec;
+    assert_int_equal(rill_codec_open(&codec, ctx, files), status);
+    assert_null(codec);
+    assert_error(ctx, sentence, folder);
+}
+
+/* It opens, for its names, but nothing is read with it. */
+static void unready(const rill_codec_files *files, const char *sentence)
+{
+    rill_codec *codec;
+    assert_ok(ctx, rill_codec_open(&codec, ctx, files));
+    assert_int_equal(rill_codec_ready(codec, ctx), RILL_ERR_OPTION);
+    assert_error(ctx, sentence, folder);
+    rill_codec_close(codec);
+}
+
+/* The pieces of an input, with blanks between, and how its output begins: by names. */
+static void reads(const rill_codec *codec, const char *text, const char *pieces, const char *start, const char *first)
+{
+    int32_t *ids = NULL;
+    size_t room = 0;
+    rill_ids out = {.ctx = ctx, .ids = &ids, .room = &room};
+    rill_text shown = {.ctx = ctx};
+    rill_opening opening;
+    const rill_vocabulary *v = rill_codec_source(codec);
+    assert_ok(ctx, rill_codec_read(codec, text, strlen(text), &out, &opening));
+    for (size_t i = 0; i < out.used; i++) {
+        if (i > 0) assert_int_equal(rill_text_append(&shown, " ", 1), RILL_OK);
+        assert_int_equal(rill_vocabulary_write(v, ids[i], &shown), RILL_OK);
+    }
+    assert_string_equal(shown.data != NULL ? shown.data : "", pieces);
+    assert_int_equal(opening.start, start != NULL ? rill_vocabulary_id(v, start, strlen(start)) : -1);
+    assert_int_equal(opening.first, first != NULL ? rill_vocabulary_id(v, first, strlen(first)) : -1);
+    rill_text_clear(&shown);
+    rill_free(ctx, ids, room * sizeof *ids);
+}
+
+static void fails(const rill_codec *codec, const char *text, const char *sentence)
+{
+    int32_t *ids = NULL;
+    size_t room = 0;
+    rill_ids out = {.ctx = ctx, .ids = &ids, .room = &room};
+    rill_opening opening;
+    assert_int_equal(rill_codec_read(codec, text, strlen(text), &out, &opening), RILL_ERR_INPUT);
+    assert_error(ctx, sentence, folder);
+    rill_free(ctx, ids, room * sizeof *ids);
+}
+
+static void a_language_is_asked_for(void **state)
+{
+    (void)state;
+    copy_folder("nllb");
+    rill_codec_files files = asked("m2m_100");
+    unready(
+        &files,
+        "%s: the model has 6 languages, as ace_Arab and zul_Latn: say which one texts are in with source-lang and which one to "
+        "write with target-lang, or give inputs as SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT with language-columns");
+    files.source_language = "eng_Latn";
+    unready(
+        &files,
+        "%s: the model has 6 languages, as ace_Arab and zul_Latn: say which one to write with target-lang, or give inputs as "
+        "SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT with language-columns");
+    files.target_language = "deu_Lat";
+    refuse(
+        &files, RILL_ERR_OPTION,
+        "target-lang: the model does not know the language \"deu_Lat\"; its 6 languages are ace_Arab, deu_Latn, eng_Latn, "
+        "fra_Latn, zho_Hans, zul_Latn; did you mean \"deu_Latn\"?");
+    rill_codec *codec;
+    files.target_language = NULL;
+    files.forced_first = 5; /* the configuration says how outputs begin */
+    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    assert_ok(ctx, rill_codec_ready(codec, ctx));
+    rill_codec_close(codec);
+}
+
+static void folders_name_languages(void **state)
+{
+    (void)state;
+    copy_folder("mbart50");
+    write_string(folder, "tokenizer_config.json",
+                 "{\"tokenizer_class\": \"MBart50Tokenizer\", \"src_lang\": \"de_DE\", \"tgt_lang\": \"fr_XX\"}");
+    rill_codec_files files = asked("mbart");
+    rill_codec *codec;
+    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    reads(codec, "a",
+          "de_DE \xE2\x96\x81"
+          "a </s>",
+          NULL, "fr_XX");
+    rill_codec_close(codec);
+    files.target_language = "ro_RO";
+    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    reads(codec, "a",
+          "de_DE \xE2\x96\x81"
+          "a </s>",
+          NULL, "ro_RO");
+    assert_string_equal(rill_codec_languages(codec)[0], "ar_AR");
+    rill_codec_close(codec);
+}
+
+/* A configuration that lets outputs start from a language names it. */
+static void a_start_names_the_target(void **state)
+{
+    (void)state;
+    copy_folder("mbart");
+    rill_codec_files files = asked("mbart");
+    rill_codec *codec;
+    files.source_language = "en_XX";
+    unready(
+        &files,
+        "%s: the model has 25 languages, as ar_AR and zh_CN: say which one to write with target-lang, or give inputs as "
+        "SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT with language-columns");
+    files.target_language = "de_DE";
+    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    reads(codec, "a",
+          "\xE2\x96\x81"
+          "a </s> en_XX",
+          "de_DE", NULL);
+    files.start = rill_vocabulary_id(rill_codec_target(codec), "fr_XX", 5);
+    rill_codec_close(codec);
+    files.target_language = NULL;
+    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    reads(codec, "a",
+          "\xE2\x96\x81"
+          "a </s> en_XX",
+          "fr_XX", NULL);
+    rill_codec_close(codec);
+}
+
+static void columns_name_languages(void **state)
+{
+    (void)state;
+    copy_folder("m2m");
+    rill_codec_files files = asked("m2m_100");
+    rill_codec *codec;
+    files.language_columns = 1;
+    files.source_language = "__de__"; /* where a column is empty */
+    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    reads(codec, "en\tfr\ta",
+          "__en__ \xE2\x96\x81"
+          "a </s>",
+          NULL, "__fr__");
+    reads(codec, " __en__ \t fr\ta\ta",
+          "__en__ \xE2\x96\x81"
+          "a \xE2\x96\x81"
+          "a </s>",
+          NULL, "__fr__");
+    reads(codec, "\tfr\ta",
+          "__de__ \xE2\x96\x81"
+          "a </s>",
+          NULL, "__fr__");
+    reads(codec, "en\tfr\t", "", NULL, "__fr__");
+    reads(codec, "en\tfr\t __en__", "__en__ __en__ </s>", NULL, "__fr__");
+    fails(codec, "en\t\ta", "the second column is empty, and target-lang says no language either");
+    fails(codec, "en\tfr", "expected SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT, as language-columns says");
+    fails(
+        codec, "en fr\tfr\ta",
+        "the first column: the model does not know the language \"en fr\"; its 100 languages are af, am, ar, ast, az, ba, ...");
+    fails(
+        codec, "en\tfrr\ta",
+        "the second column: the model does not know the language \"frr\"; its 100 languages are af, am, ar, ast, az, ba, ...; did "
+        "you mean \"fr\"?");
+    rill_opening opening;
+    assert_ok(ctx, rill_codec_opening(codec, ctx, "en\tes\ta", 7, &opening));
+    assert_int_equal(opening.first, rill_vocabulary_id(rill_codec_target(codec), "__es__", 6));
+    rill_codec_close(codec);
+}
+
+/* Symbols stand around pieces as around texts; outputs keep theirs. */
+static void pieces_have_languages_too(void **state)
+{
+    static const int32_t none[] = {0};
+    (void)state;
+    copy_folder("nllb");
+    rill_codec_files files = asked("m2m_100");
+    rill_codec *codec;
+    rill_text out = {.ctx = ctx};
+    files.tokenized = 1;
+    files.source_language = "eng_Latn";
+    files.target_language = "fra_Latn";
+    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    reads(codec,
+          "\xE2\x96\x81"
+          "a x~ <mask>",
+          "eng_Latn \xE2\x96\x81"
+          "a <unk> <mask> </s>",
+          NULL, "fra_Latn");
+    const int32_t actions[] = {rill_vocabulary_id(rill_codec_target(codec), "fra_Latn", 8),
+                               rill_vocabulary_id(rill_codec_target(codec),
+                                                  "\xE2\x96\x81"
+                                                  "a",
+                                                  4)};
+    assert_ok(ctx, rill_codec_write(codec, 2, actions, &out));
+    assert_string_equal(out.data, "fra_Latn \xE2\x96\x81"
+                                  "a");
+    assert_ok(ctx, rill_codec_write(codec, 0, none, &out));
+    rill_codec_close(codec);
+    files.tokenized = 0;
+    rill_text_reset(&out);
+    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    assert_ok(ctx, rill_codec_write(codec, 2, actions, &out));
+    assert_string_equal(out.data, "a");
+    rill_text_clear(&out);
+    rill_codec_close(codec);
+}
+
+/* MADLAD's tags are for those who want them. */
+static void tags_are_optional(void **state)
+{
+    (void)state;
+    copy_folder("mt5");
+    rill_codec_files files = asked("mt5");
+    rill_codec *codec;
+    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    reads(codec, "a",
+          "\xE2\x96\x81"
+          "a </s>",
+          NULL, NULL);
+    assert_string_equal(rill_codec_languages(codec)[1], "en");
+    rill_codec_close(codec);
+    files.target_language = "de";
+    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    reads(codec, "a",
+          "<2de> \xE2\x96\x81"
+          "a </s>",
+          NULL, NULL);
+    rill_codec_close(codec);
+    files.source_language = "en";
+    refuse(&files, RILL_ERR_OPTION, "source-lang: the model is not told what language texts are in");
+    copy_folder("t5");
+    files = asked("t5");
+    files.target_language = "de";
+    refuse(&files, RILL_ERR_OPTION, "target-lang: the model is not multilingual: it has no symbols of languages");
+    files.target_language = NULL;
+    files.language_columns = 1;
+    refuse(&files, RILL_ERR_OPTION, "language-columns: the model is not multilingual");
+}
+
+/* --- folders ------------------------------------------------------------------------------------------------------ */
+
+static void take_away(const char *name)
+{
+    char *path = path_of(folder, name);
+    assert_int_equal(unlink(path), 0);
+    free(path);
+}
+
+static void folders_that_are_refused(void **state)
+{
+    (void)state;
+    rill_codec_files files = {0};
+    copy_folder("t5");
+    assert_int_equal(rill_family_files(ctx, "marian", folder, &files), RILL_ERR_FORMAT);
+    write_string(folder, "tokenizer_config.json", "{\"tokenizer_class\": \"ByT5Tokenizer\"}");
+    assert_int_equal(rill_family_files(ctx, "t5", folder, &files), RILL_ERR_FORMAT);
+    assert_error(
+        ctx,
+        "%s/tokenizer_config.json: tokenizer_class: of a model of type t5 T5Tokenizer is read, found \"ByT5Tokenizer\"",
+        folder);
+    write_string(folder, "tokenizer_config.json", "{\"tokenizer_class\": \"T5TokenizerFast\", \"extra_ids\": 3000}");
+    files = asked("t5");
+    refuse(&files, RILL_ERR_FORMAT, "%s/spiece.model: expected at most 2000 tokens, as config.json says");
+    write_string(folder, "tokenizer_config.json", "{\"extra_ids\": true}");
+    refuse(&files, RILL_ERR_FORMAT, "%s/tokenizer_config.json: extra_ids: expected an integer from 0 to 100000");
+    write_string(folder, "tokenizer_config.json", "{\"added_tokens_decoder\": {\"1000\": {\"content\": \"<x>\"}}}");
+    refuse(&files, RILL_ERR_FORMAT, "%s/spiece.model: \"<x>\" is number 1000: expected 300, the next one");
+    write_string(folder, "tokenizer_config.json", "{\"added_tokens_decoder\": {\"7\": {\"content\": \"</s>\"}}}");
+    refuse(&files, RILL_ERR_FORMAT, "%s/spiece.model: \"</s>\" is number 7 there and number 1 among the pieces");
+    write_string(folder, "tokenizer_config.json", "{\"added_tokens_decoder\": {\"x\": {\"content\": \"<x>\"}}}");
+    refuse(&files, RILL_ERR_FORMAT,
+           "%s/tokenizer_config.json: added_tokens_decoder: expected NUMBER: {\"content\": TEXT}, found \"x\"");
+    write_string(folder, "tokenizer_config.json", "{}");
+    write_string(folder, "added_tokens.json", "{\"<x>\": -1}");
+    refuse(&files, RILL_ERR_FORMAT, "%s/added_tokens.json: \"<x>\": expected a number");
+    take_away("added_tokens.json");
+    take_away("spiece.model");
+    refuse(&files, RILL_ERR_NOT_FOUND, "%s: expected spiece.model, or tokenizer.json");
+}
+
+/* A key that asks for what is not done, in a tokenizer.json that is whole but for it. */
+static void tokenizer_json_is_refused_by_key(void **state)
+{
+    static const char model[] =
+        "\"model\": {\"type\": \"Unigram\", \"unk_id\": 2, \"vocab\": [[\"<pad>\", 0], [\"</s>\", 0], "
+        "[\"<unk>\", 0], [\"a\", -1]]}";
+    static const struct {
+        const char *part, *sentence;
+    } cases[] = {
+        {"\"normalizer\": {\"type\": \"NFKC\"}", "normalizer: \"NFKC\" is not known here"},
+        {"\"normalizer\": {\"type\": \"Sequence\", \"normalizers\": 3}", "normalizer: expected a list of parts"},
+        {"\"normalizer\": {\"type\": \"Precompiled\", \"precompiled_charsmap\": \"AAAA\"}",
+         "normalizer.precompiled_charsmap: the table is damaged"},
+        {"\"normalizer\": {\"type\": \"Replace\", \"pattern\": {\"Regex\": \"a+\"}, \"content\": \"b\"}",
+         "normalizer.pattern: expected a String, or a Regex that is a text or \" {2,}\", found \"a+\""},
+        {"\"pre_tokenizer\": {\"type\": \"Digits\"}", "pre_tokenizer: \"Digits\" is not known here"},
+        {"\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"use_regex\": false}",
+         "pre_tokenizer.use_regex: only true is supported"},
+        {"\"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": \"_\", \"prepend_scheme\": \"last\"}",
+         "pre_tokenizer.prepend_scheme: expected always, first or never"},
+        {"\"decoder\": {\"type\": \"WordPiece\"}", "decoder: \"WordPiece\" is not known here"},
+        {"\"post_processor\": {\"type\": \"Other\"}", "post_processor: \"Other\" is not known here"},
+        {"\"added_tokens\": [{\"content\": \"x\"}]",
+         "added_tokens: expected a list of {\"id\": NUMBER, \"content\": TEXT, ...}"},
+    };
+    static const struct {
+        const char *part, *sentence;
+    } models[] = {
+        {"\"model\": {\"type\": \"WordPiece\"}", "model: \"WordPiece\" is not known here"},
+        {"\"model\": {\"type\": \"Unigram\", \"vocab\": [[\"a\", 0]]}", "model.unk_id: expected the number of a token"},
+        {"\"model\": {\"type\": \"Unigram\", \"vocab\": [[\"a\"]]}", "model.vocab: expected a list of [TOKEN, SCORE]"},
+        {"\"model\": {\"type\": \"BPE\", \"dropout\": 0.1, \"vocab\": {\"a\": 0}, \"merges\": [\"a b\"]}",
+         "model.dropout: only null is supported"},
+        {"\"model\": {\"type\": \"BPE\", \"end_of_word_suffix\": \"</w>\", \"vocab\": {\"a\": 0}, \"merges\": [\"a b\"]}",
+         "model.end_of_word_suffix: only null is supported"},
+        {"\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 1}, \"merges\": [\"a b\"]}",
+         "model.vocab: \"a\": expected a number of its own from 0 to 0"},
+        {"\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0}, \"merges\": [[\"a\", 1]]}",
+         "model.merges: expected a list of \"A B\" or [\"A\", \"B\"]"},
+    };
+    char text[1000], sentence[300];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases + sizeof models / sizeof *models; i++) {
+        const int whole = i < sizeof cases / sizeof *cases;
+        const size_t m = whole ? 0 : i - sizeof cases / sizeof *cases;
+        snprintf(text, sizeof text, "{%s%s%s}", whole ? model : models[m].part, whole ? ", " : "",
+                 whole ? cases[i].part : "");
+        snprintf(sentence, sizeof sentence, "%%s/tokenizer.json: %s", whole ? cases[i].sentence : models[m].sentence);
+        write_string(folder, "tokenizer.json", text);
+        const rill_codec_files files = asked("t5");
+        refuse(&files, RILL_ERR_FORMAT, sentence);
+    }
+}
+
+static const char *living_type;
+
+static rill_status live(rill_context *own, const char *path)
+{
+    rill_codec_files files = {.words = 2000, .actions = 2000, .end = 2, .start = -1, .forced_first = -1};
+    rill_codec *codec = NULL;
+    rill_text out = {.ctx = own};
+    int32_t *ids = NULL;
+    size_t room = 0;
+    rill_ids to = {.ctx = own, .ids = &ids, .room = &room};
+    rill_opening opening;
+    files.language_columns = strcmp(living_type, "m2m_100") == 0;
+    rill_status status = rill_family_files(own, living_type, path, &files);
+    if (status == RILL_OK) status = rill_codec_open(&codec, own, &files);
+    if (status == RILL_OK) {
+        const char *text = files.language_columns ? "eng_Latn\tfra_Latn\tA  beam <mask>" : "A  beam <mask>";
+        status = rill_codec_read(codec, text, strlen(text), &to, &opening);
+        if (status == RILL_OK) status = rill_codec_write(codec, to.used, ids, &out);
+    }
+    rill_text_clear(&out);
+    rill_free(own, ids, room * sizeof *ids);
+    rill_codec_close(codec);
+    return status;
+}
+
+static void memory_may_run_out(void **state)
+{
+    static const char *const of[][2] = {{"nllb", "m2m_100"}, {"nllb-5", "m2m_100"}, {"t5-4", "t5"}, {"bart", "bart"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        folder_remove(folder);
+        folder = folder_make();
+        copy_folder(of[i][0]);
+        living_type = of[i][1];
+        assert_true(refuse_each_call(&memory, ctx, live, folder) > 10);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(texts_are_those_of_the_reference),
+        CASE(a_language_is_asked_for),
+        CASE(folders_name_languages),
+        CASE(a_start_names_the_target),
+        CASE(columns_name_languages),
+        CASE(pieces_have_languages_too),
+        CASE(tags_are_optional),
+        CASE(folders_that_are_refused),
+        CASE(tokenizer_json_is_refused_by_key),
+        CASE(memory_may_run_out),
     };
     return cmocka_run_group_tests_name("families", tests, NULL, NULL);
 }

@@ -336,6 +336,32 @@ static void padding_leaves_the_softmax_of_marian(void **state)
     padding_leaves("mt/odd");
 }
 
+/* A folder of the model `name` that forbids sequences finds what transformers finds with them. */
+static void sequences_are_left_out(const char *name)
+{
+    char *path = data_path(name), text[2000];
+    json_t *file = reference_load(path, "forbidden.json");
+    char *sequences = json_dumps(json_object_get(file, "bad_words_ids"), JSON_COMPACT);
+    snprintf(text, sizeof text, "{\"max_length\": 21, \"bad_words_ids\": %s}", sequences);
+    write_string(folder, "generation_config.json", text);
+    check_searches(folder, &(place){.model = folder, .file = "forbidden.json"}, file, "searches", 3);
+    free(sequences);
+    json_decref(file);
+    free(path);
+}
+
+static void forbidden_sequences_are_left_out(void **state)
+{
+    (void)state;
+    sequences_are_left_out("mt/fsmt-tied");
+}
+
+static void forbidden_sequences_are_left_out_of_marian(void **state)
+{
+    (void)state;
+    sequences_are_left_out("mt/odd");
+}
+
 /* An empty line gives an empty line, whatever the least length. */
 static void nothing_stays_nothing(void **state)
 {
@@ -377,6 +403,8 @@ int main(void)
         IN_FOLDER(nothing_stays_nothing),
         IN_FOLDER(padding_leaves_the_softmax),
         cmocka_unit_test_setup_teardown(padding_leaves_the_softmax_of_marian, fill_marian, remove_folder),
+        IN_FOLDER(forbidden_sequences_are_left_out),
+        cmocka_unit_test_setup_teardown(forbidden_sequences_are_left_out_of_marian, fill_marian, remove_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -362,9 +362,21 @@ static void forbidden_symbols_are_never_chosen(void **state)
                  "{\"bad_words_ids\": [[3]], \"suppress_tokens\": [7], \"renormalize_logits\": true}");
     m.outside = banned;
     is_like(&m, banned);
-    write_string(folder, "generation_config.json", "{\"bad_words_ids\": [\"x\"]}");
-    assert_int_equal(open_folder(folder, 1), RILL_ERR_FORMAT);
-    assert_error(ctx, "%s/generation_config.json: bad_words_ids: expected a list of integers, found \"x\"", folder);
+    static const struct {
+        const char *key, *value, *why;
+    } bad[] = {{"bad_words_ids", "[\"x\"]", "bad_words_ids: expected a list of integers, found \"x\""},
+               {"bad_words_ids", "7", "bad_words_ids: expected a list of integers, found 7"},
+               {"bad_words_ids", "[[3, 1.5]]", "bad_words_ids: expected a list of integers, found 1.5"},
+               {"bad_words_ids", "[[]]", "bad_words_ids: expected a list of integers in each list, found an array"},
+               {"suppress_tokens", "[[3, 4]]", "suppress_tokens: expected integers, found a list of 2"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[100], why[200];
+        snprintf(text, sizeof text, "{\"%s\": %s}", bad[i].key, bad[i].value);
+        snprintf(why, sizeof why, "%%s/generation_config.json: %s", bad[i].why);
+        write_string(folder, "generation_config.json", text);
+        assert_int_equal(open_folder(folder, 1), RILL_ERR_FORMAT);
+        assert_error(ctx, why, folder);
+    }
 }
 
 static void warns(const char *generation, const char *keys)
@@ -392,13 +404,15 @@ static void what_is_not_followed_is_told(void **state)
         "\"min_new_tokens\": 2, \"max_length\": 30, \"min_length\": 3, \"forced_eos_token_id\": 0}",
         NULL);
     warns("{\"repetition_penalty\": 1.2, \"no_repeat_ngram_size\": 3}", NULL);
-    warns("{\"do_sample\": true, \"temperature\": 0.7, \"top_p\": 1.0}", "do_sample, temperature");
+    warns("{\"do_sample\": true, \"temperature\": 0.7, \"top_p\": 1.0}",
+          "do_sample, temperature; the settings sample, temperature, top-k and top-p draw outputs");
     warns("{\"num_beam_groups\": 2, \"diversity_penalty\": 0.5, "
           "\"encoder_no_repeat_ngram_size\": 2, \"exponential_decay_length_penalty\": [5, 1.1], "
           "\"begin_suppress_tokens\": [4], \"forced_bos_token_id\": 0, \"constraints\": [[1]]}",
           "num_beam_groups, diversity_penalty, encoder_no_repeat_ngram_size, "
-          "exponential_decay_length_penalty, begin_suppress_tokens, forced_bos_token_id, constraints");
-    warns("{\"bad_words_ids\": [[3, 4], [5]], \"suppress_tokens\": [0]}", "bad_words_ids, suppress_tokens");
+          "exponential_decay_length_penalty, begin_suppress_tokens, forced_bos_token_id, constraints; the settings "
+          "groups and diversity search in groups");
+    warns("{\"bad_words_ids\": [[3, 4], [5]], \"suppress_tokens\": [0]}", "suppress_tokens");
 }
 
 /* --- positions ---------------------------------------------------------------------------------------------------- */

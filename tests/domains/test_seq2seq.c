@@ -38,7 +38,7 @@ static void make_weights(weights *w, uint64_t seed)
 
 typedef struct gru_net {
     seq_net seq;
-    int64_t seed;
+    int64_t seed, first; /* the latter: what outputs begin with, -1: anything */
     weights *w;
     rill_matrix writes, join;
     rill_constant none, target;
@@ -48,6 +48,7 @@ typedef struct gru_net {
 
 static rill_status read_seed(void *user, const rill_config *config)
 {
+    TRY(rill_config_int_or(config, "first", 0, V - 1, -1, &((gru_net *)user)->first));
     return rill_config_int(config, "seed", 1, 1000, &((gru_net *)user)->seed);
 }
 
@@ -57,6 +58,7 @@ static rill_status configure(seq_net *net, const char *directory, rill_codec_fil
     net->words = net->actions = V;
     net->end = END;
     net->start = net->pad = PAD;
+    net->forced_first = (int32_t)((gru_net *)net)->first;
     net->end_file = "config.json";
     net->usual = net->positions = net->most_length = net->max_length = LONGEST;
     *text = (rill_codec_files){RILL_CODEC_WORDS, directory,     "vocab.json",
@@ -353,6 +355,50 @@ static void with_a_shortlist(void **nothing)
     check_path(2, 1);
 }
 
+/* The first action of an output is given: the only one, at no cost, and in picks too; nothing is given behind it. */
+static void a_first_action_is_given(void **nothing)
+{
+    enum { FIRST = 6 };
+    (void)nothing;
+    write_string(folder[0], "config.json", "{\"seed\": 11, \"first\": 6}");
+    for (int listed = 0; listed < 2; listed++) {
+        started s;
+        rill_domain_info info;
+        assert_ok(ctx, open_nets(ctx, 1, listed, &s, &info));
+        rill_input input = input_of("a b", 0);
+        assert_ok(ctx, domain.reserve(s.self, 2, 1));
+        assert_ok(ctx, domain.encode(s.self, 1, &input));
+        assert_int_equal(domain.first_action(s.model, ctx, "a b", 3), FIRST);
+        for (int d = 0; d < 2; d++) {
+            const one_row row = {.node = d,
+                                 .parent = d > 0 ? 0 : RILL_NO_NODE,
+                                 .action = d > 0 ? FIRST : RILL_ACTION_START,
+                                 .slot = 0,
+                                 .depth = d};
+            float found[V];
+            answer a = answer_row(ctx, &domain, s.self, info.actions, row);
+            answer_logp(&a, 0, found);
+            answer_free(&a);
+            for (int i = 0; i < V && d == 0; i++) assert_true(found[i] == (i == FIRST ? 0.0f : -INFINITY));
+            if (d > 0) assert_true(found[3] > -INFINITY && found[3] < 0);
+        }
+        int32_t action[2] = {-1, -1};
+        float logp[2], picked[2];
+        int32_t count, node = 0, none = RILL_NO_NODE, start = RILL_ACTION_START, zero = 0;
+        const int32_t pick_row[] = {0, 0}, pick[] = {3, FIRST};
+        uint8_t ends = 0;
+        const rill_rows rows = {1, 0, &node, &none, &none, &start, &zero, &zero, 0};
+        const rill_ask ask = {.most = 2, .n_picks = 2, .pick_row = pick_row, .pick_action = pick};
+        rill_choices out = {
+            .stride = 2, .count = &count, .action = action, .logp = logp, .ends = &ends, .pick_logp = picked};
+        assert_ok(ctx, domain.score(s.self, &rows, &ask, &out));
+        assert_int_equal(count, 1);
+        assert_int_equal(action[0], FIRST);
+        assert_true(logp[0] == 0.0f && picked[0] == -INFINITY && picked[1] == 0.0f);
+        stop_model(&domain, &s);
+    }
+}
+
 static void what_it_says_of_itself(void **nothing)
 {
     (void)nothing;
@@ -394,10 +440,8 @@ static void every_allocation_may_fail(void **nothing)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(one_net_and_several),
-        CASE(with_a_shortlist),
-        CASE(what_it_says_of_itself),
-        CASE(every_allocation_may_fail),
+        CASE(one_net_and_several),    CASE(with_a_shortlist),          CASE(a_first_action_is_given),
+        CASE(what_it_says_of_itself), CASE(every_allocation_may_fail),
     };
     return cmocka_run_group_tests_name("domains_seq2seq", tests, NULL, NULL);
 }

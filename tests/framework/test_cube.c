@@ -48,6 +48,7 @@ static void search_group(problem_group group, int cube, int64_t iterations)
         problem_draw(&p, group, &d);
         if (dice_chance(&d, 50)) problem_draw_conventions(&p, group, &d);
         draw_cube(&p, cube, &d);
+        if (dice_chance(&d, 40)) problem_forbid(&p, &d);
         problem_solve(&p);
         for (int j = 0; j < 3 && bad < 5; j++) {
             schedule s;

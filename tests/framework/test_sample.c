@@ -253,6 +253,18 @@ static void refused(void **state)
     s.seed = 2;
     assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_ERR_OPTION);
     assert_non_null(strstr(rill_error(ctx), "nothing is drawn: set sample"));
+    rill_settings_default(&s); /* 0 is a seed like others, once it is given */
+    assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_OK);
+    assert_int_equal(rill_settings_set(ctx, &s, "seed", "0"), RILL_OK);
+    assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_ERR_OPTION);
+    assert_non_null(strstr(rill_error(ctx), "nothing is drawn: set sample"));
+    char shown[RILL_OPTION_MAX];
+    rill_settings_default(&s);
+    s.sample = 1;
+    assert_int_equal(rill_settings_set(ctx, &s, "top_k", "0"), RILL_OK);
+    assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_OK);
+    assert_int_equal(s.top_k, INT32_MAX);
+    assert_string_equal(rill_settings_get(&s, rill_option_find(rill_setting_table(), "top-k"), shown), "0");
     rill_settings_default(&s);
     s.sample = 4;
     s.like = RILL_LIKE_HF; /* whose beam search is not wanted */

@@ -416,6 +416,92 @@ static void cheats_are_caught(void **state)
                    &p, &checked, RILL_ERR_CHECK, "scorer mine treats input", NULL);
 }
 
+/* --- what is added at most ---------------------------------------------------------------------------------------- */
+
+/* A scorer that rewards words by its argument; `most`: the body of that function, or NULL for none. */
+static const char *rewarding(const char *most)
+{
+    static char text[700];
+    snprintf(text, sizeof text,
+             "rill.scorer{ name = 'mine', arguments = 'W', create = tonumber,\n"
+             "  score = function(rows, w) rows:reward(nil, w) rows:end_reward(nil, 0.25) end,%s%s%s }",
+             most != NULL ? " most = function(w) " : "", most != NULL ? most : "", most != NULL ? " end" : "");
+    return text;
+}
+
+/* With what it adds at most a Lua scorer has the certificates that the same has in C. */
+static void certificates(void **state)
+{
+    (void)state;
+    const char *const alike = "rill.scorer{ name = 'ends', score = function(rows) rows:end_reward(nil, 0.25) end, "
+                              "most = function() return 0, 0.25 end }";
+    engine_record mine, theirs;
+    int64_t certified = 0;
+    problem p;
+    scripted_problem(&p, 6, 12, 3);
+    p.settings.certify = 1;
+    p.settings.length_penalty = 1;
+    for (int exact = 0; exact < 2; exact++) {
+        p.settings.exact = exact;
+        scripted_entry(&p.scorer[0], "mine", "-0.5");
+        p.n_scorers = 1;
+        scripted_run(rewarding("return w, 0.25"), NULL, &p, &plain, NULL, &mine);
+        scripted_entry(&p.scorer[0], "word_reward", "-0.5");
+        scripted_entry(&p.scorer[1], "ends", "");
+        p.n_scorers = 2;
+        scripted_run(alike, NULL, &p, &plain, NULL, &theirs);
+        assert_int_equal(mine.status, RILL_OK);
+        scripted_same(&p, &mine, &theirs);
+        assert_int_equal(mine.stats.certified, theirs.stats.certified);
+        certified += mine.stats.certified;
+        engine_record_clear(&mine);
+        engine_record_clear(&theirs);
+    }
+    assert_true(certified > 0);
+    problem_clear(&p);
+}
+
+static void most_is_heeded(void **state)
+{
+    (void)state;
+    problem p;
+    schedule checked = plain;
+    checked.check = 1;
+    scripted_problem(&p, 6, 6, 3);
+    scripted_entry(&p.scorer[0], "mine", "0.5");
+    p.n_scorers = 1;
+    scripted_fails(rewarding("return"), &p, &plain, RILL_ERR_PLUGIN,
+                   "scorer mine with arguments \"0.5\": ", "most returned a nil for actions: a number expected", NULL);
+    scripted_fails(rewarding("return w, 'much'"), &p, &plain, RILL_ERR_PLUGIN, "most returned a string for the end",
+                   NULL);
+    scripted_fails(rewarding("return 1/0"), &p, &plain, RILL_ERR_PLUGIN, "most returned inf for actions", NULL);
+    scripted_fails(rewarding("return w, 0/0"), &p, &plain, RILL_ERR_PLUGIN, "most returned nan for the end", NULL);
+    scripted_fails(rewarding("return missing.w"), &p, &plain, RILL_ERR_PLUGIN, "attempt to index a nil value", NULL);
+    /* what is not true */
+    static const char more[] = "adds more to an action of input";
+    scripted_fails(rewarding("return 0.4, 0.25"), &p, &checked, RILL_ERR_CHECK, "scorer mine", more, NULL);
+    scripted_fails(rewarding("return 0.5, 0.2"), &p, &checked, RILL_ERR_CHECK, "scorer mine", more, NULL);
+    scripted_fails("rill.scorer{ name = 'mine', arguments = 'W', score = function(rows) rows:add(nil, 3, 0.1) end,\n"
+                   "  most = function() return 0 end }",
+                   &p, &checked, RILL_ERR_CHECK, "scorer mine", more, NULL);
+    scripted_entry(&p.scorer[1], "word_reward", "0.5"); /* of several the sum counts */
+    p.n_scorers = 2;
+    scripted_fails(rewarding("return 0.4, 0.25"), &p, &checked, RILL_ERR_CHECK, "begins with mine", more, NULL);
+    p.n_scorers = 1;
+    /* what is, and what nobody says */
+    static const char *const good[] = {"return 0.5, 0.25", "return 1, 1", NULL};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        engine_record run;
+        scripted_run(rewarding(good[i]), NULL, &p, &checked, NULL, &run);
+        assert_int_equal(run.status, RILL_OK);
+        engine_record_clear(&run);
+    }
+    p.settings.certify = 1;
+    scripted_fails(rewarding(NULL), &p, &plain, RILL_ERR_OPTION,
+                   "certify: scorer mine does not say how much it adds at most", NULL);
+    problem_clear(&p);
+}
+
 static void declarations(void **state)
 {
     (void)state;
@@ -435,7 +521,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(random_statements), cmocka_unit_test(statement_by_statement),
     cmocka_unit_test(rows_show),         cmocka_unit_test(misuse),
     cmocka_unit_test(names_the_input),   cmocka_unit_test(cheats_are_caught),
-    cmocka_unit_test(declarations),
+    cmocka_unit_test(declarations),      cmocka_unit_test(certificates),
+    cmocka_unit_test(most_is_heeded),
 };
 
 HARNESS_MAIN(tests)

@@ -141,6 +141,14 @@ static int64_t merge_limit(const naive_problem *p)
     return p->immediate ? 2 * (int64_t)p->k : p->k;
 }
 
+static int same_runs(const naive_problem *p, const naive_hypothesis *a, const naive_hypothesis *b)
+{
+    uint8_t x[NAIVE_MOST_ACTIONS] = {0}, y[NAIVE_MOST_ACTIONS] = {0};
+    naive_ban_runs(p, a, x);
+    naive_ban_runs(p, b, y);
+    return memcmp(x, y, sizeof x) == 0;
+}
+
 /* Rank of the best live hypothesis that is like the one of this rank. */
 static int32_t representative(const search *s, int32_t rank)
 {
@@ -149,7 +157,7 @@ static int32_t representative(const search *s, int32_t rank)
     for (int32_t other = 0; other < rank && p->cube != 0; other++) {
         const naive_hypothesis *o = &s->beam.at[other];
         const int32_t a = h->n > 0 ? h->action[h->n - 1] : -1, b = o->n > 0 ? o->action[o->n - 1] : -1;
-        if (!o->ended && (p->key != NULL ? p->key(a) == p->key(b) : a == b)) return other;
+        if (!o->ended && same_runs(p, o, h) && (p->key != NULL ? p->key(a) == p->key(b) : a == b)) return other;
     }
     return rank;
 }

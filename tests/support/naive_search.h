@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 enum { NAIVE_MOST_ACTIONS = 64, NAIVE_LONGEST = 192, NAIVE_MOST_CHAIN = 4 };
+enum { NAIVE_MOST_FORBIDDEN = 5, NAIVE_FORBIDDEN_ACTIONS = 3 };
 
 typedef enum naive_kind { NAIVE_LIVE, NAIVE_END, NAIVE_LAST } naive_kind;
 
@@ -112,6 +113,10 @@ typedef struct naive_problem {
     int32_t unknown;
     double unknown_penalty; /* of action `unknown`; 0: none */
     int32_t no_repeat_ngram;
+    struct {
+        int32_t action[NAIVE_FORBIDDEN_ACTIONS], n;
+    } forbidden[NAIVE_MOST_FORBIDDEN]; /* [n_forbidden] runs of actions that are in no output */
+    int32_t n_forbidden;
     double repetition_penalty;
     int32_t sample, top_k, seed; /* sample: k are drawn; 0: searched for. All are given */
     double temperature, top_p;
@@ -156,6 +161,8 @@ void naive_result_free(naive_result *result);
 /* naive_wishes.c: what the settings and the chain wish of a hypothesis's children, and whether that forbids one. */
 naive_wishes naive_wishes_of(const naive_problem *p, int32_t timestep, int32_t phase, int32_t rank,
                              const naive_hypothesis *parent);
+/* Mark what would end a forbidden run. */
+void naive_ban_runs(const naive_problem *p, const naive_hypothesis *h, uint8_t ban[NAIVE_MOST_ACTIONS]);
 int naive_forbidden(const naive_wishes *w, const naive_choice *c);
 /* Which of a hypothesis's n children, in rank order, is drawn the how manieth time; -1: none. */
 int32_t naive_draw(const naive_problem *p, const naive_hypothesis *child, int32_t n, int32_t timestep, int32_t phase,

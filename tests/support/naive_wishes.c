@@ -26,6 +26,15 @@ static void wish_no_repeats(const naive_problem *p, const naive_hypothesis *h, n
         if (there[a]) all->factor[a] = (float)p->repetition_penalty;
 }
 
+void naive_ban_runs(const naive_problem *p, const naive_hypothesis *h, uint8_t ban[NAIVE_MOST_ACTIONS])
+{
+    for (int32_t i = 0; i < p->n_forbidden; i++) {
+        const int32_t *run = p->forbidden[i].action, before = p->forbidden[i].n - 1;
+        if (h->n >= before && memcmp(h->action + h->n - before, run, (size_t)before * sizeof *run) == 0)
+            ban[run[before]] = 1;
+    }
+}
+
 /* The chain's wishes: additions and rewards add up, bans unite, allowed sets intersect, the smallest limit holds, the
  * stricter end rule wins, and forbidden together with required leaves nothing (rule 3). The minimum length forbids the end
  * action alone (4). */
@@ -57,6 +66,7 @@ naive_wishes naive_wishes_of(const naive_problem *p, int32_t timestep, int32_t p
         if (one.limit > 0 && (all.limit == 0 || one.limit < all.limit)) all.limit = one.limit;
     }
     wish_no_repeats(p, parent, &all);
+    naive_ban_runs(p, parent, all.ban);
     if (isinf(p->unknown_penalty))
         all.ban[p->unknown] = 1;
     else if (p->unknown_penalty != 0)

@@ -285,6 +285,16 @@ static naive_result nothing(void)
     return r;
 }
 
+void problem_forbid(problem *p, dice *d)
+{
+    const size_t length = strlen(p->arguments);
+    p->model.forbid = dice_range(d, 1, 99999);
+    snprintf(p->arguments + length, sizeof p->arguments - length, " forbid=%d", (int)p->model.forbid);
+    p->naive.n_forbidden = toy_forbidden_count(&p->model);
+    for (int32_t i = 0; i < p->naive.n_forbidden; i++)
+        p->naive.forbidden[i].n = toy_forbidden(&p->model, i, p->naive.forbidden[i].action);
+}
+
 void problem_draw_constraints(problem *p, dice *d)
 {
     int32_t more = dice_range(d, 0, NAIVE_MOST_CHAIN - p->n_scorers), required = 0;
@@ -300,6 +310,7 @@ void problem_draw_constraints(problem *p, dice *d)
     if (dice_chance(d, 30)) p->settings.no_repeat_ngram = p->naive.no_repeat_ngram = dice_range(d, 1, 3);
     if (dice_chance(d, 30)) p->settings.repetition_penalty = 0.25 * (double)dice_range(d, 1, 8);
     p->naive.repetition_penalty = p->settings.repetition_penalty;
+    if (dice_chance(d, 30)) problem_forbid(p, d);
 }
 
 void problem_draw_arguments(problem *p, dice *d)

@@ -60,6 +60,8 @@ void problem_draw(problem *p, problem_group group, dice *d);
 void problem_draw_conventions(problem *p, problem_group group, dice *d);
 /* Add constraints, behind the scorers that are there, and what may not be repeated. */
 void problem_draw_constraints(problem *p, dice *d);
+/* Have the model forbid some sequences of actions. */
+void problem_forbid(problem *p, dice *d);
 /* Other arguments for its heuristics and scorers. */
 void problem_draw_arguments(problem *p, dice *d);
 /* The first of n as problem_draw() makes it is there: others of the same model and inputs, with what a request may want of its own,

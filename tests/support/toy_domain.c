@@ -38,6 +38,8 @@ typedef struct toy_node {
 /* A model, of which only `model` is looked at once it has runners, or a runner. */
 typedef struct toy {
     rill_context *ctx;
+    rill_sequence forbidden[TOY_MOST_FORBIDDEN];
+    int32_t forbidden_action[TOY_MOST_FORBIDDEN][TOY_LONGEST_FORBIDDEN];
     toy_model model;
     toy_report seen; /* added to the thread's when it ends */
     toy_node *nodes;
@@ -153,6 +155,12 @@ static void close_toy(void *self)
     end(self);
 }
 
+static void forbid(toy *t)
+{
+    for (int32_t i = 0; i < toy_forbidden_count(&t->model); i++)
+        t->forbidden[i] = (rill_sequence){t->forbidden_action[i], toy_forbidden(&t->model, i, t->forbidden_action[i])};
+}
+
 static rill_status begin(rill_context *ctx, const toy_model *model, void **out)
 {
     toy *t = rill_calloc(ctx, 1, sizeof *t);
@@ -160,6 +168,7 @@ static rill_status begin(rill_context *ctx, const toy_model *model, void **out)
     t->ctx = ctx;
     t->model = *model;
     for (int32_t a = 0; a < model->actions; a++) t->legal[a / 64] |= (uint64_t)1 << a % 64;
+    forbid(t);
     *out = t;
     return RILL_OK;
 }
@@ -204,7 +213,9 @@ static rill_status open_toy(const rill_domain *table, rill_context *ctx, const r
                                .end_action = model.last ? 1 : toy_end_action(&model),
                                .terminals_told = tells(t),
                                .texts_apart = model.apart,
-                               .legal = model.listed ? t->legal : NULL};
+                               .legal = model.listed ? t->legal : NULL,
+                               .forbidden = t->forbidden,
+                               .n_forbidden = toy_forbidden_count(&model)};
     report.opened++;
     return RILL_OK;
 }

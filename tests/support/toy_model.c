@@ -49,6 +49,7 @@ static int read_number(toy_model *m, const char *key, const char *value)
         {"garble", &m->garble},       {"garble_kind", &m->garble_kind},
         {"spare", &m->spare},         {"listed", &m->listed},
         {"apart", &m->apart},         {"blur", &m->blur},
+        {"forbid", &m->forbid},
     };
     char *end = NULL;
     if (strcmp(key, "seed") == 0) m->seed = strtoll(value, &end, 10);
@@ -106,6 +107,19 @@ int32_t toy_end_action(const toy_model *model)
 {
     /* Anywhere among the actions, so that nothing can rely on its being the first or the last. */
     return model->last ? -1 : (int32_t)(dice_mix((uint64_t)model->seed, 5) % (uint64_t)model->actions);
+}
+
+int32_t toy_forbidden_count(const toy_model *model)
+{
+    return model->forbid == 0 ? 0 : 1 + model->forbid % TOY_MOST_FORBIDDEN;
+}
+
+int32_t toy_forbidden(const toy_model *model, int32_t i, int32_t action[TOY_LONGEST_FORBIDDEN])
+{
+    const uint64_t hash = dice_mix((uint64_t)model->forbid, (uint64_t)i);
+    const int32_t n = hash % 8 == 0 ? 1 : hash % 8 < 6 ? 2 : TOY_LONGEST_FORBIDDEN;
+    for (int32_t j = 0; j < n; j++) action[j] = (int32_t)(dice_mix(hash, (uint64_t)j) % (uint64_t)model->actions);
+    return n;
 }
 
 /* --- legal actions ------------------------------------------------------------------------------------------------ */

@@ -7,6 +7,7 @@
 
 #include "rill/domain.h"
 
+enum { TOY_MOST_FORBIDDEN = 5, TOY_LONGEST_FORBIDDEN = 3 }; /* sequences, and their actions */
 enum { TOY_MOST_ACTIONS = 64, TOY_MOST_SPARE = 1 << 20 };
 
 typedef enum toy_select { TOY_SELECT_OWN, TOY_SELECT_RILL, TOY_SELECT_BOTH } toy_select;
@@ -29,6 +30,7 @@ typedef struct toy_model {
     int32_t bound;     /* info.max_length; 0: depth */
     int32_t own_bound; /* 1: encode tells each input's own max_length */
     int32_t dead;      /* 1: answers may trail off in RILL_SCORE_DEAD entries */
+    int32_t forbid;    /* a seed above 0: of sequences that no output contains */
     int32_t spare;     /* so many actions behind the others that are never legal: a large vocabulary for few choices */
     int32_t listed;    /* 1: info.legal says so */
     int32_t apart;     /* 1: info.texts_apart says so */
@@ -63,6 +65,10 @@ typedef struct toy_choice {
 
 /* The state after one more action. */
 uint64_t toy_extend(uint64_t state, int32_t action);
+
+/* How many sequences the engine is to keep out of outputs, and the actions of number i; returns how many these are. */
+int32_t toy_forbidden_count(const toy_model *model);
+int32_t toy_forbidden(const toy_model *model, int32_t i, int32_t action[TOY_LONGEST_FORBIDDEN]);
 
 /* The RILL_END action, or -1 with terminal=last. */
 int32_t toy_end_action(const toy_model *model);

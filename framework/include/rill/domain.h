@@ -104,6 +104,12 @@ typedef enum rill_domain_feature {
     RILL_TAKES_ENSEMBLES = 1, /* rill_open_options.also; without it rill_model_open() refuses them */
 } rill_domain_feature;
 
+/* Actions in a row. */
+typedef struct rill_sequence {
+    const int32_t *action; /* [n] */
+    int32_t n;             /* >= 1 */
+} rill_sequence;
+
 typedef struct rill_domain_info {
     int32_t actions; /* number of actions, >= 1 */
     int32_t phases;  /* phases per timestep, 1..8; 0 is read as 1 */
@@ -137,6 +143,10 @@ typedef struct rill_domain_info {
     int has_start_action; /* `start_action` is set: what the model reads before the first action is one of its actions; without, likewise */
     int32_t start_action;
     int64_t runner_bytes; /* that a runner takes whatever it decodes, for the setting `memory`; 0: hardly any */
+    const rill_sequence *
+        forbidden; /* [n_forbidden] that no output contains, the start action taken for one that stands before the first: the last
+                               action of each is struck where the others have just been written. Owned by the domain until close */
+    int32_t n_forbidden;
     const char *const
         *languages; /* the names of the languages that a multilingual model knows, a NULL behind them; owned by the
                                      domain until close. NULL: it is none */

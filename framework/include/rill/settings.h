@@ -79,7 +79,7 @@ typedef struct rill_settings {
     int32_t exact;             /* 1: search on until the n_best best are certified; sets certify */
     int32_t exact_rows;        /* most hypotheses expanded for that, of an input; 0 = 10000 */
     int32_t sample;            /* so many outputs are drawn in place of a search; 0 = none */
-    int32_t top_k;             /* draw among so many best choices of a row; 0 = 50 */
+    int32_t top_k;             /* draw among so many best choices of a row; 0 = 50, INT32_MAX = all (the text "0") */
     int32_t seed;              /* what is drawn by, with the input's number */
     int32_t groups;     /* the beam is divided into so many, each of which avoids what those before it choose; 0 = 1 */
     double temperature; /* scores are divided by it first; 0 = 1 */
