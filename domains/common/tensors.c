@@ -58,21 +58,33 @@ static float float_of_half(uint16_t half)
     return sign != 0 ? -tiny : tiny;
 }
 
-/* Make each of n numbers of `bytes` bytes, which lie at the end of `out`, fp32 in place: number i is written over numbers that were read
+/* Make each of n narrower numbers, which lie at the end of `out`, fp32 in place: number i is written over numbers that were read
  * before. */
+static void widen_bytes(float *out, size_t n)
+{
+    const int8_t *narrow = (const int8_t *)out + (sizeof *out - 1) * n;
+    for (size_t i = 0; i < n; i++) {
+        const int8_t value = narrow[i];
+        out[i] = (float)value;
+    }
+}
+
+static void widen_halves(float *out, int flag, size_t n)
+{
+    const char *narrow = (const char *)out + 2 * n;
+    for (size_t i = 0; i < n; i++) {
+        uint16_t bits;
+        memcpy(&bits, narrow + i * sizeof bits, sizeof bits);
+        out[i] = flag == RILL_TENSOR_F16    ? float_of_half(bits)
+                 : flag == RILL_TENSOR_BF16 ? float_of_bits((uint32_t)bits << 16)
+                                            : (float)(bits < 32768 ? bits : bits - 65536);
+    }
+}
+
 static void widen(float *out, const tensor_type *type, size_t n)
 {
-    const char *narrow = (const char *)out + (sizeof *out - type->bytes) * n;
-    for (size_t i = 0; i < n; i++) {
-        uint16_t bits = 0;
-        memcpy(&bits, narrow + i * type->bytes, type->bytes);
-        if (type->bytes == 1)
-            out[i] = (float)(bits < 128 ? bits : bits - 256);
-        else if (type->flag == 0)
-            out[i] = (float)(bits < 32768 ? bits : bits - 65536);
-        else
-            out[i] = type->flag == RILL_TENSOR_F16 ? float_of_half(bits) : float_of_bits((uint32_t)bits << 16);
-    }
+    if (type->bytes == 1) widen_bytes(out, n);
+    if (type->bytes == 2) widen_halves(out, type->flag, n);
 }
 
 /* --- parts -------------------------------------------------------------------------------------------------------- */
@@ -387,7 +399,7 @@ rill_status rill_tensors_read(const rill_tensors *t, const char *name, int accep
     size_t columns = 1;
     for (int i = 1; i < rank; i++) columns *= (size_t)shape[i];
     TRY(tensor_get(part, part->data + e->begin, size, (char *)out + (n * sizeof *out - size)));
-    if (type->bytes < sizeof *out) widen(out, type, n);
+    widen(out, type, n);
     if (entry->scales > 0) TRY(unscale(t, entry, rows, columns, out));
     memset(out + n, 0, entry->zeros * columns * sizeof *out);
     mark(t, entry);

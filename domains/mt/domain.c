@@ -84,7 +84,7 @@ const rill_domain rill_mt_domain = {
     SEQ_TABLE,
     .name = "mt",
     .summary =
-        "encoder-decoder transformers from Hugging Face directories: Marian, NLLB, mBART, T5 and others; recurrent models",
+        "encoder-decoder transformers from Hugging Face's and CTranslate2's folders: Marian, NLLB, mBART, T5 and others; recurrent models",
     .open = open_model,
     .metric = "bleu",
     .field = seq_field,
