@@ -50,7 +50,8 @@ static rill_status cut_added(void *user, const rill_added_token *token)
     return collect_added(((cutter *)user)->out, token);
 }
 
-static void read_text(rill_context *ctx, const rill_pipeline *pipeline, const rill_tokens *tokens, const char *text, size_t length)
+static void read_text(rill_context *ctx, const rill_pipeline *pipeline, const rill_tokens *tokens, const char *text,
+                      size_t length)
 {
     pieces p = {.text.ctx = ctx};
     rill_text back = {.ctx = ctx};
