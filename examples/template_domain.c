@@ -310,6 +310,7 @@ static const rill_domain template_domain = {
     /* options        */ NULL, /* (optional) options of its own, as --letters N: see examples/neural_domain.c */
     /* model_types    */ NULL, /* (optional) "model_type" of config.json by which a directory is known as its own */
     /* classify       */ NULL, /* (optional) under cube pruning any state of the same last action can be continued */
+    /* first_action   */ NULL, /* (optional) outputs begin with nothing that their texts do not have */
 };
 
 RILL_API const rill_plugin_table *rill_plugin(void);

@@ -111,7 +111,9 @@ static void hide_illegal(const seq_model *m, const rill_ask *ask, rill_choices *
  * it. What the net made of the row is not looked at. */
 static void force_first(const seq_runner *r, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
 {
-    const int32_t usual = r->model->net[0]->forced_first;
+    const seq_net *net = r->model->net[0];
+    const int32_t usual = net->forced_first;
+    if (usual < 0 && rill_codec_languages(net->text) == NULL) return;
     for (int32_t i = 0; i < rows->n; i++) {
         if (rows->depth[i] > 0) continue;
         const int32_t own = r->opening[rows->slot[i]].first, first = own >= 0 ? own : usual;

@@ -185,10 +185,11 @@ void ask_in_many_ways(rill_context *ctx, const rill_domain *domain, void *self, 
                .pick_row = calloc(entries, sizeof(int32_t)),
                .pick_action = calloc(entries, sizeof(int32_t))};
     uint64_t state = 7;
-    int32_t node[MANY_ROWS], slot[MANY_ROWS];
+    int32_t node[MANY_ROWS], slot[MANY_ROWS], depth[MANY_ROWS];
     assert_true(x.legal && x.pick_row && x.pick_action);
     for (int32_t r = 0; r < MANY_ROWS; r++) node[r] = rows->node[r % rows->n], slot[r] = rows->slot[r % rows->n];
-    const rill_rows many = {.n = MANY_ROWS, .phase = rows->phase, .node = node, .slot = slot};
+    for (int32_t r = 0; r < MANY_ROWS; r++) depth[r] = rows->depth != NULL ? rows->depth[r % rows->n] : 1;
+    const rill_rows many = {.n = MANY_ROWS, .phase = rows->phase, .node = node, .slot = slot, .depth = depth};
     answer_ask(ctx, domain, self, &many, &(rill_ask){.most = info->actions, .legal_words = words_of(info->actions)},
                &all);
     for (int round = 0; round < rounds; round++) {
