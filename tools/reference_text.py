@@ -3,7 +3,7 @@
 
 Needs transformers, tokenizers and sentencepiece. Each directory under tests/data/text holds the files of one folder, and expected.json:
 
-  model_type, words: of config.json; source, target: languages that are asked for, null for none
+  model_type, words: of config.json; source, target: languages that are asked for, null for none; end: the number of </s>
   cases: a text, the ids that the encoder reads, and the text that these ids without the symbols around them are written as
   first, start: the symbol that an output begins with, that the decoder starts from; -1 for none
 
@@ -37,32 +37,36 @@ FLORES = ["ace_Arab", "deu_Latn", "eng_Latn", "fra_Latn", "zho_Hans", "zul_Latn"
 MBART_25 = convert.MBART_LANGUAGES
 MBART_50 = convert.MBART50_LANGUAGES
 # A small table in the place of NFKC's, which takes 240 KB: every kind of rule once.
-RULES = [("\ufb01", "fi"), ("\u2460", "1"), ("\u3000", " "), ("\t", " "), ("\u00a0", " "), ("e\u0301", "\u00e9"), ("\u2026", "..."),
-         ("\uff21", "A"), ("\uff22", "B"), ("\u200b", ""), ("\u0001", ""), ("\u00bd", "1/2"), ("\u2028", " ")]
-SIGNS = ["", "", "", ".", ",", "!", "?", " - ", "'s", "n't", " 're", "...", "(", ")", "\"", "&", "@", "%", "/", "=", "_", "#", "1", "42", "2024", "3.14"]
-ODD = ["\ufb01", "\u2460", "\u3000", "\t", "\u00a0", "e\u0301", "\u00e9", "\u00fc", "\u00df", "\uff21\uff22", "\u200b", "\u0001", "\u007f", "\u00bd",
-       "\u4e2d\u6587", "\u5b57", "\u65e5\u672c\u8a9e", "\ud55c\uad6d", "\u1112\u1161\u11ab", "\u0627\u0644", "\u05e9\u05dc", "\u0928\u092e\u0938\u094d", "\u0e44\u0e17\u0e22",
-       "\U0001f600", "\U0001f468\u200d\U0001f469\u200d\U0001f467", "\U0001f1e9\U0001f1ea", "\u0301", "a\u0308\u0323", "\u2028", "\u0085", "\u2581", "\u2581\u2581x",
-       "\u0663", "\u216b", "\u00b2", "\U00010348", "\U000e0001", "\ufffd", "\ufeff", "\u202e", "\u2009"]
-MARKS = ["<s>", "</s>", "<pad>", "<unk>", "<mask>", "<extra_id_0>", "<extra_id_1>", "<extra_id_99>", "<extra_id_100>", "<mask_1>", "<mask_2>", "<unk_2>",
-         "<unk_102>", "eng_Latn", "fra_Latn", "en_XX", "af_ZA", "__en__", "__de__", "<2de>", "<0x41>", "<|x|>", "</S>", "<extra_id_0"]
+RULES = [("\ufb01", "fi"), ("\u2460", "1"), ("\u3000", " "), ("\t", " "), ("\u00a0", " "), ("e\u0301", "\u00e9"),
+         ("\u2026", "..."), ("\uff21", "A"), ("\uff22", "B"), ("\u200b", ""), ("\u0001", ""), ("\u00bd", "1/2"), ("\u2028", " ")]
+SIGNS = ["", "", "", ".", ",", "!", "?", " - ", "'s", "n't", " 're", "...", "(", ")", "\"", "&", "@", "%", "/", "=", "_", "#", "1",
+         "42", "2024", "3.14"]
+ODD = ["\ufb01", "\u2460", "\u3000", "\t", "\u00a0", "e\u0301", "\u00e9", "\u00fc", "\u00df", "\uff21\uff22", "\u200b", "\u0001",
+       "\u007f", "\u00bd", "\u4e2d\u6587", "\u5b57", "\u65e5\u672c\u8a9e", "\ud55c\uad6d", "\u1112\u1161\u11ab", "\u0627\u0644",
+       "\u05e9\u05dc", "\u0928\u092e\u0938\u094d", "\u0e44\u0e17\u0e22", "\U0001f600",
+       "\U0001f468\u200d\U0001f469\u200d\U0001f467", "\U0001f1e9\U0001f1ea", "\u0301", "a\u0308\u0323", "\u2028", "\u0085",
+       "\u2581", "\u2581\u2581x", "\u0663", "\u216b", "\u00b2", "\U00010348", "\U000e0001", "\ufffd", "\ufeff", "\u202e", "\u2009"]
+MARKS = ["<s>", "</s>", "<pad>", "<unk>", "<mask>", "<extra_id_0>", "<extra_id_1>", "<extra_id_99>", "<extra_id_100>", "<mask_1>",
+         "<mask_2>", "<unk_2>", "<unk_102>", "eng_Latn", "fra_Latn", "en_XX", "af_ZA", "__en__", "__de__", "<2de>", "<0x41>", "<|x|>",
+         "</S>", "<extra_id_0"]
+M2M = importlib.import_module("transformers.models.m2m_100.tokenization_m2m_100").FAIRSEQ_LANGUAGE_CODES["m2m100"]
 
 
 def corpus():
-    lines = []
-    for folder, _, names in sorted(os.walk(os.path.join(ROOT, "docs"))):
-        for name in sorted(names):
-            if name.endswith(".md"):
-                with open(os.path.join(folder, name), encoding="utf-8") as file:
-                    lines += [line.strip() for line in file if len(line.split()) > 4]
-    return lines[:2500]
+    """Inputs of other tests: German captions, English sentences and questions."""
+    folder, lines = os.path.join(ROOT, "tests", "golden", "inputs"), []
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            lines += [line.strip() for line in file if len(line.split()) > 3]
+    return lines
 
 
 def make_texts(count, seed, lines):
     words = sorted({word for line in lines for word in re.findall(r"[A-Za-z]+", line)})
     dice = random.Random(seed)
-    texts = ["", "a", " a", "a ", "  a  b  ", "Hello  world ", "\ta\t", "<extra_id_0>", " <extra_id_0> ", "a<mask>b", "a <mask> b", "it's 'tis they're I'll",
-             "x</s>y", "\u3000", "   ", "\U0001f600\U0001f600", "\u4e2d\u6587\u4e2d\u6587", "1234567890", "a\u00a0b", "\u2581", "\u2581a"]
+    texts = ["", "a", " a", "a ", "  a  b  ", "Hello  world ", "\ta\t", "<extra_id_0>", " <extra_id_0> ", "a<mask>b", "a <mask> b",
+             "it's 'tis they're I'll", "x</s>y", "\u3000", "   ", "\U0001f600\U0001f600",
+             "\u4e2d\u6587\u4e2d\u6587", "1234567890", "a\u00a0b", "\u2581", "\u2581a"]
     while len(texts) < count:
         text = ""
         for _ in range(dice.randint(1, 12)):
@@ -86,8 +90,8 @@ def train(path, lines, size, **how):
         for before, behind in RULES:
             file.write(" ".join("%X" % ord(c) for c in before) + "\t" + " ".join("%X" % ord(c) for c in behind) + "\n")
     writer = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(lines), model_writer=writer, vocab_size=size, hard_vocab_limit=False,
-                                             num_threads=1, minloglevel=2, normalization_rule_tsv=table, **how)
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(lines), model_writer=writer, vocab_size=size,
+                                             hard_vocab_limit=False, num_threads=1, minloglevel=2, normalization_rule_tsv=table, **how)
     os.remove(table)
     with open(path, "wb") as file:
         file.write(writer.getvalue())
@@ -131,7 +135,7 @@ def numbered(family, model):
     if family.model_type in ("m2m_100", "mbart"):
         specials = ["<s>", "<pad>", "</s>", "<unk>"]
         listed = family.tokenizer in ("M2M100Tokenizer", "SMALL100Tokenizer")
-        languages = ["__%s__" % code for code in transformers.models.m2m_100.tokenization_m2m_100.FAIRSEQ_LANGUAGE_CODES["m2m100"]] if listed else family.languages
+        languages = ["__%s__" % code for code in M2M] if listed else family.languages
         behind = languages + ([] if listed else ["<mask>"])
         return specials + pieces[3:] + behind, specials + behind
     if family.model_type == "pegasus":
@@ -158,7 +162,7 @@ def cut(text, added):
     yield text[begin:], False
 
 
-def around(family, ids, number, tokens):
+def around(family, ids, number):
     language = (lambda name: number["__%s__" % name] if "__%s__" % name in number else number[name])
     end = [number["</s>"]]
     if family.name == "nllb-legacy" or family.name == "mbart":
@@ -176,9 +180,10 @@ def expect_spm(family, path, texts):
     for text in texts:
         ids = []
         for part, is_token in cut(text, added):
-            ids += [number[part]] if is_token else [number.get(piece, number["<unk>"]) for piece in model.encode(part, out_type=str)]
+            pieces = [part] if is_token else model.encode(part, out_type=str)
+            ids += [number.get(piece, number["<unk>"]) for piece in pieces]
         kept = [tokens[i] for i in ids if tokens[i] not in added]
-        cases.append({"text": text, "ids": around(family, ids, number, tokens) if ids else [], "back": tidy(model.decode(kept))})
+        cases.append({"text": text, "ids": around(family, ids, number) if ids else [], "back": tidy(model.decode(kept))})
     return tokens, cases
 
 
@@ -186,7 +191,8 @@ def expect_tokenizer(tokenizer, texts, before, behind):
     cases = []
     for text in texts:
         ids = tokenizer.encode(text, add_special_tokens=False).ids
-        cases.append({"text": text, "ids": before + ids + behind if ids else [], "back": tidy(tokenizer.decode(ids, skip_special_tokens=True))})
+        back = tidy(tokenizer.decode(ids, skip_special_tokens=True))
+        cases.append({"text": text, "ids": before + ids + behind if ids else [], "back": back})
     return cases
 
 
@@ -214,13 +220,15 @@ def make_spm(out, family, lines, texts):
     name = "sentencepiece.bpe.model" if family.model_type in ("m2m_100", "mbart") else "spiece.model"
     path = os.path.join(out, name)
     how = {"bpe": dict(model_type="bpe"), "unigram": {}, "t5": dict(pad_id=0, eos_id=1, unk_id=2, bos_id=-1),
-           "bytes": dict(pad_id=0, eos_id=1, unk_id=2, bos_id=-1, byte_fallback=True, user_defined_symbols=["<2de>", "<2en>"])}[family.model]
+           "bytes": dict(pad_id=0, eos_id=1, unk_id=2, bos_id=-1, byte_fallback=True,
+                         user_defined_symbols=["<2de>", "<2en>"])}[family.model]
     train(path, lines, 560 if family.model == "bytes" else 300, **how)
     tokens, cases = expect_spm(family, path, texts)
     number = {token: i for i, token in enumerate(tokens)}
     dump(os.path.join(out, "tokenizer_config.json"), config_of(family))
     if family.name.startswith("nllb"):
-        dump(os.path.join(out, "special_tokens_map.json"), {"additional_special_tokens": family.languages, "mask_token": {"content": "<mask>", "lstrip": True}})
+        dump(os.path.join(out, "special_tokens_map.json"),
+             {"additional_special_tokens": family.languages, "mask_token": {"content": "<mask>", "lstrip": True}})
     if family.tokenizer in ("M2M100Tokenizer", "SMALL100Tokenizer"):
         listed = {token: i for i, token in enumerate(tokens) if not re.fullmatch("__.+__", token)}
         dump(os.path.join(out, "vocab.json"), listed)
@@ -249,13 +257,15 @@ class Pairs(convert.SentencePieceExtractor):
 
 def make_4(out, family, path, tokens, texts):
     """tokenizer.json as it lies in most folders."""
-    converter = {"NllbTokenizer": convert.NllbConverter, "MBartTokenizer": convert.MBartConverter, "MBart50Tokenizer": convert.MBart50Converter,
-                 "PegasusTokenizer": convert.PegasusConverter, "T5Tokenizer": convert.T5Converter}[family.tokenizer]
+    converter = {"NllbTokenizer": convert.NllbConverter, "MBartTokenizer": convert.MBartConverter,
+                 "MBart50Tokenizer": convert.MBart50Converter, "PegasusTokenizer": convert.PegasusConverter,
+                 "T5Tokenizer": convert.T5Converter}[family.tokenizer]
     converter.post_processor, converter.SpmExtractor = lambda self: None, Pairs
     tokenizer = converter(Plain(family, path, tokens)).converted()
     _, added = numbered(family, sentencepiece.SentencePieceProcessor(model_file=path))
     behind = sorted(added, key=tokens.index)
-    tokenizer.add_special_tokens([AddedToken(token, normalized=False, lstrip=token == "<mask>", special=True) for token in behind])
+    tokenizer.add_special_tokens([AddedToken(token, normalized=False, lstrip=token == "<mask>", special=True)
+                                  for token in behind])
     os.makedirs(out, exist_ok=True)
     tokenizer.save(os.path.join(out, "tokenizer.json"))
     read_back(out, family, texts, config_of(family))
@@ -265,10 +275,11 @@ def read_back(out, family, texts, config):
     tokenizer = Tokenizer.from_file(os.path.join(out, "tokenizer.json"))
     tokenizer.save(os.path.join(out, "tokenizer.json"), pretty=False)
     number = tokenizer.get_vocab()
-    probe = around(family, [-1], number, None)
+    probe = around(family, [-1], number)
     at = probe.index(-1)
     dump(os.path.join(out, "tokenizer_config.json"), config)
-    write_folder(out, family, tokenizer.get_vocab_size() + 3, expect_tokenizer(tokenizer, texts, probe[:at], probe[at + 1:]), number)
+    cases = expect_tokenizer(tokenizer, texts, probe[:at], probe[at + 1:])
+    write_folder(out, family, tokenizer.get_vocab_size() + 3, cases, number)
 
 
 def make_5(out, family, folder, texts):
@@ -302,7 +313,8 @@ def make_bart(out, lines, texts):
         cases = []
         for text in texts:
             ids = theirs(text)["input_ids"]
-            cases.append({"text": text, "ids": ids if len(ids) > 2 else [], "back": tidy(theirs.decode(ids[1:-1], skip_special_tokens=True))})
+            back = tidy(theirs.decode(ids[1:-1], skip_special_tokens=True))
+            cases.append({"text": text, "ids": ids if len(ids) > 2 else [], "back": back})
         write_folder(folder, family, len(number), cases, number)
         if prefix:
             continue

@@ -16,6 +16,10 @@
 #include "config.h"
 #include "driver.h"
 #include "helpers.h"
+#include "rill/builtins.h"
+#include "rill/engine.h"
+#include "rill/plugin.h"
+#include "rill/trie.h"
 #include "seq2seq.h"
 
 enum { END = 0, PAD = 2, V = 9, H = 6, GATES = 3 * H, LONGEST = 12 };
@@ -400,6 +404,78 @@ static void a_first_action_is_given(void **nothing)
     }
 }
 
+/* The best output of "a b" under a scorer: its pieces with what is given first, and its log-probability. */
+static void search(rill_model *model, const char *scorer, const char *arguments, const char *expected, double *logp)
+{
+    const rill_chain_entry chain = {scorer, arguments};
+    rill_engine_setup setup;
+    rill_engine *engine;
+    rill_result result;
+    rill_engine_setup_default(&setup);
+    setup.settings.k = 4;
+    setup.scorers = &chain;
+    setup.n_scorers = 1;
+    assert_ok(ctx, rill_engine_create(&engine, ctx, model, &setup));
+    assert_ok(ctx, rill_engine_submit(engine, "a b", 3));
+    rill_engine_close_input(engine);
+    while (rill_engine_next(engine, &result) != RILL_OK) assert_ok(ctx, rill_engine_step(engine));
+    assert_int_equal(result.status, RILL_OK);
+    assert_true(result.n > 0);
+    if (expected != NULL) assert_string_equal(result.output[0].text, expected);
+    assert_int_equal(result.output[0].action[0], 6);
+    *logp = result.output[0].logp;
+    rill_engine_destroy(engine);
+}
+
+static rill_status write_trie(void *user, const void *bytes, size_t n)
+{
+    return rill_text_append(user, bytes, n);
+}
+
+/* Texts are without what is given first, in constraints and in outputs that are scored; pieces may have it. */
+static void texts_follow_what_is_given(void **nothing)
+{
+    static const int32_t source[] = {3, 4, END}, target[] = {PAD, 6, 5, 3, END}; /* d, then c a */
+    char path[300];
+    double logp, expected = 0;
+    (void)nothing;
+    write_string(folder[0], "config.json", "{\"seed\": 11, \"first\": 6}");
+    rill_model *model;
+    assert_ok(ctx, rill_register_core(ctx));
+    assert_ok(ctx, rill_register_domain(ctx, &domain));
+    assert_ok(ctx, rill_model_open(&model, ctx, "gru",
+                                   &(rill_open_options){
+                                       .struct_size = sizeof(rill_open_options), .path = folder[0], .threads = 1}));
+    for (int n = 2; n <= 4; n++) {
+        double p[V];
+        plain_logp(seeds, 1, (1u << V) - 1, source, 3, target, n, p);
+        expected += p[target[n]];
+    }
+    search(model, "given", "text c a", "d c a", &logp);
+    assert_near(logp, expected, 1e-5, "the score of an output", 0);
+    search(model, "given", "text d c a", "d c a", &logp);
+    assert_near(logp, expected, 1e-5, "the score of pieces", 0);
+    search(model, "given", "ids 6 5 3 0", "d c a", &logp);
+    assert_near(logp, expected, 1e-5, "the score of actions", 0);
+    search(model, "prefix", "c a", NULL, &logp);
+    search(model, "allow", "c a", NULL, &logp);
+    rill_trie *set;
+    rill_text bytes = {.ctx = ctx};
+    assert_ok(ctx, rill_trie_create(&set, ctx, V));
+    assert_ok(ctx, rill_trie_add(set, (const int32_t[]){5, 3, END}, 3));
+    assert_ok(ctx, rill_trie_write(set, write_trie, &bytes));
+    rill_trie_free(set);
+    write_bytes(folder[0], "set", bytes.data, bytes.length);
+    rill_text_clear(&bytes);
+    snprintf(path, sizeof path, "%s/set", folder[0]);
+    search(model, "trie", path, "d c a", &logp);
+    assert_near(logp, expected, 1e-5, "the score of what is in a set", 0);
+    rill_model_close(model);
+    rill_context_destroy(ctx); /* what was registered goes with it */
+    assert_int_equal(memory.out, 0);
+    ctx = miser_context(&memory);
+}
+
 static void what_it_says_of_itself(void **nothing)
 {
     (void)nothing;
@@ -441,8 +517,8 @@ static void every_allocation_may_fail(void **nothing)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(one_net_and_several),    CASE(with_a_shortlist),          CASE(a_first_action_is_given),
-        CASE(what_it_says_of_itself), CASE(every_allocation_may_fail),
+        CASE(one_net_and_several),        CASE(with_a_shortlist),       CASE(a_first_action_is_given),
+        CASE(texts_follow_what_is_given), CASE(what_it_says_of_itself), CASE(every_allocation_may_fail),
     };
     return cmocka_run_group_tests_name("domains_seq2seq", tests, NULL, NULL);
 }

@@ -274,6 +274,12 @@ static rill_status tokenize(void *self, rill_context *ctx, const char *text, siz
     return l->inner->tokenize(l->self, ctx, text, length, action, room, n);
 }
 
+static int32_t first_action(void *self, rill_context *ctx, const char *input, size_t length)
+{
+    const late *l = self;
+    return l->inner->first_action(l->self, ctx, input, length);
+}
+
 static int32_t unknown_action(void *self)
 {
     const late *l = self;
@@ -366,6 +372,7 @@ void late_make(late_table *out, const char *name, const rill_domain *inner, int3
     d->canonical = NULL;
     d->field = NULL;
     d->tokenize = inner->tokenize != NULL ? tokenize : NULL;
+    d->first_action = inner->first_action != NULL ? first_action : NULL;
     d->profile = NULL;
     d->profiled = NULL;
     d->limits = NULL;

@@ -1,0 +1,96 @@
+/* Bytes to a tokenizer.json and a text: the part before the first NUL is read as the file, the rest is the text.
+ *
+ * Whatever the bytes: no crash, no memory left over; pieces of a text are none that a vocabulary could not have; what pieces are joined to
+ * is UTF-8. */
+#include <jansson.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "target.h"
+#include "tokenizer_json.h"
+#include "utf8.h"
+
+/* The pieces of a text, kept as one text with a place for each. */
+typedef struct pieces {
+    rill_text text;
+    const char *piece[64];
+    size_t at[64], length[64], n;
+} pieces;
+
+static rill_status collect(void *user, const char *piece, size_t length)
+{
+    pieces *p = user;
+    require(length > 0);
+    if (p->n == 64) return RILL_OK;
+    p->at[p->n] = p->text.length;
+    p->length[p->n++] = length;
+    return rill_text_append(&p->text, piece, length);
+}
+
+static rill_status collect_added(void *user, const rill_added_token *token)
+{
+    return collect(user, token->text.data, token->text.length);
+}
+
+typedef struct cutter {
+    rill_context *ctx;
+    const rill_pipeline *pipeline;
+    pieces *out;
+} cutter;
+
+static rill_status cut_part(void *user, const char *text, size_t length)
+{
+    cutter *c = user;
+    return rill_pipeline_split(c->pipeline, c->ctx, 1, text, length, collect, c->out);
+}
+
+static rill_status cut_added(void *user, const rill_added_token *token)
+{
+    return collect_added(((cutter *)user)->out, token);
+}
+
+static void read_text(rill_context *ctx, const rill_pipeline *pipeline, const rill_tokens *tokens, const char *text,
+                      size_t length)
+{
+    pieces p = {.text.ctx = ctx};
+    rill_text back = {.ctx = ctx};
+    cutter c = {ctx, pipeline, &p};
+    if (length > 2000 || rill_utf8_check(text, length) < length) return;
+    require(rill_tokens_cut(tokens, 0, text, length, cut_part, cut_added, &c) == RILL_OK);
+    for (size_t i = 0; i < p.n; i++) p.piece[i] = p.text.data + p.at[i];
+    require(rill_pipeline_join(pipeline, p.n, p.piece, p.length, &back) == RILL_OK);
+    require(rill_utf8_check(back.data != NULL ? back.data : "", back.length) == back.length);
+    rill_text_clear(&back);
+    rill_text_clear(&p.text);
+}
+
+static void read_file(rill_context *ctx, const json_t *document, const char *text, size_t length)
+{
+    rill_tokens tokens = {.blocks.ctx = ctx, .name = "tokenizer.json", .limit = 5000};
+    rill_pipeline *pipeline;
+    rill_vocabulary *vocabulary = NULL;
+    rill_status status = rill_pipeline_open(&pipeline, ctx, "tokenizer.json", document, &tokens);
+    if (status == RILL_OK) status = rill_tokens_finish(&tokens, &vocabulary);
+    if (status == RILL_OK) status = rill_pipeline_use(pipeline, vocabulary);
+    require(status == RILL_OK || (status == RILL_ERR_FORMAT && rill_error(ctx)[0] != '\0'));
+    if (status == RILL_OK) read_text(ctx, pipeline, &tokens, text, length);
+    rill_pipeline_close(pipeline);
+    rill_tokens_clear(&tokens);
+    rill_vocabulary_close(vocabulary);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    rill_context *ctx;
+    if (rill_context_create(&ctx, NULL) != RILL_OK) return 0;
+    const char *bytes = (const char *)data;
+    const size_t first = cut(bytes, size);
+    json_t *document = json_loadb(bytes, first, JSON_REJECT_DUPLICATES, NULL);
+    if (json_is_object(document))
+        read_file(ctx, document, bytes + first + (first < size), size - first - (first < size));
+    json_decref(document);
+    require(rill_memory_used(ctx) == 0);
+    rill_context_destroy(ctx);
+    return 0;
+}
