@@ -6,7 +6,7 @@ tests/data/mt, by the converter of their type; what OpenNMT and fairseq have is 
 fill. Each model gets a directory tests/data/mt/ct2-NAME, with search.json in the form of reference_search.py. Those in int8 get a
 second one, search-int8.json, of searches that multiply in int8. Where a number lies halfway between two integers, another order of
 additions in what is not quantised is another integer, so that a few of these lists may differ. nllb has the tokenizer of
-tests/data/text/nllb, and texts.json besides, of texts.
+tests/data/text/nllb, and texts.json besides, of texts, and prefix.json, of tokens whose outputs begin with a language.
 """
 
 import argparse
@@ -243,6 +243,7 @@ def make(name, out):
     write_json(folder, "search.json", search(folder, lines, "float32"))
     if name == "nllb":
         write_json(folder, "texts.json", search_texts(folder))
+        write_json(folder, "prefix.json", search(folder, lines, "float32", None, ["fra_Latn"]))
     elif quantization == "int8":
         write_json(folder, "search-int8.json", search(folder, lines, "int8_float32"))
 

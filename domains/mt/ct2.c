@@ -500,6 +500,7 @@ static void name_vocabularies(const char *directory, rill_codec_files *text)
                              *const sources[] = {"source_vocabulary.json", "source_vocabulary.txt"},
                              *const targets[] = {"target_vocabulary.json", "target_vocabulary.txt"};
     text->kind = RILL_CODEC_WORDS;
+    text->target_piece = 1;
     text->actions_key = "the decoder's embedding";
     text->source = first_file(directory, shared, 2);
     text->optional = text->source != NULL;

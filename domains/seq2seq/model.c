@@ -59,8 +59,20 @@ static rill_status read_languages(const seq_net *net, const rill_open_options *o
     if (files->target_language != NULL) asked = "target-lang";
     if (files->language_columns) asked = "language-columns";
     if (asked == NULL || files->kind == RILL_CODEC_FAMILY) return RILL_OK;
+    if (files->target_piece && files->source_language == NULL && !files->language_columns) return RILL_OK;
     return rill_fail(net->ctx, RILL_ERR_OPTION, "%s: the model is not multilingual: it has no symbols of languages",
                      asked);
+}
+
+/* Outputs begin with the piece that is called like their language. */
+static rill_status begin_outputs(seq_net *net, const rill_codec_files *files)
+{
+    const char *language = files->target_language;
+    if (!files->target_piece || language == NULL || files->kind == RILL_CODEC_FAMILY) return RILL_OK;
+    net->forced_first = rill_vocabulary_id(rill_codec_target(net->text), language, strlen(language));
+    if (net->forced_first >= 0) return RILL_OK;
+    return rill_fail(net->ctx, RILL_ERR_OPTION, "target-lang: \"%.60s\" is not in the vocabulary of %s", language,
+                     files->directory);
 }
 
 static rill_status load_text(seq_net *net, const char *directory, const rill_open_options *options)
@@ -77,6 +89,7 @@ static rill_status load_text(seq_net *net, const char *directory, const rill_ope
     TRY(rill_codec_open(&net->text, net->ctx, &files));
     net->source_begin = rill_codec_source_begin(net->text);
     net->source_end = rill_codec_source_end(net->text);
+    TRY(begin_outputs(net, &files));
     if (net->kind->find_symbols != NULL) TRY(net->kind->find_symbols(net, directory));
     return mark_legal(net);
 }

@@ -35,7 +35,8 @@ typedef struct rill_codec_files {
      * it among them, where their model wants it. */
     const char *first_piece, *last_piece;
     int bare;
-    const char *spm; /* of SENTENCEPIECE, the file that cuts and joins both sides; NULL: source.spm and target.spm */
+    int target_piece; /* the language of outputs is a piece by its name, which they begin with */
+    const char *spm;  /* of SENTENCEPIECE, the file that cuts and joins both sides; NULL: source.spm and target.spm */
     /* Of a FAMILY, whose source and target are one vocabulary. */
     const rill_family *family;
     int tokenized; /* pieces come and go between blanks */

@@ -358,6 +358,31 @@ static void inputs_have_a_longest_length(void **state)
     assert_int_equal(size_of(text, 1), -1);
 }
 
+/* Of outputs any piece may be one that they begin with; inputs have theirs among their pieces. */
+static void languages_are_pieces(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *option, *value, *sentence;
+    } bad[] = {
+        {"target-lang", "<2xx>", "target-lang: \"<2xx>\" is not in the vocabulary of %s"},
+        {"source-lang", "a", "source-lang: the model is not multilingual: it has no symbols of languages"},
+        {"language-columns", "", "language-columns: the model is not multilingual: it has no symbols of languages"},
+    };
+    rill_domain_info info;
+    void *self;
+    rill_pair value = {"target-lang", "a"};
+    const rill_open_options options = {
+        .struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = 1, .n_values = 1, .values = &value};
+    assert_ok(ctx, domain->open(domain, ctx, &options, &self, &info));
+    domain->close(self);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        value = (rill_pair){bad[i].option, bad[i].value};
+        assert_int_equal(domain->open(domain, ctx, &options, &self, &info), RILL_ERR_OPTION);
+        assert_error(ctx, bad[i].sentence, folder);
+    }
+}
+
 /* With SentencePiece's models beside it, as --copy_files puts them there: the pieces of transformers' folder, and the end. */
 static void texts_are_cut_where_the_folder_has_what_cuts(void **state)
 {
@@ -404,6 +429,7 @@ int main(void)
         CASE(vocabularies_of_lines),
         CASE(marks_are_as_the_folder_says),
         CASE(inputs_have_a_longest_length),
+        CASE(languages_are_pieces),
         CASE(texts_are_cut_where_the_folder_has_what_cuts),
         CASE(every_refusal_is_survived),
     };

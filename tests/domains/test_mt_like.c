@@ -161,20 +161,31 @@ static void ctranslate2s_own_searches(void **state)
     for (size_t i = 0; i < sizeof converted / sizeof *converted; i++) check_model(converted[i], "search.json", 6);
 }
 
-/* Texts, cut by the tokenizer that lies in the folder; outputs begin with their language, as a prefix does there. */
-static void ctranslate2s_own_texts(void **state)
+/* In French: from texts, cut by the tokenizer that lies in the folder, which need a language of their own, or from tokens that have
+ * theirs among them. Outputs begin with their language, as with CTranslate2's target_prefix. */
+static void check_languages(const char *searches, int tokenized)
 {
-    (void)state;
-    const rill_pair languages[] = {{"source-lang", "eng_Latn"}, {"target-lang", "fra_Latn"}};
+    const rill_pair languages[] = {{"target-lang", "fra_Latn"}, {"source-lang", "eng_Latn"}};
     char *path = data_path("mt/ct2-nllb");
-    json_t *file = reference_load(path, "texts.json");
+    json_t *file = reference_load(path, searches);
     rill_model *model;
-    rill_open_options options = {
-        .struct_size = sizeof options, .path = path, .threads = 1, .n_values = 2, .values = languages};
+    rill_open_options options = {.struct_size = sizeof options,
+                                 .path = path,
+                                 .threads = 1,
+                                 .tokenized = tokenized,
+                                 .n_values = tokenized ? 1 : 2,
+                                 .values = languages};
     assert_ok(ctx, rill_model_open(&model, ctx, "mt", &options));
-    check_searches_of(model, &(place){.model = "mt/ct2-nllb", .file = "texts.json"}, file, "searches", 6);
+    check_searches_of(model, &(place){.model = "mt/ct2-nllb", .file = searches}, file, "searches", 6);
     json_decref(file);
     free(path);
+}
+
+static void ctranslate2s_own_languages(void **state)
+{
+    (void)state;
+    check_languages("texts.json", 0);
+    check_languages("prefix.json", 1);
 }
 
 /* Weights in int8 are the folder's own integers, and rows are made integers alike. A number halfway between two of them is one or the
@@ -394,7 +405,7 @@ int main(void)
         CASE(searches_of_the_others),
         CASE(fairseqs_own_searches),
         CASE(ctranslate2s_own_searches),
-        CASE(ctranslate2s_own_texts),
+        CASE(ctranslate2s_own_languages),
         CASE(ctranslate2s_own_searches_in_int8),
         IN_FOLDER(makers_recommend),
         IN_FOLDER(makers_are_asked_without_a_recommendation),
