@@ -150,21 +150,35 @@ void tensor_sort(rill_tensors *t)
     if (t->count > 0) qsort(t->entry, t->count, sizeof *t->entry, by_name);
 }
 
-/* What is opened at `path`: a folder's file of weights, and for a file that is not there the index beside it. */
+/* *out = the file, or the index beside it where there is no such file; *found whether there is either. */
+static rill_status find_one(const char *path, rill_text *out, int *found)
+{
+    struct stat info;
+    rill_text_reset(out);
+    TRY(rill_text_printf(out, "%s", path));
+    *found = 1;
+    if (stat(out->data, &info) == 0) return RILL_OK;
+    TRY(rill_text_printf(out, "%s", INDEX));
+    *found = stat(out->data, &info) == 0;
+    return RILL_OK;
+}
+
+/* What is opened at `path`: of a folder its file of weights, if it has one. */
 static rill_status find_file(const char *path, rill_text *out)
 {
     struct stat info;
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
-        TRY(rill_path_join(out, path, WEIGHTS));
-    else
-        TRY(rill_text_printf(out, "%s", path));
-    if (stat(out->data, &info) == 0) return RILL_OK;
-    const size_t length = out->length;
-    TRY(rill_text_printf(out, "%s", INDEX));
-    if (stat(out->data, &info) == 0) return RILL_OK;
-    out->length = length;
-    out->data[length] = '\0';
-    return RILL_OK;
+    int found = 0;
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        rill_text inside = {.ctx = out->ctx};
+        rill_status status = rill_path_join(&inside, path, WEIGHTS);
+        if (status == RILL_OK) status = find_one(inside.data, out, &found);
+        rill_text_clear(&inside);
+        TRY(status);
+    }
+    if (!found) TRY(find_one(path, out, &found));
+    if (found) return RILL_OK;
+    rill_text_reset(out);
+    return rill_text_printf(out, "%s", path);
 }
 
 static rill_status load_one(rill_tensors *t, const char *bytes, size_t length)

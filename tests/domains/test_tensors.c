@@ -316,7 +316,11 @@ static void one_file_goes_before_several(void **state)
     free(path);
     path = path_of(folder, "model.safetensors.index.json");
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(rill_tensors_open(&t, ctx, folder), RILL_ERR_NOT_FOUND);
+    assert_int_equal(rill_tensors_open(&t, ctx, folder), RILL_ERR_IO);
+    assert_error(ctx, "cannot open %s: it is a directory, a regular file was expected", folder);
+    free(path);
+    path = path_of(folder, "model.safetensors");
+    assert_int_equal(rill_tensors_open(&t, ctx, path), RILL_ERR_NOT_FOUND);
     assert_error(ctx, "cannot open %s/model.safetensors: No such file or directory", folder);
     free(bytes), free(path);
     folder_remove(folder);

@@ -43,7 +43,7 @@ enum {
 };
 
 /* Open the file at `path`, or the files of an index: of one whose name ends with .index.json, or of PATH.index.json where there is no
- * PATH. Of a folder that is model.safetensors. What errors call the set is the file's name or the index's.
+ * PATH. Of a folder that is model.safetensors, if it has one. What errors call the set is the file's name or the index's.
  *   out: on success a reader the caller closes; on failure NULL
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 RILL_API rill_status rill_tensors_open(rill_tensors **out, rill_context *ctx, const char *path);
