@@ -264,6 +264,8 @@ static rill_status read_config(rill_folder *f, const char *path)
     rill_text text = {.ctx = f->ctx};
     rill_status status = rill_file_read(&text, file, RILL_FILE_TEXT_MAX);
     f->found = status != RILL_ERR_NOT_FOUND;
+    const char *reader = !f->found && has_ct2(file) ? reader_of(f->ctx, "ctranslate2") : NULL;
+    if (reader != NULL) snprintf(f->domain, sizeof f->domain, "%s", reader);
     if (status == RILL_OK) status = read_text(&r, &text);
     if (!f->found) rill_error_clear(f->ctx);
     rill_text_clear(&text);

@@ -97,7 +97,8 @@ theirs() { # theirs FILES MESSAGE
     exits 1; says "$2"
   done
 }
-theirs "config.json model.bin shared_vocabulary.json" "theirs/model.bin: CTranslate2's form is not read: take the model that it was"
+theirs "config.json model.bin shared_vocabulary.json" "theirs/model.bin: expected 8 bytes of header length, the file has 0 bytes"
+theirs "model.bin shared_vocabulary.json" "theirs/model.bin: expected 8 bytes of header length, the file has 0 bytes"
 named() { # the same where the domain is named
   theirs "$@"
   run "$rill" decode -m theirs --domain mt
@@ -105,7 +106,7 @@ named() { # the same where the domain is named
 }
 named "opus.npz decoder.yml source.spm" "theirs/opus.npz: this is Marian's form: tools/convert_mt.py marian theirs --out NEW makes"
 named "model2.pt model1.pt dict.en.txt dict.de.txt" "convert_mt.py fairseq theirs/model1.pt --out NEW makes a folder"
-theirs "config.json model.safetensors.index.json" "theirs/model.safetensors.index.json: weights in several files"
+theirs "config.json model.safetensors.index.json" "theirs/config.json names no domain"
 theirs "readme.txt" "model theirs: there is no config.json"
 echo '{}' >file
 run "$rill" decode -m file
