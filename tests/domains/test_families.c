@@ -368,6 +368,23 @@ static void pieces_have_languages_too(void **state)
     rill_codec_close(codec);
 }
 
+/* Tokens for which a model has no symbol are text. */
+static void tokens_without_a_symbol(void **state)
+{
+    (void)state;
+    copy_folder("t5");
+    write_string(folder, "tokenizer_config.json", "{\"additional_special_tokens\": [\"<x>\", \"<y>\"]}");
+    rill_codec_files files = asked("t5");
+    rill_codec *codec;
+    files.words = files.actions = 301; /* of 300 pieces */
+    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    assert_int_equal(rill_vocabulary_count(rill_codec_source(codec)), 301);
+    assert_int_equal(rill_vocabulary_id(rill_codec_source(codec), "<x>", 3), 300);
+    assert_int_equal(rill_vocabulary_id(rill_codec_source(codec), "<extra_id_0>", 12), -1);
+    reads(codec, "<x>", "<x> </s>", NULL, NULL);
+    rill_codec_close(codec);
+}
+
 /* MADLAD's tags are for those who want them. */
 static void tags_are_optional(void **state)
 {
@@ -421,9 +438,11 @@ static void folders_that_are_refused(void **state)
         ctx,
         "%s/tokenizer_config.json: tokenizer_class: of a model of type t5 T5Tokenizer is read, found \"ByT5Tokenizer\"",
         folder);
-    write_string(folder, "tokenizer_config.json", "{\"tokenizer_class\": \"T5TokenizerFast\", \"extra_ids\": 3000}");
+    write_string(folder, "tokenizer_config.json", "{\"tokenizer_class\": \"T5TokenizerFast\", \"extra_ids\": 100}");
     files = asked("t5");
-    refuse(&files, RILL_ERR_FORMAT, "%s/spiece.model: expected at most 2000 tokens, as config.json says");
+    files.words = 200;
+    refuse(&files, RILL_ERR_FORMAT, "%s/spiece.model: expected at most 200 tokens, as config.json says");
+    files = asked("t5");
     write_string(folder, "tokenizer_config.json", "{\"extra_ids\": true}");
     refuse(&files, RILL_ERR_FORMAT, "%s/tokenizer_config.json: extra_ids: expected an integer from 0 to 100000");
     write_string(folder, "tokenizer_config.json", "{\"added_tokens_decoder\": {\"1000\": {\"content\": \"<x>\"}}}");
@@ -536,16 +555,10 @@ static void memory_may_run_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(texts_are_those_of_the_reference),
-        CASE(a_language_is_asked_for),
-        CASE(folders_name_languages),
-        CASE(a_start_names_the_target),
-        CASE(columns_name_languages),
-        CASE(pieces_have_languages_too),
-        CASE(tags_are_optional),
-        CASE(folders_that_are_refused),
-        CASE(tokenizer_json_is_refused_by_key),
-        CASE(memory_may_run_out),
+        CASE(texts_are_those_of_the_reference), CASE(a_language_is_asked_for), CASE(folders_name_languages),
+        CASE(a_start_names_the_target),         CASE(columns_name_languages),  CASE(pieces_have_languages_too),
+        CASE(tokens_without_a_symbol),          CASE(tags_are_optional),       CASE(folders_that_are_refused),
+        CASE(tokenizer_json_is_refused_by_key), CASE(memory_may_run_out),
     };
     return cmocka_run_group_tests_name("families", tests, NULL, NULL);
 }
