@@ -368,6 +368,21 @@ static void pieces_have_languages_too(void **state)
     rill_codec_close(codec);
 }
 
+/* As transformers writes it where it knows no length, which is more than jansson's numbers go to. */
+static void a_length_of_any_size(void **state)
+{
+    (void)state;
+    copy_folder("t5");
+    write_string(
+        folder, "tokenizer_config.json",
+        "{\"model_max_length\": 1000000000000000019884624838656, \"tokenizer_class\": \"T5Tokenizer\", \"extra_ids\": 2}");
+    rill_codec_files files = asked("t5");
+    rill_codec *codec;
+    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    assert_int_equal(rill_vocabulary_count(rill_codec_source(codec)), 302);
+    rill_codec_close(codec);
+}
+
 /* Tokens for which a model has no symbol are text. */
 static void tokens_without_a_symbol(void **state)
 {
@@ -452,7 +467,9 @@ static void folders_that_are_refused(void **state)
     write_string(folder, "tokenizer_config.json", "{\"added_tokens_decoder\": {\"x\": {\"content\": \"<x>\"}}}");
     refuse(&files, RILL_ERR_FORMAT,
            "%s/tokenizer_config.json: added_tokens_decoder: expected NUMBER: {\"content\": TEXT}, found \"x\"");
+    write_string(folder, "added_tokens.json", "{\"<x>\": 1, \"<x>\": 2}");
     write_string(folder, "tokenizer_config.json", "{}");
+    refuse(&files, RILL_ERR_FORMAT, "%s/added_tokens.json:1: duplicate object key near '\"<x>\"'");
     write_string(folder, "added_tokens.json", "{\"<x>\": -1}");
     refuse(&files, RILL_ERR_FORMAT, "%s/added_tokens.json: \"<x>\": expected a number");
     take_away("added_tokens.json");
@@ -555,10 +572,18 @@ static void memory_may_run_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(texts_are_those_of_the_reference), CASE(a_language_is_asked_for), CASE(folders_name_languages),
-        CASE(a_start_names_the_target),         CASE(columns_name_languages),  CASE(pieces_have_languages_too),
-        CASE(tokens_without_a_symbol),          CASE(tags_are_optional),       CASE(folders_that_are_refused),
-        CASE(tokenizer_json_is_refused_by_key), CASE(memory_may_run_out),
+        CASE(texts_are_those_of_the_reference),
+        CASE(a_language_is_asked_for),
+        CASE(folders_name_languages),
+        CASE(a_start_names_the_target),
+        CASE(columns_name_languages),
+        CASE(pieces_have_languages_too),
+        CASE(a_length_of_any_size),
+        CASE(tokens_without_a_symbol),
+        CASE(tags_are_optional),
+        CASE(folders_that_are_refused),
+        CASE(tokenizer_json_is_refused_by_key),
+        CASE(memory_may_run_out),
     };
     return cmocka_run_group_tests_name("families", tests, NULL, NULL);
 }
