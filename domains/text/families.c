@@ -153,28 +153,35 @@ static const char *canonical(const char *name, char *out, size_t size)
     return out;
 }
 
+/* Keep a class's name, if it says anything. */
+static void take(const char *name, const char *from, char *out, size_t size, const char **file)
+{
+    const char *read = name != NULL && *file == NULL ? canonical(name, out, size) : NULL;
+    if (read == NULL) return;
+    *file = from;
+    if (read != out) snprintf(out, size, "%s", read);
+}
+
 /* What tokenizer_config.json and config.json call the tokenizer; *file says which; NULL: neither, or any at all. */
 static rill_status read_class(rill_context *ctx, const char *directory, char *out, size_t size, const char **file)
 {
-    static const char *const files[] = {"tokenizer_config.json", "config.json"};
+    static const char main_file[] = "config.json";
+    rill_said said;
+    rill_config *config = NULL;
+    rill_text path = {.ctx = ctx};
+    const char *name = NULL;
     *file = NULL;
-    for (size_t i = 0; i < 2 && *file == NULL; i++) {
-        rill_config *config = NULL;
-        const char *name = NULL;
-        rill_text path = {.ctx = ctx};
-        rill_status status = rill_path_join(&path, directory, files[i]);
-        if (status == RILL_OK && rill_said_has(directory, files[i])) status = rill_config_open(&config, ctx, path.data);
-        rill_text_clear(&path);
-        if (status == RILL_OK && config != NULL) status = rill_config_string_or(config, "tokenizer_class", NULL, &name);
-        if (status == RILL_OK && name != NULL) {
-            const char *read = canonical(name, out, size);
-            if (read != NULL) *file = files[i];
-            if (read != NULL && read != out) snprintf(out, size, "%s", read);
-        }
-        rill_config_close(config);
-        TRY(status);
-    }
-    return RILL_OK;
+    rill_status status = rill_said_open(&said, ctx, directory, 0);
+    if (status == RILL_OK) take(rill_said_text(&said, "tokenizer_class"), "tokenizer_config.json", out, size, file);
+    rill_said_close(&said);
+    if (status != RILL_OK || *file != NULL || !rill_said_has(directory, main_file)) return status;
+    status = rill_path_join(&path, directory, main_file);
+    if (status == RILL_OK) status = rill_config_open(&config, ctx, path.data);
+    if (status == RILL_OK) status = rill_config_string_or(config, "tokenizer_class", NULL, &name);
+    if (status == RILL_OK) take(name, main_file, out, size, file);
+    rill_config_close(config);
+    rill_text_clear(&path);
+    return status;
 }
 
 static const rill_family *find(const char *model_type, const char *tokenizer)

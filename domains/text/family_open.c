@@ -214,7 +214,8 @@ static rill_status add_sentinels(const opening *o)
     char name[32];
     if (o->text->family.numbering != RILL_NUMBERS_SPM || has_token(o->text, "<extra_id_0>")) return RILL_OK;
     TRY(rill_said_number(o->said, "extra_ids", 0, 100000, -1, &said));
-    count = said >= 0 ? said : tokens->n + 100 <= (size_t)tokens->limit ? 100 : 0;
+    count = said >= 0 ? said : 100;
+    if ((int64_t)tokens->n + count > tokens->limit) return RILL_OK;
     for (int64_t i = count - 1; i >= 0; i--) {
         snprintf(name, sizeof name, "<extra_id_%d>", (int)i);
         TRY(add(o, name, RILL_TOKEN_SPECIAL));

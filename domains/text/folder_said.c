@@ -23,13 +23,22 @@ int rill_said_has(const char *directory, const char *file)
     return access(path, F_OK) == 0;
 }
 
+/* "model_max_length" is often 10^30, which is no number of jansson's but as a real one; then all are. */
+static json_t *parse(const rill_text *text, json_error_t *error)
+{
+    json_error_t again;
+    json_t *root = json_loadb(text->data, text->length, JSON_REJECT_DUPLICATES, error);
+    if (root != NULL || json_error_code(error) != json_error_numeric_overflow) return root;
+    return json_loadb(text->data, text->length, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &again);
+}
+
 static rill_status read_json(rill_context *ctx, const char *path, json_t **out)
 {
     json_error_t error;
     rill_text text = {.ctx = ctx};
     rill_status status = rill_file_read(&text, path, RILL_FILE_TEXT_MAX);
     if (status == RILL_OK) {
-        *out = json_loadb(text.data, text.length, JSON_REJECT_DUPLICATES, &error);
+        *out = parse(&text, &error);
         if (*out == NULL)
             status = rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: %s", path, error.line, error.text);
         else if (!json_is_object(*out))
@@ -90,13 +99,21 @@ rill_status rill_said_switch(const rill_said *said, const char *key, int fallbac
                      said->directory, key);
 }
 
+/* A whole number, however it was read; else `otherwise`. */
+static int64_t whole(const json_t *value, int64_t otherwise)
+{
+    const double real = json_is_real(value) ? json_real_value(value) : 0.5;
+    if (json_is_integer(value)) return json_integer_value(value);
+    return real > -1e15 && real < 1e15 && (double)(int64_t)real == real ? (int64_t)real : otherwise;
+}
+
 rill_status rill_said_number(const rill_said *said, const char *key, int64_t least, int64_t most, int64_t fallback,
                              int64_t *out)
 {
     const json_t *value = json_object_get(said->config, key);
     *out = fallback;
     if (value == NULL || json_is_null(value)) return RILL_OK;
-    *out = json_is_integer(value) ? json_integer_value(value) : least - 1;
+    *out = whole(value, least - 1);
     if (*out >= least && *out <= most) return RILL_OK;
     return rill_fail(said->ctx, RILL_ERR_FORMAT, "%s/tokenizer_config.json: %s: expected an integer from %lld to %lld",
                      said->directory, key, (long long)least, (long long)most);
@@ -147,7 +164,7 @@ static rill_status number_of(const rill_said *said, const char *key, const json_
 /* {"TEXT": ID} */
 static rill_status text_of(const rill_said *said, const char *key, const json_t *id, numbered *out)
 {
-    *out = (numbered){.id = json_is_integer(id) ? (long long)json_integer_value(id) : -1, .text = key};
+    *out = (numbered){.id = whole(id, -1), .text = key};
     if (out->id >= 0 && key[0] != '\0') return RILL_OK;
     return rill_fail(said->ctx, RILL_ERR_FORMAT, "%s/added_tokens.json: \"%.60s\": expected a number", said->directory,
                      key);

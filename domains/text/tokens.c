@@ -102,6 +102,7 @@ rill_status rill_tokens_add(rill_tokens *t, const char *text, size_t length, int
     }
     char *bytes;
     rill_added_token added = {.flags = flags, .id = rill_vocabulary_id(t->base, text, length)};
+    if (added.id < 0 && (id >= 0 ? id : (int64_t)t->n) >= t->limit) return RILL_OK;
     if (added.id < 0) {
         if (id >= 0 && (size_t)id != t->n)
             return rill_fail(t->blocks.ctx, RILL_ERR_FORMAT, "%s: \"%.60s\" is number %lld: expected %zu, the next one",

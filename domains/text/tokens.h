@@ -48,8 +48,9 @@ rill_status rill_tokens_base(rill_tokens *tokens, const char *text, size_t lengt
 rill_status rill_tokens_settle(rill_tokens *tokens);
 
 /* Add a token: one of the base keeps its number; another gets `id`, the next number, or with id < 0 the next there is. A token that was
- * added before gets the flags, too.
- *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (another number, one that leaves a gap, too many) */
+ * added before gets the flags, too. One for which the model has no symbol left is text like any other: folders may have more than their
+ * model was made with.
+ *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (another number, one that leaves a gap) */
 rill_status rill_tokens_add(rill_tokens *tokens, const char *text, size_t length, int64_t id, int flags);
 
 /* The number of a token of the base or an added one; -1: there is none. */

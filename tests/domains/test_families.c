@@ -368,6 +368,38 @@ static void pieces_have_languages_too(void **state)
     rill_codec_close(codec);
 }
 
+/* As transformers writes it where it knows no length, which is more than jansson's numbers go to. */
+static void a_length_of_any_size(void **state)
+{
+    (void)state;
+    copy_folder("t5");
+    write_string(
+        folder, "tokenizer_config.json",
+        "{\"model_max_length\": 1000000000000000019884624838656, \"tokenizer_class\": \"T5Tokenizer\", \"extra_ids\": 2}");
+    rill_codec_files files = asked("t5");
+    rill_codec *codec;
+    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    assert_int_equal(rill_vocabulary_count(rill_codec_source(codec)), 302);
+    rill_codec_close(codec);
+}
+
+/* Tokens for which a model has no symbol are text. */
+static void tokens_without_a_symbol(void **state)
+{
+    (void)state;
+    copy_folder("t5");
+    write_string(folder, "tokenizer_config.json", "{\"additional_special_tokens\": [\"<x>\", \"<y>\"]}");
+    rill_codec_files files = asked("t5");
+    rill_codec *codec;
+    files.words = files.actions = 301; /* of 300 pieces */
+    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    assert_int_equal(rill_vocabulary_count(rill_codec_source(codec)), 301);
+    assert_int_equal(rill_vocabulary_id(rill_codec_source(codec), "<x>", 3), 300);
+    assert_int_equal(rill_vocabulary_id(rill_codec_source(codec), "<extra_id_0>", 12), -1);
+    reads(codec, "<x>", "<x> </s>", NULL, NULL);
+    rill_codec_close(codec);
+}
+
 /* MADLAD's tags are for those who want them. */
 static void tags_are_optional(void **state)
 {
@@ -421,9 +453,11 @@ static void folders_that_are_refused(void **state)
         ctx,
         "%s/tokenizer_config.json: tokenizer_class: of a model of type t5 T5Tokenizer is read, found \"ByT5Tokenizer\"",
         folder);
-    write_string(folder, "tokenizer_config.json", "{\"tokenizer_class\": \"T5TokenizerFast\", \"extra_ids\": 3000}");
+    write_string(folder, "tokenizer_config.json", "{\"tokenizer_class\": \"T5TokenizerFast\", \"extra_ids\": 100}");
     files = asked("t5");
-    refuse(&files, RILL_ERR_FORMAT, "%s/spiece.model: expected at most 2000 tokens, as config.json says");
+    files.words = 200;
+    refuse(&files, RILL_ERR_FORMAT, "%s/spiece.model: expected at most 200 tokens, as config.json says");
+    files = asked("t5");
     write_string(folder, "tokenizer_config.json", "{\"extra_ids\": true}");
     refuse(&files, RILL_ERR_FORMAT, "%s/tokenizer_config.json: extra_ids: expected an integer from 0 to 100000");
     write_string(folder, "tokenizer_config.json", "{\"added_tokens_decoder\": {\"1000\": {\"content\": \"<x>\"}}}");
@@ -433,7 +467,9 @@ static void folders_that_are_refused(void **state)
     write_string(folder, "tokenizer_config.json", "{\"added_tokens_decoder\": {\"x\": {\"content\": \"<x>\"}}}");
     refuse(&files, RILL_ERR_FORMAT,
            "%s/tokenizer_config.json: added_tokens_decoder: expected NUMBER: {\"content\": TEXT}, found \"x\"");
+    write_string(folder, "added_tokens.json", "{\"<x>\": 1, \"<x>\": 2}");
     write_string(folder, "tokenizer_config.json", "{}");
+    refuse(&files, RILL_ERR_FORMAT, "%s/added_tokens.json:1: duplicate object key near '\"<x>\"'");
     write_string(folder, "added_tokens.json", "{\"<x>\": -1}");
     refuse(&files, RILL_ERR_FORMAT, "%s/added_tokens.json: \"<x>\": expected a number");
     take_away("added_tokens.json");
@@ -542,6 +578,8 @@ int main(void)
         CASE(a_start_names_the_target),
         CASE(columns_name_languages),
         CASE(pieces_have_languages_too),
+        CASE(a_length_of_any_size),
+        CASE(tokens_without_a_symbol),
         CASE(tags_are_optional),
         CASE(folders_that_are_refused),
         CASE(tokenizer_json_is_refused_by_key),
