@@ -24,14 +24,12 @@ from transformers.models.t5.modeling_t5 import T5Attention
 
 from model_files import rounded
 from reference_mt import CORPUS, FORCED_STEPS, STEPS, Decoder, best_outputs
+from reference_text import MBART_25, MBART_50
 
 CLASSES = {"m2m": (M2M100Config, M2M100ForConditionalGeneration), "mbart": (MBartConfig, MBartForConditionalGeneration),
            "bart": (BartConfig, BartForConditionalGeneration), "pegasus": (PegasusConfig, PegasusForConditionalGeneration),
            "t5": (T5Config, T5ForConditionalGeneration), "mt5": (MT5Config, MT5ForConditionalGeneration),
            "umt5": (UMT5Config, UMT5ForConditionalGeneration)}
-FAIRSEQ = ["<s>", "<pad>", "</s>", "<unk>"]
-GOOGLE = ["<pad>", "</s>", "<unk>"]
-
 
 def bart_sizes(width, heads, layers, inner):
     return dict(d_model=width, encoder_attention_heads=heads[0], decoder_attention_heads=heads[1],
@@ -46,17 +44,17 @@ def t5_sizes(width, heads, head, layers, inner, buckets=(8, 12)):
 
 # name: family, seed, what makes the end likely, the type of numbers, the rest of config.json
 SHAPES = {
-    "m2m": ("m2m", 6, 2.6, torch.float32, dict(scale_embedding=True, activation_function="relu",
+    "m2m": ("m2m", 6, 7.0, torch.float32, dict(scale_embedding=True, activation_function="relu",
                                                **bart_sizes(16, (4, 2), (2, 2), (32, 24)))),
-    "m2m-odd": ("m2m", 17, 3.0, torch.float16, dict(scale_embedding=False, activation_function="swish",
+    "m2m-odd": ("m2m", 17, 7.0, torch.float16, dict(scale_embedding=False, activation_function="swish",
                                                    **bart_sizes(15, (3, 5), (1, 2), (19, 37)))),
-    "mbart": ("mbart", 3, 2.5, torch.float32, dict(scale_embedding=True, activation_function="gelu",
+    "mbart": ("mbart", 3, 4.5, torch.float32, dict(scale_embedding=True, activation_function="gelu",
                                                    **bart_sizes(16, (4, 2), (2, 2), (32, 24)))),
-    "mbart-odd": ("mbart", 4, 5.0, torch.float32, dict(scale_embedding=False, activation_function="relu",
+    "mbart-odd": ("mbart", 4, 3.0, torch.float32, dict(scale_embedding=False, activation_function="relu",
                                                        **bart_sizes(21, (3, 7), (1, 2), (19, 30)))),
-    "bart": ("bart", 5, 2.5, torch.float32, dict(activation_function="gelu",
+    "bart": ("bart", 5, 5.0, torch.float32, dict(activation_function="gelu",
                                                  **bart_sizes(16, (4, 2), (2, 2), (32, 24)))),
-    "bart-untied": ("bart", 6, 2.5, torch.float16, dict(scale_embedding=True, activation_function="gelu_new",
+    "bart-untied": ("bart", 6, 7.0, torch.float16, dict(scale_embedding=True, activation_function="gelu_new",
                                                         tie_word_embeddings=False,
                                                         **bart_sizes(18, (3, 2), (1, 3), (20, 24)))),
     "pegasus": ("pegasus", 8, 2.5, torch.float32, dict(scale_embedding=True, activation_function="relu",
@@ -66,38 +64,94 @@ SHAPES = {
     "t5": ("t5", 20, 3.0, torch.float32, dict(feed_forward_proj="relu", **t5_sizes(16, 4, 4, (2, 2), 32))),
     "t5-gated": ("t5", 11, 1.8, torch.float16, dict(feed_forward_proj="gated-gelu", tie_word_embeddings=False,
                                                     **t5_sizes(14, 3, 6, (1, 2), 20, (16, 20)))),
-    "mt5": ("mt5", 22, 2.6, torch.float32, dict(feed_forward_proj="gated-gelu", **t5_sizes(16, 2, 6, (2, 2), 24))),
+    "mt5": ("mt5", 22, 3.4, torch.float32, dict(feed_forward_proj="gated-gelu", **t5_sizes(16, 2, 6, (2, 2), 24))),
     "mt5-silu": ("mt5", 13, 1.8, torch.float32, dict(feed_forward_proj="gated-silu", layer_norm_epsilon=1e-3,
                                                      **t5_sizes(12, 3, 5, (1, 2), 18))),
     "umt5": ("umt5", 14, 2.2, torch.float32, dict(feed_forward_proj="gated-gelu", **t5_sizes(16, 4, 4, (2, 2), 24))),
-    "umt5-relu": ("umt5", 15, 1.9, torch.float32, dict(feed_forward_proj="relu", **t5_sizes(12, 2, 8, (3, 2), 20))),
+    "umt5-relu": ("umt5", 15, 2.7, torch.float32, dict(feed_forward_proj="relu", **t5_sizes(12, 2, 8, (3, 2), 20))),
 }
 
 
-def pieces_of(family, out):
-    """A SentencePiece model without normalisation tables where the family keeps it; pieces by number."""
-    google = family in ("t5", "mt5", "umt5", "pegasus")
+# Whose text it is: the class of its tokenizer, its SentencePiece model, and what is said besides.
+TOKENIZERS = {"m2m": ("NllbTokenizer", "sentencepiece.bpe.model", {"src_lang": "deu_Latn", "tgt_lang": "eng_Latn"}),
+              "mbart": ("MBart50Tokenizer", "sentencepiece.bpe.model", {"src_lang": "de_DE", "tgt_lang": "en_XX"}),
+              "mbart-odd": ("MBartTokenizer", "sentencepiece.bpe.model", {"src_lang": "de_DE", "tgt_lang": "en_XX"}),
+              "pegasus": ("PegasusTokenizer", "spiece.model", {}), "t5": ("T5Tokenizer", "spiece.model", {"extra_ids": 0})}
+LANGUAGES = {"NllbTokenizer": ["deu_Latn", "eng_Latn"], "MBart50Tokenizer": MBART_50, "MBartTokenizer": MBART_25}
+
+
+def train(google):
+    """A SentencePiece model without normalisation tables."""
     marks = dict(pad_id=0, eos_id=1, unk_id=2, bos_id=-1) if google else dict(unk_id=0, bos_id=1, eos_id=2)
     writer = io.BytesIO()  # a file's name would be written into the model
     sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(CORPUS), model_writer=writer, vocab_size=44,
                                              hard_vocab_limit=False, normalization_rule_name="identity", num_threads=1,
                                              minloglevel=2, **marks)
-    with open(os.path.join(out, "spiece.model" if google else "sentencepiece.bpe.model"), "wb") as file:
-        file.write(writer.getvalue())
-    model = sentencepiece.SentencePieceProcessor(model_proto=writer.getvalue())
-    found = [model.id_to_piece(i) for i in range(3, model.get_piece_size())]
-    pieces = (GOOGLE if google else FAIRSEQ) + found
-    with open(os.path.join(out, "vocab.json"), "w", encoding="utf-8") as file:
-        json.dump({piece: i for i, piece in enumerate(pieces)}, file, ensure_ascii=False)
-    return pieces
+    return writer.getvalue()
 
 
-def make_model(family, seed, end, dtype, shape, pieces):
+def write_json(folder, name, value):
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+        json.dump(value, file, indent=1)
+        file.write("\n")
+
+
+class Text:
+    """A model's vocabulary: pieces with their numbers, and what stands around them. Its files are written to the folder; BART's, which
+    has a piece for each byte, are those of reference_text.py."""
+
+    def __init__(self, name, family, out):
+        self.before, self.first, self.start = [], -1, None
+        if family == "bart":
+            self.take_bart(out)
+            return
+        kind, file, said = TOKENIZERS.get(name) or TOKENIZERS.get(family) or TOKENIZERS["t5"]
+        google = file == "spiece.model"
+        model = train(google)
+        with open(os.path.join(out, file), "wb") as to:
+            to.write(model)
+        write_json(out, "tokenizer_config.json", {"tokenizer_class": kind, **said})
+        pieces = sentencepiece.SentencePieceProcessor(model_proto=model)
+        shift = {"PegasusTokenizer": 103, "T5Tokenizer": 0}.get(kind, 1)
+        self.number = {pieces.id_to_piece(i): i + shift for i in range(3 if not google else 2, pieces.get_piece_size())}
+        marks = ["<pad>", "</s>"] if google else ["<s>", "<pad>", "</s>", "<unk>"]
+        self.number.update({mark: i for i, mark in enumerate(marks)})
+        self.size, self.end = pieces.get_piece_size() + shift, self.number["</s>"]
+        self.behind = [self.end]
+        if said.get("src_lang"):
+            self.speak(kind, said, out)
+        self.pad, self.unknown = self.number["<pad>"], self.number["<unk>"]
+
+    def take_bart(self, out):
+        origin = os.path.join(os.path.dirname(os.path.dirname(out)), "text", "bart")
+        for file in ("vocab.json", "merges.txt", "tokenizer_config.json"):
+            shutil.copy(os.path.join(origin, file), out)
+        with open(os.path.join(out, "vocab.json"), encoding="utf-8") as file:
+            self.number = json.load(file)
+        self.size, self.end = len(self.number), self.number["</s>"]
+        self.before, self.behind = [self.number["<s>"]], [self.end]
+        self.pad, self.unknown = self.number["<pad>"], self.number["<unk>"]
+
+    def speak(self, kind, said, out):
+        """Languages stand behind the pieces, and the mask behind these."""
+        languages = LANGUAGES[kind]
+        if kind == "NllbTokenizer":
+            write_json(out, "special_tokens_map.json", {"additional_special_tokens": languages})
+        source, target = (self.size + languages.index(said[side]) for side in ("src_lang", "tgt_lang"))
+        self.size += len(languages) + 1
+        self.before, self.behind = ([], [self.end, source]) if kind == "MBartTokenizer" else ([source], [self.end])
+        self.first, self.start = (-1, target) if kind == "MBartTokenizer" else (target, self.end)
+
+    def ids(self, pieces):
+        return self.before + [self.number.get(p, self.unknown) for p in pieces] + self.behind
+
+
+def make_model(family, seed, end, dtype, shape, text):
     generator = torch.Generator().manual_seed(seed)
     config_class, model_class = CLASSES[family]
-    config = config_class(vocab_size=len(pieces), **shape)
-    if getattr(config, "decoder_start_token_id", None) is None:
-        config.decoder_start_token_id = pieces.index("<pad>" if "<pad>" == pieces[0] else "</s>")
+    config = config_class(vocab_size=text.size, **shape)
+    if text.start is not None or getattr(config, "decoder_start_token_id", None) is None:
+        config.decoder_start_token_id = text.start if text.start is not None else text.pad
     config.forced_eos_token_id = None
     model = model_class(config).eval()
     model.generation_config.max_length = STEPS + 1
@@ -145,17 +199,32 @@ def in_double(family, model):
     return double
 
 
-def case(model, all_pieces, pieces, rng):
-    config = model.config
-    number = {piece: i for i, piece in enumerate(all_pieces)}
-    ids = [number.get(p, number["<unk>"]) for p in pieces] + [number["</s>"]]
-    decoder = Decoder(model, ids)
-    legal = [a for a in range(len(all_pieces)) if a not in (config.eos_token_id, config.pad_token_id)]
+class Opened(Decoder):
+    """The first action may be given: it is then the only one, and costs nothing."""
+
+    def __init__(self, model, ids, first):
+        super().__init__(model, ids)
+        self.first = first
+
+    def logp(self, prefixes):
+        found = super().logp(prefixes)
+        if self.first >= 0 and not prefixes[0]:
+            found.fill_(float("-inf"))
+            found[:, self.first] = 0.0
+        return found
+
+
+def case(model, text, pieces, rng):
+    config, ids = model.config, text.ids(pieces)
+    decoder = Opened(model, ids, text.first)
+    legal = [a for a in range(text.size) if a not in (config.eos_token_id, config.pad_token_id)]
     forced = [rng.choice(legal) for _ in range(FORCED_STEPS)]
-    steps = [decoder.logp([forced[:i]])[0].tolist() for i in range(FORCED_STEPS)]
+    forced[:1] = [text.first] if text.first >= 0 else forced[:1]
+    steps = [[None if x == float("-inf") else x for x in decoder.logp([forced[:i]])[0].tolist()] for i in range(FORCED_STEPS)]
     ours, beam = best_outputs(decoder, config)
     greedy = model.generate(torch.tensor([ids]), num_beams=1, do_sample=False, bad_words_ids=[[config.pad_token_id]],
-                            max_length=STEPS + 1, forced_eos_token_id=None, use_cache=False)[0].tolist()[1:]
+                            max_length=STEPS + 1, forced_eos_token_id=None, use_cache=False,
+                            forced_bos_token_id=text.first if text.first >= 0 else None)[0].tolist()[1:]
     assert greedy == ours["actions"] + [config.eos_token_id] * (not ours["truncated"]), (greedy, ours)
     return {"pieces": pieces, "ids": ids, "forced": forced, "steps": steps, "greedy": ours, "beam": beam,
             "attention": decoder.attention(forced).tolist(), "memory": last_memory(model, decoder.states).tolist()}
@@ -167,8 +236,8 @@ def build(name, out):
     rng = random.Random(seed)
     shutil.rmtree(out, ignore_errors=True)
     os.makedirs(out)
-    pieces = pieces_of(family, out)
-    model = make_model(family, seed, end, dtype, shape, pieces)
+    text = Text(name, family, out)
+    model = make_model(family, seed, end, dtype, shape, text)
     model.save_pretrained(out)
     path = os.path.join(out, "model.safetensors")
     tensors = load_file(path)
@@ -178,9 +247,9 @@ def build(name, out):
         tensors["final_logits_bias"] = model.final_logits_bias
     save_file(tensors, path)
     double = in_double(family, model)
-    usable = [p for p in pieces if p not in FAIRSEQ]
-    cases = [case(double, pieces, [rng.choice(usable) for _ in range(n)], rng) for n in (1, 3, 5, 17)]
-    cases += [case(double, pieces, p, rng) for p in (["nothing", usable[0]], usable[:4])]
+    usable = [p for p in text.number if p not in ("<s>", "<pad>", "</s>", "<unk>") and len(p) > 1]
+    cases = [case(double, text, [rng.choice(usable) for _ in range(n)], rng) for n in (1, 3, 5, 17)]
+    cases += [case(double, text, p, rng) for p in (["nothing-like-it", usable[0]], usable[:4])]
     with open(os.path.join(out, "expected.json"), "w", encoding="utf-8") as file:
         json.dump(rounded({"max_length": STEPS, "cases": cases}, 6), file, ensure_ascii=False, separators=(",", ":"))
         file.write("\n")

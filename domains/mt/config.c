@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "families.h"
 #include "model.h"
 
 static const char MAIN_FILE[] = "config.json", GENERATION_FILE[] = "generation_config.json";
@@ -38,6 +39,7 @@ static rill_status read_generation(mt_net *net, const rill_config *config, const
     TRY(read_symbol(net, config, file, "pad_token_id", &s->pad, &net->settings.pad_file));
     TRY(read_symbol(net, config, file, "eos_token_id", &s->end, &s->end_file));
     TRY(read_symbol(net, config, file, "decoder_start_token_id", &s->start, &origin));
+    TRY(read_symbol(net, config, file, "forced_bos_token_id", &s->forced_first, &origin));
     TRY(rill_config_bool_or(config, "renormalize_logits", net->settings.renormalized, &net->settings.renormalized));
     TRY(mt_read_bans(net, config));
     TRY(rill_config_int_or(config, "max_length", 2, LENGTH_LIMIT, net->seq.max_length + 1, &length));
@@ -115,14 +117,18 @@ static rill_status read_last_word(void *user, const rill_config *config)
     return read_generation(user, config, GENERATION_FILE);
 }
 
-static void name_text(const mt_net *net, rill_codec_files *text)
+/* Marian's and FSMT's folders are what this domain has always read; others have their family's. */
+static rill_status name_text(const mt_net *net, const char *directory, rill_codec_files *text)
 {
+    if (rill_family_known(net->settings.family->type))
+        return rill_family_files(net->seq.ctx, net->settings.family->type, directory, text);
     const int fsmt = strcmp(net->settings.family->type, "fsmt") == 0;
     text->kind = fsmt ? RILL_CODEC_MOSES_BPE : RILL_CODEC_SENTENCEPIECE;
     text->source = fsmt ? "vocab-src.json" : "vocab.json";
     text->target = fsmt ? "vocab-tgt.json" : "target_vocab.json";
     text->optional = !fsmt;
     text->actions_key = "decoder_vocab_size";
+    return RILL_OK;
 }
 
 rill_status mt_configure(seq_net *seq, const char *directory, rill_codec_files *text)
@@ -134,6 +140,5 @@ rill_status mt_configure(seq_net *seq, const char *directory, rill_codec_files *
     TRY(require_symbols(net, directory));
     net->seq.most_length = net->seq.max_length > net->seq.usual ? net->seq.max_length : net->seq.usual;
     if (net->seq.start < 0) net->seq.start = net->seq.pad;
-    name_text(net, text);
-    return RILL_OK;
+    return name_text(net, directory, text);
 }

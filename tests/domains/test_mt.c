@@ -66,7 +66,7 @@ static char *pieces_of(const json_t *cases, int32_t i)
 
 /* --- a driver of rows --------------------------------------------------------------------------------------------- */
 
-enum { MOST_ACTIONS = 64 };
+enum { MOST_ACTIONS = 600 };
 
 /* Make one node and give its log-probabilities. */
 static void expand(void *self, int32_t actions, int32_t node, int32_t parent, int32_t action, int32_t slot, float *logp)
@@ -117,7 +117,8 @@ static void check_forced(seq_runner *m, int32_t slot, const json_t *one)
         expand(m, actions, (int32_t)t, (int32_t)t - 1, action, slot, logp);
         assert_int_equal(json_array_size(row), actions);
         for (int32_t a = 0; a < actions; a++) {
-            if (a == m->model->net[0]->pad)
+            const int legal = (int)(m->model->legal[a / 64] >> (a % 64) & 1); /* the vocabulary has a piece */
+            if (!legal || json_is_null(json_array_get(row, (size_t)a)))
                 assert_true(logp[a] == -INFINITY);
             else
                 assert_near((double)logp[a], json_number_value(json_array_get(row, (size_t)a)), 1e-4, "log-probability",
@@ -356,6 +357,7 @@ static void results_do_not_depend_on_grouping(void **state)
     } ways[] = {{1, NODES, ITEMS}, {1, 5, 3}, {1, 17, 2}, {2, NODES, ITEMS}, {2, 13, 4}, {3, 64, 1}};
     const size_t bytes = (size_t)NODES * MOST_ACTIONS * sizeof(float);
     for (size_t i = 0; i < MODELS; i++) {
+        if (i >= FIRST_FAMILY && i < ENSEMBLE && i % 3 != 0) continue; /* one of each layout and form of positions */
         reference r = reference_open(models[i]);
         rill_domain_info info;
         float *alone = calloc(1, bytes), *other = calloc(1, bytes);
