@@ -145,8 +145,18 @@ static size_t strip_vectors(size_t left, size_t rows)
 TILES
 /* clang-format on */
 
+#if defined(RILL_VEC_NEON)
+/* What bf16 is read as and what it is widened to take twice the registers. */
+static size_t bf16_vectors(size_t left, size_t rows)
+{
+    return rows == 1 && left >= 4 ? 4 : 2;
+}
+#else
+#define bf16_vectors strip_vectors
+#endif
+
 static const tile_set f32_tiles = {.of = SHAPES(f32), .most = MOST, .vectors = strip_vectors};
-static const tile_set bf16_tiles = {.of = SHAPES(bf16), .most = MOST, .vectors = strip_vectors};
+static const tile_set bf16_tiles = {.of = SHAPES(bf16), .most = MOST, .vectors = bf16_vectors};
 
 /* ---- the call -------------------------------------------------------------------------------------------- */
 
