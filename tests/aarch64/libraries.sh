@@ -4,7 +4,7 @@
 #   libraries.sh FOLDER
 #
 # They come from where this system's own come from, by apt-get with a state of its own in FOLDER: nothing is installed, and the system is
-# left as it is. A system that has them installed, as `dpkg --add-architecture arm64` makes possible, needs none of this.
+# left as it is.
 set -eu
 
 [ $# = 1 ] || { echo "usage: libraries.sh FOLDER" >&2; exit 2; }
@@ -21,9 +21,10 @@ export APT_CONFIG=$folder/apt/apt.conf
 apt-get -qq update
 apt-get -qq -y --no-install-recommends --download-only install libjansson-dev libsentencepiece-dev libutf8proc-dev liblua5.4-dev \
   libffi-dev libstemmer-dev libcmocka-dev
-for package in "$folder"/apt/cache/archives/*.deb; do
+cd "$folder/apt/cache/archives"
+for package in *.deb; do
   # The cross compiler has the C library's headers; what links to it here has paths of a system where it is installed.
-  case ${package##*/} in libc6-dev_* | libc-dev-bin_* | libcrypt-dev_* | linux-libc-dev_*) continue ;; esac
+  case $package in libc6-dev_* | libc-dev-bin_* | libcrypt-dev_* | linux-libc-dev_*) continue ;; esac
   dpkg -x "$package" "$folder"
 done
 rm -rf "$folder/apt"

@@ -6,7 +6,7 @@
 #                                         results against AVX2's, which the program DIGEST tells of this processor
 #   run.sh decodes SOURCE BUILD LIBRARIES the executor's programs, and whole decodes of the shipped models against the golden files
 #
-# BUILD is made or brought up to date. The second needs rill's libraries for arm64: in the folder LIBRARIES (libraries.sh), or installed.
+# BUILD is made or brought up to date. The second needs rill's libraries for arm64 in the folder LIBRARIES: libraries.sh.
 # Exit code 77: something is missing here, and is named.
 set -eu
 
@@ -101,15 +101,16 @@ decodes() {
 run_decodes() {
   command -v $multiarch-g++ >/dev/null || missing "no $multiarch-g++ (package g++-aarch64-linux-gnu)"
   root=$needed
-  [ -e "$root/usr/lib/$multiarch/pkgconfig/jansson.pc" ] || root=
   [ -e "$root/usr/lib/$multiarch/pkgconfig/jansson.pc" ] ||
-    missing "no libraries for arm64: tests/aarch64/libraries.sh $needed brings them, or install those of ./dev for arm64"
+    missing "no libraries for arm64: tests/aarch64/libraries.sh $needed brings them"
   mkdir -p "$build"
   cat >"$build.ini" <<END
 [constants]
 root = '$root'
 found = ['-idirafter', root / 'usr/include', '-idirafter', root / 'usr/include/$multiarch']
-linked = ['-L' + root / 'usr/lib/$multiarch', '-Wl,-rpath-link,' + root / 'usr/lib/$multiarch', '-Wl,-rpath-link,' + root / 'lib/$multiarch']
+usr = root / 'usr/lib/$multiarch'
+lib = root / 'lib/$multiarch'
+linked = ['-L' + usr, '-Wl,-rpath-link,' + usr, '-Wl,-rpath-link,' + lib]
 [built-in options]
 c_args = found
 cpp_args = found
@@ -117,12 +118,11 @@ c_link_args = linked
 cpp_link_args = linked
 [properties]
 sys_root = root
-pkg_config_libdir = [root / 'usr/lib/$multiarch/pkgconfig', root / 'usr/share/pkgconfig']
+pkg_config_libdir = [usr / 'pkgconfig', root / 'usr/share/pkgconfig']
 END
   build_for --cross-file "$build.ini" -Dcuda=disabled -Donednn=disabled -Dtests=enabled -- rill tests/golden/kernel_set \
     tests/golden/vary_model tests/device/test_device_programs tests/device/test_device_plan
-  [ -z "$root" ] || export QEMU_LD_PREFIX=$root
-  export QEMU_LD_PREFIX=${QEMU_LD_PREFIX:-/usr/$multiarch}
+  export QEMU_LD_PREFIX=$root
   for program in "test_device_programs --iterations 60" test_device_plan; do
     # shellcheck disable=SC2086
     set -- $program
