@@ -13,9 +13,13 @@
 #if defined(RILL_KERNELS_ARM) && defined(__linux__)
 #include <sys/auxv.h>
 
-/* As asm/hwcap.h has them; old ones lack the second. */
-#define HAS_DOTPROD (1ul << 20) /* of AT_HWCAP */
-#define HAS_I8MM (1ul << 13)    /* of AT_HWCAP2 */
+/* For C libraries that do not name them yet. */
+#if !defined(HWCAP_ASIMDDP)
+#define HWCAP_ASIMDDP (1ul << 20)
+#endif
+#if !defined(HWCAP2_I8MM)
+#define HWCAP2_I8MM (1ul << 13)
+#endif
 #endif
 
 static const struct {
@@ -60,8 +64,8 @@ rill_isa_mask rill_cpu_isa(void)
 #elif defined(RILL_KERNELS_ARM)
     have |= RILL_ISA_NEON;
 #if defined(__linux__)
-    if (getauxval(AT_HWCAP) & HAS_DOTPROD) have |= RILL_ISA_NEON_DOTPROD;
-    if (getauxval(AT_HWCAP2) & HAS_I8MM) have |= RILL_ISA_NEON_I8MM;
+    if (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) have |= RILL_ISA_NEON_DOTPROD;
+    if (getauxval(AT_HWCAP2) & HWCAP2_I8MM) have |= RILL_ISA_NEON_I8MM;
 #endif
 #endif
     return have;
