@@ -1,6 +1,7 @@
 /* bench_kernels.c: every kernel against the limits of this very machine.
  *
- * usage: bench_kernels [--quick] [--isa ref|avx2|avx512] [--json FILE] [SECTION...]
+ * usage: bench_kernels [--quick] [--isa SET] [--json FILE] [SECTION...]
+ *   sets: the names of rill_isa_name(), such as ref, avx2, neon; all that there is without one
  *   sections: limits gemm hot weights best cell pool; all without a name. `limits` always runs: percentages need it.
  *
  * Method: the machine's multiply-add peak and its read rates from L1, L2 and L3 are measured first, on one thread, and the
@@ -564,9 +565,8 @@ static void describe(bench *b, int argc, char **argv)
 
 static int usage(void)
 {
-    fputs(
-        "usage: bench_kernels [--quick] [--isa ref|avx2|avx512] [--json FILE] [limits|gemm|hot|weights|best|cell|pool]...\n",
-        stderr);
+    fputs("usage: bench_kernels [--quick] [--isa SET] [--json FILE] [limits|gemm|hot|weights|best|cell|pool]...\n",
+          stderr);
     return 2;
 }
 
@@ -585,8 +585,7 @@ int main(int argc, char **argv)
         else if (!strcmp(argv[i], "--quick"))
             b.quick = 1;
         else if (!strcmp(argv[i], "--isa") && i + 1 < argc) {
-            const char *name = argv[++i];
-            mask = !strcmp(name, "ref") ? RILL_ISA_REF : !strcmp(name, "avx2") ? RILL_ISA_AVX2 : RILL_ISA_ALL;
+            if (rill_isa_by_name(argv[++i], &mask) != 0) return usage();
         } else if (!strcmp(argv[i], "--json") && i + 1 < argc && (b.json = fopen(argv[++i], "w")))
             continue;
         else

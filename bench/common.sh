@@ -26,18 +26,20 @@ read_options() {
 }
 
 # Of `threads` and `workers`: `hands` are the command's options, `suffix` names results, and `cores` is how many may be busy.
-# Results of processors without AVX-512 stand beside those of others, since most ratios differ.
+# Results of processors without AVX-512 stand beside those of others, since most ratios differ, and so do those of AArch64.
 share_cores() {
   hands=(--threads "$threads" --workers "$workers")
   cores=$((threads * workers)) suffix=${threads}t
   if [ "$workers" != 1 ]; then suffix=${workers}w; fi
-  [ "$(instructions)" = AVX-512 ] || suffix+=-avx2
+  case $(instructions) in AVX2) suffix+=-avx2 ;; NEON) suffix+=-neon ;; esac
 }
 
 # need_build PROGRAM
 need_build() { [ -x "$1" ] || { echo "$script: build first (./dev build)" >&2; exit 1; }; }
 
-instructions() { if grep -qw avx512vl /proc/cpuinfo; then echo AVX-512; else echo AVX2; fi; }
+instructions() {
+  if [ "$(uname -m)" = aarch64 ]; then echo NEON; elif grep -qw avx512vl /proc/cpuinfo; then echo AVX-512; else echo AVX2; fi
+}
 
 # The command line's surroundings, for results that are kept.
 describe_machine() {

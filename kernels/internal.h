@@ -196,5 +196,8 @@ void rill_kernels_init_ref(rill_kernels *k);
 void rill_kernels_init_avx2(rill_kernels *k);
 void rill_kernels_init_avx512(rill_kernels *k);
 void rill_kernels_init_avx512vnni(rill_kernels *k);
+void rill_kernels_init_neon(rill_kernels *k);
+void rill_kernels_init_neon_dotprod(rill_kernels *k);
+void rill_kernels_init_neon_i8mm(rill_kernels *k);
 
 #endif

@@ -1,11 +1,54 @@
 /* kernels.c: which functions go into the table, and how a call's work is cut into chunks.
  *
  * The table starts as plain C and is overridden upward, set by set; each step needs the one below it, so a
- * mask with a hole in it stops at the hole. Detection asks the compiler's runtime, which also checks that the
- * operating system saves the wide registers; it is read-only after program start, so nothing here is state.
+ * mask with a hole in it stops at the hole. On x86-64 detection asks the compiler's runtime, which also checks that the
+ * operating system saves the wide registers; on AArch64 it reads what the kernel has said of the processor. Both are read-only after
+ * program start, so nothing here is state.
  *
  * Divisions: detection, the table, spans. */
+#include <string.h>
+
 #include "internal.h"
+
+#if defined(RILL_KERNELS_ARM) && defined(__linux__)
+#include <sys/auxv.h>
+
+/* For C libraries that do not name them yet. */
+#if !defined(HWCAP_ASIMDDP)
+#define HWCAP_ASIMDDP (1ul << 20)
+#endif
+#if !defined(HWCAP2_I8MM)
+#define HWCAP2_I8MM (1ul << 13)
+#endif
+#endif
+
+static const struct {
+    const char *name;
+    rill_isa_mask mask;
+} sets[] = {
+    {"ref", RILL_ISA_REF},
+    {"avx2", RILL_ISA_AVX2},
+    {"avx512", RILL_ISA_AVX2 | RILL_ISA_AVX512},
+    {"avx512vnni", RILL_ISA_AVX2 | RILL_ISA_AVX512 | RILL_ISA_AVX512_VNNI},
+    {"neon", RILL_ISA_NEON},
+    {"neon-dotprod", RILL_ISA_NEON | RILL_ISA_NEON_DOTPROD},
+    {"neon-i8mm", RILL_ISA_NEON | RILL_ISA_NEON_DOTPROD | RILL_ISA_NEON_I8MM},
+};
+
+const char *rill_isa_name(size_t i)
+{
+    return i < sizeof sets / sizeof *sets ? sets[i].name : NULL;
+}
+
+int rill_isa_by_name(const char *name, rill_isa_mask *mask)
+{
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        if (strcmp(sets[i].name, name) != 0) continue;
+        *mask = sets[i].mask;
+        return 0;
+    }
+    return -1;
+}
 
 rill_isa_mask rill_cpu_isa(void)
 {
@@ -18,6 +61,12 @@ rill_isa_mask rill_cpu_isa(void)
         __builtin_cpu_supports("avx512vl"))
         have |= RILL_ISA_AVX512;
     if (__builtin_cpu_supports("avx512vnni")) have |= RILL_ISA_AVX512_VNNI;
+#elif defined(RILL_KERNELS_ARM)
+    have |= RILL_ISA_NEON;
+#if defined(__linux__)
+    if (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) have |= RILL_ISA_NEON_DOTPROD;
+    if (getauxval(AT_HWCAP2) & HWCAP2_I8MM) have |= RILL_ISA_NEON_I8MM;
+#endif
 #endif
     return have;
 }
@@ -34,6 +83,13 @@ void rill_kernels_init(rill_kernels *k, rill_isa_mask mask)
     rill_kernels_init_avx512(k);
     if (!(use & RILL_ISA_AVX512_VNNI)) return;
     rill_kernels_init_avx512vnni(k);
+#elif defined(RILL_KERNELS_ARM)
+    if (!(use & RILL_ISA_NEON)) return;
+    rill_kernels_init_neon(k);
+    if (!(use & RILL_ISA_NEON_DOTPROD)) return;
+    rill_kernels_init_neon_dotprod(k);
+    if (!(use & RILL_ISA_NEON_I8MM)) return;
+    rill_kernels_init_neon_i8mm(k);
 #else
     (void)use;
 #endif

@@ -48,11 +48,21 @@ extern "C" {
 
 /* A set of instruction sets. The plain C reference is always there and has no bit. */
 typedef uint32_t rill_isa_mask;
-#define RILL_ISA_REF ((rill_isa_mask)0)              /* as a mask for rill_kernels_init: plain C only */
-#define RILL_ISA_AVX2 ((rill_isa_mask)1 << 0)        /* AVX2, FMA and BMI2 */
-#define RILL_ISA_AVX512 ((rill_isa_mask)1 << 1)      /* AVX-512 F, BW, DQ and VL; needs RILL_ISA_AVX2 too */
-#define RILL_ISA_AVX512_VNNI ((rill_isa_mask)1 << 2) /* and VNNI: the int8 gemm; needs RILL_ISA_AVX512 too */
+#define RILL_ISA_REF ((rill_isa_mask)0)               /* as a mask for rill_kernels_init: plain C only */
+#define RILL_ISA_AVX2 ((rill_isa_mask)1 << 0)         /* AVX2, FMA and BMI2 */
+#define RILL_ISA_AVX512 ((rill_isa_mask)1 << 1)       /* AVX-512 F, BW, DQ and VL; needs RILL_ISA_AVX2 too */
+#define RILL_ISA_AVX512_VNNI ((rill_isa_mask)1 << 2)  /* and VNNI: the int8 gemm; needs RILL_ISA_AVX512 too */
+#define RILL_ISA_NEON ((rill_isa_mask)1 << 3)         /* AArch64: its vectors are always there */
+#define RILL_ISA_NEON_DOTPROD ((rill_isa_mask)1 << 4) /* and dot products: the int8 gemm; needs RILL_ISA_NEON too */
+#define RILL_ISA_NEON_I8MM ((rill_isa_mask)1 << 5) /* and products of int8 matrices; needs RILL_ISA_NEON_DOTPROD too */
 #define RILL_ISA_ALL (~(rill_isa_mask)0)
+
+/* The sets that a name of rill_kernels.name stands for: itself and those it needs, as a mask for rill_kernels_init(). Returns 0, or -1 for
+ * any other name. A set that the processor lacks is no error here. Any thread. */
+int rill_isa_by_name(const char *name, rill_isa_mask *mask);
+
+/* The i-th name, from "ref" on; NULL behind the last. Static text. */
+const char *rill_isa_name(size_t i);
 
 /* What this processor and operating system offer. Asked anew at each call (tens of ns), no state; any thread. */
 rill_isa_mask rill_cpu_isa(void);
@@ -273,7 +283,8 @@ typedef struct rill_layer_norm {
 
 typedef struct rill_kernels {
     rill_isa_mask isa; /* the sets in use; RILL_ISA_REF when plain C */
-    const char *name;  /* "ref", "avx2", "avx512", "avx512vnni": the highest set in use; static text */
+    const char *
+        name; /* the highest set in use: "ref"; "avx2", "avx512", "avx512vnni"; "neon", "neon-dotprod", "neon-i8mm". Static */
 
     void (*gemm)(const rill_gemm *g, rill_pool *pool);
     void (*lstm)(const rill_lstm *l, rill_pool *pool);

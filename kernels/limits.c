@@ -10,11 +10,11 @@ enum { TURNS = 2000, ACCUMULATORS = 12 };
 
 /* --- vectors ------------------------------------------------------------------------------------------------------ */
 
-#if defined(RILL_KERNELS_X86)
-#include <immintrin.h>
-
 /* a[0] .. a[11] by name, so that each stays in a register whatever the optimisation. */
 #define EACH(STEP) STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8) STEP(9) STEP(10) STEP(11)
+
+#if defined(RILL_KERNELS_X86)
+#include <immintrin.h>
 
 __attribute__((target("avx512f"))) static void multiply_avx512(rill_loop *loop)
 {
@@ -91,6 +91,59 @@ __attribute__((target("avx2"))) static void read_avx2(rill_loop *loop)
 }
 #endif
 
+#if defined(RILL_KERNELS_ARM)
+#include <arm_neon.h>
+
+static void multiply_neon(rill_loop *loop)
+{
+    float32x4_t a[ACCUMULATORS];
+    const float32x4_t x = vdupq_n_f32(0.999f), y = vdupq_n_f32(0.5f);
+    for (int i = 0; i < ACCUMULATORS; i++) a[i] = vdupq_n_f32((float)i);
+    for (int t = 0; t < TURNS; t++) {
+#define STEP(i) a[i] = vfmaq_f32(y, a[i], x);
+        EACH(STEP)
+#undef STEP
+    }
+    for (int i = 1; i < ACCUMULATORS; i++) a[0] = vaddq_f32(a[0], a[i]);
+    loop->sum += vgetq_lane_f32(a[0], 0);
+}
+
+/* Sums of int8, 16 products a step or 32. What is multiplied is not the same each time, for all that is known. */
+#define MULTIPLY_INT8(name, step)                                            \
+    static void name(rill_loop *loop)                                        \
+    {                                                                        \
+        int32x4_t a[ACCUMULATORS];                                           \
+        int8x16_t x = vdupq_n_s8(3);                                         \
+        const int8x16_t y = vdupq_n_s8(5);                                   \
+        for (int i = 0; i < ACCUMULATORS; i++) a[i] = vdupq_n_s32(i);        \
+        for (int t = 0; t < TURNS; t++) {                                    \
+            __asm__ volatile("" : "+w"(x));                                  \
+            EACH(step)                                                       \
+        }                                                                    \
+        for (int i = 1; i < ACCUMULATORS; i++) a[0] = vaddq_s32(a[0], a[i]); \
+        loop->sum += (float)vgetq_lane_s32(a[0], 0);                         \
+    }
+#define WIDEN(i) a[i] = vpadalq_s16(a[i], vpaddq_s16(vmull_s8(vget_low_s8(x), vget_low_s8(y)), vmull_high_s8(x, y)));
+#define DOT(i) a[i] = vdotq_s32(a[i], x, y);
+#define MATRICES(i) a[i] = vmmlaq_s32(a[i], x, y);
+MULTIPLY_INT8(multiply_pairs_neon, WIDEN)
+__attribute__((target("arch=armv8.2-a+dotprod"))) MULTIPLY_INT8(multiply_dotprod, DOT)
+    __attribute__((target("arch=armv8.2-a+i8mm"))) MULTIPLY_INT8(multiply_i8mm, MATRICES)
+
+        static void read_neon(rill_loop *loop)
+{
+    const uint32_t *p = loop->data;
+    uint32x4_t a = vdupq_n_u32(0), b = a, c = a, d = a;
+    for (size_t i = 0; i + 16 <= loop->bytes / sizeof *p; i += 16) {
+        a = vorrq_u32(a, vld1q_u32(p + i));
+        b = vorrq_u32(b, vld1q_u32(p + i + 4));
+        c = vorrq_u32(c, vld1q_u32(p + i + 8));
+        d = vorrq_u32(d, vld1q_u32(p + i + 12));
+    }
+    loop->sum += (float)(vgetq_lane_u32(vorrq_u32(vorrq_u32(a, b), vorrq_u32(c, d)), 0) & 1);
+}
+#endif
+
 /* --- plain C ------------------------------------------------------------------------------------------------------ */
 
 static void multiply_plain(rill_loop *loop)
@@ -138,6 +191,11 @@ rill_loop rill_loop_multiply(rill_isa_mask isa, int int8)
     if (int8 && (isa & RILL_ISA_AVX2)) return (rill_loop){.run = multiply_pairs_avx2, .work = flops_of(16)};
     if (isa & RILL_ISA_AVX512) return (rill_loop){.run = multiply_avx512, .work = flops_of(16)};
     if (isa & RILL_ISA_AVX2) return (rill_loop){.run = multiply_avx2, .work = flops_of(8)};
+#elif defined(RILL_KERNELS_ARM)
+    if (int8 && (isa & RILL_ISA_NEON_I8MM)) return (rill_loop){.run = multiply_i8mm, .work = flops_of(32)};
+    if (int8 && (isa & RILL_ISA_NEON_DOTPROD)) return (rill_loop){.run = multiply_dotprod, .work = flops_of(16)};
+    if (int8 && (isa & RILL_ISA_NEON)) return (rill_loop){.run = multiply_pairs_neon, .work = flops_of(16)};
+    if (isa & RILL_ISA_NEON) return (rill_loop){.run = multiply_neon, .work = flops_of(4)};
 #endif
     (void)isa;
     return (rill_loop){.run = int8 ? multiply_plain_int8 : multiply_plain, .work = 2.0 * 32.0 * TURNS};
@@ -148,6 +206,8 @@ rill_loop rill_loop_read(const void *data, size_t bytes)
     rill_loop loop = {.run = read_plain, .work = (double)bytes, .data = data, .bytes = bytes};
 #if defined(RILL_KERNELS_X86)
     if (rill_cpu_isa() & RILL_ISA_AVX2) loop.run = read_avx2;
+#elif defined(RILL_KERNELS_ARM)
+    loop.run = read_neon;
 #endif
     return loop;
 }

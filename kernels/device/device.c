@@ -65,23 +65,15 @@ static rill_status use_onednn(rill_context *ctx, int row_by_row, rill_kernels *o
 
 static rill_status choose_kernels(rill_context *ctx, const char *name, rill_kernels *out)
 {
-    static const struct {
-        const char *name;
-        rill_isa_mask mask;
-    } sets[] = {
-        {"ref", RILL_ISA_REF},
-        {"avx2", RILL_ISA_AVX2},
-        {"avx512", RILL_ISA_AVX2 | RILL_ISA_AVX512},
-        {"avx512vnni", RILL_ISA_AVX2 | RILL_ISA_AVX512 | RILL_ISA_AVX512_VNNI},
-    };
-    rill_kernels_init(out, RILL_ISA_ALL);
-    if (name == NULL) return RILL_OK;
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-        if (strcmp(sets[i].name, name) != 0) continue;
-        rill_kernels_init(out, sets[i].mask);
-        return RILL_OK;
+    rill_isa_mask mask = RILL_ISA_ALL;
+    if (name != NULL && rill_isa_by_name(name, &mask) != 0) {
+        char names[128] = "";
+        for (size_t i = 0, used = 0; rill_isa_name(i) != NULL && used < sizeof names; i++)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i == 0 ? "" : ", ", rill_isa_name(i));
+        return rill_fail(ctx, RILL_ERR_OPTION, "kernels: expected one of %s; found \"%s\"", names, name);
     }
-    return rill_fail(ctx, RILL_ERR_OPTION, "kernels: expected ref, avx2, avx512 or avx512vnni, found \"%s\"", name);
+    rill_kernels_init(out, mask);
+    return RILL_OK;
 }
 
 static rill_status open_backend(rill_device *device, const rill_device_options *o)

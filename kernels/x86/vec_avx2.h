@@ -1,4 +1,4 @@
-/* vec_avx2.h: the vector vocabulary of x86/, spelled in AVX2 and FMA. See vec.h for what each word means;
+/* vec_avx2.h: the vector vocabulary, spelled in AVX2 and FMA. See vector/vec.h for what each word means;
  * vec_avx512.h spells the same words, and vec_words.h those that are alike in both. */
 #ifndef RILL_KERNELS_VEC_AVX2_H
 #define RILL_KERNELS_VEC_AVX2_H
@@ -11,6 +11,9 @@
 #define RILL_MM(op) _mm256_##op
 #define RILL_MM_INT(op) _mm256_##op##_si256
 #define RILL_FN(op) op##_avx2
+#define RILL_SET RILL_ISA_AVX2
+#define RILL_SET_NAME "avx2"
+#define RILL_SET_INT8(op) op##_avx2 /* whose int8 products this set's table has */
 
 typedef __m256 vf;
 typedef __m256i vi;
@@ -50,13 +53,13 @@ static inline unsigned vm_to_bits(vm m)
 {
     return (unsigned)_mm256_movemask_ps(m);
 }
-static inline vf v_load_part(vm m, const float *p)
+static inline vf v_load_first(size_t n, const float *p)
 {
-    return _mm256_maskload_ps(p, _mm256_castps_si256(m));
+    return _mm256_maskload_ps(p, _mm256_castps_si256(vm_first(n)));
 }
-static inline void v_store_part(float *p, vm m, vf x)
+static inline void v_store_first(size_t n, float *p, vf x)
 {
-    _mm256_maskstore_ps(p, _mm256_castps_si256(m), x);
+    _mm256_maskstore_ps(p, _mm256_castps_si256(vm_first(n)), x);
 }
 
 static inline vf v_round(vf x)
@@ -122,13 +125,21 @@ static inline void vi_store_packed(int32_t *p, unsigned bits, vi x)
     _mm256_storeu_si256((__m256i *)p, _mm256_permutevar8x32_epi32(x, compress_order(bits)));
 }
 
-static inline __m128 v_upper_half(vf x)
+static inline v4 v_upper_half(vf x)
 {
     return _mm256_extractf128_ps(x, 1);
 }
-static inline __m128 v_lower_half(vf x)
+static inline v4 v_lower_half(vf x)
 {
     return _mm256_castps256_ps128(x);
+}
+static inline v4 v_fold_sum(vf x)
+{
+    return _mm_add_ps(v_lower_half(x), v_upper_half(x));
+}
+static inline v4 v_fold_max(vf x)
+{
+    return _mm_max_ps(v_lower_half(x), v_upper_half(x));
 }
 
 /* See v_sum_heads in vec.h: what is left of two vectors when the lanes of each are folded into one group of four. */

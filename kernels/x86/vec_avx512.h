@@ -1,4 +1,4 @@
-/* vec_avx512.h: the vector vocabulary of x86/, spelled in AVX-512 (F, BW, DQ, VL). See vec.h for what each word
+/* vec_avx512.h: the vector vocabulary, spelled in AVX-512 (F, BW, DQ, VL). See vector/vec.h for what each word
  * means; vec_avx2.h spells the same words, and vec_words.h those that are alike in both. */
 #ifndef RILL_KERNELS_VEC_AVX512_H
 #define RILL_KERNELS_VEC_AVX512_H
@@ -12,8 +12,14 @@
 #define RILL_MM_INT(op) _mm512_##op##_si512
 #if defined(RILL_VEC_VNNI)
 #define RILL_FN(op) op##_avx512vnni
+#define RILL_SET RILL_ISA_AVX512_VNNI
+#define RILL_SET_NAME "avx512vnni"
+#define RILL_SET_BELOW(op) op##_avx512 /* a set that only multiplies int8: all else is that set's */
 #else
 #define RILL_FN(op) op##_avx512
+#define RILL_SET RILL_ISA_AVX512
+#define RILL_SET_NAME "avx512"
+#define RILL_SET_INT8(op) op##_avx2 /* without VNNI 512 bits gain nothing over what AVX2 does with int8 */
 #endif
 
 typedef __m512 vf;
@@ -40,13 +46,13 @@ static inline unsigned vm_to_bits(vm m)
 {
     return m;
 }
-static inline vf v_load_part(vm m, const float *p)
+static inline vf v_load_first(size_t n, const float *p)
 {
-    return _mm512_maskz_loadu_ps(m, p);
+    return _mm512_maskz_loadu_ps(vm_first(n), p);
 }
-static inline void v_store_part(float *p, vm m, vf x)
+static inline void v_store_first(size_t n, float *p, vf x)
 {
-    _mm512_mask_storeu_ps(p, m, x);
+    _mm512_mask_storeu_ps(p, vm_first(n), x);
 }
 
 static inline vf v_round(vf x)
@@ -97,6 +103,16 @@ static inline __m256 v_upper_half(vf x)
 static inline __m256 v_lower_half(vf x)
 {
     return _mm512_castps512_ps256(x);
+}
+static inline v4 v_fold_sum(vf x)
+{
+    const __m256 y = _mm256_add_ps(v_lower_half(x), v_upper_half(x));
+    return _mm_add_ps(_mm256_castps256_ps128(y), _mm256_extractf128_ps(y, 1));
+}
+static inline v4 v_fold_max(vf x)
+{
+    const __m256 y = _mm256_max_ps(v_lower_half(x), v_upper_half(x));
+    return _mm_max_ps(_mm256_castps256_ps128(y), _mm256_extractf128_ps(y, 1));
 }
 
 static inline vi vi_lanes(void)

@@ -1,9 +1,11 @@
-/* vec_words.h: the words of the vector vocabulary that all instruction sets spell alike, but for the width in the intrinsics' names.
+/* vec_words.h: the words of the vector vocabulary that all x86 sets spell alike, but for the width in the intrinsics' names.
  * Included by a set's header, which has defined VL, vf, vi and
  *   RILL_MM(op)      the intrinsic of that name for this width
  *   RILL_MM_INT(op)  likewise, of vectors as bits */
 #ifndef RILL_KERNELS_VEC_WORDS_H
 #define RILL_KERNELS_VEC_WORDS_H
+
+#include "vec_quads.h"
 
 static inline vf v_zero(void)
 {
@@ -40,6 +42,15 @@ static inline vf v_div(vf a, vf b)
 static inline vf v_fma(vf a, vf b, vf c)
 {
     return RILL_MM(fmadd_ps)(a, b, c);
+}
+typedef vf ve; /* broadcast once, for all vectors */
+static inline ve ve_load(const float *p)
+{
+    return v_set1(*p);
+}
+static inline vf ve_fma(ve x, vf b, vf c)
+{
+    return v_fma(x, b, c);
 }
 static inline vf v_fnma(vf a, vf b, vf c)
 {

@@ -114,7 +114,7 @@ static void check_problem(rill_context *ctx, uint64_t seed)
         strstr(rill_error(ctx), "f16 holds numbers up to 65504") == NULL)
         fail_msg("seed %llu: %s", (unsigned long long)seed, rill_error(ctx));
     if (status == RILL_OK) {
-        outcome truth = tell_with(p, RILL_ISA_REF), other = tell_with(p, RILL_ISA_AVX2);
+        outcome truth = tell_with(p, RILL_ISA_REF), other = tell_with(p, RILL_ISA_AVX2 | RILL_ISA_NEON);
         const int unsteady = compare_outcomes(p, &truth, &other, (tolerance){1e-5f, 1e-5f}) != NULL;
         unsure += unsteady;
         check_variants(ctx, p, seed, plan, program, unsteady ? NULL : &truth);

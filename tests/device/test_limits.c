@@ -69,6 +69,13 @@ static void wider_vectors_do_more_in_a_pass(void **state)
     const rill_isa_mask has = rill_cpu_isa(), none = RILL_ISA_REF;
     const double plain = rill_loop_multiply(none, 0).work;
     assert_true(plain == 2 * 32 * 2000.0 && rill_loop_multiply(none, 1).work == plain);
+    if (has & RILL_ISA_NEON) {
+        const double neon = rill_loop_multiply(RILL_ISA_NEON, 0).work;
+        const rill_isa_mask dots = RILL_ISA_NEON | RILL_ISA_NEON_DOTPROD;
+        assert_true(rill_loop_multiply(RILL_ISA_NEON, 1).work == 4 * neon);
+        assert_true(rill_loop_multiply(dots, 0).work == neon && rill_loop_multiply(dots, 1).work == 4 * neon);
+        assert_true(rill_loop_multiply(dots | RILL_ISA_NEON_I8MM, 1).work == 8 * neon);
+    }
     if (!(has & RILL_ISA_AVX2)) return;
     const double avx2 = rill_loop_multiply(RILL_ISA_AVX2, 0).work;
     assert_true(rill_loop_multiply(RILL_ISA_AVX2, 1).work == 2 * avx2);

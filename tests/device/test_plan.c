@@ -378,7 +378,8 @@ static void devices_are_chosen_by_name(void **state)
         {{.name = "cuda:99"}, "device: "}, /* built without, no GPU, or not so many */
         {{.name = "cuda:0", .backend = "onednn"}, "onednn computes products on the cpu, not on cuda:0"},
         {{.backend = "mkl"}, "backend: expected rill or onednn, found \"mkl\""},
-        {{.kernels = "sse"}, "kernels: expected ref, avx2, avx512 or avx512vnni, found \"sse\""},
+        {{.kernels = "sse"},
+         "kernels: expected one of ref, avx2, avx512, avx512vnni, neon, neon-dotprod, neon-i8mm; found \"sse\""},
     };
     rill_context *ctx = harness_context(NULL);
     rill_device *device;

@@ -39,11 +39,14 @@ asked() {
     --scorer "lifted:$bonus" --scorer "among:$share" --scorer ruled --scorer word_reward:0.5
 }
 
+# pruned MODEL INPUTS: as the model's own settings say
+pruned() { decodes "$1-pruned" "$2" -m "$root/examples/models/$1" --n-best 2 --word-scores; }
+
 questions() { # questions MODEL
   local model=$root/examples/models/$1
   wide "$1-wide" "$1" -m "$model"
   mixed "$1-mixed" "$1" -m "$model"
-  decodes "$1-pruned" "$1" -m "$model" --n-best 2 --word-scores
+  pruned "$1" "$1"
   asked "$1" "$1:18-37" 6 2 -m "$model" --max-length 40
 }
 
@@ -55,8 +58,16 @@ group_gum() {
   local model=$root/examples/models/gum
   wide gum-wide gum -m "$model"
   mixed gum-mixed gum:1-30 -m "$model"
-  decodes gum-pruned gum:24-38 -m "$model" --n-best 2 --word-scores
+  pruned gum gum:24-38
   asked gum gum:22-33 6 2 -m "$model"
+}
+
+# translates_pruned WEIGHTS, recurs WEIGHTS
+translates_pruned() {
+  decodes "de-en-$1-pruned" de-en -m "$root/examples/models/de-en" --weights "$1" -n 40 --n-best 2 --alignment
+}
+recurs() {
+  decodes "recurrent-$1" de-en:9-32 -m "$root/examples/models/de-en-rnn" --weights "$1" -n 40 --n-best 2 --alignment
 }
 
 # translates WEIGHTS
@@ -64,7 +75,7 @@ translates() {
   local model=$root/examples/models/de-en
   wide "de-en-$1-wide" de-en:1-24 -m "$model" --weights "$1" --max-length 8
   mixed "de-en-$1-mixed" de-en:4-30 -m "$model" --weights "$1" --max-length-factor 0.6
-  decodes "de-en-$1-pruned" de-en -m "$model" --weights "$1" -n 40 --n-best 2 --alignment
+  translates_pruned "$1"
   # Outputs of more than 100 actions, of inputs of up to 118 words.
   local long=(-k 4 --min-length 110 --max-length 160 --n-best 2 --alignment --word-scores)
   decodes "de-en-$1-long" de-en:33-38 -m "$model" --weights "$1" "${long[@]}"
@@ -107,7 +118,7 @@ group_recurrent() {
   wide recurrent-wide de-en:1-16 -m "$model" --max-length 8
   mixed recurrent-mixed de-en:4-30 -m "$model" --max-length-factor 0.6
   for weights in f32 bf16 int8; do
-    decodes recurrent-$weights de-en:9-32 -m "$model" --weights $weights -n 40 --n-best 2 --alignment
+    recurs $weights
     again recurrent-$weights de-en:9-32 -m "$model" --weights $weights -n 1 --n-best 2 --alignment
   done
   decodes recurrent-ensemble de-en:19-38 -m "$root/examples/models/de-en" -m "$model" --n-best 2 --word-scores
@@ -132,6 +143,20 @@ group_ensemble() {
   decodes ensemble-limit de-en:1-3 -m "$model" -m "$short" --n-best 2 -k 3 --min-length 200
   decodes ensemble-lifted de-en:1-8 -m "$model" -m "$short" --n-best 2 -k 4 --max-length 20 \
     --plugin "$here/asked.lua" --scorer lifted:11
+}
+
+# For processors that are emulated: each shipped model in each kind of weights, a few inputs; and in int8 alone, where sets of
+# instructions differ that differ in nothing else.
+group_brief() {
+  local most=2 name weights
+  for name in geo jobs atis; do pruned $name $name; done
+  pruned gum gum:24-38
+  for weights in f32 bf16; do translates_pruned $weights && recurs $weights; done
+  group_brief_int8
+}
+group_brief_int8() {
+  local most=2
+  translates_pruned int8 && recurs int8
 }
 
 # Six decoder layers.

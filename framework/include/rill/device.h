@@ -51,8 +51,8 @@ typedef struct rill_device_options {
     const char *backend; /* what computes products on the processor: "rill", "onednn"; NULL: rill's own kernels */
     int row_by_row;      /* a back end that cannot promise results independent of the batch is made to */
     const char *
-        kernels; /* the most that may be used of the processor: "ref", "avx2", "avx512", "avx512vnni"; NULL: what it has.
-                            For tests: sets of instructions differ in the last bits */
+        kernels; /* the most that may be used of the processor: "ref", "avx2", "avx512", "avx512vnni", "neon", "neon-dotprod",
+                            "neon-i8mm"; NULL: what it has. For tests: sets of instructions differ in the last bits */
     int fast; /* on a GPU products are as fast as can be: a row's bits may then depend on the batch. Not with row_by_row */
     int int8; /* weights in int8 are to be multiplied: the processor's; another device is refused, and not taken by "auto" */
 } rill_device_options;

@@ -1,14 +1,17 @@
-/* x86.h: the x86 operations of the set being compiled, one file each. */
-#ifndef RILL_KERNELS_X86_H
-#define RILL_KERNELS_X86_H
+/* vector.h: the operations of the set being compiled, one file each. */
+#ifndef RILL_KERNELS_VECTOR_H
+#define RILL_KERNELS_VECTOR_H
 
 #include "../internal.h"
 #include "vec.h"
 
 void RILL_FN(rill_gemm)(const rill_gemm *g, rill_pool *pool);
-void rill_gemm_u8s8_avx2(const rill_gemm *g, rill_pool *pool);
-void rill_gemm_u8s8_avx512vnni(const rill_gemm *g, rill_pool *pool);
-void rill_gemm_avx512(const rill_gemm *g, rill_pool *pool); /* for the table with VNNI */
+void RILL_FN(rill_gemm_u8s8)(const rill_gemm *g, rill_pool *pool);
+#if defined(RILL_SET_BELOW)
+void RILL_SET_BELOW(rill_gemm)(const rill_gemm *g, rill_pool *pool);
+#else
+void RILL_SET_INT8(rill_gemm_u8s8)(const rill_gemm *g, rill_pool *pool);
+#endif
 void RILL_FN(rill_lstm_f32)(const rill_lstm *l, rill_pool *pool);
 void RILL_FN(rill_attention_f32)(const rill_attention *a, rill_pool *pool);
 void RILL_FN(rill_best_f32)(const rill_best *b, rill_pool *pool);

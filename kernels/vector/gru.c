@@ -1,9 +1,9 @@
-/* gru.c (x86): both parts of the gates to new h, a vector of hidden units at a time.
+/* gru.c (vector): both parts of the gates to new h, a vector of hidden units at a time.
  *
  * Invariant: a unit's result is a function of its gates and its previous h, whichever lane it falls in. */
 #include <assert.h>
 
-#include "x86.h"
+#include "vector.h"
 
 typedef struct cell_row {
     const float *x, *gate, *before; /* before NULL: the previous h is zero */

@@ -1,10 +1,11 @@
-/* vec.h: the words that the x86 kernels are written in, and the functions built from them.
+/* vec.h: the words that the kernels of vector/ are written in, and the functions built from them.
  *
- * Each file of x86/ is compiled once per instruction set; the set's header spells these words in its intrinsics:
+ * Each file of vector/ is compiled once per instruction set; the set's header, in x86/ or arm/, spells these words in its intrinsics:
  *   VL lanes of a vector, RILL_FN(op) the name of op for this set
- *   vf VL floats   vi VL int32   vm a lane predicate
- *   v_load_part / v_store_part   only the lanes of the predicate are read (others zero) or written
+ *   vf VL floats   vi VL int32   vm a lane predicate   v4 four floats
+ *   ve a float of a row of A, to be multiplied by vectors of weights: ve_load(p), ve_fma(x, b, c) x*b + c
  *   vm_first(n)                  the first n lanes, all when n >= VL
+ *   v_load_first / v_store_first only these lanes are read (others zero) or written
  *   v_max(a, b), v_min(a, b)     b when either is NaN: so v_max(limit, x) keeps a NaN x
  *   v_fma(a, b, c) a*b + c       v_fnma(a, b, c) c - a*b
  *   v_not_less(a, b)             a >= b, or either NaN
@@ -13,6 +14,8 @@
  *   v_load_lower_bf16(p)         VL pairs of bf16 at p: the first of each as fp32; _upper_: the second
  *   vi_magnitude(x)              the bits of |x|, which compare as integers, a NaN above all
  *   vi_nearest(x)                the integer nearest to x, ties to even
+ *   v_fold_sum(x), v_fold_max(x) the lanes of x halved until four are left, upper half to lower
+ *   v4_sum(x), v4_max(x)         (0+2)+(1+3), and likewise; v4_sum4(a, b, c, d) four such sums
  *
  * Invariant: no result depends on the lane. Tails are done with predicates by the same instructions as whole vectors,
  * never by a scalar loop. Sums over lanes use one fixed tree (v_sum), so they are functions of the row alone.
@@ -26,47 +29,15 @@
 #include <math.h>
 #include <string.h>
 
-#if defined(RILL_VEC_AVX512)
-#include "vec_avx512.h"
+#if defined(RILL_VEC_NEON)
+#include "../arm/vec_neon.h"
+#elif defined(RILL_VEC_AVX512)
+#include "../x86/vec_avx512.h"
 #else
-#include "vec_avx2.h"
+#include "../x86/vec_avx2.h"
 #endif
 
 #define RILL_INLINE static inline __attribute__((always_inline))
-
-RILL_INLINE float v4_sum(__m128 x)
-{
-    x = _mm_add_ps(x, _mm_movehl_ps(x, x));
-    return _mm_cvtss_f32(_mm_add_ss(x, _mm_movehdup_ps(x)));
-}
-
-RILL_INLINE float v4_max(__m128 x)
-{
-    x = _mm_max_ps(x, _mm_movehl_ps(x, x));
-    return _mm_cvtss_f32(_mm_max_ss(x, _mm_movehdup_ps(x)));
-}
-
-#if VL == 16
-RILL_INLINE __m128 v_fold_sum(vf x)
-{
-    const __m256 y = _mm256_add_ps(v_lower_half(x), v_upper_half(x));
-    return _mm_add_ps(_mm256_castps256_ps128(y), _mm256_extractf128_ps(y, 1));
-}
-RILL_INLINE __m128 v_fold_max(vf x)
-{
-    const __m256 y = _mm256_max_ps(v_lower_half(x), v_upper_half(x));
-    return _mm_max_ps(_mm256_castps256_ps128(y), _mm256_extractf128_ps(y, 1));
-}
-#else
-RILL_INLINE __m128 v_fold_sum(vf x)
-{
-    return _mm_add_ps(v_lower_half(x), v_upper_half(x));
-}
-RILL_INLINE __m128 v_fold_max(vf x)
-{
-    return _mm_max_ps(v_lower_half(x), v_upper_half(x));
-}
-#endif
 
 /* Sum and maximum over the lanes. v_hmax is for vectors without NaN. */
 RILL_INLINE float v_sum(vf x)
@@ -90,11 +61,9 @@ RILL_INLINE float vi_most_as_float(vi x)
 }
 
 /* Four such sums at once, each with v_sum's own tree except that the last two additions are shared: (0+2)+(1+3). */
-RILL_INLINE __m128 v_sum4(vf a, vf b, vf c, vf d)
+RILL_INLINE v4 v_sum4(vf a, vf b, vf c, vf d)
 {
-    __m128 w = v_fold_sum(a), x = v_fold_sum(b), y = v_fold_sum(c), z = v_fold_sum(d);
-    _MM_TRANSPOSE4_PS(w, x, y, z);
-    return _mm_add_ps(_mm_add_ps(w, y), _mm_add_ps(x, z));
+    return v4_sum4(v_fold_sum(a), v_fold_sum(b), v_fold_sum(c), v_fold_sum(d));
 }
 
 /* The sums over lanes of VL vectors at once: those of x[t][h] in lane 4h + t. The tree is v_sum's. */
@@ -121,14 +90,14 @@ RILL_INLINE vf v_max_quads(vf x)
  * predicated store of a whole vector would be several times slower than a plain one on some processors. */
 RILL_INLINE vf v_load_n(const float *p, size_t n)
 {
-    return n >= VL ? v_load(p) : v_load_part(vm_first(n), p);
+    return n >= VL ? v_load(p) : v_load_first(n, p);
 }
 RILL_INLINE void v_store_n(float *p, size_t n, vf x)
 {
     if (n >= VL)
         v_store(p, x);
     else
-        v_store_part(p, vm_first(n), x);
+        v_store_first(n, p, x);
 }
 
 /* ---- exp, tanh, sigmoid ---------------------------------------------------------------------------------- */

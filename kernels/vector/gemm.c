@@ -1,4 +1,4 @@
-/* gemm.c (x86): C = epilogue(bias + add + [A1 A2] W^T) over weights stored as fp32 or bf16.
+/* gemm.c (vector): C = epilogue(bias + add + [A1 A2] W^T) over weights stored as fp32 or bf16.
  *
  * One load of W per vector and one broadcast of A per row feed MR * NV multiply-adds. bf16 is widened on its way into
  * the register; the arithmetic is the same, so the result is that of fp32 weights rounded to bf16, to the bit.
@@ -6,7 +6,8 @@
  * Invariant: every element is the chain fma(a_k, w_k, ...) started at bias + add, k ascending, A1 before A2.
  *
  * Tile shapes: AVX-512 takes a panel's whole width (4 vectors: 6 rows, 24 accumulators of 32 registers). AVX2
- * takes a panel in strips of 2 vectors (6 rows, 12 accumulators of 16), or wider ones when rows are few.
+ * takes a panel in strips of 2 vectors (6 rows, 12 accumulators of 16), or wider ones when rows are few. So does NEON, whose vectors
+ * of 8 are two registers each: 24 accumulators of 32.
  *
  * Divisions: the tile, tiles of each shape, the call. */
 #include "gemm.h"
@@ -29,11 +30,11 @@
 
 #define POINT(i) const float *const a##i = (i) < mr ? rows[i] : NULL;
 #define MULTIPLY(i, j) \
-    if ((j) < nv) c##i##j = v_fma(x, b##j, c##i##j);
-#define MULTIPLY_ROW(i, at)            \
-    if ((i) < mr) {                    \
-        const vf x = v_set1(a##i[at]); \
-        VECTORS(MULTIPLY, i)           \
+    if ((j) < nv) c##i##j = ve_fma(x, b##j, c##i##j);
+#define MULTIPLY_ROW(i, at)                \
+    if ((i) < mr) {                        \
+        const ve x = ve_load(a##i + (at)); \
+        VECTORS(MULTIPLY, i)               \
     }
 #define FLOATS(u, j) const vf b##j = (j) < nv ? v_load((const float *)VECTOR_AT(j, u)) : v_zero();
 #define LOWER(u, j) const vf b##j = (j) < nv ? v_load_lower_bf16(VECTOR_AT(j, u)) : v_zero();
@@ -112,6 +113,13 @@ RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const in
         tile(s, t, mr, nv, RILL_DTYPE_BF16);                         \
     }
 
+/* Rows for strips of 4 vectors. With NEON the weights alone take 8 registers of 32. */
+#if defined(RILL_VEC_NEON)
+#define MOST_OF_4 2
+#else
+#define MOST_OF_4 3
+#endif
+
 /* clang-format off */
 #if VL == 8
 #define TILES                                                           \
@@ -124,21 +132,31 @@ RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const in
         [4] = {0, of##_1x4, of##_2x4, of##_3x4},                                 \
         [8] = {0, of##_1x8},                                                     \
     }
-#define MOST {0, 0, 6, 0, 3, 0, 0, 0, 1}
+#define MOST {0, 0, 6, 0, MOST_OF_4, 0, 0, 0, 1}
 
 /* Panels are 2, 4, 6 or 8 vectors wide. Few rows want wide strips, to have enough chains in flight. */
 static size_t strip_vectors(size_t left, size_t rows)
 {
     if (rows == 1 && left == 8) return 8;
-    if (rows <= 3 && left >= 4) return 4;
+    if (rows <= MOST_OF_4 && left >= 4) return 4;
     return 2;
 }
 #endif
 TILES
 /* clang-format on */
 
+#if defined(RILL_VEC_NEON)
+/* What bf16 is read as and what it is widened to take twice the registers. */
+static size_t bf16_vectors(size_t left, size_t rows)
+{
+    return rows == 1 && left >= 4 ? 4 : 2;
+}
+#else
+#define bf16_vectors strip_vectors
+#endif
+
 static const tile_set f32_tiles = {.of = SHAPES(f32), .most = MOST, .vectors = strip_vectors};
-static const tile_set bf16_tiles = {.of = SHAPES(bf16), .most = MOST, .vectors = strip_vectors};
+static const tile_set bf16_tiles = {.of = SHAPES(bf16), .most = MOST, .vectors = bf16_vectors};
 
 /* ---- the call -------------------------------------------------------------------------------------------- */
 
@@ -148,9 +166,8 @@ void RILL_FN(rill_gemm)(const rill_gemm *g, rill_pool *pool)
     assert(g->w && g->w->data && g->a.at && g->c.at);
     assert(!g->a2.at || (g->k1 >= 1 && g->k1 < g->w->k));
     assert(g->w->dtype != RILL_DTYPE_F32_PLAIN);
-    /* Without VNNI 512 bits gain nothing over what AVX2 does with int8. */
     if (g->w->dtype == RILL_DTYPE_U8S8)
-        rill_gemm_u8s8_avx2(g, pool);
+        RILL_SET_INT8(rill_gemm_u8s8)(g, pool);
     else
         run_gemm(g, g->w->dtype == RILL_DTYPE_F32 ? &f32_tiles : &bf16_tiles, NULL, 0, g->rows, FLOPS_PER_NS, pool);
 }

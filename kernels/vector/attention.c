@@ -1,4 +1,4 @@
-/* attention.c (x86): softmax of scores of a slot's memory, then the weighted sum.
+/* attention.c (vector): softmax of scores of a slot's memory, then the weighted sum.
  *
  * Rows of one slot that stand next to each other are taken QUERIES at a time, so that a vector of memory is loaded
  * once for all of them. Invariant: per row, a score is VL partial sums along the key (k ascending) added by one fixed
@@ -10,7 +10,7 @@
  * Divisions: dot products, additive scores, softmax, context, groups of rows. */
 #include <assert.h>
 
-#include "x86.h"
+#include "vector.h"
 
 #define QUERIES (VL == 16 ? 4 : 2) /* rows of a group; times 4 chains each, within the registers */
 #define KEYS 4                     /* memory rows scored together: their sums over lanes share one transpose */
@@ -51,8 +51,7 @@ RILL_INLINE void score_keys(const rill_attention *a, const group *g, size_t t, c
     if (k < width) score_step(acc, g, key, k, width - k, nq);
     for (int q = 0; q < nq; q++) {
         float sum[KEYS];
-        const __m128 s = v_sum4(acc[q][0], acc[q][1], acc[q][2], acc[q][3]);
-        _mm_storeu_ps(sum, _mm_mul_ps(s, _mm_set1_ps(a->scale)));
+        v4_store_scaled(sum, v_sum4(acc[q][0], acc[q][1], acc[q][2], acc[q][3]), a->scale);
         for (size_t i = 0; i < count; i++) g->p[q][t + i] = sum[i];
     }
 }
@@ -81,7 +80,7 @@ static void score_additive(const rill_attention *a, const group *g, size_t t, in
     }
     for (; k + VL <= width; k += VL) additive_step(acc, g->additive, g->query[q], key, k, VL);
     if (k < width) additive_step(acc, g->additive, g->query[q], key, k, width - k);
-    _mm_storeu_ps(sum, _mm_mul_ps(v_sum4(acc[0], acc[1], acc[2], acc[3]), _mm_set1_ps(a->scale)));
+    v4_store_scaled(sum, v_sum4(acc[0], acc[1], acc[2], acc[3]), a->scale);
     for (size_t i = 0; i < count; i++) g->p[q][t + i] = sum[i];
 }
 
@@ -94,12 +93,12 @@ static void softmax(float *p, size_t n)
     vf max = lowest, sum = v_zero();
     for (size_t i = 0; i < n; i += VL) {
         const vm m = vm_first(n - i);
-        max = v_max(v_blend(m, v_load_part(m, p + i), lowest), max);
+        max = v_max(v_blend(m, v_load_first(n - i, p + i), lowest), max);
     }
     max = v_set1(v_hmax(max));
     for (size_t i = 0; i < n; i += VL) {
         const vm m = vm_first(n - i);
-        const vf e = v_exp(v_sub(v_load_part(m, p + i), max));
+        const vf e = v_exp(v_sub(v_load_first(n - i, p + i), max));
         v_store_n(p + i, n - i, e);
         sum = v_add(sum, v_blend(m, e, v_zero()));
     }

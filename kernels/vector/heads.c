@@ -1,4 +1,4 @@
-/* heads.c (x86): attention with heads of 32 or 64 columns, as translation models have them.
+/* heads.c (vector): attention with heads of 32 or 64 columns, as translation models have them.
  *
  * With heads so narrow the sums over lanes cost more than the products. So scores are made for QUAD memory rows and HEADS
  * heads together, VL of them, whose sums share one transposition and come out as one vector: a head in each group of
@@ -13,7 +13,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "x86.h"
+#include "vector.h"
 
 #define QUAD ((size_t)4)       /* memory rows of a vector of scores */
 #define HEADS ((size_t)VL / 4) /* heads of a vector of scores */

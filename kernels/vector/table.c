@@ -1,15 +1,10 @@
-/* table.c (x86): what this instruction set overrides. Gathering is memcpy in every table. */
-#include "x86.h"
+/* table.c (vector): what this instruction set overrides. Gathering is memcpy in every table. */
+#include "vector.h"
 
 void RILL_FN(rill_kernels_init)(rill_kernels *k)
 {
-#if VL == 16
-    k->isa |= RILL_ISA_AVX512;
-    k->name = "avx512";
-#else
-    k->isa |= RILL_ISA_AVX2;
-    k->name = "avx2";
-#endif
+    k->isa |= RILL_SET;
+    k->name = RILL_SET_NAME;
     k->gemm = RILL_FN(rill_gemm);
     k->lstm = RILL_FN(rill_lstm_f32);
     k->attention = RILL_FN(rill_attention_f32);

@@ -1,10 +1,10 @@
-/* rows.c (x86): operations that treat rows as wholes (gather, embedding, layer norm) and elementwise functions.
+/* rows.c (vector): operations that treat rows as wholes (gather, embedding, layer norm) and elementwise functions.
  *
  * Copying is left to memcpy through the reference's gather. Sums over a row run in VL partial sums and one tree:
  * a function of the width alone. */
 #include <assert.h>
 
-#include "x86.h"
+#include "vector.h"
 
 /* ---- embedding ------------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* best.c (x86): bias, log-softmax and the B best symbols of a row.
+/* best.c (vector): bias, log-softmax and the B best symbols of a row.
  *
  * A row is taken in pieces of PIECE symbols that stay in L1: first x = logits + bias + add is written to a
  * buffer while lane maxima are kept, then the exponentials are summed against the running maximum OF EACH LANE (the
@@ -16,7 +16,7 @@
 #include <float.h>
 
 #include "../ref/ref.h"
-#include "x86.h"
+#include "vector.h"
 
 #define PIECE 512 /* symbols; 2 KB */
 #define SPANS 64  /* a row is cut into at most this many spans, each some whole pieces */
@@ -34,9 +34,9 @@ typedef struct row {
 typedef struct scan {
     vf lane_max, lane_sum; /* of all symbols: the online normaliser */
     vf group[WAYS];        /* maxima of legal symbols */
-    vf span_max[SPANS];    /* the same by span, only for rows of several spans */
     vm bad;                /* lanes that saw NaN or +infinity; kept only when nothing is normalised */
     _Alignas(64) float x[PIECE];
+    float span_max[SPANS * VL]; /* maxima by span, a vector each; only for rows of several spans */
 } scan;
 
 typedef struct candidates {
@@ -120,7 +120,8 @@ static vf read_piece(const row *r, scan *s, size_t v, size_t n)
     for (int way = 0; way < WAYS; way++) s->group[way] = v_max(p.way[way], s->group[way]);
     if (r->symbols > r->span) {
         const vf top = v_max(v_max(p.way[0], p.way[1]), v_max(p.way[2], p.way[3]));
-        s->span_max[v / r->span] = v_max(top, s->span_max[v / r->span]);
+        float *const span = s->span_max + v / r->span * VL;
+        v_store(span, v_max(top, v_load(span)));
     }
     return p.all;
 }
@@ -184,7 +185,7 @@ static float scan_row(const row *r, scan *s)
     s->bad = vm_bits(0);
     for (int way = 0; way < WAYS; way++) s->group[way] = lowest();
     if (r->symbols > r->span)
-        for (size_t i = 0; i * r->span < r->symbols; i++) s->span_max[i] = lowest();
+        for (size_t i = 0; i * r->span < r->symbols; i++) v_store(s->span_max + i * VL, lowest());
     for (size_t v = 0; v < r->symbols; v += PIECE) {
         const size_t n = r->symbols - v < PIECE ? r->symbols - v : PIECE;
         const vf max = read_piece(r, s, v, n);
@@ -220,19 +221,20 @@ RILL_INLINE float reached_by(const vf *x, const int count, size_t b)
 }
 
 /* How many of count * VL values reach low. */
-RILL_INLINE size_t count_reaching(const vf *x, size_t count, float low)
+RILL_INLINE size_t count_reaching(const float *x, size_t count, float low)
 {
     size_t n = 0;
-    for (size_t i = 0; i < count; i++) n += (size_t)__builtin_popcount(vm_to_bits(v_ge(x[i], v_set1(low))));
+    for (size_t i = 0; i < count; i++)
+        n += (size_t)__builtin_popcount(vm_to_bits(v_ge(v_load(x + i * VL), v_set1(low))));
     return n;
 }
 
 /* A value that at least b of count * VL values reach, and not many more: by halving the interval below the maximum.
  * -infinity when none is found within 2^20 of it. */
-static float reached_by_halving(const vf *x, size_t count, size_t b)
+static float reached_by_halving(const float *x, size_t count, size_t b)
 {
     vf top = lowest();
-    for (size_t i = 0; i < count; i++) top = v_max(x[i], top);
+    for (size_t i = 0; i < count; i++) top = v_max(v_load(x + i * VL), top);
     float high = v_hmax(top), step = 1.0f, low;
     for (low = high - step; count_reaching(x, count, low) < b; low = high - step)
         if ((step *= 4.0f) > 0x1p20f || !(high > -INFINITY)) return -INFINITY;
@@ -267,7 +269,7 @@ static float bound(const row *r, scan *s, size_t b)
     if (b <= VL + VL / 2) return reached_by(two, 2, b);
     if (r->symbols > PIECE) return reached_by_halving(s->span_max, (r->symbols + r->span - 1) / r->span, b);
     if (r->legal) drop_illegal(r, s);
-    return reached_by_halving((const vf *)(const void *)s->x, (r->symbols + VL - 1) / VL, b);
+    return reached_by_halving(s->x, (r->symbols + VL - 1) / VL, b);
 }
 
 /* ---- candidates ------------------------------------------------------------------------------------------ */
@@ -303,7 +305,7 @@ static __attribute__((noinline)) int drop_worse(candidates *c, size_t b, vf *low
 {
     const size_t all = c->count;
     v_store(c->logp + all, lowest());
-    const vf reached = v_set1(reached_by_halving((const vf *)(const void *)c->logp, (all + VL - 1) / VL, b));
+    const vf reached = v_set1(reached_by_halving(c->logp, (all + VL - 1) / VL, b));
     *low = v_max(reached, *low);
     c->count = 0;
     for (size_t i = 0; i < all; i += VL) {
@@ -343,7 +345,7 @@ static int collect_all(const row *r, scan *s, candidates *c, size_t b, float nor
     } else {
         for (size_t v = 0; v < r->symbols; v += PIECE) {
             const size_t n = r->symbols - v < PIECE ? r->symbols - v : PIECE;
-            if (!vm_to_bits(v_ge(v_sub(s->span_max[v / r->span], v_set1(norm)), low))) continue;
+            if (!vm_to_bits(v_ge(v_sub(v_load(s->span_max + v / r->span * VL), v_set1(norm)), low))) continue;
             take_variant(r, s->x, v, n);
             if (!collect_piece(r, s->x, v, n, c, b, norm, &low)) return 0;
         }

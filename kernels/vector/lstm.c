@@ -1,10 +1,10 @@
-/* lstm.c (x86): gates to new c and h, a vector of hidden units at a time.
+/* lstm.c (vector): gates to new c and h, a vector of hidden units at a time.
  *
  * Invariant: a unit's result is a function of its four gates and its previous c, whichever lane it falls in. Divisions
  * are what the cell waits for: sigmoid(i) tanh(g) and sigmoid(o) tanh(c) take one each, through their ratios (vec.h). */
 #include <assert.h>
 
-#include "x86.h"
+#include "vector.h"
 
 typedef struct cell_row {
     const float *gate, *before; /* before NULL: the previous c is zero */

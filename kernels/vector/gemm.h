@@ -1,4 +1,4 @@
-/* gemm.h (x86): what the products share whatever their weights are stored as: the tile's shape, panels and strips, the
+/* gemm.h (vector): what the products share whatever their weights are stored as: the tile's shape, panels and strips, the
  * edges of C, epilogues, and how a call is divided.
  *
  * A tile is up to MR rows by nv vectors of columns held in registers while k runs over all of K. A panel (internal.h)
@@ -10,12 +10,12 @@
  * better at M = 1.
  *
  * A file that includes this defines its tiles, fills a tile_set and calls run_gemm(). */
-#ifndef RILL_KERNELS_X86_GEMM_H
-#define RILL_KERNELS_X86_GEMM_H
+#ifndef RILL_KERNELS_VECTOR_GEMM_H
+#define RILL_KERNELS_VECTOR_GEMM_H
 
 #include <string.h>
 
-#include "x86.h"
+#include "vector.h"
 
 #define MR 8     /* most rows of any tile */
 #define GROUP 96 /* rows that go through a panel before the next panel: their A stays in L2 */

@@ -1,0 +1,144 @@
+/* gemm_u8s8.c (vector): C = epilogue(bias + add + [A1 A2] W^T) over int8 weights, rows of A quantised on the fly.
+ *
+ * A chunk of rows is quantised into scratch first, with one unit for the whole of [A1 A2], then multiplied in integers: quantise.h.
+ * Compiled for AVX2, for AVX-512 with VNNI, and for NEON as it is, with dot products, and with products of matrices. A header of each
+ * says how it multiplies:
+ *   element                what a number of a quantised row is; store_elements(to, x) puts VL of them
+ *   isum, iweights, irow   a register of sums; the weights of four k for their columns; four k of a row
+ *   PER_VECTOR             registers of sums for VL columns; join(a, b) makes integers of two
+ *   accumulate(s, row, w)  s and the products, exactly
+ *
+ * Divisions: words, the tile, tiles of each shape, the call. */
+#include "vector.h"
+
+/* ---- words ----------------------------------------------------------------------------------------------- */
+
+#if defined(RILL_VEC_NEON)
+#include "../arm/int8_neon.h"
+#elif defined(RILL_VEC_VNNI)
+#include "../x86/int8_vnni.h"
+#else
+#include "../x86/int8_avx2.h"
+#endif
+
+#include "quantise.h"
+
+/* ---- the tile -------------------------------------------------------------------------------------------- */
+
+/* An accumulator j is for VL / PER_VECTOR columns; `wide` is how many there are in a row of the tile. */
+#define DECLARE(i, j) isum c##i##j = isum_zero();
+#define DECLARE_ROW(i) VECTORS(DECLARE, i)
+#define POINT(i) const element *const a##i = (i) < mr ? t->q[i] : NULL;
+#define WEIGHT(u, j) const iweights b##j = weights_at((j) < wide ? LINE_AT(j, u) : w);
+#define MULTIPLY(i, j) \
+    if ((j) < wide) c##i##j = accumulate(c##i##j, x, b##j);
+#define MULTIPLY_ROW(i, at)                 \
+    if ((i) < mr) {                         \
+        const irow x = row_at(a##i + (at)); \
+        VECTORS(MULTIPLY, i)                \
+    }
+#define STEP(u)                          \
+    {                                    \
+        VECTORS(WEIGHT, u)               \
+        ROWS2(MULTIPLY_ROW, k + 4 * (u)) \
+    }
+#if VL == 16
+#define LINE_AT(j, u) VECTOR_AT(j, u)
+#define START(i, j) \
+    if ((i) < mr && (j) < nv) c##i##j = vi_load(s->offset + (j)*VL);
+#define SUM(i, j, j2, j2and1) c##i##j
+#else
+#define LINE_AT(j, u) (w + (size_t)((j) / 4) * apart + (j) % 4 * 16 + LINE * (u))
+#define START(i, j)
+#define SUM(i, j, j2, j2and1) join(c##i##j2, c##i##j2and1)
+#endif
+#define START_ROW(i) VECTORS(START, i)
+#define PUT(i, j, sum) \
+    if ((i) < mr && (j) < nv) vi_store(sums[i] + (j)*VL, sum);
+#define PUT_ROW(i)             \
+    PUT(i, 0, SUM(i, 0, 0, 1)) \
+    PUT(i, 1, SUM(i, 1, 2, 3)) \
+    PUT(i, 2, SUM(i, 2, 4, 5)) \
+    PUT(i, 3, SUM(i, 3, 6, 7))
+
+RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const int nv)
+{
+    const char *w = s->w;
+    const size_t apart = s->apart, count = s->k[0] + s->k[1];
+    const int wide = nv * PER_VECTOR;
+    int32_t sums[MR][WIDE];
+    size_t k = 0;
+    ROWS(DECLARE_ROW)
+    ROWS(START_ROW)
+    ROWS(POINT)
+    for (; k + 8 <= count; k += 8, w += 2 * LINE) {
+        STEP(0)
+        STEP(1)
+    }
+    for (; k < count; k += 4, w += LINE) STEP(0)
+    ROWS(PUT_ROW)
+    put_numbers(s, t, sums, mr, nv);
+}
+
+/* ---- tiles of each shape --------------------------------------------------------------------------------- */
+
+#if defined(RILL_VEC_I8MM)
+#include "../arm/int8_pairs.h"
+#define TILE_OF(mr) ((mr) == 1 ? tile : tile_of_pairs)
+#else
+#define TILE_OF(mr) tile
+#endif
+
+#define TILE(mr, nv)                                                 \
+    static void tile_##mr##x##nv(const strip *s, const tile_rows *t) \
+    {                                                                \
+        TILE_OF(mr)(s, t, mr, nv);                                   \
+    }
+
+/* clang-format off */
+#if defined(RILL_VEC_NEON)
+#define TILES                                                           \
+    TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2)   \
+    TILE(1, 4) TILE(2, 4)
+#define SHAPES(of)                                                               \
+    {                                                                            \
+        [2] = {0, of##_1x2, of##_2x2, of##_3x2, of##_4x2, of##_5x2, of##_6x2},   \
+        [4] = {0, of##_1x4, of##_2x4},                                           \
+    }
+#define MOST {0, 0, 6, 0, 2}
+
+/* A line of weights for up to 6 rows: 24 accumulators. */
+static size_t strip_vectors(size_t left, size_t rows)
+{
+    return rows <= 2 && left >= 4 ? 4 : 2;
+}
+#elif VL == 8
+#define TILES                                                           \
+    TILE(1, 1) TILE(2, 1) TILE(3, 1) TILE(4, 1) TILE(5, 1) TILE(6, 1)   \
+    TILE(1, 2) TILE(2, 2) TILE(1, 4)
+#define SHAPES(of)                                                               \
+    {                                                                            \
+        [1] = {0, of##_1x1, of##_2x1, of##_3x1, of##_4x1, of##_5x1, of##_6x1},   \
+        [2] = {0, of##_1x2, of##_2x2},                                           \
+        [4] = {0, of##_1x4},                                                     \
+    }
+#define MOST {0, 6, 2, 0, 1}
+
+/* Half a line of weights for up to 6 rows: 12 accumulators. */
+static size_t strip_vectors(size_t left, size_t rows)
+{
+    if (rows == 1 && left >= 4) return 4;
+    return rows <= 2 ? 2 : 1;
+}
+#endif
+TILES
+/* clang-format on */
+
+static const tile_set tiles = {.of = SHAPES(tile), .most = MOST, .vectors = strip_vectors};
+
+/* ---- the call -------------------------------------------------------------------------------------------- */
+
+void RILL_FN(rill_gemm_u8s8)(const rill_gemm *g, rill_pool *pool)
+{
+    run_u8s8(g, &tiles, RATE, pool);
+}

@@ -1,0 +1,122 @@
+/* quantise.h (vector): what the products with int8 weights share whatever multiplies them: rows of A as integers, sums as numbers,
+ * the call in chunks of rows.
+ *
+ * A file that includes this has said what an `element` of a quantised row is, and how to store_elements(to, VL integers).
+ *
+ * Invariant: integer sums are exact in any order, and each element is then start + float(sum) * (unit of the row * unit
+ * of the column), each operation rounded once. So without an epilogue all instruction sets agree with plain C to the
+ * last bit.
+ *
+ * Divisions: rows, sums, the call. */
+#ifndef RILL_KERNELS_VECTOR_QUANTISE_H
+#define RILL_KERNELS_VECTOR_QUANTISE_H
+
+#include <assert.h>
+
+#include "gemm.h"
+
+/* ---- rows ------------------------------------------------------------------------------------------------ */
+
+/* The call, and where rows [begin, ...) of A go. */
+typedef struct quantising {
+    const rill_gemm *g;
+    size_t begin, stride;
+    float *unit;
+    char *rows;
+} quantising;
+
+/* Magnitudes compared as integers: a NaN is larger than any number. */
+RILL_INLINE vi largest(vi most, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i += VL) most = vi_max(most, vi_magnitude(v_load_n(x + i, n - i)));
+    return most;
+}
+
+/* Whole vectors are written, so parts go in order. */
+RILL_INLINE void quantise(const float *x, size_t n, float inverse, element *to)
+{
+    for (size_t i = 0; i < n; i += VL)
+        store_elements(to + i, vi_nearest(v_mul(v_load_n(x + i, n - i), v_set1(inverse))));
+}
+
+/* As quantise() for a row that is all zeros as integers, whatever its values. */
+RILL_INLINE void quantise_zeros(size_t n, element *to)
+{
+    for (size_t i = 0; i < n; i += VL) store_elements(to + i, vi_set1(0));
+}
+
+static void quantise_rows(const void *arg, size_t begin, size_t end)
+{
+    const quantising *q = arg;
+    const rill_gemm *g = q->g;
+    const size_t k1 = g->a2.at ? g->k1 : g->w->k, k2 = g->w->k - k1;
+    for (size_t i = begin; i < end; i++) {
+        const size_t r = q->begin + i;
+        const float *a = rill_operand_row(&g->a, r), *a2 = rill_operand_row(&g->a2, r);
+        element *to = (element *)(void *)(q->rows + i * q->stride);
+        vi most = largest(vi_set1(0), a, k1);
+        if (k2) most = largest(most, a2, k2);
+        const rill_quant quant = rill_quant_for(vi_most_as_float(most));
+        q->unit[i] = quant.unit;
+        if (quant.inverse > 0.0f) {
+            quantise(a, k1, quant.inverse, to);
+            quantise(a2, k2, quant.inverse, to + k1);
+        } else {
+            quantise_zeros(g->w->k, to);
+        }
+    }
+}
+
+/* ---- sums ------------------------------------------------------------------------------------------------ */
+
+/* start + float(sum) * (unit of the row * unit of the column). Apart from the sums: in one loop with them it costs the
+ * compiler its registers (measured: every sum stored at each k, a fifth of the speed). */
+RILL_INLINE void put_numbers(const strip *s, const tile_rows *t, int32_t (*sums)[WIDE], const int mr, const int nv)
+{
+    for (int i = 0; i < mr; i++) {
+        const vf row = v_set1(t->scale[i]);
+        for (int j = 0; j < nv * VL; j += VL) {
+            vf y = v_load(s->start + j);
+            if (s->adds) y = v_add(y, v_load(t->add[i] + j));
+            const vf unit = v_mul(row, v_load(s->scale + j));
+            v_store(t->c[i] + j, v_add(y, v_mul(v_from_int(vi_load(sums[i] + j)), unit)));
+        }
+    }
+}
+
+/* ---- the call -------------------------------------------------------------------------------------------- */
+
+/* At most `rate` operations per ns and thread. */
+static inline void run_u8s8(const rill_gemm *g, const tile_set *tiles, double rate, rill_pool *pool)
+{
+    const size_t k = g->w->k, stride = rill_quant_stride(k, sizeof(element));
+    assert(g->scratch && (!g->quantised || g->rows <= RILL_QUANT_ROWS));
+    quantising q = {g, 0, stride, g->scratch, (char *)g->scratch + RILL_QUANT_ROWS * sizeof(float)};
+    const quantised rows = {q.rows, stride, q.unit};
+    for (size_t count; q.begin < g->rows; q.begin += count) {
+        count = g->rows - q.begin < RILL_QUANT_ROWS ? g->rows - q.begin : RILL_QUANT_ROWS;
+        if (!g->quantised) rill_span_run(pool, quantise_rows, &q, count, (double)k * 4.0 / VL);
+        run_gemm(g, tiles, &rows, q.begin, count, rate, pool);
+    }
+}
+
+/* A set that multiplies int8 and nothing else: with other weights the product is that of the set below. */
+#if defined(RILL_SET_BELOW)
+static void gemm(const rill_gemm *g, rill_pool *pool)
+{
+    if (g->rows == 0) return;
+    if (g->w->dtype == RILL_DTYPE_U8S8)
+        RILL_FN(rill_gemm_u8s8)(g, pool);
+    else
+        RILL_SET_BELOW(rill_gemm)(g, pool);
+}
+
+void RILL_FN(rill_kernels_init)(rill_kernels *k)
+{
+    k->isa |= RILL_SET;
+    k->name = RILL_SET_NAME;
+    k->gemm = gemm;
+}
+#endif
+
+#endif

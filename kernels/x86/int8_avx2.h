@@ -1,0 +1,43 @@
+/* int8_avx2.h: the words of vector/gemm_u8s8.c, spelled in AVX2: rows are 16 bits wide, weights are widened to as much, and vpmaddwd
+ * adds 2 products exactly. (vpmaddubsw, with twice the products, saturates at 16 bits: 255 * 127 * 2 does not fit.) */
+#ifndef RILL_KERNELS_INT8_AVX2_H
+#define RILL_KERNELS_INT8_AVX2_H
+
+typedef int16_t element;
+#define PER_VECTOR 2
+#define RATE 50.0
+
+typedef vi isum;
+typedef vi iweights;
+typedef vi irow;
+
+RILL_INLINE isum isum_zero(void)
+{
+    return vi_set1(0);
+}
+RILL_INLINE isum accumulate(isum sum, irow row, iweights w)
+{
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(row, w));
+}
+RILL_INLINE irow row_at(const element *p)
+{
+    int64_t four;
+    memcpy(&four, p, sizeof four);
+    return _mm256_set1_epi64x(four);
+}
+RILL_INLINE iweights weights_at(const char *p)
+{
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+RILL_INLINE void store_elements(element *to, vi x)
+{
+    const __m128i low = _mm256_castsi256_si128(x), high = _mm256_extracti128_si256(x, 1);
+    _mm_storeu_si128((__m128i *)(void *)to, _mm_packs_epi32(low, high));
+}
+/* Two accumulators hold two sums each for 4 columns. */
+RILL_INLINE vi join(isum even, isum odd)
+{
+    return _mm256_permute4x64_epi64(_mm256_hadd_epi32(even, odd), 0xd8);
+}
+
+#endif
