@@ -6,19 +6,14 @@
 #include "mt.h"
 #include "rnn.h"
 
-static const seq_kind transformers = {
-    .several = "transformers",
-    .net_size = sizeof(mt_net),
-    .reads = SEQ_READS_PATH,
-    .watches = 1,
-    .configure = mt_configure,
-    .load = mt_load,
-    .encode = mt_encode,
-    .step = mt_step,
-    .state = mt_state,
-    .reach = mt_reach,
-    .recommend = mt_recommend,
-};
+#define TRANSFORMERS                                                                                                 \
+    .several = "transformers", .net_size = sizeof(mt_net), .watches = 1, .configure = mt_configure, .load = mt_load, \
+    .encode = mt_encode, .step = mt_step, .state = mt_state, .reach = mt_reach, .recommend = mt_recommend
+
+static const seq_kind attentive = {TRANSFORMERS, .reads = SEQ_READS_PATH};
+
+/* Their decoders have an SSRU or average attention. */
+static const seq_kind successive = {TRANSFORMERS, .reads = SEQ_READS_PARENT};
 
 static const seq_kind recurrent = {
     .several = "recurrent models",
@@ -32,19 +27,31 @@ static const seq_kind recurrent = {
     .state = rnn_state,
 };
 
-/* What is no recurrent model is for the other's configure() to look at. */
+typedef struct choice {
+    rill_context *ctx;
+    const seq_kind *kind;
+} choice;
+
+/* What is no recurrent model is for the others' configure() to look at. */
 static rill_status read_kind(void *user, const rill_config *config)
 {
-    const seq_kind **kind = user;
+    choice *c = user;
     const char *type;
+    mt_first_block first;
     TRY(rill_config_string_or(config, "model_type", "marian", &type));
-    *kind = strcmp(type, "rnnsearch") == 0 ? &recurrent : &transformers;
+    c->kind = &recurrent;
+    if (strcmp(type, "rnnsearch") == 0) return RILL_OK;
+    TRY(mt_read_first_block(c->ctx, config, &first));
+    c->kind = first == MT_SELF_ATTENTION ? &attentive : &successive;
     return RILL_OK;
 }
 
 static rill_status choose(rill_context *ctx, const char *directory, const seq_kind **out)
 {
-    return rill_config_read(ctx, directory, "config.json", read_kind, (void *)out, NULL);
+    choice c = {.ctx = ctx};
+    const rill_status status = rill_config_read(ctx, directory, "config.json", read_kind, &c, NULL);
+    *out = c.kind;
+    return status;
 }
 
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
