@@ -19,9 +19,12 @@ ROW_UNITS = "_QuantMultA"  # what 8-bit products multiply rows with before they 
 BLOCK = 16
 
 
-def dequantised(where, data, shape):
-    if len(shape) != 2:
+def dequantised(where, data, shape, straight):
+    """`straight`: not transposed."""
+    if len(shape) != 2 or min(shape) < 1:
         raise Refused(f"{where}: expected a matrix in 8 bits, found shape {list(shape)}")
+    if not straight and (shape[0] % BLOCK or shape[1] % BLOCK):
+        raise Refused(f"{where}: expected rows and columns that {BLOCK} divides, found shape {list(shape)}")
     size = shape[0] * shape[1]
     if len(data) < size + 4:
         raise Refused(f"{where}: {len(data)} bytes, too few for shape {list(shape)} in 8 bits and a multiplier")
@@ -29,22 +32,18 @@ def dequantised(where, data, shape):
     if not np.isfinite(multiplier) or multiplier <= 0:
         raise Refused(f"{where}: expected a multiplier above 0 behind the numbers, found {multiplier}")
     values = np.frombuffer(data, np.int8, size).astype(np.float32) / multiplier
-    if "Wemb" in where:
-        return values.reshape(shape)
-    if shape[0] % BLOCK or shape[1] % BLOCK:
-        raise Refused(f"{where}: expected rows and columns that {BLOCK} divides, found shape {list(shape)}")
-    return values.reshape(shape[::-1]).T
+    return values.reshape(shape) if straight else values.reshape(shape[::-1]).T
 
 
 def read_item(path, name, kind, shape, data):
     where = f"{path}: {name}"
     if kind == INTGEMM8:
-        return dequantised(where, data, shape)
+        return dequantised(where, data, shape, "Wemb" in name)
     if kind not in PLAIN:
         raise Refused(f"{where}: numbers of type {kind:#x} cannot be converted: only floating-point ones and intgemm8, which no "
                       "processor's packing has changed")
     dtype, size = np.dtype(PLAIN[kind]), int(np.prod(shape, dtype=np.int64))
-    if len(data) < size * dtype.itemsize:
+    if size < 0 or len(data) < size * dtype.itemsize:
         raise Refused(f"{where}: {len(data)} bytes, too few for shape {list(shape)}")
     return np.frombuffer(data, dtype, size).reshape(shape)
 
