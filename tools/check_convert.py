@@ -14,6 +14,7 @@ import os
 import pickle
 import random
 import shutil
+import struct
 import sys
 import tempfile
 import types
@@ -24,8 +25,11 @@ from safetensors.torch import load_file
 from transformers import MarianTokenizer
 
 import reference_mt
+import reference_mt_marian
+import reference_mt_rnn
 from convert_checks import DATA, FAILED, STEPS, Rill, made, refused, verdict
-from marian_model import marian_arrays, marian_options, save_marian
+from marian_model import marian_arrays, marian_options, save_marian, yaml_of
+from marian_numpy import Net
 from plain_search import Search
 from reference_mt import (SHAPES, Decoder, beam_search, class_of, make_fsmt_vocabularies, make_model,
                           make_vocabularies)
@@ -261,14 +265,27 @@ def check_marian_refusals(work):
     save_vocabulary(vocabulary, sides[0][:-1])
     command = ("marian", directory, "--out", os.path.join(work, "never"))
     for key, value in [
-            ("type", "s2s"), ("transformer-preprocess", "n"), ("transformer-postprocess", "da"),
-            ("transformer-postprocess-emb", "nd"), ("transformer-postprocess-top", "n"), ("transformer-ffn-depth", 3),
-            ("transformer-decoder-autoreg", "average-attention"), ("transformer-no-projection", "true"),
-            ("transformer-train-position-embeddings", "true"), ("transformer-tied-layers", [1, 1]),
+            ("type", "s2s"), ("transformer-preprocess", "n"), ("transformer-preprocess", "r"), ("transformer-postprocess", "da"),
+            ("transformer-postprocess-emb", "r"), ("transformer-postprocess-top", "a"), ("transformer-ffn-depth", 3),
+            ("transformer-decoder-autoreg", "gru"), ("transformer-no-projection", "true"),
+            ("transformer-guided-alignment-layer", 1), ("transformer-tied-layers", [1]),
+            ("transformer-train-position-embeddings", "true"),
             ("right-left", "true"), ("layer-normalization", "true"), ("lemma-dim-emb", 64),
             ("transformer-ffn-activation", "gelu"), ("transformer-ffn-activation", "tanh")]:
         save_marian(path, arrays, {**options, key: value})
         refused(f"{key}: {value}", f"special:model.yml: {key}: ", *command)
+    for key, more in [("dec-cell", {"transformer-decoder-autoreg": "rnn"}),
+                      ("transformer-aan-depth", {"transformer-decoder-autoreg": "average-attention", "transformer-aan-depth": 3}),
+                      ("version", {"transformer-preprocess": "n", "transformer-postprocess": "da"})]:
+        save_marian(path, arrays, {**options, **more})
+        refused(f"{more}", f"special:model.yml: {key}: ", *command)
+    for name, more in [("encoder_emb_ln_scale_pre", {"transformer-postprocess-emb": "n"}),
+                       ("decoder_l1_rnn_W", {"transformer-decoder-autoreg": "rnn", "dec-cell": "ssru"}),
+                       ("decoder_l1_aan_W1", {"transformer-decoder-autoreg": "average-attention"}),
+                       ("decoder_l1_self_Wo_ln_scale_pre", {"transformer-preprocess": "n", "transformer-postprocess": "da",
+                                                            "version": "v1.10.1"})]:
+        save_marian(path, arrays, {**options, **more})
+        refused(f"{more}", f"{name} is missing" if "pre" not in name or "emb" in name else "_ln_scale_pre is missing", *command)
     save_marian(path, arrays, {k: v for k, v in options.items() if k != "dec-depth"})
     refused("no dec-depth", "special:model.yml: dec-depth is missing", *command)
     save_marian(path, arrays, {})
@@ -293,6 +310,100 @@ def check_marian_refusals(work):
         file.write(b"no archive")
     refused("no archive", "model.npz: not an .npz of arrays", *command)
     refused("no file", "none.npz: not there", "marian", os.path.join(directory, "none.npz"), "--out", directory)
+
+
+# --- Marian's own decoders --------------------------------------------------------------------------------------------
+
+def agrees_with_numpy(rill, what, directory, net, numbers):
+    """As agrees(), with the NumPy of Marian's decoders."""
+    rng, names = random.Random(1), {number: piece for piece, number in numbers.items()}
+    usable = [p for p in numbers if p not in ("</s>", "<unk>", "<pad>")]
+    inputs = [[rng.choice(usable) for _ in range(n)] for n in (3, 9)]
+    search = Search(5, math.inf, 5, 0, STEPS, numbers["</s>"])
+    worst = 0.0
+    for pieces, ours in zip(inputs, rill.n_best([directory], [" ".join(pieces) for pieces in inputs])):
+        ids = [numbers[piece] for piece in pieces] + [numbers["</s>"]]
+        theirs = reference_mt_rnn.beam_search(reference_mt_marian.Decoder(net, ids), search)
+        if [pieces for pieces, _score in ours] != [[names[a] for a in o["actions"] if a != numbers["</s>"]] for o in theirs]:
+            return verdict(False, f"{what}: {ours[0]} instead of {theirs[0]}")
+        worst = max([worst] + [abs(a[1] - b["score"]) for a, b in zip(ours, theirs)])
+    return verdict(worst < 1e-4, f"{what} decodes as the reference (scores within {worst:.1e})")
+
+
+def check_students(rill, work):
+    """Each of reference_mt_marian.py's; then one as marian-conv quantises it, whose numbers the reference has too."""
+    numbers = json.load(open(os.path.join(DATA, "shared", "vocab.json"), encoding="utf-8"))
+    vocabulary = os.path.join(work, "students.yml")
+    save_vocabulary(vocabulary, [piece for piece in numbers if piece != "<pad>"])
+    for name, shape in reference_mt_marian.SHAPES.items():
+        options = {**reference_mt_marian.USUAL, **shape}
+        arrays = reference_mt_marian.make_arrays(options, len(numbers) - 1, numbers["</s>"])
+        check_student(rill, work, f"marian {name}", f"{name}.npz", arrays, options, vocabulary, numbers)
+    options = {**reference_mt_marian.USUAL, **reference_mt_marian.SHAPES["ssru"], "transformer-dim-ffn": 32}
+    arrays = reference_mt_marian.make_arrays(options, len(numbers) - 1, numbers["</s>"])
+    stored, rounded_arrays = quantised(arrays)
+    check_student(rill, work, "marian in 8 bits", "ssru.bin", rounded_arrays, options, vocabulary, numbers, stored)
+    check_binary_refusals(work, stored, vocabulary)
+
+
+def check_student(rill, work, what, file, arrays, options, vocabulary, numbers, stored=None):
+    path, out = os.path.join(work, file), os.path.join(work, "from-" + file)
+    written = reference_mt_marian.written(options)
+    if stored is None:
+        save_marian(path, arrays, written)
+    else:
+        stored["special:model.yml"] = (0x101, yaml_of(written).encode() + b"\0", None)
+        save_binary(path, stored)
+    if made(what, "marian", path, "--vocab", vocabulary, "--out", out):
+        agrees_with_numpy(rill, what, out, Net(arrays, options), numbers)
+
+
+def quantised(arrays):
+    """What marian-conv --gemm-type intgemm8 stores: type, bytes, shape; and the numbers that it stands for."""
+    stored, values = {}, {}
+    for name, array in arrays.items():
+        if name != "Wemb" and name[-3:-1] != "_W" and name[-2:] != "_W":
+            stored[name], values[name] = (0x404, array.tobytes(), array.shape), array
+            continue
+        unit = np.float32(127 / np.abs(array).max())
+        whole = np.clip(np.rint(array * unit), -127, 127).astype(np.int8)
+        laid = whole if name == "Wemb" else whole.T
+        stored[name] = (0x4101, np.ascontiguousarray(laid).tobytes() + unit.tobytes(), array.shape)
+        stored[name + "_QuantMultA"] = (0x404, np.float32(9).tobytes(), (1, 1))
+        values[name] = whole.astype(np.float32) / unit
+    return stored, values
+
+
+def save_binary(path, stored):
+    """Marian's form: headers, names, shapes, padding to 256 bytes, data of as many bytes as 256 divides."""
+    items = [(name.encode() + b"\0", kind, list(shape or (1, len(data))), data + b"\0" * (-len(data) % 256))
+             for name, (kind, data, shape) in stored.items()]
+    head = struct.pack("<QQ", 1, len(items))
+    head += b"".join(struct.pack("<QQQQ", len(name), kind, len(shape), len(data)) for name, kind, shape, data in items)
+    head += b"".join(name for name, _kind, _shape, _data in items)
+    head += b"".join(struct.pack(f"<{len(shape)}i", *shape) for _name, _kind, shape, _data in items)
+    gap = -(len(head) + 8) % 256
+    with open(path, "wb") as file:
+        file.write(head + struct.pack("<Q", gap) + b"\0" * gap + b"".join(data for *_rest, data in items))
+
+
+def check_binary_refusals(work, stored, vocabulary):
+    path, name = os.path.join(work, "refused.bin"), "encoder_l1_self_Wq"
+    command = ("marian", path, "--vocab", vocabulary, "--out", os.path.join(work, "never"))
+    _kind, data, shape = stored[name]
+    for what, item, words in [
+            ("a matrix packed for a processor", (0x4101 + 0x1000, data, shape), f"{name}: numbers of type 0x5101 cannot be converted"),
+            ("no multiplier", (0x4101, data[:-4] + b"\0" * 4, shape), f"{name}: expected a multiplier above 0"),
+            ("a matrix in 8 bits of odd sizes", (0x4101, data, (15, 16)), f"{name}: expected rows and columns that 16 divides"),
+            ("a matrix cut off", (0x404, data[:100], shape), f"{name}: 256 bytes, too few")]:
+        save_binary(path, {**stored, name: item})
+        refused(what, words, *command)
+    save_binary(path, stored)
+    os.truncate(path, os.path.getsize(path) - 300)
+    refused("a .bin that is cut off", "not a whole .bin model of Marian", *command)
+    with open(path, "wb") as file:
+        file.write(b"no model of Marian")
+    refused("any .bin", "expected version 1 of Marian's .bin models", *command)
 
 
 # --- fairseq ----------------------------------------------------------------------------------------------------------
@@ -432,7 +543,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rill", default="build/rill", metavar="FILE", help="the command (default build/rill)")
     parser.add_argument("--keep", metavar="DIR", help="leave originals and results in this new folder")
-    checks = {"bin": check_bin, "marian": check_marian, "fairseq": check_fairseq}
+    checks = {"bin": check_bin, "marian": check_marian, "students": check_students, "fairseq": check_fairseq}
     parser.add_argument("--only", choices=sorted(checks), help="one form (default: all)")
     given = parser.parse_args()
     work = given.keep or tempfile.mkdtemp()

@@ -1,4 +1,4 @@
-"""Marian's model.npz with its vocabularies to Hugging Face's form.
+"""Marian's model.npz, or a .bin of its 8-bit students, with its vocabularies to Hugging Face's form.
 
 Marian stores matrices as [in, out], layers from 1, and its training options as YAML in special:model.yml. Names are
 those of marian-dev's transformer (src/models/transformer.h) and of transformers' own converter, from which this one
@@ -12,6 +12,7 @@ import re
 
 import numpy as np
 
+from marian_binary import read_binary
 from mt_directory import BIAS, DECODER_WORDS, ENCODER_WORDS, HEADS, SHARED, write_model
 from torch_files import Refused
 
@@ -19,17 +20,14 @@ OPTIONS = "special:model.yml"
 PAD = "<pad>"
 LENGTH = 512  # transformers' max_length for Marian; the table of positions is at least as long
 ATTENTION = {"self": "self_attn", "context": "encoder_attn"}
-FEED = {"W1": "fc1.weight", "b1": "fc1.bias", "W2": "fc2.weight", "b2": "fc2.bias",
-        "ffn_ln_scale": "final_layer_norm.weight", "ffn_ln_bias": "final_layer_norm.bias"}
+FIRST_BLOCKS = {"self-attention": "attention", "rnn": "ssru", "average-attention": "average"}
 # Options that change what is computed: the values that are done here; absent is the first.
 FIXED = {
-    "type": ("transformer",), "transformer-preprocess": ("", "d"), "transformer-postprocess": ("dan", "an"),
-    "transformer-postprocess-emb": ("d", ""), "transformer-postprocess-top": ("", "d"),
-    "transformer-ffn-depth": (2,), "transformer-decoder-ffn-depth": (0, 2),
-    "transformer-decoder-autoreg": ("self-attention",), "transformer-no-projection": (False,),
+    "type": ("transformer",), "transformer-ffn-depth": (2,), "transformer-decoder-ffn-depth": (0, 2),
+    "transformer-decoder-autoreg": tuple(FIRST_BLOCKS), "transformer-no-projection": (False,),
     "transformer-no-bias": (False,), "transformer-no-affine": (False,), "transformer-rnn-projection": (False,),
     "transformer-pool": (False,), "transformer-train-position-embeddings": (False,),
-    "transformer-train-positions": (False,), "transformer-tied-layers": ([],), "right-left": (False,),
+    "transformer-train-positions": (False,), "right-left": (False,),
     "layer-normalization": (False,), "ulr": (False,), "ulr-dim-emb": (0,), "lemma-dim-emb": (0,),
     "lemma-dependency": ("",), "factors-combine": ("sum",), "output-omit-bias": (False,), "input-types": ([],),
     "transformer-dim-model": (0,), "skip": (False,),
@@ -190,11 +188,15 @@ class Source:
     def __init__(self, path):
         self.path = path
         try:
-            with np.load(path, allow_pickle=False) as archive:
-                self.arrays = {name: archive[name] for name in archive.files}
+            if path.endswith(".bin"):
+                self.arrays = read_binary(path)
+            else:
+                with np.load(path, allow_pickle=False) as archive:
+                    self.arrays = {name: archive[name] for name in archive.files}
+        except Refused:
+            raise
         except Exception as error:
-            raise Refused(f"{path}: not an .npz of arrays: {error}. Marian's .bin models cannot be converted: "
-                          "give the .npz they were made of") from error
+            raise Refused(f"{path}: not an .npz of arrays: {error}") from error
         if OPTIONS not in self.arrays:
             raise Refused(f"{path}: {OPTIONS} is missing: not a model of Marian, or saved without its options")
         raw = self.arrays.pop(OPTIONS).tobytes().rstrip(b"\0")
@@ -208,8 +210,8 @@ class Source:
             raise Refused(f"{self.path}: {name} is missing")
         array = self.arrays.pop(name)
         if array.dtype.kind != "f":
-            raise Refused(f"{self.path}: {name}: expected floating-point numbers, found {array.dtype}: quantised models "
-                          "cannot be converted")
+            raise Refused(f"{self.path}: {name}: expected floating-point numbers, found {array.dtype}: quantised matrices "
+                          "are read of .bin models alone")
         return array
 
     def matrix(self, name):
@@ -229,6 +231,52 @@ class Source:
         return self.options[key]
 
 
+def operations(source, key, default):
+    """Of a chain such as "dan"; dropout is nothing here."""
+    return (source.option(key, default) or "").replace("d", "")
+
+
+def refuse_option(source, key, expected):
+    raise Refused(f"{source.path}: {OPTIONS}: {key}: only {expected} can be converted, found {source.option(key, '')!r}")
+
+
+def check_norms(source):
+    """Where norms stand: before blocks, behind the embeddings, behind the last layer."""
+    pre, post = operations(source, "transformer-preprocess", ""), operations(source, "transformer-postprocess", "dan")
+    form = "'dan' with 'transformer-preprocess' '', and 'da' with 'n',"
+    if pre not in ("", "n") or (pre, post) == ("n", "an"):
+        refuse_option(source, "transformer-preprocess", "'' with 'transformer-postprocess' 'dan', and 'n' with 'da',")
+    if post != {"": "an", "n": "a"}[pre]:
+        refuse_option(source, "transformer-postprocess", form)
+    for key, default in (("transformer-postprocess-emb", "d"), ("transformer-postprocess-top", "")):
+        if operations(source, key, default) not in ("", "n"):
+            refuse_option(source, key, "'', 'd' and 'n'")
+    version = re.match(r"v?(\d+)\.(\d+)", str(source.options.get("version", "")))
+    if pre == "n" and version and (int(version[1]), int(version[2])) < (1, 10):
+        raise Refused(f"{source.path}: {OPTIONS}: version: {source.options['version']!r}: before version 1.10 Marian with "
+                      "transformer-preprocess 'n' did not normalise keys and values: it cannot be converted")
+    return pre == "n", operations(source, "transformer-postprocess-emb", "d") == "n", operations(
+        source, "transformer-postprocess-top", "") == "n"
+
+
+def check_decoder(source):
+    """What the decoder's layers have first, and which of the layers that are stored each one is."""
+    kind, depth = source.option("transformer-decoder-autoreg", "self-attention"), source.option("dec-depth")
+    if kind == "rnn" and source.option("dec-cell", "gru") != "ssru":
+        refuse_option(source, "dec-cell", "'ssru'")
+    if kind == "average-attention":
+        if source.option("transformer-aan-depth", 2) not in (1, 2):
+            refuse_option(source, "transformer-aan-depth", "1 and 2")
+        if source.option("transformer-aan-activation", "swish") not in ACTIVATIONS:
+            refuse_option(source, "transformer-aan-activation", "swish and relu")
+    if str(source.option("transformer-guided-alignment-layer", "last")) not in ("last", str(depth)):
+        refuse_option(source, "transformer-guided-alignment-layer", "the last layer's alignment")
+    tied = [number for number in source.option("transformer-tied-layers", []) if number != ""]
+    if tied and (len(tied) != depth or not all(isinstance(number, int) and number > 0 for number in tied)):
+        refuse_option(source, "transformer-tied-layers", f"a number for each of {depth} layers")
+    return FIRST_BLOCKS[kind], tied or list(range(1, depth + 1))
+
+
 def check_options(source):
     for key, allowed in FIXED.items():
         value = source.option(key, allowed[0])
@@ -242,20 +290,74 @@ def check_options(source):
                       f"found {activation!r}{why}")
 
 
-def take_layer(source, side, number, tensors):
-    marian, ours = f"{side}_l{number}_", f"model.{side}.layers.{number - 1}."
+def take_norm(source, before, behind, ours, tensors, pre):
+    """Of the two places that a norm may stand at the one that it does; names before blocks end otherwise."""
+    for ending, part in (("scale", "weight"), ("bias", "bias")):
+        tensors[f"{ours}.{part}"] = source.vector(f"{before}_ln_{ending}_pre" if pre else f"{behind}_ln_{ending}")
+
+
+def take_dense(source, prefix, suffix, ours, tensors):
+    tensors[ours + ".weight"] = source.matrix(f"{prefix}_W{suffix}").T
+    tensors[ours + ".bias"] = source.vector(f"{prefix}_b{suffix}")
+
+
+def take_ssru(source, marian, ours, tensors, pre):
+    tensors[ours + "self_ssru.input_proj.weight"] = source.matrix(marian + "rnn_W").T
+    take_dense(source, marian + "rnn", "f", ours + "self_ssru.forget_proj", tensors)
+    take_norm(source, marian + "rnn", marian + "rnn_ffn", ours + "self_attn_layer_norm", tensors, pre)
+
+
+def take_average(source, marian, ours, tensors, pre):
+    prefix, ours_here = marian + "aan", ours + "self_average."
+    inner = average_inner(source)
+    if inner > 0:
+        take_dense(source, prefix, "1", ours_here + "fc1", tensors)
+    if inner not in (0, source.option("dim-emb")):
+        take_dense(source, prefix, "2", ours_here + "fc2", tensors)
+    if not source.option("transformer-aan-nogate", False):
+        take_dense(source, prefix, "i", ours_here + "input_gate", tensors)
+        take_dense(source, prefix, "f", ours_here + "mean_gate", tensors)
+    take_norm(source, prefix + "_ffn", prefix + "_ffn", ours + "self_attn_layer_norm", tensors, pre)
+
+
+def average_inner(source):
+    """The width of average attention's own block, which a depth of 1 is without."""
+    return source.option("transformer-dim-aan", 2048) if source.option("transformer-aan-depth", 2) > 1 else 0
+
+
+def take_layer(source, side, place, number, first, pre, tensors):
+    """Marian's layer `number` as the one with `place` others before it."""
+    marian, ours = f"{side}_l{number}_", f"model.{side}.layers.{place}."
+    if first != "attention":
+        (take_ssru if first == "ssru" else take_average)(source, marian, ours, tensors, pre)
     for kind, name in ATTENTION.items():
-        if kind == "context" and side == "encoder":
+        if kind == ("context" if side == "encoder" else "self" if first != "attention" else None):
             continue
         for part in "qkvo":
             full = "out" if part == "o" else part
             tensors[f"{ours}{name}.{full}_proj.weight"] = source.matrix(f"{marian}{kind}_W{part}").T
             tensors[f"{ours}{name}.{full}_proj.bias"] = source.vector(f"{marian}{kind}_b{part}")
-        tensors[f"{ours}{name}_layer_norm.weight"] = source.vector(f"{marian}{kind}_Wo_ln_scale")
-        tensors[f"{ours}{name}_layer_norm.bias"] = source.vector(f"{marian}{kind}_Wo_ln_bias")
-    for part, name in FEED.items():
-        key = f"{marian}ffn_{part}"
-        tensors[ours + name] = source.matrix(key).T if part[0] == "W" else source.vector(key)
+        take_norm(source, f"{marian}{kind}_Wo", f"{marian}{kind}_Wo", f"{ours}{name}_layer_norm", tensors, pre)
+    for part in "12":
+        take_dense(source, marian + "ffn", part, f"{ours}fc{part}", tensors)
+    take_norm(source, marian + "ffn_ffn", marian + "ffn_ffn", ours + "final_layer_norm", tensors, pre)
+
+
+def take_side(source, side, layers, first, norms, tensors):
+    """Layers that are tied are stored as often as they are used."""
+    pre, embedded, top = norms
+    seen = {}
+    for place, number in enumerate(layers):
+        if number in seen:
+            own, others = f"model.{side}.layers.{place}.", f"model.{side}.layers.{seen[number]}."
+            tensors.update({own + name[len(others):]: value for name, value in list(tensors.items()) if name.startswith(others)})
+        else:
+            take_layer(source, side, place, number, first, pre, tensors)
+        seen.setdefault(number, place)
+    if embedded:
+        take_norm(source, side + "_emb", None, f"model.{side}.layernorm_embedding", tensors, True)
+    if top:
+        take_norm(source, None, side + "_top", f"model.{side}.layer_norm", tensors, False)
 
 
 def padded(array):
@@ -280,7 +382,18 @@ def take_tables(source, tensors):
     return shared, tied
 
 
-def make_config(source, tensors, shared, tied, positions):
+def decoder_config(source, first):
+    """rill's keys for what transformers has not."""
+    if first == "attention":
+        return {}
+    if first == "ssru":
+        return {"decoder_self_attention": first}
+    return {"decoder_self_attention": first, "average_ffn_dim": average_inner(source),
+            "average_activation": source.option("transformer-aan-activation", "swish"),
+            "average_gate": not source.option("transformer-aan-nogate", False)}
+
+
+def make_config(source, tensors, shared, tied, positions, first, norms):
     rows = [tensors[SHARED if shared else name].shape[0] for name in (ENCODER_WORDS, DECODER_WORDS)]
     width, inner = source.option("dim-emb"), source.option("transformer-dim-ffn")
     heads, pad = source.option("transformer-heads"), rows[1] - 1
@@ -292,7 +405,8 @@ def make_config(source, tensors, shared, tied, positions):
         "encoder_attention_heads": heads, "decoder_attention_heads": heads, "encoder_ffn_dim": inner,
         "decoder_ffn_dim": source.option("transformer-decoder-dim-ffn", 0) or inner,
         "activation_function": source.option("transformer-ffn-activation", "swish"), "scale_embedding": True,
-        "normalize_before": False, "normalize_embedding": False, "add_final_layer_norm": False,
+        "normalize_before": norms[0], "normalize_embedding": norms[1], "add_final_layer_norm": norms[2],
+        **decoder_config(source, first),
         "static_position_embeddings": True, "max_position_embeddings": max(LENGTH, width),
         "pad_token_id": pad, "decoder_start_token_id": pad, "bad_words_ids": [[pad]], "max_length": LENGTH,
         "rill": {"positions": positions},
@@ -333,23 +447,23 @@ def find_pieces(directory, vocabularies):
 def convert(model, out, kind, vocabularies, pieces, positions):
     directory = model if os.path.isdir(model) else os.path.dirname(model) or "."
     if os.path.isdir(model):
-        model = find_one(directory, ["*.npz"], "model")
+        model = find_one(directory, ["*.npz", "*.bin"], "model")
         if model is None:
-            raise Refused(f"{directory}: no .npz in it")
+            raise Refused(f"{directory}: no .npz in it, nor a .bin")
     elif not os.path.exists(model):
         raise Refused(f"{model}: not there: expected Marian's model.npz, or the folder of an OPUS-MT release")
     vocabularies = vocabularies or find_vocabularies(directory)
     pieces = pieces or find_pieces(directory, vocabularies)
     source, tensors = Source(model), {}
     check_options(source)
+    norms, (first, layers) = check_norms(source), check_decoder(source)
     shared, tied = take_tables(source, tensors)
-    for side, depth in (("encoder", "enc-depth"), ("decoder", "dec-depth")):
-        for number in range(1, source.option(depth) + 1):
-            take_layer(source, side, number, tensors)
+    take_side(source, "encoder", range(1, source.option("enc-depth") + 1), "attention", norms, tensors)
+    take_side(source, "decoder", layers, first, norms, tensors)
     left = [name for name in source.arrays if not name.startswith("special:")]
     if left:
         raise Refused(f"{model}: {left[0]}: nothing that a model with these options has: it cannot be converted")
-    config = make_config(source, tensors, shared, tied, positions)
+    config = make_config(source, tensors, shared, tied, positions, first, norms)
     sides = [with_padding(path, read_vocabulary(path), config[key] - 1)
              for path, key in zip((vocabularies[0], vocabularies[-1]), ("vocab_size", "decoder_vocab_size"))]
     for side, path in zip(sides, (vocabularies[0], vocabularies[-1])):

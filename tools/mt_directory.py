@@ -27,8 +27,36 @@ def attention(prefix, width):
     yield f"{prefix}_layer_norm.bias", (width,)
 
 
-def layer(prefix, width, inner, cross):
-    yield from attention(prefix + "self_attn", width)
+def linear(name, rows, columns):
+    yield name + ".weight", (rows, columns)
+    yield name + ".bias", (rows,)
+
+
+def in_place_of_attention(prefix, config):
+    """An SSRU or average attention, which have the norm that self-attention would have."""
+    width = config["d_model"]
+    for part in ("weight", "bias"):
+        yield f"{prefix}self_attn_layer_norm.{part}", (width,)
+    if config["decoder_self_attention"] == "ssru":
+        yield prefix + "self_ssru.input_proj.weight", (width, width)
+        yield from linear(prefix + "self_ssru.forget_proj", width, width)
+        return
+    inner, prefix = config["average_ffn_dim"], prefix + "self_average."
+    if inner > 0:
+        yield from linear(prefix + "fc1", inner, width)
+    if inner not in (0, width):
+        yield from linear(prefix + "fc2", width, inner)
+    if config["average_gate"]:
+        yield from linear(prefix + "input_gate", width, width)
+        yield from linear(prefix + "mean_gate", width, width)
+
+
+def layer(prefix, config, inner, cross):
+    width = config["d_model"]
+    if cross and config.get("decoder_self_attention", "attention") != "attention":
+        yield from in_place_of_attention(prefix, config)
+    else:
+        yield from attention(prefix + "self_attn", width)
     if cross:
         yield from attention(prefix + "encoder_attn", width)
     yield from ((prefix + "fc1.weight", (inner, width)), (prefix + "fc1.bias", (inner,)),
@@ -80,8 +108,10 @@ def layer_tensors(config):
     shapes = {}
     for side in ("encoder", "decoder"):
         for i in range(config[side + "_layers"]):
-            shapes.update(layer(f"model.{side}.layers.{i}.", config["d_model"], config[side + "_ffn_dim"],
-                                side == "decoder"))
+            shapes.update(layer(f"model.{side}.layers.{i}.", config, config[side + "_ffn_dim"], side == "decoder"))
+        for key, name in (("add_final_layer_norm", "layer_norm"), ("normalize_embedding", "layernorm_embedding")):
+            if config["model_type"] == "marian" and config.get(key):
+                shapes.update({f"model.{side}.{name}.{part}": (config["d_model"],) for part in ("weight", "bias")})
     return shapes
 
 

@@ -7,9 +7,12 @@ is to have LENGTH pieces. Random weights give flat distributions; `--sharpness` 
 logits, and 5 to 7 make beams about as wide as those of trained models.
 
 usage: random_mt.py NEW_DIRECTORY [--type marian|fsmt|m2m_100] [--width 512 --inner 2048 --encoder-inner INNER --layers 6 --heads 8]
-                    [--decoder-layers 6] [--words 32000 --sharpness 6 --seed 1] [--lengths PIECES --inputs NAME --lines 100 --bucket 4]
+                    [--decoder-layers LAYERS --ssru]
+                    [--words 32000 --sharpness 6 --seed 1] [--lengths PIECES --inputs NAME --lines 100 --bucket 4]
 fsmt is the type of the WMT'19 models: --width 1024 --inner 4096 --encoder-inner 8192 --heads 16 --words 42024 is their size.
 m2m_100 is NLLB's, --width 1024 --inner 4096 --layers 12 --heads 16 --words 256206 the size of its smallest, without languages.
+--width 256 --inner 1536 --layers 6 --decoder-layers 2 --ssru is the size of a small student of Marian's, which transformers does not
+read.
 PIECES is a text cut into pieces: the inputs have lengths drawn from it.
 """
 
@@ -29,6 +32,13 @@ def attention(tensors, name, width, draw):
     norm(tensors, name + "_layer_norm", width)
 
 
+def ssru(tensors, layer, width, draw):
+    for part in ("input", "forget"):
+        tensors[f"{layer}.self_ssru.{part}_proj.weight"] = draw(width, width)
+    tensors[f"{layer}.self_ssru.forget_proj.bias"] = draw(width, scale=0.02)
+    norm(tensors, layer + ".self_attn_layer_norm", width)
+
+
 def norm(tensors, name, width, gain=1.0):
     tensors[name + ".weight"] = np.full(width, gain, np.float32)
     tensors[name + ".bias"] = np.zeros(width, np.float32)
@@ -37,6 +47,10 @@ def norm(tensors, name, width, gain=1.0):
 def symbols(args):
     """How many there are, and which of them pads: a Marian's last, one more than its words; an FSMT's second."""
     return (args.words + 1, args.words) if args.type == "marian" else (args.words, 1)
+
+
+def layers_of(args, side):
+    return args.decoder_layers or args.layers if side == "decoder" else args.layers
 
 
 def make_tensors(args):
@@ -56,10 +70,13 @@ def make_tensors(args):
         tensors = {"model.shared.weight": shared, "final_logits_bias": np.zeros((1, size), np.float32)}
     for side in ("encoder", "decoder"):
         width_inside = args.encoder_inner if side == "encoder" else args.inner
-        layers = args.layers if side == "encoder" else args.decoder_layers
+        layers = layers_of(args, side)
         for i in range(layers):
             name = f"model.{side}.layers.{i}"
-            attention(tensors, name + ".self_attn", args.width, draw)
+            if side == "decoder" and args.ssru:
+                ssru(tensors, name, args.width, draw)
+            else:
+                attention(tensors, name + ".self_attn", args.width, draw)
             if side == "decoder":
                 attention(tensors, name + ".encoder_attn", args.width, draw)
             for inner, (rows, columns) in (("fc1", (width_inside, args.width)), ("fc2", (args.width, width_inside))):
@@ -77,16 +94,15 @@ def make_config(args):
     config = {"model_type": args.type, "d_model": args.width, "scale_embedding": True, "pad_token_id": pad,
               "max_position_embeddings": 512, "max_length": 512, "tie_word_embeddings": True}
     for side, inner in (("encoder", args.encoder_inner), ("decoder", args.inner)):
-        layers = args.layers if side == "encoder" else args.decoder_layers
-        config.update({side + "_layers": layers, side + "_attention_heads": args.heads, side + "_ffn_dim": inner})
+        config.update({side + "_layers": layers_of(args, side), side + "_attention_heads": args.heads, side + "_ffn_dim": inner})
     if args.type == "fsmt":
         return {**config, "architectures": ["FSMTForConditionalGeneration"], "activation_function": "relu", "langs": ["de", "en"],
                 "src_vocab_size": size, "tgt_vocab_size": size, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2,
                 "forced_eos_token_id": None}
     if args.type == "m2m_100":
-        return {**config, "architectures": ["M2M100ForConditionalGeneration"], "activation_function": "relu", "vocab_size": size,
-                "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2}
-    return {**config, "architectures": ["MarianMTModel"], "activation_function": "swish", "vocab_size": size,
+        if args.ssru:
+        config["decoder_self_attention"] = "ssru"
+    return {**config, "architectures": ["MarianMTModel"], "activation_function": "relu" if args.ssru else "swish", "vocab_size": size,
             "decoder_vocab_size": size, "eos_token_id": 0, "decoder_start_token_id": pad, "bad_words_ids": [[pad]],
             "share_encoder_decoder_embeddings": True, "static_position_embeddings": True, "normalize_before": False,
             "normalize_embedding": False, "add_final_layer_norm": False}
@@ -137,14 +153,16 @@ def main():
     parser.add_argument("--type", default="marian", choices=("marian", "fsmt", "m2m_100"))
     parser.add_argument("--encoder-inner", type=int)
     parser.add_argument("--decoder-layers", type=int)
+    parser.add_argument("--ssru", action="store_true")
     parser.add_argument("--sharpness", type=float, default=6)
     parser.add_argument("--lengths", metavar="PIECES")
     parser.add_argument("--inputs", metavar="NAME")
     parser.add_argument("--lines", type=int, default=100)
     parser.add_argument("--bucket", type=int, default=4)
     args = parser.parse_args()
+    if args.ssru and args.type != "marian":
+        parser.error("--ssru: only with --type marian")
     args.encoder_inner = args.encoder_inner or args.inner
-    args.decoder_layers = args.decoder_layers or args.layers
     os.makedirs(args.directory, exist_ok=True)
     write_safetensors(os.path.join(args.directory, "model.safetensors"), make_tensors(args), "F16")
     write_json(args, "config.json", make_config(args), 2)

@@ -88,6 +88,8 @@ void mt_describe(mt_net *net)
                                         [RILL_GELU_SIGMOID] = "gelu by sigmoid"};
     const mt_side *e = &net->encoder, *d = &net->decoder;
     const mt_settings *set = &net->settings;
+    static const char *const first[] = {
+        [MT_SELF_ATTENTION] = "", [MT_SSRU] = ", SSRU", [MT_AVERAGE] = ", average attention"};
     char symbols[64], positions[32] = "distances";
     if (set->shared)
         snprintf(symbols, sizeof symbols, "%d symbols for both sides", net->seq.words);
@@ -95,9 +97,9 @@ void mt_describe(mt_net *net)
         snprintf(symbols, sizeof symbols, "%d source and %d target symbols", net->seq.words, net->seq.actions);
     if (set->form != MT_POSITIONS_NONE) snprintf(positions, sizeof positions, "%d positions", net->seq.usual);
     snprintf(net->seq.description, sizeof net->seq.description,
-             "%s transformer: %zu + %zu layers of %zu, %zu + %zu heads, %zu + %zu inside (%s%s), %s, %s",
+             "%s transformer: %zu + %zu layers of %zu, %zu + %zu heads, %zu + %zu inside (%s%s)%s, %s, %s",
              set->family->title, e->layers, d->layers, net->width, e->heads, d->heads, e->inner, d->inner,
-             set->gated ? "gated " : "", names[set->activation], symbols, positions);
+             set->gated ? "gated " : "", names[set->activation], first[set->first_block], symbols, positions);
 }
 
 static rill_status read_main(void *user, const rill_config *config)

@@ -7,34 +7,28 @@
 #include "mt.h"
 #include "rnn.h"
 
-static const seq_kind transformers = {
-    .several = "transformers",
-    .net_size = sizeof(mt_net),
-    .reads = SEQ_READS_PATH,
-    .watches = 1,
-    .configure = mt_configure,
-    .load = mt_load,
-    .encode = mt_encode,
-    .step = mt_step,
-    .state = mt_state,
-    .reach = mt_reach,
-    .recommend = mt_recommend,
-};
+#define TRANSFORMERS                                                                                                 \
+    .several = "transformers", .net_size = sizeof(mt_net), .watches = 1, .configure = mt_configure, .load = mt_load, \
+    .encode = mt_encode, .step = mt_step, .state = mt_state, .reach = mt_reach, .recommend = mt_recommend
 
-static const seq_kind converted = {
-    .several = "transformers",
-    .net_size = sizeof(mt_net),
-    .reads = SEQ_READS_PATH,
-    .watches = 1,
-    .configure = mt_ct2_configure,
-    .find_symbols = mt_ct2_symbols,
-    .load = mt_load,
-    .encode = mt_encode,
-    .step = mt_step,
-    .state = mt_state,
-    .reach = mt_reach,
-    .recommend = mt_recommend,
-};
+static const seq_kind attentive = {TRANSFORMERS, .reads = SEQ_READS_PATH};
+
+/* Their decoders have an SSRU or average attention. */
+static const seq_kind successive = {TRANSFORMERS, .reads = SEQ_READS_PARENT};
+
+/* Folders of CTranslate2. */
+static const seq_kind converted = {.several = "transformers",
+                                   .net_size = sizeof(mt_net),
+                                   .reads = SEQ_READS_PATH,
+                                   .watches = 1,
+                                   .configure = mt_ct2_configure,
+                                   .find_symbols = mt_ct2_symbols,
+                                   .load = mt_load,
+                                   .encode = mt_encode,
+                                   .step = mt_step,
+                                   .state = mt_state,
+                                   .reach = mt_reach,
+                                   .recommend = mt_recommend};
 
 static const seq_kind recurrent = {
     .several = "recurrent models",
@@ -48,26 +42,37 @@ static const seq_kind recurrent = {
     .state = rnn_state,
 };
 
-/* What is no recurrent model is for the other's configure() to look at; CTranslate2's folders name no type. */
+typedef struct choice {
+    rill_context *ctx;
+    const seq_kind *kind;
+} choice;
+
+/* What is no recurrent model is for the others' configure() to look at; CTranslate2's folders name no type. */
 static rill_status read_kind(void *user, const rill_config *config)
 {
-    const seq_kind **kind = user;
+    choice *c = user;
     const char *type;
+    mt_first_block first;
     TRY(rill_config_string_or(config, "model_type", "", &type));
-    *kind = strcmp(type, "rnnsearch") == 0 ? &recurrent : type[0] == '\0' ? NULL : &transformers;
+    c->kind = type[0] == '\0' ? NULL : &recurrent;
+    if (type[0] == '\0' || strcmp(type, "rnnsearch") == 0) return RILL_OK;
+    TRY(mt_read_first_block(c->ctx, config, &first));
+    c->kind = first == MT_SELF_ATTENTION ? &attentive : &successive;
     return RILL_OK;
 }
 
 static rill_status choose(rill_context *ctx, const char *directory, const seq_kind **out)
 {
+    choice c = {.ctx = ctx};
     int found;
     *out = NULL;
-    TRY(rill_config_read(ctx, directory, "config.json", read_kind, (void *)out, &found));
-    if (*out == NULL && mt_is_ct2(directory)) *out = &converted;
-    if (*out == NULL && found) *out = &transformers;
+    TRY(rill_config_read(ctx, directory, "config.json", read_kind, &c, &found));
+    if (c.kind == NULL && mt_is_ct2(directory)) c.kind = &converted;
+    if (c.kind == NULL && found) c.kind = &attentive;
+    *out = c.kind;
     if (*out != NULL) return RILL_OK;
     TRY(rill_foreign_fail(ctx, directory));
-    return rill_config_read(ctx, directory, "config.json", read_kind, (void *)out, NULL); /* which tells of the file */
+    return rill_config_read(ctx, directory, "config.json", read_kind, &c, NULL); /* which tells of the file */
 }
 
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,

@@ -2,7 +2,7 @@
  *
  * Source: transformers' configuration and modeling files of each type. Keys of T5's layout have other names than those of BART's, which
  * is fairseq's.
- * Divisions: the table · activations · BART's keys · T5's keys · the whole. */
+ * Divisions: the table · activations · what decoders have first · BART's keys · T5's keys · the whole. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,6 +35,8 @@ const mt_family mt_families[] = {
  * line could take hours: so many times the usual number are enough. T5 names none. */
 enum { BEYOND = 16, T5_USUAL = 512 };
 
+static const char FIRST_BLOCK[] = "decoder_self_attention";
+
 enum { WIDTH_LIMIT = 1 << 16, LAYER_LIMIT = 1 << 10, WORD_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20 };
 
 static rill_status read_size(const rill_config *config, const char *key, int64_t limit, size_t *out)
@@ -63,7 +65,8 @@ static rill_status read_size_or(const rill_config *config, const char *key, int6
 
 /* --- activations -------------------------------------------------------------------------------------------------- */
 
-static rill_status read_activation(mt_net *net, const rill_config *config, const char *key, const char *name)
+static rill_status read_activation(mt_net *net, const rill_config *config, const char *key, const char *name,
+                                   rill_activation *out)
 {
     static const struct {
         const char *name;
@@ -78,13 +81,30 @@ static rill_status read_activation(mt_net *net, const rill_config *config, const
                  {"quick_gelu", RILL_GELU_SIGMOID}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strcmp(name, known[i].name) != 0) continue;
-        net->settings.activation = known[i].value;
+        *out = known[i].value;
         return RILL_OK;
     }
     return rill_fail(net->seq.ctx, RILL_ERR_FORMAT,
                      "%s: %s: expected swish, silu, relu, gelu, gelu_new, gelu_fast, gelu_pytorch_tanh or quick_gelu, "
                      "found \"%.40s\"",
                      rill_config_name(config), key, name);
+}
+
+/* --- what decoders have first ------------------------------------------------------------------------------------- */
+
+rill_status mt_read_first_block(rill_context *ctx, const rill_config *config, mt_first_block *out)
+{
+    static const char *const names[] = {
+        [MT_SELF_ATTENTION] = "attention", [MT_SSRU] = "ssru", [MT_AVERAGE] = "average"};
+    const char *name;
+    TRY(rill_config_string_or(config, FIRST_BLOCK, names[MT_SELF_ATTENTION], &name));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(name, names[i]) != 0) continue;
+        *out = (mt_first_block)i;
+        return RILL_OK;
+    }
+    return rill_fail(ctx, RILL_ERR_FORMAT, "%s: %s: expected attention, ssru or average, found \"%.40s\"",
+                     rill_config_name(config), FIRST_BLOCK, name);
 }
 
 /* --- BART's keys -------------------------------------------------------------------------------------------------- */
@@ -114,6 +134,31 @@ static rill_status read_choices(mt_net *net, const rill_config *config)
     if (value == !learnt) return RILL_OK;
     return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s: static_position_embeddings: only %s is supported",
                      rill_config_name(config), learnt ? "false" : "true");
+}
+
+/* Average attention's own block is as wide as its key says, and goes back to D where that is another width. */
+static rill_status read_average(mt_net *net, const rill_config *config)
+{
+    static const char key[] = "average_activation";
+    mt_settings *s = &net->settings;
+    const char *activation;
+    int64_t inner;
+    TRY(rill_config_int_or(config, "average_ffn_dim", 0, WIDTH_LIMIT, 0, &inner));
+    TRY(rill_config_string_or(config, key, "swish", &activation));
+    TRY(rill_config_bool_or(config, "average_gate", 1, &s->average_gate));
+    s->average_inner = (size_t)inner;
+    return read_activation(net, config, key, activation, &s->average_activation);
+}
+
+/* Marian's decoders may have another block in place of self-attention. */
+static rill_status read_first_block(mt_net *net, const rill_config *config)
+{
+    mt_settings *s = &net->settings;
+    TRY(mt_read_first_block(net->seq.ctx, config, &s->first_block));
+    if (s->first_block != MT_SELF_ATTENTION && s->family != mt_families)
+        return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s: %s: a model of type %s has attention",
+                         rill_config_name(config), FIRST_BLOCK, s->family->type);
+    return s->first_block == MT_AVERAGE ? read_average(net, config) : RILL_OK;
 }
 
 static rill_status read_side(mt_net *net, const rill_config *config, const char *name, mt_side *side)
@@ -186,7 +231,7 @@ static rill_status read_bart(mt_net *net, const rill_config *config)
     int scaled;
     TRY(read_choices(net, config));
     TRY(rill_config_string_or(config, "activation_function", s->family->activation, &activation));
-    TRY(read_activation(net, config, "activation_function", activation));
+    TRY(read_activation(net, config, "activation_function", activation, &s->activation));
     TRY(read_width(net, config));
     TRY(read_side(net, config, "encoder", &net->encoder));
     TRY(read_side(net, config, "decoder", &net->decoder));
@@ -208,7 +253,8 @@ static rill_status read_projection(mt_net *net, const rill_config *config)
     TRY(rill_config_string_or(config, key, net->settings.family->activation, &name));
     if (strcmp(name, "gated-gelu") == 0) name = "gated-gelu_new";
     net->settings.gated = strncmp(name, gated, sizeof gated - 1) == 0;
-    return read_activation(net, config, key, name + (net->settings.gated ? sizeof gated - 1 : 0));
+    return read_activation(net, config, key, name + (net->settings.gated ? sizeof gated - 1 : 0),
+                           &net->settings.activation);
 }
 
 /* In T5 outputs are scaled but in version 1.1, which says so by saying that its tables are not tied. */
@@ -286,5 +332,6 @@ rill_status mt_read_family(mt_net *net, const rill_config *config)
     TRY(find_family(net, config));
     s->choices = s->family->choices;
     s->form = s->family->form;
+    TRY(read_first_block(net, config));
     return s->family->layout == MT_LAYOUT_T5 ? read_t5(net, config) : read_bart(net, config);
 }

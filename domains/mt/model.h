@@ -3,11 +3,14 @@
  * Sources: Vaswani et al., Attention is all you need, 2017, and what families made of it since: Marian (Junczys-Dowmunt et al. 2018),
  * FSMT, BART (Lewis et al. 2020), mBART, M2M100, Pegasus and T5 (Raffel et al. 2020), each in the form that transformers' modeling
  * files give it. They differ in a handful of choices, which mt_family and mt_settings name.
+ * A Marian decoder may have another block in place of its self-attention: an SSRU (Kim et al. 2019) or average attention (Zhang et al.
+ * 2018), which read the parent's state alone.
  * Letters: D width, A width of all heads, F inner width of the feed-forward block, V target symbols, T pieces of an input.
  *
  * States: a node is one target position. Its keys and values stand, per decoder layer, in row `node` of a table [nodes,
  * 2A]; what the last layer made of it in row `node` of `top`, for scoring. A row attends to the nodes between the root
- * and itself, where they lie: nothing is padded, copied or reordered, whatever the lengths of the rows of a call.
+ * and itself, where they lie: nothing is padded, copied or reordered, whatever the lengths of the rows of a call. With an SSRU or
+ * average attention a node has a state of D per layer instead, made of its parent's.
  * Slots hold the encoder's output as the decoder reads it, multiplied out per layer: [T, 2A] keys and values, shared by all
  * nodes of the item. */
 #ifndef RILL_MT_MODEL_H
@@ -42,9 +45,19 @@ typedef struct mt_feed {
     mt_norm norm;
 } mt_feed;
 
+/* What stands in place of a decoder's self-attention. */
+typedef struct mt_recurrence {
+    mt_linear gates;               /* SSRU: 3D x D: of the forget gate, of what is new negated, of what is new */
+    mt_linear inner, outer;        /* average attention: I x D and D x I; matrix RILL_NONE where there is none */
+    mt_linear own_gate, mean_gate; /* ... D x D, or none */
+    mt_norm norm;
+} mt_recurrence;
+
 typedef struct mt_layer {
-    mt_attention self, cross; /* cross, and the tables: in the decoder only */
+    mt_attention self, cross; /* cross, and what follows the block: in the decoder only */
     mt_feed feed;
+    mt_recurrence
+        recurrence;   /* in place of self; with it the nodes' table is [nodes, D]: cells, or sums of what was read */
     rill_table nodes; /* [nodes, 2A] keys and values of the nodes */
     rill_table slots; /* per slot [T, 2A] those of the input's pieces */
 } mt_layer;
@@ -89,6 +102,9 @@ typedef enum mt_choice {
     MT_SOME_BIAS = 1024     /* a linear layer may have none */
 } mt_choice;
 
+/* What a decoder's layer has first. */
+typedef enum mt_first_block { MT_SELF_ATTENTION, MT_SSRU, MT_AVERAGE } mt_first_block;
+
 /* A family: what config.json calls it, and what follows from that. */
 typedef struct mt_family {
     const char *type, *title;
@@ -111,8 +127,12 @@ typedef struct mt_settings {
     rill_activation activation; /* of the feed-forward block */
     int gated;                  /* ... which is multiplied with a linear layer */
     float attention_scale;      /* 0: one over the root of a head's width */
-    float eps;                  /* of norms */
-    int32_t buckets, reach;     /* of distances, without positions */
+    mt_first_block first_block; /* of the decoder's layers */
+    size_t average_inner;       /* average attention's I; 0: without a feed-forward block */
+    int average_gate;
+    rill_activation average_activation;
+    float eps;              /* of norms */
+    int32_t buckets, reach; /* of distances, without positions */
     mt_position_form form;
     int32_t first;        /* p of the first piece */
     const char *pad_file; /* name of the file that said what padding is */
@@ -127,6 +147,7 @@ typedef struct mt_net {
     size_t width; /* D */
     mt_side encoder, decoder;
     rill_table places; /* [positions, D] computed ones, filled by runners as they are asked for */
+    rill_table shares; /* of average attention: [positions, D], row t is 1 / (t + 1) throughout; likewise */
     rill_table top;    /* [nodes, D] what the last layer made of them */
 } mt_net;
 
@@ -147,6 +168,10 @@ extern const mt_family mt_families[]; /* ends with type == NULL */
 /* The family that config.json names, and what the keys of its layout say: sizes, choices, activation, positions.
  *   RILL_OK · RILL_ERR_FORMAT (names file and key) */
 rill_status mt_read_family(mt_net *net, const rill_config *config);
+
+/* What the decoder's layers have first, by a key that only models of type marian may have at another value than "attention".
+ *   RILL_OK · RILL_ERR_FORMAT (names file and key) */
+rill_status mt_read_first_block(rill_context *ctx, const rill_config *config, mt_first_block *out);
 
 /* --- config.c ----------------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
-/* Positions that a file does not store: sines, computed when a row is first asked for. A model may name a million and reach a hundred.
+/* What goes by position and no file stores: sines, and of average attention what a sum is multiplied with. Rows are computed when they are
+ * first asked for: a model may name a million and reach a hundred.
  *
- * Invariant: a computed position is a function of its number and the settings. */
+ * Invariant: a row is a function of its number and the settings. */
 #include <math.h>
 
 #include "model.h"
@@ -24,14 +25,28 @@ static void compute_places(const mt_net *net, size_t from, size_t to, float *row
     }
 }
 
-rill_status mt_reach(seq_runner *r, const seq_net *seq, size_t from, size_t to)
+static void compute_shares(const mt_net *net, size_t from, size_t to, float *row)
 {
-    const mt_net *net = mt_net_of(seq);
+    for (size_t t = from; t < to; t++, row += net->width)
+        for (size_t j = 0; j < net->width; j++) row[j] = 1.0f / (float)(t + 1);
+}
+
+/* Rows from .. to - 1 of a table, by what computes them; nothing without the table. */
+static rill_status fill(seq_runner *r, const mt_net *net, rill_table table,
+                        void (*compute)(const mt_net *net, size_t from, size_t to, float *row), size_t from, size_t to)
+{
     rill_carver c = {0};
-    if (net->places == RILL_NONE) return RILL_OK;
+    if (table == RILL_NONE) return RILL_OK;
     rill_carve(&c, (to - from) * net->width, sizeof(float));
     TRY(seq_carve_again(r, &c));
     float *rows = rill_carve(&c, (to - from) * net->width, sizeof *rows);
-    compute_places(net, from, to, rows);
-    return rill_stream_fill(r->stream, net->places, (int32_t)from, (int32_t)(to - from), rows);
+    compute(net, from, to, rows);
+    return rill_stream_fill(r->stream, table, (int32_t)from, (int32_t)(to - from), rows);
+}
+
+rill_status mt_reach(seq_runner *r, const seq_net *seq, size_t from, size_t to)
+{
+    const mt_net *net = mt_net_of(seq);
+    TRY(fill(r, net, net->places, compute_places, from, to));
+    return fill(r, net, net->shares, compute_shares, from, to);
 }

@@ -199,6 +199,52 @@ static rill_status load_attention(loader *l, const mt_side *side, const char *la
     return load_norm(l, layer, cross ? n->cross_norm : n->self_norm, 1.0f, &out->norm);
 }
 
+/* W x is wanted twice, negated and as it is: see program.c. It has no bias. */
+static rill_status load_ssru(loader *l, const char *layer, mt_linear *out)
+{
+    static const char forget[] = "self_ssru.forget_proj.weight", fresh[] = "self_ssru.input_proj.weight",
+                      bias_name[] = "self_ssru.forget_proj.bias";
+    const size_t width = l->net->width, size = width * width;
+    float *weights, *bias;
+    TRY(check_size(l, layer, forget, width, width));
+    TRY(check_size(l, layer, fresh, width, width));
+    TRY(rill_blocks_get(&l->passing, &weights, 3 * size, sizeof *weights, layer));
+    TRY(rill_blocks_get(l->kept, &bias, 3 * width, sizeof *bias, layer));
+    memset(bias, 0, 3 * width * sizeof *bias);
+    TRY(read_into(l, layer, forget, width, width, weights));
+    TRY(read_into(l, layer, fresh, width, width, weights + 2 * size));
+    TRY(read_into(l, layer, bias_name, width, 0, bias));
+    for (size_t i = 0; i < size; i++) weights[size + i] = -weights[2 * size + i];
+    *out = (mt_linear){.matrix = pack(l, weights, 3 * width, width), .bias = keep(l, bias, 1, 3 * width)};
+    rill_blocks_clear(&l->passing);
+    return RILL_OK;
+}
+
+/* As in Marian: a block that is as wide as the model ends behind its activation. */
+static rill_status load_average(loader *l, const char *layer, mt_recurrence *out)
+{
+    static const char *const inner = "fc1", *const outer = "fc2", *const own = "input_gate", *const mean = "mean_gate";
+    const mt_settings *s = &l->net->settings;
+    const size_t width = l->net->width, inside = s->average_inner;
+    char prefix[2 * NAME_BYTES];
+    snprintf(prefix, sizeof prefix, "%sself_average.", layer);
+    if (inside > 0) TRY(load_linear(l, prefix, &inner, 1, inside, width, &out->inner));
+    if (inside > 0 && inside != width) TRY(load_linear(l, prefix, &outer, 1, width, inside, &out->outer));
+    if (!s->average_gate) return RILL_OK;
+    TRY(load_linear(l, prefix, &own, 1, width, width, &out->own_gate));
+    return load_linear(l, prefix, &mean, 1, width, width, &out->mean_gate);
+}
+
+/* A decoder's, in place of self-attention, whose norm it has. */
+static rill_status load_recurrence(loader *l, const char *layer, mt_recurrence *out)
+{
+    if (l->net->settings.first_block == MT_SSRU)
+        TRY(load_ssru(l, layer, &out->gates));
+    else
+        TRY(load_average(l, layer, out));
+    return load_norm(l, layer, l->names->self_norm, 1.0f, &out->norm);
+}
+
 /* A table of buckets in this layer, or what the first layer has. */
 static rill_status load_relative(loader *l, const mt_side *side, const char *layer, size_t i, rill_constant *out)
 {
@@ -253,7 +299,10 @@ static rill_status load_side(loader *l, const char *name, mt_side *side)
         mt_layer *layer = &side->layer[i];
         char prefix[NAME_BYTES];
         snprintf(prefix, sizeof prefix, l->names->layer, name, i);
-        TRY(load_attention(l, side, prefix, 0, &layer->self));
+        if (side == &l->net->decoder && l->net->settings.first_block != MT_SELF_ATTENTION)
+            TRY(load_recurrence(l, prefix, &layer->recurrence));
+        else
+            TRY(load_attention(l, side, prefix, 0, &layer->self));
         TRY(load_relative(l, side, prefix, i, &layer->self.relative));
         if (side == &l->net->decoder) TRY(load_attention(l, side, prefix, 1, &layer->cross));
         TRY(load_feed(l, side, prefix, &layer->feed));

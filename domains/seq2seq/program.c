@@ -32,6 +32,7 @@ static rill_program build_decode(const seq_model *m, const char *name, size_t ne
     writer.slot = rill_column_given(m->plan, program, RILL_ROWS, "slot");
     writer.depth = rill_column_given(m->plan, program, RILL_ROWS, "depth");
     const rill_column parent = watch ? RILL_NONE : rill_column_given(m->plan, program, RILL_ROWS, "parent");
+    writer.parent = parent;
     if (m->parents && !watch) {
         writer.origin = rill_column_given(m->plan, program, RILL_ROWS, "origin");
         writer.first = rill_column_given(m->plan, program, RILL_ROWS, "slot of a first node");

@@ -66,6 +66,7 @@ typedef struct seq_writer {
     rill_column node, slot, depth;
     rill_column symbol; /* the action that led to the node; of a first node net->start */
     rill_path path;     /* where paths are read: from the node to the root */
+    rill_column parent; /* not to `watch`: the state that this one is made of, -1 for a first node */
     rill_column origin,
         first; /* where parents are read, not to `watch`: the parent, itself for a first node; its slot if it is one, else -1 */
     int watch; /* write nothing, end with attention to the input, and watch that */

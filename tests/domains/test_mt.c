@@ -24,10 +24,12 @@ static const rill_domain *const domain = &rill_mt_domain;
 
 /* The last one's values are those of an ensemble with the first. */
 static const char *const models[] = {
-    "mt/shared",    "mt/odd",        "mt/separate",       "mt/fsmt",    "mt/fsmt-tied",   "mt/rnn",
-    "mt/rnn-own",   "mt/rnn-simple", "mt/rnn-simple-two", "mt/m2m",     "mt/m2m-odd",     "mt/mbart",
-    "mt/mbart-odd", "mt/bart",       "mt/bart-untied",    "mt/pegasus", "mt/pegasus-odd", "mt/t5",
-    "mt/t5-gated",  "mt/mt5",        "mt/mt5-silu",       "mt/umt5",    "mt/umt5-relu",   "mt/ensemble"};
+    "mt/shared",       "mt/odd",        "mt/separate",       "mt/fsmt",    "mt/fsmt-tied",   "mt/rnn",
+    "mt/rnn-own",      "mt/rnn-simple", "mt/rnn-simple-two", "mt/m2m",     "mt/m2m-odd",     "mt/mbart",
+    "mt/mbart-odd",    "mt/bart",       "mt/bart-untied",    "mt/pegasus", "mt/pegasus-odd", "mt/t5",
+    "mt/t5-gated",     "mt/mt5",        "mt/mt5-silu",       "mt/umt5",    "mt/umt5-relu",   "mt/marian-pre",
+    "mt/ssru",         "mt/ssru-pre",   "mt/ssru-tied",      "mt/average", "mt/average-pre", "mt/average-plain",
+    "mt/average-free", "mt/ensemble"};
 enum { MODELS = sizeof models / sizeof *models, FIRST_RECURRENT = 5, FIRST_FAMILY = 9, ENSEMBLE = MODELS - 1 };
 
 /* The domain opened on its own, and as the engine would; `also` is NULL or the second of an ensemble. */
@@ -80,7 +82,7 @@ static void expand(void *self, int32_t actions, int32_t node, int32_t parent, in
 
 static int is_recurrent(const seq_runner *m)
 {
-    return m->model->net[0]->kind->reads == SEQ_READS_PARENT;
+    return m->model->net[0]->kind->step == rnn_step;
 }
 
 /* What the last decoder layer reads of the input: encoder states, times that layer's key and value weights; of a recurrent model the

@@ -73,6 +73,18 @@ static void keys_that_contradict_a_type(void **state)
          "%s/config.json: static_position_embeddings: only true is supported"},
         {"m2m", "rill", "{\"positions\": \"marian\"}",
          "%s/config.json: rill.positions: a model of type m2m_100 has no others"},
+        {"bart", "decoder_self_attention", "\"gru\"",
+         "%s/config.json: decoder_self_attention: expected attention, ssru or average, found \"gru\""},
+        {"bart", "decoder_self_attention", "\"ssru\"",
+         "%s/config.json: decoder_self_attention: a model of type bart has attention"},
+        {"t5", "decoder_self_attention", "\"average\"",
+         "%s/config.json: decoder_self_attention: a model of type t5 has attention"},
+        {"shared", "decoder_self_attention", "\"ssru\"",
+         "%s/model.safetensors: tensor \"model.decoder.layers.0.self_ssru.forget_proj.weight\" is missing, expected with shape "
+         "[16, 16]"},
+        {"shared", "decoder_self_attention", "\"average\"",
+         "%s/model.safetensors: tensor \"model.decoder.layers.0.self_average.input_gate.weight\" is missing, expected with shape "
+         "[16, 16]"},
         {"t5", "feed_forward_proj", "\"gated-mish\"",
          "%s/config.json: feed_forward_proj: expected swish, silu, relu, gelu, gelu_new, gelu_fast, gelu_pytorch_tanh or "
          "quick_gelu, found \"mish\""},

@@ -127,6 +127,21 @@ group_recurrent() {
   decodes recurrent-lifted de-en:1-8 -m "$model" --n-best 2 -k 4 --max-length 20 --plugin "$here/asked.lua" --scorer lifted:11
 }
 
+# Marian's own decoders, whose nodes read their parent's state: tiny ones, since none is shipped.
+group_students() {
+  local data=$root/tests/data/mt name weights
+  for name in ssru ssru-pre average average-pre; do
+    wide students-$name students --tokenized -m "$data/$name" --max-length 12
+    mixed students-$name-mixed students --tokenized -m "$data/$name"
+  done
+  for weights in bf16 int8; do
+    decodes students-$weights students --tokenized -m "$data/ssru" --weights $weights -n 40 --n-best 2 --alignment
+    again students-$weights students --tokenized -m "$data/ssru" --weights $weights -n 1 --n-best 2 --alignment
+  done
+  decodes students-ensemble students --tokenized -m "$data/ssru" -m "$data/shared" -m "$data/average" --n-best 2 --word-scores --alignment
+  again students-ensemble students --tokenized -m "$data/ssru" -m "$data/shared" -m "$data/average" --n-best 2 --word-scores --alignment -n 1
+}
+
 # With a variant that has 64 positions: longer inputs fail, longer outputs are cut.
 group_ensemble() {
   local model=$root/examples/models/de-en short weights
