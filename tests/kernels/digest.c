@@ -100,9 +100,21 @@ static uint64_t digest_rows(check *c, uint64_t h)
     const size_t rows = dice_from(c, 1, 9), n = dice_from(c, 1, 90), bytes = rows * n * sizeof(float);
     float *gates = numbers(c, rows * 4 * n, 2.0f), *before = numbers(c, rows * n, 1.0f);
     float *cell = buffer(c, rows * n), *out = buffer(c, rows * n);
-    c->k.lstm(&(rill_lstm){rows, n, {gates, 4 * n}, {before, n}, {cell, n}, {out, n}}, NULL);
+    c->k.lstm(&(rill_lstm){.rows = rows,
+                           .hidden = n,
+                           .gates = {gates, 4 * n, NULL},
+                           .c_prev = {before, n, NULL},
+                           .c = {cell, n, NULL},
+                           .h = {out, n, NULL}},
+              NULL);
     h = hash(hash(h, cell, bytes), out, bytes);
-    c->k.gru(&(rill_gru){rows, n, {gates, 4 * n}, {gates + n, 4 * n}, {before, n}, {out, n}}, NULL);
+    c->k.gru(&(rill_gru){.rows = rows,
+                         .hidden = n,
+                         .input = {gates, 4 * n, NULL},
+                         .gates = {gates + n, 4 * n, NULL},
+                         .h_prev = {before, n, NULL},
+                         .h = {out, n, NULL}},
+             NULL);
     h = hash(h, out, bytes);
     c->k.layer_norm(&(rill_layer_norm){.rows = rows,
                                        .width = n,
