@@ -16,9 +16,11 @@ from torch_files import Refused
 
 BIN = """Replace pytorch_model.bin (a pickle, in a zip or older) by model.safetensors. config.json, vocabularies and the
 files of the tokenizer are copied as they are. DIRECTORY may be converted in place: --out DIRECTORY."""
-MARIAN = """Marian's model.npz, or the .bin of an 8-bit student: a transformer with norms behind blocks (--transformer-preprocess "",
---transformer-postprocess dan) or before them (n and da), swish or relu, and self-attention, SSRUs or average attention. Its vocabularies are .yml or SentencePiece's .spm; with .yml,
-source.spm and target.spm cut the text, and without them the model takes pieces (--tokenized). MODEL may be the folder of an OPUS-MT release, where all are found."""
+MARIAN = """Marian's model.npz, or the .bin of an 8-bit student: a transformer with norms behind blocks
+(--transformer-preprocess "", --transformer-postprocess dan) or before them (n and da), swish or relu, and
+self-attention, SSRUs or average attention. Its vocabularies are .yml or SentencePiece's .spm; with .yml, source.spm and
+target.spm cut the text, and without them the model takes pieces (--tokenized). MODEL may be the folder of an OPUS-MT
+release, where all are found."""
 FAIRSEQ = """fairseq's checkpoints of post-norm transformers, such as WMT'19's model1.pt .. model4.pt, with dict.LANG.txt
 and the codes of fastBPE or subword-nmt beside them. Several models are an ensemble: each gets a folder of its own in
 --out, by its name, and `rill decode -m OUT/model1 -m OUT/model2` reads them."""

@@ -130,6 +130,7 @@ group_recurrent() {
 # Marian's own decoders, whose nodes read their parent's state: tiny ones, since none is shipped.
 group_students() {
   local data=$root/tests/data/mt name weights
+  local both=(--tokenized -m "$data/ssru" -m "$data/shared" -m "$data/average" --n-best 2 --word-scores --alignment)
   for name in ssru ssru-pre average average-pre; do
     wide students-$name students --tokenized -m "$data/$name" --max-length 12
     mixed students-$name-mixed students --tokenized -m "$data/$name"
@@ -138,8 +139,8 @@ group_students() {
     decodes students-$weights students --tokenized -m "$data/ssru" --weights $weights -n 40 --n-best 2 --alignment
     again students-$weights students --tokenized -m "$data/ssru" --weights $weights -n 1 --n-best 2 --alignment
   done
-  decodes students-ensemble students --tokenized -m "$data/ssru" -m "$data/shared" -m "$data/average" --n-best 2 --word-scores --alignment
-  again students-ensemble students --tokenized -m "$data/ssru" -m "$data/shared" -m "$data/average" --n-best 2 --word-scores --alignment -n 1
+  decodes students-ensemble students "${both[@]}"
+  again students-ensemble students "${both[@]}" -n 1
 }
 
 # With a variant that has 64 positions: longer inputs fail, longer outputs are cut.
