@@ -143,6 +143,27 @@ group_students() {
   again students-ensemble students "${both[@]}" -n 1
 }
 
+# Families of transformers, tiny ones: one of each way in which norms stand, positions are had and layers are made.
+group_families() {
+  local data=$root/tests/data/mt name weights
+  for name in m2m mbart bart-untied t5-gated umt5; do
+    wide families-$name families --tokenized -m "$data/$name" --max-length 12
+    mixed families-$name-mixed families --tokenized -m "$data/$name"
+  done
+  for weights in bf16 int8; do
+    for name in mbart t5-gated; do
+      decodes families-$name-$weights families --tokenized -m "$data/$name" --weights $weights -n 40 --n-best 2 --alignment
+      again families-$name-$weights families --tokenized -m "$data/$name" --weights $weights -n 1 --n-best 2 --alignment
+    done
+  done
+  for name in m2m t5; do
+    local two=$name-odd
+    [ $name = m2m ] || two=t5-gated
+    decodes families-$name-two families --tokenized -m "$data/$name" -m "$data/$two" --n-best 2 --word-scores --alignment
+    again families-$name-two families --tokenized -m "$data/$name" -m "$data/$two" --n-best 2 --word-scores --alignment -n 1
+  done
+}
+
 # With a variant that has 64 positions: longer inputs fail, longer outputs are cut.
 group_ensemble() {
   local model=$root/examples/models/de-en short weights
