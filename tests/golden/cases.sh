@@ -152,8 +152,8 @@ group_families() {
   done
   for weights in bf16 int8; do
     for name in mbart t5-gated; do
-      decodes families-$name-$weights families --tokenized -m "$data/$name" --weights $weights -n 40 --n-best 2 --alignment
-      again families-$name-$weights families --tokenized -m "$data/$name" --weights $weights -n 1 --n-best 2 --alignment
+      decodes families-$name-$weights families --tokenized -m "$data/$name" --weights $weights -n 40 --n-best 2
+      again families-$name-$weights families --tokenized -m "$data/$name" --weights $weights -n 1 --n-best 2
     done
   done
   for name in m2m t5; do
