@@ -3,14 +3,15 @@
 import json
 import os
 
-from mt_directory import write_model
+from mt_directory import FAMILIES, write_model
 from torch_files import Refused, Tensor, TorchFile
 
 WEIGHTS = "pytorch_model.bin"
 INDEX = WEIGHTS + ".index.json"
 # What rill and transformers' tokenizers read beside the weights; of these only config.json must be there.
 BESIDE = ["generation_config.json", "vocab.json", "target_vocab.json", "source.spm", "target.spm", "vocab-src.json",
-          "vocab-tgt.json", "merges.txt", "tokenizer_config.json", "special_tokens_map.json", "README.md"]
+          "vocab-tgt.json", "merges.txt", "tokenizer_config.json", "special_tokens_map.json", "tokenizer.json", "added_tokens.json",
+          "sentencepiece.bpe.model", "spiece.model", "README.md"]
 
 
 def read_json(path):
@@ -66,10 +67,11 @@ def read_weights(directory):
 
 def convert(directory, out, kind):
     config = read_json(os.path.join(directory, "config.json"))
-    if config.get("model_type") not in ("marian", "fsmt"):
-        raise Refused(f"{directory}/config.json: model_type: expected marian or fsmt, found {config.get('model_type')!r}")
+    known = ("marian", "fsmt", *FAMILIES)
+    if config.get("model_type") not in known:
+        raise Refused(f"{directory}/config.json: model_type: expected one of {', '.join(known)}, found {config.get('model_type')!r}")
     tensors, file = read_weights(directory)
-    if config["model_type"] == "fsmt":  # computed, and as long as the longest text so far when they were saved
+    if config["model_type"] in ("fsmt", "m2m_100"):  # computed, and as long as the longest text so far when they were saved
         tensors = {name: value for name, value in tensors.items() if "embed_positions" not in name}
     copies = [(os.path.join(directory, name), name) for name in BESIDE if os.path.exists(os.path.join(directory, name))]
     try:

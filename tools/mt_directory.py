@@ -15,6 +15,9 @@ from torch_files import Refused
 
 SHARED = "model.shared.weight"
 ENCODER_WORDS, DECODER_WORDS = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
+# Other types that rill reads, whose tensors it checks itself when it opens the result; and what their tables may be called.
+FAMILIES = ("m2m_100", "mbart", "bart", "pegasus", "t5", "mt5", "umt5")
+FAMILY_TABLES = [prefix + name + ".weight" for prefix in ("model.", "") for name in ("shared", "encoder.embed_tokens", "decoder.embed_tokens")]
 HEADS = {"marian": "lm_head.weight", "fsmt": "model.decoder.output_projection.weight"}
 BIAS = "final_logits_bias"
 
@@ -128,8 +131,24 @@ def table_tensors(config):
     return shapes
 
 
+def check_numbers(file, name, value):
+    if not np.isfinite(value).all():
+        raise Refused(f"{file}: {name}: has values that are infinite or no numbers")
+
+
+def check_family(file, tensors):
+    """Refuse what is no model at all, and numbers that are none."""
+    if not any(name in tensors for name in FAMILY_TABLES):
+        raise Refused(f"{file}: no embedding of words: expected one of {', '.join(FAMILY_TABLES)}")
+    for name, value in tensors.items():
+        check_numbers(file, name, value)
+
+
 def check_tensors(file, config, tensors):
     """Refuse what is missing, has another shape or no place."""
+    if config["model_type"] in FAMILIES:
+        check_family(file, tensors)
+        return
     recurrent = config["model_type"] == "rnnsearch"
     needed, possible = ((rnn_tensors(config), rnn_output(config)) if recurrent else
                         (layer_tensors(config), table_tensors(config)))
@@ -142,8 +161,7 @@ def check_tensors(file, config, tensors):
             raise Refused(f"{file}: {name}: a {config['model_type']} model of these sizes has no such tensor")
         if tuple(value.shape) != shape and not (name == BIAS and value.shape == shape[1:]):
             raise Refused(f"{file}: {name}: expected shape {list(shape)}, found {list(value.shape)}")
-        if not np.isfinite(value).all():
-            raise Refused(f"{file}: {name}: has values that are infinite or no numbers")
+        check_numbers(file, name, value)
     if not recurrent:
         check_tables(file, config, tensors)
 
@@ -168,7 +186,14 @@ def same(tensors, names):
 
 
 def drop_copies(config, tensors):
-    """Keep one copy of what the configuration says is one table: rill and transformers take it for all."""
+    """Keep one copy of what the configuration says is one table: rill and transformers take it for all. Of families, whose tables are
+    one where they are not there a second time, of those that are equal."""
+    if config["model_type"] in FAMILIES:
+        present = [name for name in (*FAMILY_TABLES, "lm_head.weight") if name in tensors]
+        for name in present[1:]:
+            if same(tensors, [present[0], name]):
+                del tensors[name]
+        return
     shared, tied = sharing(config)
     head = [HEADS[config["model_type"]]] if tied else []
     group = [SHARED, ENCODER_WORDS, DECODER_WORDS, *head] if shared else [DECODER_WORDS, *head]
