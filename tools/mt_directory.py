@@ -17,7 +17,8 @@ SHARED = "model.shared.weight"
 ENCODER_WORDS, DECODER_WORDS = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
 # Other types that rill reads, whose tensors it checks itself when it opens the result; and what their tables may be called.
 FAMILIES = ("m2m_100", "mbart", "bart", "pegasus", "t5", "mt5", "umt5")
-FAMILY_TABLES = [prefix + name + ".weight" for prefix in ("model.", "") for name in ("shared", "encoder.embed_tokens", "decoder.embed_tokens")]
+FAMILY_TABLES = [prefix + name + ".weight" for prefix in ("model.", "")
+                 for name in ("shared", "encoder.embed_tokens", "decoder.embed_tokens")]
 HEADS = {"marian": "lm_head.weight", "fsmt": "model.decoder.output_projection.weight"}
 BIAS = "final_logits_bias"
 
