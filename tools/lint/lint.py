@@ -8,6 +8,7 @@ Every check is a function below whose docstring is the rule. Findings are printe
 when there are any, and 77 ("skipped") when a tool the check needs is not there.
 """
 
+import ast
 import os
 import re
 import shutil
@@ -285,6 +286,16 @@ def check_shell():
                 yield name, 1, run.stdout.strip().split("\n")[0]
             if not re.search(r"^set -\w*[eu]", read(name), re.M):
                 yield name, 1, "no `set -eu`"
+
+
+def check_python():
+    """Python scripts parse."""
+    for name in FILES:
+        if name.endswith(".py"):
+            try:
+                ast.parse(read(name), name)
+            except SyntaxError as error:
+                yield name, error.lineno or 1, error.msg
 
 
 def check_symbols(library):
