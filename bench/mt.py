@@ -113,7 +113,8 @@ def rows_of(k, kinds, peer, cores):
             rows += peer_rows(cores, weights, batch)
         if peer and k == 5:
             rows += peer_rows(cores, weights, batch, "first")
-        rows.append(rill_row(weights, "fixed", n=32 if k == 5 else 4, length_penalty=1))
+        for n in (32, 64) if k == 5 else (4,):
+            rows.append(rill_row(weights, "fixed", n=n, length_penalty=1))
         sizes = (1, 4, 16, 48) if k == 5 else (1, 8, 32)
         for n in sizes if weights == "fp32" else sizes[1:2]:
             rows.append(rill_row(weights, "var-batch", "pruned", n=n, **PRUNED))
