@@ -23,9 +23,9 @@ api_answer api_refuse(unsigned code, const char *name, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(why, sizeof why, format, arguments);
     va_end(arguments);
-    return (api_answer){.code = code,
-                        .json = json_pack("{s:{s:s, s:o}}", "error", "code", name, "message",
-                                          result_text(why, strlen(why)))};
+    return (api_answer){
+        .code = code,
+        .json = json_pack("{s:{s:s, s:o}}", "error", "code", name, "message", result_text(why, strlen(why)))};
 }
 
 static const api_answer waits = {.code = 0};
@@ -58,7 +58,9 @@ static service *find_service(const api *a, const char *name)
 static service *service_of(const api *a, const json_t *body, api_answer *refused)
 {
     const json_t *name = json_object_get(body, "model");
-    service *found = name == NULL ? a->service[0] : json_is_string(name) ? find_service(a, json_string_value(name)) : NULL;
+    service *found = name == NULL           ? a->service[0]
+                     : json_is_string(name) ? find_service(a, json_string_value(name))
+                                            : NULL;
     if (!found && json_is_string(name))
         *refused = api_refuse(404, "unknown-model", "there is no model \"%s\" here: GET /v1/models names them",
                               json_string_value(name));
@@ -81,7 +83,8 @@ static const char *text_of(const json_t *value, char out[64])
     return out;
 }
 
-static int read_setting(const api *a, rill_settings *settings, const char *name, const json_t *value, api_answer *refused)
+static int read_setting(const api *a, rill_settings *settings, const char *name, const json_t *value,
+                        api_answer *refused)
 {
     char text[64];
     const rill_option *row = rill_option_find(rill_setting_table(), name);
@@ -144,7 +147,8 @@ job *api_job(const api *a, const service *to, const json_t *inputs, int *one, ap
         return NULL;
     }
     if (n > (size_t)a->most_inputs) {
-        *refused = api_refuse(413, "too-many-inputs", "%zu inputs: a request may have %lld", n, (long long)a->most_inputs);
+        *refused = api_refuse(413, "too-many-inputs", "%zu inputs: a request may have %lld", n,
+                              (long long)a->most_inputs);
         return NULL;
     }
     for (size_t i = 0; i < n; i++)
@@ -171,9 +175,8 @@ api_answer api_submit(api_request *request)
 {
     const rill_status status = service_submit(request->to, request->job);
     if (status == RILL_OK) return waits;
-    api_answer refused = status == RILL_AGAIN
-                             ? api_refuse(503, "busy", "too many inputs are waiting: try again")
-                             : api_refuse(503, "stopping", "the server takes no more requests");
+    api_answer refused = status == RILL_AGAIN ? api_refuse(503, "busy", "too many inputs are waiting: try again")
+                                              : api_refuse(503, "stopping", "the server takes no more requests");
     refused.retry = 1;
     return refused;
 }
@@ -183,7 +186,8 @@ api_answer api_submit(api_request *request)
 static api_answer begin_decode(api *a, api_request *request)
 {
     static const char *const keys[] = {"model", "input", "inputs", "settings", "tokens", "deadline", NULL};
-    const json_t *body = request->body, *input = json_object_get(body, "input"), *inputs = json_object_get(body, "inputs");
+    const json_t *body = request->body, *input = json_object_get(body, "input"),
+                 *inputs = json_object_get(body, "inputs");
     api_answer refused = {0};
     const char *unknown;
     if (!is_known(body, keys, &unknown)) return api_refuse(400, "bad-request", "\"%s\" is not known here", unknown);

@@ -19,12 +19,12 @@ typedef struct api {
 
 /* An answer: one of the two bodies. */
 typedef struct api_answer {
-    unsigned code;    /* HTTP status; 0: there is a job to wait for */
-    json_t *json;     /* the caller's to free */
-    char *text;       /* (not JSON) the caller's to free, of this type: */
+    unsigned code; /* HTTP status; 0: there is a job to wait for */
+    json_t *json;  /* the caller's to free */
+    char *text;    /* (not JSON) the caller's to free, of this type: */
     const char *type;
     const char *allow; /* methods that the path takes; NULL: not said */
-    int retry;        /* seconds after which the client had better try again; 0: not said */
+    int retry;         /* seconds after which the client had better try again; 0: not said */
 } api_answer;
 
 /* A request as it is handled. */

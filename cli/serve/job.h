@@ -1,7 +1,7 @@
 /* A request of a client while it is decoded: its inputs, what is asked of each, and what came of them.
  *
- * A job belongs to two sides: the connection that made it, and the service that decodes it (service.h). Each holds a reference; the last one
- * frees it. What both touch is under the job's lock: how many inputs are done, whether it was given up, what its watcher is told.
+ * A job belongs to two sides: the connection that made it, and the service that decodes it (service.h). Each holds a reference; the
+ * last one frees it. What both touch is under the job's lock: how many inputs are done, whether it was given up, what its watcher is told.
  * Threads: as said at each function. */
 #ifndef CLI_SERVE_JOB_H
 #define CLI_SERVE_JOB_H
@@ -17,10 +17,10 @@ typedef struct job_input {
     job *of;
     char *text; /* [length] */
     size_t length;
-    int64_t id;          /* of the service's run, once it is given to an engine; -1 before and after */
-    json_t *result;      /* NULL: not done */
-    rill_status status;  /* of it */
-    int64_t place;       /* among what the service has under way */
+    int64_t id;         /* of the service's run, once it is given to an engine; -1 before and after */
+    json_t *result;     /* NULL: not done */
+    rill_status status; /* of it */
+    int64_t place;      /* among what the service has under way */
 } job_input;
 
 struct job {
@@ -29,12 +29,12 @@ struct job {
     job *next, *before; /* the service's queue */
     job_input *input;   /* [n] */
     int32_t n, given, done;
-    int submitted;      /* a service has it, or had it */
-    int cancelled;      /* nobody waits for it any more */
-    rill_settings settings; /* how its inputs are searched */
-    int tokens;             /* outputs tell their actions */
-    double deadline;        /* by cli_now(); 0: none */
-    double since;           /* when it came, by cli_now() */
+    int submitted;            /* a service has it, or had it */
+    int cancelled;            /* nobody waits for it any more */
+    rill_settings settings;   /* how its inputs are searched */
+    int tokens;               /* outputs tell their actions */
+    double deadline;          /* by cli_now(); 0: none */
+    double since;             /* when it came, by cli_now() */
     void (*told)(void *user); /* called when all inputs are done, under the lock; NULL: nobody asks */
     void *user;
 };

@@ -75,7 +75,8 @@ static int choose(const api *a, api_request *request, api_answer *refused)
     if (request->to) return 1;
     *refused = !strcmp(from, "auto")
                    ? REFUSE(400, "source \"auto\": languages are not detected here: name the source")
-                   : REFUSE(400, "no model here translates \"%s\" into \"%s\": GET /languages tells what there is", from, to);
+                   : REFUSE(400, "no model here translates \"%s\" into \"%s\": GET /languages tells what there is",
+                            from, to);
     return 0;
 }
 
@@ -107,8 +108,7 @@ api_answer libre_translate(api *a, api_request *request)
     request->job = api_job(a, request->to, q, &request->one, &refused);
     if (!request->job) return plain(refused);
     if (!request->then && !read_alternatives(request->body, request->job, &refused)) return refused;
-    if (request->job->n == 0)
-        return (api_answer){.code = 200, .json = json_pack("{s:[]}", "translatedText")};
+    if (request->job->n == 0) return (api_answer){.code = 200, .json = json_pack("{s:[]}", "translatedText")};
     refused = api_submit(request);
     return refused.code ? plain(refused) : refused;
 }
@@ -197,7 +197,8 @@ static void add_language(json_t *list, const char *code, size_t length, const ch
         if (json_string_length(name) == length && !strncmp(json_string_value(name), code, length)) found = entry;
     }
     if (!found) {
-        found = json_pack("{s:o, s:o, s:[]}", "code", json_stringn(code, length), "name", json_stringn(code, length), "targets");
+        found = json_pack("{s:o, s:o, s:[]}", "code", json_stringn(code, length), "name", json_stringn(code, length),
+                          "targets");
         json_array_append_new(list, found);
     }
     json_t *targets = json_object_get(found, "targets");
@@ -215,8 +216,10 @@ api_answer libre_languages(api *a, api_request *request)
         const size_t length = (size_t)(dash - name);
         add_language(list, name, length, dash + 1);
         for (int t = 0; t < a->n; t++) { /* through it into a third one */
-            const char *third = translates(a->service[t], dash + 1, NULL) ? strchr(service_name(a->service[t]), '-') + 1 : NULL;
-            if (third && (strlen(third) != length || strncmp(third, name, length) != 0)) add_language(list, name, length, third);
+            const char *third = translates(a->service[t], dash + 1, NULL) ? strchr(service_name(a->service[t]), '-') + 1
+                                                                          : NULL;
+            if (third && (strlen(third) != length || strncmp(third, name, length) != 0))
+                add_language(list, name, length, third);
         }
     }
     return (api_answer){.code = 200, .json = list};

@@ -66,10 +66,10 @@ typedef struct series {
     int64_t (*value)(const service_counts *c);
 } series;
 
-#define VALUE(of, expression)                       \
+#define VALUE(of, expression)                          \
     static int64_t value_##of(const service_counts *c) \
-    {                                               \
-        return c->expression;                       \
+    {                                                  \
+        return c->expression;                          \
     }
 VALUE(waiting, waiting)
 VALUE(under_way, under_way)

@@ -17,9 +17,9 @@ static const struct {
 static json_t *schema_of(const rill_option *row)
 {
     const char *type = row->type == RILL_OPTION_INT || row->type == RILL_OPTION_BYTES ? "integer"
-                       : row->type == RILL_OPTION_REAL                                  ? "number"
-                       : row->type == RILL_OPTION_SWITCH                                ? "boolean"
-                                                                                        : "string";
+                       : row->type == RILL_OPTION_REAL                                ? "number"
+                       : row->type == RILL_OPTION_SWITCH                              ? "boolean"
+                                                                                      : "string";
     json_t *schema = json_pack("{s:s, s:s}", "type", type, "description", row->help);
     if (row->type == RILL_OPTION_INT) {
         json_object_set_new(schema, "minimum", json_integer((json_int_t)row->least));

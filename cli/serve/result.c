@@ -9,7 +9,11 @@
 static size_t sequence(const unsigned char *text, size_t left)
 {
     const unsigned char c = text[0];
-    const size_t n = c < 0x80 ? 1 : c >= 0xC2 && c < 0xE0 ? 2 : c >= 0xE0 && c < 0xF0 ? 3 : c >= 0xF0 && c < 0xF5 ? 4 : 0;
+    const size_t n = c < 0x80                ? 1
+                     : c >= 0xC2 && c < 0xE0 ? 2
+                     : c >= 0xE0 && c < 0xF0 ? 3
+                     : c >= 0xF0 && c < 0xF5 ? 4
+                                             : 0;
     if (n == 0 || n > left) return 0;
     for (size_t i = 1; i < n; i++)
         if ((text[i] & 0xC0) != 0x80) return 0;
@@ -54,8 +58,8 @@ static json_t *tokens_json(const rill_model *model, const rill_output *o)
         rill_text_reset(&name);
         const int named = rill_model_action_name(model, o->action[i], &name) == RILL_OK;
         json_array_append_new(list, json_pack("{s:i, s:o*, s:o}", "id", (int)o->action[i], "token",
-                                              named ? result_text(name.data ? name.data : "", name.length) : NULL, "logp",
-                                              number((double)o->action_logp[i])));
+                                              named ? result_text(name.data ? name.data : "", name.length) : NULL,
+                                              "logp", number((double)o->action_logp[i])));
     }
     rill_text_clear(&name);
     rill_context_destroy(ctx);
@@ -64,8 +68,8 @@ static json_t *tokens_json(const rill_model *model, const rill_output *o)
 
 static json_t *output_json(const rill_model *model, const rill_output *o, int tokens)
 {
-    json_t *out = json_pack("{s:o, s:o, s:o, s:i}", "text", result_text(o->text, o->length), "score", number(o->rank_score),
-                            "logp", number(o->logp), "length", (int)o->actions);
+    json_t *out = json_pack("{s:o, s:o, s:o, s:i}", "text", result_text(o->text, o->length), "score",
+                            number(o->rank_score), "logp", number(o->logp), "length", (int)o->actions);
     if (out && o->truncated) json_object_set_new(out, "truncated", json_true());
     if (out && o->certified) json_object_set_new(out, "certified", json_true());
     if (out && tokens) json_object_set_new(out, "tokens", tokens_json(model, o));

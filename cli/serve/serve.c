@@ -1,11 +1,11 @@
 /* rill serve: models behind HTTP.
  *
- * Each model is opened by a command line of its own, the same but for the model's name, so that everything `rill decode` takes is taken here.
+ * Each model is opened by a command line of its own, the same but for the model's name, so that all that `rill decode` takes of models
+ * and searches is taken here.
  *
  * Divisions: options · models · the token · the command. */
 #include "serve.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -13,23 +13,37 @@
 #include <string.h>
 
 #include "interrupt.h"
+#include "rill/file.h"
 #include "server.h"
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
-enum { TAKE_HOST = 1, TAKE_PORT, TAKE_TOKEN, TAKE_WAITING, TAKE_INPUTS, TAKE_BYTES, TAKE_CONNECTIONS, TAKE_PATIENCE, TAKE_DRAIN };
+enum {
+    TAKE_HOST = 1,
+    TAKE_PORT,
+    TAKE_TOKEN,
+    TAKE_WAITING,
+    TAKE_INPUTS,
+    TAKE_BYTES,
+    TAKE_CONNECTIONS,
+    TAKE_PATIENCE,
+    TAKE_DRAIN
+};
 
 static const cli_option server_options_rows[] = {
     {"host", 0, "H", "the address to listen at: a name, a number, or * for all (default 127.0.0.1: this machine alone)",
      .id = TAKE_HOST},
     {"port", 'p', "P", "the port; 0: any that is free (default 8190)", .id = TAKE_PORT},
-    {"token-file", 0, "FILE", "clients have to show the first line of this file: \"Authorization: Bearer LINE\"", .id = TAKE_TOKEN},
-    {"max-waiting", 0, "N", "inputs that wait for each model; a request that would make them more is refused with 503 (default 10000)",
+    {"token-file", 0, "FILE", "clients have to show the first line of this file: \"Authorization: Bearer LINE\"",
+     .id = TAKE_TOKEN},
+    {"max-waiting", 0, "N",
+     "inputs that wait for each model; a request that would make them more is refused with 503 (default 10000)",
      .id = TAKE_WAITING},
     {"max-inputs", 0, "N", "inputs of a request (default 1000)", .id = TAKE_INPUTS},
     {"max-body", 0, "KB", "size of a request (default 1024)", .id = TAKE_BYTES},
     {"max-connections", 0, "N", "connections at a time (default 1000)", .id = TAKE_CONNECTIONS},
-    {"patience", 0, "S", "seconds in which a request has to arrive, and its answer to be fetched (default 30)", .id = TAKE_PATIENCE},
+    {"patience", 0, "S", "seconds in which a request has to arrive, and its answer to be fetched (default 30)",
+     .id = TAKE_PATIENCE},
     {"drain", 0, "S", "seconds for what was accepted, when the server is asked to stop (default 30)", .id = TAKE_DRAIN},
     {.name = NULL},
 };
@@ -103,7 +117,7 @@ typedef struct serve {
     int n;
     char **line; /* [n_line + 1] the command line without its models, with places for one */
     int n_line;
-    char token[512];
+    rill_text token;
     server *server;
 } serve;
 
@@ -174,17 +188,14 @@ static int open_models(serve *s, int *helped)
 
 /* --- the token ---------------------------------------------------------------------------------------------------- */
 
-static int read_token(serve *s)
+static int read_token(serve *s, rill_context *ctx)
 {
     const char *path = s->options.token_path;
+    s->token = (rill_text){.ctx = ctx};
     if (!path) return CLI_OK;
-    FILE *file = fopen(path, "r");
-    if (!file || !fgets(s->token, sizeof s->token, file)) s->token[0] = '\0';
-    const int error = file ? 0 : errno;
-    if (file) fclose(file);
-    s->token[strcspn(s->token, "\r\n")] = '\0';
-    if (error) return cli_fail("%s: %s", path, strerror(error));
-    return s->token[0] ? CLI_OK : cli_fail("%s: expected the token in the first line", path);
+    if (rill_file_read(&s->token, path, 4096) < 0) return cli_fail_context(ctx);
+    s->token.data[strcspn(s->token.data, "\r\n")] = '\0';
+    return s->token.data[0] ? CLI_OK : cli_fail("%s: expected the token in the first line", path);
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
@@ -198,14 +209,14 @@ static void wait_for_signal(void)
 static int run(serve *s)
 {
     const serve_options *o = &s->options;
+    int code = read_token(s, service_context(s->service[0])), left = 0;
     const server_options options = {.host = o->host,
                                     .port = o->port,
-                                    .token = s->token[0] ? s->token : NULL,
+                                    .token = s->token.data,
                                     .most_connections = o->most_connections,
                                     .most_inputs = o->most_inputs,
                                     .most_bytes = (int64_t)o->most_kilobytes << 10,
                                     .patience = o->patience};
-    int code = read_token(s), left = 0;
     cli_interrupt_heed();
     for (int m = 0; m < s->n && code == CLI_OK; m++) code = service_start(s->service[m]);
     if (code == CLI_OK) code = server_open(&s->server, &options, s->service, s->n);
@@ -218,6 +229,7 @@ static int run(serve *s)
     }
     for (int m = 0; m < s->n; m++) service_end(s->service[m], left > 0);
     server_close(s->server);
+    rill_text_clear(&s->token);
     return code == CLI_OK && left > 0 ? CLI_FAILED : code;
 }
 

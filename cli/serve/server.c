@@ -44,7 +44,7 @@ typedef struct exchange {
     char *body; /* [used] */
     size_t used, room;
     double since;
-    int fd, suspended, watched, answered, form;
+    int fd, suspended, watched, answered, form, too_large;
 } exchange;
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
@@ -158,11 +158,16 @@ static api_answer find_route(exchange *x, const char *method, const char *path)
             return (api_answer){.code = 0};
         }
     }
-    api_answer refused =
-        there ? api_refuse(405, "bad-method", "%s does not take %s", path, method)
-              : api_refuse(404, "not-found", "there is no %s here: GET /openapi.json tells what there is", path);
+    api_answer refused = there ? api_refuse(405, "bad-method", "%s does not take %s", path, method)
+                               : api_refuse(404, "not-found",
+                                            "there is no %s here: GET /openapi.json tells what there is", path);
     refused.allow = there && !strcmp(there, "GET") ? "GET, HEAD" : there;
     return refused;
+}
+
+static api_answer refuse_large(const exchange *x)
+{
+    return api_refuse(413, "too-large", "a request's body may have %lld bytes", (long long)x->of->options.most_bytes);
 }
 
 /* Before its body comes. */
@@ -173,9 +178,7 @@ static api_answer check_head(exchange *x, const char *method, const char *path)
     if (!is_authorised(x))
         return api_refuse(401, "unauthorized", "expected the server's token, as \"Authorization: Bearer TOKEN\"");
     const char *length = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    const long long most = x->of->options.most_bytes;
-    if (length && strtoll(length, NULL, 10) > most)
-        return api_refuse(413, "too-large", "a request's body may have %lld bytes", most);
+    if (length && strtoll(length, NULL, 10) > x->of->options.most_bytes) return refuse_large(x);
     if (strcmp(x->route->method, "POST") != 0) return (api_answer){.code = 0};
     if (x->of->api.draining) {
         refused = api_refuse(503, "stopping", "the server takes no more requests");
@@ -214,10 +217,12 @@ static api_answer begin(exchange *x)
         if (x->used > 0 && x->body[strspn(x->body, " \t\r\n")] == '{') x->form = 0;
         if (x->form && !x->route->form)
             return api_refuse(415, "bad-type", "expected a body of application/json, found a form");
-        x->parsed = x->form ? form_read(x->body, x->used)
-                            : json_loadb(x->body ? x->body : "", x->used, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+        x->parsed = x->form
+                        ? form_read(x->body, x->used)
+                        : json_loadb(x->body ? x->body : "", x->used, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
         if (!x->parsed && x->form) return api_refuse(400, "bad-form", "expected NAME=VALUE&NAME=VALUE in UTF-8");
-        if (!x->parsed) return api_refuse(400, "bad-json", "line %d, column %d: %s", error.line, error.column, error.text);
+        if (!x->parsed)
+            return api_refuse(400, "bad-json", "line %d, column %d: %s", error.line, error.column, error.text);
         if (!json_is_object(x->parsed)) return api_refuse(400, "bad-json", "expected an object");
         x->request.body = x->parsed;
     }
@@ -255,14 +260,13 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
     }
     if (x->request.job) return go_on(x);
     if (*n > 0) {
-        const int taken = x->answered || take_bytes(x, bytes, *n);
+        /* No answer is possible before the body's end; what is too much of it is not kept. */
+        if (!x->answered && !x->too_large) x->too_large = !take_bytes(x, bytes, *n);
         *n = 0;
-        return taken ? MHD_YES
-                     : answer(x, api_refuse(413, "too-large", "a request's body may have %lld bytes",
-                                            (long long)x->of->options.most_bytes));
+        return MHD_YES;
     }
     if (x->answered) return MHD_YES;
-    const api_answer a = begin(x);
+    const api_answer a = x->too_large ? refuse_large(x) : begin(x);
     return a.code ? answer(x, a) : go_on(x);
 }
 
@@ -293,7 +297,8 @@ static void completed(void *user, struct MHD_Connection *connection, void **stat
     pthread_mutex_unlock(&s->lock);
 }
 
-static void connected(void *user, struct MHD_Connection *connection, void **state, enum MHD_ConnectionNotificationCode what)
+static void connected(void *user, struct MHD_Connection *connection, void **state,
+                      enum MHD_ConnectionNotificationCode what)
 {
     server *s = user;
     (void)state;
@@ -350,9 +355,9 @@ static int start(server *s)
     if (fd < 0) return CLI_FAILED;
     s->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, handle, s, MHD_OPTION_EXTERNAL_LOGGER, say_nothing, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_NOTIFY_COMPLETED, completed, s, MHD_OPTION_NOTIFY_CONNECTION, connected, s, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)s->options.most_connections, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)s->options.patience,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(32 << 10), MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_COMPLETED, completed, s, MHD_OPTION_NOTIFY_CONNECTION, connected, s,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)s->options.most_connections, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)s->options.patience, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(32 << 10), MHD_OPTION_END);
     if (s->daemon) return CLI_OK;
     close(fd);
     return cli_fail("%s: the server cannot be started (%s)", s->address, strerror(errno));

@@ -10,8 +10,8 @@
 typedef struct server server;
 
 typedef struct server_options {
-    const char *host; /* an address, "localhost", or "*" for all */
-    int port;         /* 0: any that is free */
+    const char *host;  /* an address, "localhost", or "*" for all */
+    int port;          /* 0: any that is free */
     const char *token; /* of "Authorization: Bearer TOKEN"; NULL: none is asked for */
     int most_connections;
     int64_t most_inputs; /* of a request */

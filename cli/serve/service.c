@@ -41,13 +41,15 @@ struct service {
 static int take_option(void *user, const cli_option *option, const char *value)
 {
     service *s = user;
-    return cli_session_owns(option) ? cli_session_take(&s->session, option, value) : serve_take(s->options, option, value);
+    return cli_session_owns(option) ? cli_session_take(&s->session, option, value)
+                                    : serve_take(s->options, option, value);
 }
 
 /* Options that belong to one run of a file, or are the server's affair. */
 static int check_given(const service *s)
 {
-    static const char *const foreign[] = {"unordered", "alignment", "unknown-names", "word-scores", "ids", "pretty", "sort"};
+    static const char *const foreign[] = {"unordered", "alignment", "unknown-names", "word-scores",
+                                          "ids",       "pretty",    "sort"};
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (rill_layer_get(s->session.given, foreign[i]))
             return cli_fail("--%s is for files of inputs: a server answers requests, leave it out", foreign[i]);
@@ -347,6 +349,11 @@ const rill_settings *service_settings(const service *s)
 const rill_settings *service_resolved(const service *s)
 {
     return &s->plan->resolved;
+}
+
+rill_context *service_context(const service *s)
+{
+    return s->session.ctx;
 }
 
 rill_model *service_model(const service *s)

@@ -1,7 +1,7 @@
 /* A model that is served: a thread of its own decodes what jobs bring, as one run without an end.
  *
- * Inputs join the run at any timestep: the reader of the run (rill/run.h) takes them from the queue of jobs, one of each job in turn, so that
- * a small request does not wait behind a large one. No more are handed to the engine than it can have in flight and a few beside, for the
+ * Inputs join the run at any timestep: the reader of the run (rill/run.h) takes them from the queue of jobs, one of each job in turn,
+ * so that a small request does not wait behind a large one. No more are handed to the engine than it can have in flight and a few beside, for the
  * same reason. Results come as they are finished. A job that is given up leaves the queue, and what of it is under way is cancelled before
  * the next timestep.
  *
@@ -16,8 +16,8 @@
 typedef struct service service;
 
 typedef struct service_counts {
-    int64_t waiting, under_way;                     /* inputs, now */
-    int64_t inputs, failed, cancelled, actions;     /* so far */
+    int64_t waiting, under_way;                 /* inputs, now */
+    int64_t inputs, failed, cancelled, actions; /* so far */
     rill_stats run;
 } service_counts;
 
@@ -42,6 +42,8 @@ const char *service_name(const service *s);
 const char *service_failure(service *s);
 const rill_settings *service_settings(const service *s); /* those that requests begin with */
 const rill_settings *service_resolved(const service *s); /* the same with defaults filled in */
+/* The main thread's, before the start and after the end. */
+rill_context *service_context(const service *s);
 rill_model *service_model(const service *s);
 const char *service_device(const service *s);
 void service_count(service *s, service_counts *out);

@@ -62,7 +62,8 @@ int watch_open(watch **out, double patience, void (*gone)(void *what))
     watch *w = calloc(1, sizeof *w);
     *out = NULL;
     if (!w) return 0;
-    *w = (watch){.epoll = epoll_create1(EPOLL_CLOEXEC), .wake = eventfd(0, EFD_CLOEXEC), .patience = patience, .gone = gone};
+    *w = (watch){
+        .epoll = epoll_create1(EPOLL_CLOEXEC), .wake = eventfd(0, EFD_CLOEXEC), .patience = patience, .gone = gone};
     struct epoll_event event = {.events = EPOLLIN, .data.fd = w->wake};
     if (w->epoll >= 0 && w->wake >= 0 && !epoll_ctl(w->epoll, EPOLL_CTL_ADD, w->wake, &event) &&
         !pthread_mutex_init(&w->lock, NULL) && !pthread_create(&w->thread, NULL, look, w)) {
