@@ -83,36 +83,40 @@ static const char *text_of(const json_t *value, char out[64])
     return out;
 }
 
-static int read_setting(const api *a, rill_settings *settings, const char *name, const json_t *value,
-                        api_answer *refused)
-{
+/* A request's settings, as they stand in its body. */
+typedef struct said {
+    json_t *settings;
+    void *at;          /* in them */
+    const char *wrong; /* the name of a value that is no option's */
     char text[64];
-    const rill_option *row = rill_option_find(rill_setting_table(), name);
-    const char *said = text_of(value, text);
-    if (row && row->kind == RILL_OPTION_SCHEDULE)
-        *refused = api_refuse(400, "server-setting", "settings: %s is the server's, for all requests alike", name);
-    else if (!said)
-        *refused = api_refuse(400, "bad-request", "settings: %s: expected a number, a text, true or false", name);
-    else if (rill_settings_set(a->ctx, settings, name, said) < 0)
-        *refused = api_refuse(400, "bad-setting", "settings: %s", rill_error(a->ctx));
-    else
-        return 1;
-    return 0;
+} said;
+
+static int next_said(void *user, int i, const char **name, const char **value)
+{
+    said *all = user;
+    all->at = i == 0 ? json_object_iter(all->settings) : json_object_iter_next(all->settings, all->at);
+    if (!all->at) return 0;
+    *name = json_object_iter_key(all->at);
+    *value = text_of(json_object_iter_value(all->at), all->text);
+    if (!*value) all->wrong = *name;
+    return *value != NULL;
 }
 
-static int read_settings(const api *a, const json_t *said, rill_settings *out, api_answer *refused)
+static int read_settings(service *to, json_t *settings, rill_settings *out, api_answer *refused)
 {
-    const char *name;
-    json_t *value;
-    if (said == NULL) return 1;
-    if (!json_is_object(said)) {
+    said all = {.settings = settings};
+    const char *why;
+    if (settings == NULL) return 1;
+    if (!json_is_object(settings)) {
         *refused = api_refuse(400, "bad-request", "settings: expected an object {NAME: VALUE}");
         return 0;
     }
-    json_object_foreach((json_t *)said, name, value) if (!read_setting(a, out, name, value, refused)) return 0;
-    rill_settings resolved = *out;
-    if (rill_settings_resolve(a->ctx, &resolved, 0) >= 0) return 1;
-    *refused = api_refuse(400, "bad-setting", "settings: %s", rill_error(a->ctx));
+    const rill_status status = service_read(to, next_said, &all, out, &why);
+    if (status == RILL_OK && !all.wrong) return 1;
+    *refused = all.wrong
+                   ? api_refuse(400, "bad-setting", "settings: %s: expected a number, a text, true or false", all.wrong)
+               : status == RILL_ERR_OPTION ? api_refuse(400, "bad-setting", "settings: %s", why)
+                                           : api_refuse(503, "out-of-memory", "%s", why);
     return 0;
 }
 
@@ -196,7 +200,7 @@ static api_answer begin_decode(api *a, api_request *request)
     request->to = service_of(a, body, &refused);
     if (request->to) request->job = api_job(a, request->to, input ? input : inputs, &request->one, &refused);
     job *j = request->job;
-    if (!j || !read_settings(a, json_object_get(body, "settings"), &j->settings, &refused) ||
+    if (!j || !read_settings(request->to, json_object_get(body, "settings"), &j->settings, &refused) ||
         !read_switch(body, "tokens", &j->tokens, &refused) || !read_deadline(body, j, &refused))
         return refused;
     return j->n > 0 ? api_submit(request) : api_routes[0].end(a, request);
@@ -247,7 +251,7 @@ static api_answer list_models(api *a, api_request *request)
         json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s*, s:o}", "name", service_name(s), "domain",
                                               rill_model_domain(service_model(s))->name, "description",
                                               info->description ? info->description : "", "device", service_device(s),
-                                              "settings", settings_json(service_resolved(s))));
+                                              "settings", settings_json(service_settings(s))));
     }
     return (api_answer){.code = 200, .json = json_pack("{s:o}", "models", list)};
 }

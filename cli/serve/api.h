@@ -13,7 +13,6 @@ typedef struct api {
     service *const *service; /* [n], n >= 1 */
     int n;
     int64_t most_inputs; /* of a request */
-    rill_context *ctx;   /* for reading settings */
     atomic_int draining;
 } api;
 

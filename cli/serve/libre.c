@@ -82,7 +82,19 @@ static int choose(const api *a, api_request *request, api_answer *refused)
 
 /* --- translate ---------------------------------------------------------------------------------------------------- */
 
-static int read_alternatives(const json_t *body, job *j, api_answer *refused)
+typedef struct n_best {
+    char text[16];
+} n_best;
+
+static int say_n_best(void *user, int i, const char **name, const char **value)
+{
+    n_best *asked = user;
+    *name = "n-best";
+    *value = asked->text;
+    return i == 0;
+}
+
+static int read_alternatives(const json_t *body, service *to, job *j, api_answer *refused)
 {
     const json_t *value = json_object_get(body, "alternatives");
     const json_int_t n = json_integer_value(value);
@@ -90,10 +102,14 @@ static int read_alternatives(const json_t *body, job *j, api_answer *refused)
         *refused = REFUSE(400, "alternatives: expected a number from 0 to 100");
         return 0;
     }
-    j->settings.n_best = (int32_t)n + 1;
-    if (j->settings.k < j->settings.n_best) j->settings.k = j->settings.n_best;
-    if (j->settings.stop_after > 0 && j->settings.stop_after < j->settings.n_best)
-        j->settings.stop_after = j->settings.n_best;
+    if (n == 0) return 1;
+    n_best asked = {.text = ""};
+    const char *why;
+    snprintf(asked.text, sizeof asked.text, "%d", (int)n + 1);
+    if (service_read(to, say_n_best, &asked, &j->settings, &why) < 0) {
+        *refused = REFUSE(400, "alternatives: %s", why);
+        return 0;
+    }
     return 1;
 }
 
@@ -107,7 +123,7 @@ api_answer libre_translate(api *a, api_request *request)
     if (!choose(a, request, &refused)) return refused;
     request->job = api_job(a, request->to, q, &request->one, &refused);
     if (!request->job) return plain(refused);
-    if (!request->then && !read_alternatives(request->body, request->job, &refused)) return refused;
+    if (!request->then && !read_alternatives(request->body, request->to, request->job, &refused)) return refused;
     if (request->job->n == 0) return (api_answer){.code = 200, .json = json_pack("{s:[]}", "translatedText")};
     refused = api_submit(request);
     return refused.code ? plain(refused) : refused;
@@ -145,7 +161,7 @@ static api_answer go_on(api *a, api_request *request)
     request->then = NULL;
     request->job = api_job(a, request->to, texts, &one, &refused);
     json_decref(texts);
-    if (!request->job || !read_alternatives(request->body, request->job, &refused)) return plain(refused);
+    if (!request->job || !read_alternatives(request->body, request->to, request->job, &refused)) return plain(refused);
     request->job->since = since;
     refused = api_submit(request);
     return refused.code ? plain(refused) : refused;

@@ -52,7 +52,7 @@ typedef struct exchange {
 /* The answer's body is given over. */
 static enum MHD_Result answer(exchange *x, api_answer a)
 {
-    char *text = a.json ? json_dumps(a.json, JSON_COMPACT) : a.text;
+    char *text = a.json ? json_dumps(a.json, JSON_COMPACT | JSON_REAL_PRECISION(9)) : a.text;
     const char *type = a.json ? "application/json" : a.type;
     char seconds[16];
     json_decref(a.json);
@@ -373,9 +373,7 @@ int server_open(server **out, const server_options *options, service *const *ser
     }
     s->options = *options;
     s->api = (api){.service = services, .n = n, .most_inputs = options->most_inputs};
-    int code = rill_context_create(&s->api.ctx, NULL) < 0 || !watch_open(&s->watch, options->patience, client_gone)
-                   ? cli_fail_memory("the server")
-                   : start(s);
+    int code = watch_open(&s->watch, options->patience, client_gone) ? start(s) : cli_fail_memory("the server");
     if (code == CLI_OK)
         *out = s;
     else
@@ -408,7 +406,6 @@ void server_close(server *s)
     if (!s) return;
     if (s->daemon) MHD_stop_daemon(s->daemon);
     watch_close(s->watch);
-    if (s->api.ctx) rill_context_destroy(s->api.ctx);
     pthread_cond_destroy(&s->quiet);
     pthread_mutex_destroy(&s->lock);
     free(s);

@@ -18,6 +18,7 @@
 struct service {
     cli_session session;
     rill_plan *plan;
+    rill_context *asking; /* the connections' thread's, for reading settings */
     const char *name;
     serve_options *options; /* the command's, until it is open */
     int64_t queue;          /* most inputs that wait */
@@ -77,6 +78,7 @@ static int prepare(service *s)
     if (code == CLI_OK) code = make_plan(s);
     if (code == CLI_OK) code = cli_session_open(session);
     if (code != CLI_OK) return code;
+    if (rill_context_create_worker(&s->asking, session->ctx, NULL) < 0) return cli_fail_context(session->ctx);
     if (cli_crew_begin(session, s->plan, &s->plan->setup) < 0) return cli_fail_context(session->ctx);
     const int64_t flight = rill_workers_settings(session->crew)->max_items;
     s->most_under_way = (int64_t)session->workers * flight + session->workers;
@@ -320,6 +322,7 @@ void service_close(service *s)
 {
     if (!s) return;
     rill_plan_free(s->plan);
+    if (s->asking) rill_context_destroy(s->asking);
     cli_session_end(&s->session);
     free(s->cancel);
     free(s->given);
@@ -343,12 +346,36 @@ const char *service_failure(service *s)
 
 const rill_settings *service_settings(const service *s)
 {
-    return &s->plan->setup.settings;
+    return &s->plan->resolved;
 }
 
-const rill_settings *service_resolved(const service *s)
+/* One setting of a request into its layer. */
+static rill_status read_one(service *s, rill_layer *layer, const char *name, const char *value)
 {
-    return &s->plan->resolved;
+    const rill_option *row = rill_option_find(rill_setting_table(), name);
+    rill_settings one;
+    rill_settings_default(&one);
+    if (row && row->kind == RILL_OPTION_SCHEDULE)
+        return rill_fail(s->asking, RILL_ERR_OPTION, "%s is the server's, for all requests alike", row->name);
+    rill_status status = rill_settings_set(s->asking, &one, name, value);
+    return status < 0 ? status : rill_layer_set(layer, name, value);
+}
+
+rill_status service_read(service *s, int (*said)(void *user, int i, const char **name, const char **value), void *user,
+                         rill_settings *out, const char **why)
+{
+    const rill_layer *soft[] = {s->session.given, s->session.folder.search};
+    const char *name, *value;
+    rill_layer *layer;
+    rill_plan *plan = NULL;
+    rill_status status = rill_layer_create(&layer, s->asking, RILL_FROM_USER);
+    for (int i = 0; status >= 0 && said(user, i, &name, &value); i++) status = read_one(s, layer, name, value);
+    if (status >= 0) status = rill_plan_make(&plan, s->asking, layer, soft, 2);
+    if (status >= 0) *out = plan->setup.settings;
+    *why = rill_error(s->asking);
+    rill_plan_free(plan);
+    rill_layer_free(layer);
+    return status < 0 ? status : RILL_OK;
 }
 
 rill_context *service_context(const service *s)

@@ -1,9 +1,9 @@
 /* A model that is served: a thread of its own decodes what jobs bring, as one run without an end.
  *
- * Inputs join the run at any timestep: the reader of the run (rill/run.h) takes them from the queue of jobs, one of each job in turn,
- * so that a small request does not wait behind a large one. No more are handed to the engine than it can have in flight and a few beside, for the
- * same reason. Results come as they are finished. A job that is given up leaves the queue, and what of it is under way is cancelled before
- * the next timestep.
+ * Inputs join the run at any timestep: its reader (rill/run.h) takes them from the queue of jobs, one of each job in turn, so that a
+ * small request does not wait behind a large one. No more are handed to the engine than it can have in flight and a few beside, for
+ * the same reason. Results come as they are finished. A job that is given up leaves the queue, and what of it is under way is cancelled
+ * before the next timestep.
  *
  * Order of use: service_open() on the main thread, service_start(), jobs from any thread, service_end(), service_close().
  * Failures before the start have been said on stderr; later ones fail the jobs, and service_failure() tells why. */
@@ -40,8 +40,12 @@ void service_cancel(service *s, job *j);
 const char *service_name(const service *s);
 /* Why it decodes no more, "" while it does. */
 const char *service_failure(service *s);
-const rill_settings *service_settings(const service *s); /* those that requests begin with */
-const rill_settings *service_resolved(const service *s); /* the same with defaults filled in */
+const rill_settings *service_settings(const service *s); /* of requests that say nothing, with defaults filled in */
+/* What a request's own settings come to, on top of the server's and the model's: as options of a command line would. `said` gives the i-th
+ * as *name and *value, 0 behind the last. Threads: one at a time.
+ *   RILL_OK · RILL_ERR_OPTION (*why, valid until the next call: unknown, refused, impossible) · RILL_ERR_MEMORY */
+rill_status service_read(service *s, int (*said)(void *user, int i, const char **name, const char **value), void *user,
+                         rill_settings *out, const char **why);
 /* The main thread's, before the start and after the end. */
 rill_context *service_context(const service *s);
 rill_model *service_model(const service *s);
