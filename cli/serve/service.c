@@ -17,6 +17,7 @@
 
 struct service {
     cli_session session;
+    rill_layer *usual; /* how requests are scheduled where nobody says it */
     rill_plan *plan;
     rill_context *asking; /* the connections' thread's, for reading settings */
     const char *name;
@@ -57,14 +58,18 @@ static int check_given(const service *s)
     return CLI_OK;
 }
 
+/* Where nothing else is said, whatever comes joins the next timestep, and all that is in flight takes part in it. */
 static int make_plan(service *s)
 {
     cli_session *session = &s->session;
-    const rill_layer *soft[] = {session->folder.search};
-    if (rill_layer_set(session->given, "unordered", "1") < 0 ||
-        rill_plan_make(&s->plan, session->ctx, session->given, soft, 1) < 0)
+    const rill_layer *soft[] = {session->folder.search, NULL};
+    if (rill_layer_create(&s->usual, session->ctx, RILL_FROM_USER) < 0 ||
+        rill_layer_set(s->usual, "method", "stream-all") < 0 || rill_layer_set(s->usual, "refill", "1") < 0 ||
+        rill_layer_set(session->given, "unordered", "1") < 0)
         return cli_fail_context(session->ctx);
-    return CLI_OK;
+    soft[1] = s->usual;
+    return rill_plan_make(&s->plan, session->ctx, session->given, soft, 2) < 0 ? cli_fail_context(session->ctx)
+                                                                               : CLI_OK;
 }
 
 static int prepare(service *s)
@@ -322,6 +327,7 @@ void service_close(service *s)
 {
     if (!s) return;
     rill_plan_free(s->plan);
+    rill_layer_free(s->usual);
     if (s->asking) rill_context_destroy(s->asking);
     cli_session_end(&s->session);
     free(s->cancel);
@@ -364,13 +370,13 @@ static rill_status read_one(service *s, rill_layer *layer, const char *name, con
 rill_status service_read(service *s, int (*said)(void *user, int i, const char **name, const char **value), void *user,
                          rill_settings *out, const char **why)
 {
-    const rill_layer *soft[] = {s->session.given, s->session.folder.search};
+    const rill_layer *soft[] = {s->session.given, s->session.folder.search, s->usual};
     const char *name, *value;
     rill_layer *layer;
     rill_plan *plan = NULL;
     rill_status status = rill_layer_create(&layer, s->asking, RILL_FROM_USER);
     for (int i = 0; status >= 0 && said(user, i, &name, &value); i++) status = read_one(s, layer, name, value);
-    if (status >= 0) status = rill_plan_make(&plan, s->asking, layer, soft, 2);
+    if (status >= 0) status = rill_plan_make(&plan, s->asking, layer, soft, 3);
     if (status >= 0) *out = plan->setup.settings;
     *why = rill_error(s->asking);
     rill_plan_free(plan);
