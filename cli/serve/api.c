@@ -211,10 +211,8 @@ static unsigned code_of(const api_request *request)
 {
     const rill_status status = request->one ? request->job->input[0].status : RILL_OK;
     if (status >= 0) return 200;
-    return status == RILL_ERR_INPUT || status == RILL_ERR_NO_HYPOTHESIS ? 422
-           : status == RILL_ERR_OPTION                                  ? 400
-           : status == RILL_ERR_LATE                                    ? 504
-                                                                        : 500;
+    if (status == RILL_ERR_INPUT || status == RILL_ERR_NO_HYPOTHESIS || status == RILL_ERR_LATE) return 422;
+    return status == RILL_ERR_OPTION ? 400 : 500;
 }
 
 static api_answer end_decode(api *a, api_request *request)

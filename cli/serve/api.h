@@ -37,15 +37,15 @@ typedef struct api_request {
 
 typedef struct api_route {
     const char *method, *path;
-    int open; /* needs no token */
-    int form; /* takes forms, too */
+    int open;  /* needs no token */
+    int libre; /* LibreTranslate's: takes forms, too, and its errors are texts */
     api_answer (*begin)(api *a, api_request *request);
     api_answer (*end)(api *a, api_request *request); /* of code 0: it made another job. NULL: there are no jobs */
 } api_route;
 
 extern const api_route api_routes[]; /* ends with method == NULL */
 
-/* {"error": {"code": NAME, "message": ...}}; LibreTranslate's clients look for a text in "error", so its paths have {"error": TEXT}. */
+/* {"error": {"code": NAME, "message": ...}} */
 api_answer api_refuse(unsigned code, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* A job of a text or a list of texts, with the service's settings where `to` is given; NULL: refused. *one: it was a text. */

@@ -3,24 +3,23 @@
  * Divisions: refusing · pairs of languages · translate · languages. */
 #include "libre.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* --- refusing ----------------------------------------------------------------------------------------------------- */
 
-/* As the other paths do, but the error is a text. */
-static api_answer plain(api_answer refused)
+api_answer libre_error(api_answer refused)
 {
     const json_t *why = json_object_get(json_object_get(refused.json, "error"), "message");
+    if (!why) return refused;
     json_t *body = json_pack("{s:O}", "error", why);
     json_decref(refused.json);
     refused.json = body;
     return refused;
 }
 
-#define REFUSE(code, ...) plain(api_refuse(code, "bad-request", __VA_ARGS__))
+#define REFUSE(code, ...) api_refuse(code, "bad-request", __VA_ARGS__)
 
 /* --- pairs of languages ------------------------------------------------------------------------------------------- */
 
@@ -122,11 +121,10 @@ api_answer libre_translate(api *a, api_request *request)
         return REFUSE(400, "format: only \"text\" is read here");
     if (!choose(a, request, &refused)) return refused;
     request->job = api_job(a, request->to, q, &request->one, &refused);
-    if (!request->job) return plain(refused);
+    if (!request->job) return refused;
     if (!request->then && !read_alternatives(request->body, request->to, request->job, &refused)) return refused;
     if (request->job->n == 0) return (api_answer){.code = 200, .json = json_pack("{s:[]}", "translatedText")};
-    refused = api_submit(request);
-    return refused.code ? plain(refused) : refused;
+    return api_submit(request);
 }
 
 /* The text of output i, NULL where there is none. */
@@ -161,10 +159,9 @@ static api_answer go_on(api *a, api_request *request)
     request->then = NULL;
     request->job = api_job(a, request->to, texts, &one, &refused);
     json_decref(texts);
-    if (!request->job || !read_alternatives(request->body, request->to, request->job, &refused)) return plain(refused);
+    if (!request->job || !read_alternatives(request->body, request->to, request->job, &refused)) return refused;
     request->job->since = since;
-    refused = api_submit(request);
-    return refused.code ? plain(refused) : refused;
+    return api_submit(request);
 }
 
 static json_t *alternatives_of(const job_input *input)

@@ -10,6 +10,8 @@
 
 api_answer libre_translate(api *a, api_request *request);
 api_answer libre_translated(api *a, api_request *request);
+/* An error as these clients look for it: {"error": TEXT}. */
+api_answer libre_error(api_answer refused);
 api_answer libre_languages(api *a, api_request *request);
 
 #endif

@@ -21,6 +21,7 @@
 #include "api.h"
 #include "cli.h"
 #include "form.h"
+#include "libre.h"
 #include "metrics.h"
 #include "watch.h"
 
@@ -52,6 +53,7 @@ typedef struct exchange {
 /* The answer's body is given over. */
 static enum MHD_Result answer(exchange *x, api_answer a)
 {
+    if (x->route && x->route->libre) a = libre_error(a);
     char *text = a.json ? json_dumps(a.json, JSON_COMPACT | JSON_REAL_PRECISION(9)) : a.text;
     const char *type = a.json ? "application/json" : a.type;
     char seconds[16];
@@ -215,7 +217,7 @@ static api_answer begin(exchange *x)
     json_error_t error;
     if (!strcmp(x->route->method, "POST")) {
         if (x->used > 0 && x->body[strspn(x->body, " \t\r\n")] == '{') x->form = 0;
-        if (x->form && !x->route->form)
+        if (x->form && !x->route->libre)
             return api_refuse(415, "bad-type", "expected a body of application/json, found a form");
         x->parsed = x->form
                         ? form_read(x->body, x->used)

@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+"""The description of `rill serve` and the server itself, held against each other by others' tools: openapi-spec-validator reads the
+description, schemathesis makes requests of it and looks whether answers are as it says. Needs these two packages.
+
+usage: check_serve.py [--rill build/rill] [--examples 200]
+"""
+
+import argparse
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import urllib.request
+
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("--rill", default="build/rill")
+parser.add_argument("--examples", default="200")
+args = parser.parse_args()
+server = subprocess.Popen([args.rill, "serve", "--port", "0", "-m", "examples/models/de-en", "-m", "examples/models/geo"],
+                          stderr=subprocess.PIPE, text=True)
+address = re.search(r"http://\S+", server.stderr.readline()).group()
+try:
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        file.write(urllib.request.urlopen(address + "/openapi.json").read())
+        file.flush()
+        codes = [subprocess.run([sys.executable, "-m", "openapi_spec_validator", file.name]).returncode]
+        # Settings that are fine each may contradict each other, and languages are those of the models: 400 is no fault there.
+        codes.append(subprocess.run([sys.executable, "-m", "schemathesis.cli", "run", file.name, "--url", address, "--max-examples",
+                                     args.examples, "--exclude-checks", "positive_data_acceptance"]).returncode)
+finally:
+    server.send_signal(signal.SIGTERM)
+    codes.append(server.wait())
+sys.exit(any(codes))
