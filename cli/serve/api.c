@@ -69,25 +69,41 @@ static service *service_of(const api *a, const json_t *body, api_answer *refused
     return found;
 }
 
-/* A JSON value as an option's text. */
-static const char *text_of(const json_t *value, char out[64])
+/* A JSON value as the text of an option of that row (NULL: of none); NULL: it is of another type. JSON has no infinity: "inf" is one. */
+static const char *text_of(const rill_option *row, const json_t *value, char out[64])
 {
-    if (json_is_string(value)) return json_string_value(value);
-    if (json_is_boolean(value)) return json_is_true(value) ? "1" : "0";
-    if (json_is_integer(value)) {
-        snprintf(out, 64, "%lld", (long long)json_integer_value(value));
-        return out;
+    const rill_option_type type = row ? row->type : RILL_OPTION_TEXT;
+    const int is_whole = type == RILL_OPTION_INT || type == RILL_OPTION_BYTES,
+              is_number = is_whole || type == RILL_OPTION_REAL;
+    if (json_is_boolean(value)) return type != RILL_OPTION_SWITCH ? NULL : json_is_true(value) ? "1" : "0";
+    if (json_is_string(value)) {
+        const char *text = json_string_value(value);
+        return is_whole || type == RILL_OPTION_SWITCH || (is_number && strcmp(text, "inf") != 0) ? NULL : text;
     }
-    if (!json_is_real(value)) return NULL;
-    snprintf(out, 64, "%.17g", json_real_value(value));
+    if (!is_number || !json_is_number(value) || (is_whole && !json_is_integer(value))) return NULL;
+    if (json_is_integer(value))
+        snprintf(out, 64, "%lld", (long long)json_integer_value(value));
+    else
+        snprintf(out, 64, "%.17g", json_real_value(value));
     return out;
+}
+
+static const char *kind_of(rill_option_type type)
+{
+    switch (type) {
+    case RILL_OPTION_INT:
+    case RILL_OPTION_BYTES: return "a whole number";
+    case RILL_OPTION_REAL: return "a number, or \"inf\"";
+    case RILL_OPTION_SWITCH: return "true or false";
+    default: return "a text";
+    }
 }
 
 /* A request's settings, as they stand in its body. */
 typedef struct said {
     json_t *settings;
-    void *at;          /* in them */
-    const char *wrong; /* the name of a value that is no option's */
+    void *at;                 /* in them */
+    const rill_option *wrong; /* of a value that is of another type */
     char text[64];
 } said;
 
@@ -97,8 +113,10 @@ static int next_said(void *user, int i, const char **name, const char **value)
     all->at = i == 0 ? json_object_iter(all->settings) : json_object_iter_next(all->settings, all->at);
     if (!all->at) return 0;
     *name = json_object_iter_key(all->at);
-    *value = text_of(json_object_iter_value(all->at), all->text);
-    if (!*value) all->wrong = *name;
+    const rill_option *row = rill_option_find(rill_setting_table(), *name);
+    *value = text_of(row, json_object_iter_value(all->at), all->text);
+    if (!*value && !row) *value = ""; /* the name is what is wrong */
+    if (!*value) all->wrong = row;
     return *value != NULL;
 }
 
@@ -113,8 +131,8 @@ static int read_settings(service *to, json_t *settings, rill_settings *out, api_
     }
     const rill_status status = service_read(to, next_said, &all, out, &why);
     if (status == RILL_OK && !all.wrong) return 1;
-    *refused = all.wrong
-                   ? api_refuse(400, "bad-setting", "settings: %s: expected a number, a text, true or false", all.wrong)
+    *refused = all.wrong ? api_refuse(400, "bad-setting", "settings: %s: expected %s", all.wrong->name,
+                                      kind_of(all.wrong->type))
                : status == RILL_ERR_OPTION ? api_refuse(400, "bad-setting", "settings: %s", why)
                                            : api_refuse(503, "out-of-memory", "%s", why);
     return 0;

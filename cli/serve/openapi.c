@@ -13,7 +13,7 @@ static const struct {
 #include "openapi_json.h"
 };
 
-/* A row as a schema. Values may be texts, too, as on a command line ("1/6", "inf"). */
+/* A row as a schema. */
 static json_t *schema_of(const rill_option *row)
 {
     const char *type = row->type == RILL_OPTION_INT || row->type == RILL_OPTION_BYTES ? "integer"
@@ -21,6 +21,11 @@ static json_t *schema_of(const rill_option *row)
                        : row->type == RILL_OPTION_SWITCH                              ? "boolean"
                                                                                       : "string";
     json_t *schema = json_pack("{s:s, s:s}", "type", type, "description", row->help);
+    if (row->type == RILL_OPTION_REAL) {
+        json_object_del(schema, "type");
+        json_object_set_new(schema, "oneOf",
+                            json_pack("[{s:s}, {s:s, s:[s]}]", "type", "number", "type", "string", "enum", "inf"));
+    }
     if (row->type == RILL_OPTION_INT) {
         json_object_set_new(schema, "minimum", json_integer((json_int_t)row->least));
         json_object_set_new(schema, "maximum", json_integer((json_int_t)fmin(row->most, 2147483647)));
