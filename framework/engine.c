@@ -206,7 +206,7 @@ rill_status rill_engine_submit_request(rill_engine *e, const rill_request *asked
     rill_request own;
     request *wants;
     int64_t id;
-    if (!rill__take(&own, sizeof own, asked, sizeof own))
+    if (!rill__take(&own, sizeof own, asked, offsetof(rill_request, progress)))
         return rill_fail(e->ctx, RILL_ERR_ABI, "a request of %zu bytes, this rill has %zu: rebuild the caller",
                          asked->struct_size, sizeof own);
     if (rill_engine_room(e) <= 0) return RILL_AGAIN;

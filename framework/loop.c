@@ -7,6 +7,7 @@
  * budget, one patience and one policy are enough, and a run on a domain that answers at once is the same code with nobody busy.
  *
  * Divisions: phases · a timestep · turns. */
+#include "progress.h"
 #include "rooms.h"
 
 /* --- phases ------------------------------------------------------------------------------------------------------- */
@@ -125,6 +126,7 @@ static rill_status end_timestep(rill_engine *e, timestep *t)
     tracing_committed(&e->tracing, &e->items, t);
     const int stopped = update_flight(e, t);
     RILL__TRY(engine_leave_cancelled(e, t));
+    if (e->requests.n_watched > 0) RILL__TRY(progress_tell(e, t));
     if (stopped) RILL__TRY(finish_items(e));
     engine_free_nodes(e);
     const double end = statistics_clock();

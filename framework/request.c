@@ -72,6 +72,7 @@ static rill_status fill(requests *all, const rill_model *model, chain *c, const 
         return rill_fail(all->ctx, RILL_ERR_OPTION,
                          "a request's seconds are %g: a number above 0, or 0 for no deadline", asked->seconds);
     r->user = asked->user;
+    r->progress = asked->progress;
     r->settings = *all->own;
     r->deadline = asked->seconds > 0 ? at + asked->seconds : INFINITY;
     if (asked->settings != NULL) {
@@ -103,6 +104,7 @@ rill_status request_make_at(requests *all, const rill_model *model, chain *c, co
     }
     all->n++;
     all->n_deadlines += r->deadline < INFINITY;
+    all->n_watched += r->progress != NULL;
     if (r->deadline < all->next) all->next = r->deadline;
     *out = r;
     return RILL_OK;
@@ -113,6 +115,7 @@ void request_drop(requests *all, chain *c, request *r)
     if (r == NULL) return;
     all->n--;
     all->n_deadlines -= r->deadline < INFINITY;
+    all->n_watched -= r->progress != NULL;
     if (r->n > 0) chain_leave(c, r->instances);
     rill_free(all->ctx, r, size_of(r->n));
 }

@@ -7,9 +7,10 @@
 /* What one input wants. Inputs that want nothing have none (NULL). */
 typedef struct request {
     void *user;
-    double deadline;        /* by the engine's clock; infinite: none */
-    rill_settings settings; /* resolved: by which it is searched */
-    int32_t n;              /* 0, or as many as the chain has links */
+    rill_progress_fn progress; /* NULL: nobody watches */
+    double deadline;           /* by the engine's clock; infinite: none */
+    rill_settings settings;    /* resolved: by which it is searched */
+    int32_t n;                 /* 0, or as many as the chain has links */
     chain_instance *instances[];
 } request;
 
@@ -20,8 +21,8 @@ typedef struct requests {
     int has_heuristics, budgeted;
     rill_clock_fn clock; /* NULL: the system's */
     void *clock_user;
-    int64_t n, n_deadlines; /* requests that there are; that have one */
-    double next;            /* none is earlier */
+    int64_t n, n_deadlines, n_watched; /* requests that there are; that have one; that are watched */
+    double next;                       /* none is earlier */
 } requests;
 
 void requests_init(requests *all, rill_context *ctx, const rill_engine_setup *setup);
@@ -31,7 +32,7 @@ double requests_now(const requests *all);
 static inline int request_is_plain(const rill_request *asked)
 {
     return asked->heuristics == NULL && asked->scorers == NULL && asked->settings == NULL && asked->user == NULL &&
-           asked->seconds == 0;
+           asked->seconds == 0 && asked->progress == NULL;
 }
 /* The instances that it uses; NULL: it wants nothing. */
 static inline chain_instance *const *chain_of(const chain *c, const request *r)

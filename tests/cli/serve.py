@@ -146,7 +146,8 @@ def refusals(s):
                              ({"input": "a", "inputs": ["a"]}, 400, "one of"),
                              ({}, 400, "one of"), ({"input": 3}, 400, "text"), ({"inputs": ["a", 3]}, 400, "text"), ([], 400, "object"),
                              ({"input": "a", "beam": 3}, 400, "beam"), ({"input": "a", "settings": {"n": 3}}, 400, "the server"),
-                             ({"input": "a", "settings": {"k": -1}}, 400, "k"), ({"input": "a", "settings": {"k": None}}, 400, "whole number"),
+                             ({"input": "a", "settings": {"k": -1}}, 400, "k"),
+                             ({"input": "a", "settings": {"k": None}}, 400, "whole number"),
                              ({"input": "a", "model": "x"}, 404, "models"), ({"input": "a", "tokens": 1}, 400, "tokens"),
                              ({"input": "a", "deadline": 0}, 400, "deadline"), ({"inputs": ["a"] * 1001}, 413, "1000")):
         found, answer, _ = ask("POST", "/v1/decode", body)

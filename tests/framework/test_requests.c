@@ -156,6 +156,88 @@ static void cancelled(void **state)
     HARNESS_SEEN(n_cancelled > 100 && n_others > 100);
 }
 
+/* --- progress ----------------------------------------------------------------------------------------------------- */
+
+/* What an input's watcher was told. */
+typedef struct watched {
+    int32_t calls, timestep, final_actions;
+    char final[2000];
+    int wrong; /* a timestep that was told already, or something final that is not so any more */
+} watched;
+
+typedef struct watchers {
+    watched at[PROBLEM_MOST_INPUTS];
+} watchers;
+
+static int begins_with(const char *text, const char *begin)
+{
+    const size_t n = strlen(begin);
+    return n == 0 || (strncmp(text, begin, n) == 0 && (text[n] == '\0' || text[n] == ' '));
+}
+
+static void watch(void *user, const rill_progress *p)
+{
+    watched *w = user;
+    w->wrong |= p->final_actions > p->draft_actions || !begins_with(p->draft_text, p->final_text);
+    w->wrong |= strlen(p->final_text) != p->final_length || strlen(p->draft_text) != p->draft_length;
+    if (p->timestep > w->timestep) { /* one that was sent back tells of its first ones again */
+        w->wrong |= p->final_actions < w->final_actions || !begins_with(p->final_text, w->final);
+        w->timestep = p->timestep;
+        w->final_actions = p->final_actions;
+        snprintf(w->final, sizeof w->final, "%s", p->final_text);
+    }
+    w->calls++;
+}
+
+static rill_status submit_watched(void *user, rill_engine *engine, const problem *p, int32_t i)
+{
+    watchers *all = user;
+    rill_request r = {.struct_size = sizeof r,
+                      .text = p->input[i],
+                      .length = strlen(p->input[i]),
+                      .user = &all->at[i],
+                      .progress = i % 3 > 0 ? watch : NULL};
+    return rill_engine_submit_request(engine, &r, NULL);
+}
+
+/* Who watches changes nothing; what is final begins all outputs. */
+static void progress(void **state)
+{
+    (void)state;
+    uint64_t first = harness_seed(1);
+    int64_t told = 0, final = 0;
+    static watchers all;
+    for (int64_t i = 0; i < harness_iterations(500); i++) {
+        uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 75));
+        problem p;
+        schedule s;
+        engine_record whole, some;
+        problem_draw_undisturbed(&p, &s, (problem_group)(i % 4), &d, &whole);
+        memset(&all, 0, sizeof all);
+        s.by_run = 0;
+        const hooks h = {.user = &all, .submit = submit_watched};
+        s.hooks = &h;
+        engine_run(&p, &s, NULL, &some);
+        if (some.status != RILL_OK) problem_fail(&p, &s, seed, some.toy.first);
+        assert_int_equal(some.status, RILL_OK);
+        if (some.toy.violations != 0) problem_fail(&p, &s, seed, some.toy.first);
+        for (int32_t input = 0; input < p.n_inputs; input++) {
+            const record_result *r = &some.result[input];
+            const watched *w = &all.at[input];
+            problem_expect_same(&p, &s, seed, input, r, &whole.result[input]);
+            if (w->wrong || (w->calls > 0 && input % 3 == 0)) problem_fail(&p, &s, seed, "progress");
+            for (int32_t j = 0; j < r->n; j++)
+                if (!begins_with(r->output[j].text, w->final)) problem_fail(&p, &s, seed, "what was final is not");
+            told += w->calls;
+            final += w->final_actions;
+        }
+        engine_record_clear(&whole);
+        engine_record_clear(&some);
+    }
+    HARNESS_SEEN(told > 1000 && final > 300);
+}
+
 /* --- deadlines ---------------------------------------------------------------------------------------------------- */
 
 enum { DEEPEST = 64 };
@@ -466,8 +548,13 @@ static void texts_become_actions(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(own_limits),        cmocka_unit_test(cancelled),          cmocka_unit_test(deadlines),
-    cmocka_unit_test(states_of_scorers), cmocka_unit_test(states_are_checked), cmocka_unit_test(texts_become_actions),
+    cmocka_unit_test(own_limits),
+    cmocka_unit_test(cancelled),
+    cmocka_unit_test(progress),
+    cmocka_unit_test(deadlines),
+    cmocka_unit_test(states_of_scorers),
+    cmocka_unit_test(states_are_checked),
+    cmocka_unit_test(texts_become_actions),
 };
 
 HARNESS_MAIN(tests)

@@ -135,6 +135,26 @@ RILL_API int64_t rill_engine_room(const rill_engine *engine);
  *   RILL_OK · RILL_AGAIN (no room) · RILL_ERR_MEMORY (the input was not taken; the engine goes on) */
 RILL_API rill_status rill_engine_submit(rill_engine *engine, const char *text, size_t length);
 
+/* How far the search of an input has come, behind a timestep of its. Texts are NUL-terminated and valid during the call. */
+typedef struct rill_progress {
+    size_t struct_size;
+    void *user; /* its request's */
+    int32_t timestep;
+    /* What all outputs that may still be given begin with: so many actions, never fewer than before, and their text as if an output
+     * were cut short there. Under a scorer that may have inputs decoded again (rill_scorer.found), and in an exact search, none. */
+    int32_t final_actions;
+    const char *final_text;
+    size_t final_length;
+    /* The best hypothesis of the beam, likewise; the next one may be another. */
+    int32_t draft_actions;
+    const char *draft_text;
+    size_t draft_length;
+    double score; /* of the draft */
+} rill_progress;
+
+/* Called on the engine's thread, of workers on a worker's; it must not call the engine. */
+typedef void (*rill_progress_fn)(void *user, const rill_progress *progress);
+
 /* An input that wants something of its own. What is 0 is as the engine's setup says; so a request with text alone is
  * rill_engine_submit(). Whatever it asks for, its result is what an engine made with that would give, and other inputs' results
  * stay as they are. */
@@ -156,6 +176,9 @@ typedef struct rill_request {
      * `late`. With nothing at all it fails with RILL_ERR_LATE. It is looked at between timesteps, so answers are late by up
      * to one. */
     double seconds;
+    /* Told after each timestep of the input but its last, with `user`; texts of what is not finished cost what finalize does. NULL: nobody
+     * watches. */
+    rill_progress_fn progress;
 } rill_request;
 
 /* Submit a request; *id is its result's id. `id` may be NULL.
