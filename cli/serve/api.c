@@ -207,7 +207,7 @@ api_answer api_submit(api_request *request)
 
 static api_answer begin_decode(api *a, api_request *request)
 {
-    static const char *const keys[] = {"model", "input", "inputs", "settings", "tokens", "deadline", NULL};
+    static const char *const keys[] = {"model", "input", "inputs", "settings", "tokens", "deadline", "stream", NULL};
     const json_t *body = request->body, *input = json_object_get(body, "input"),
                  *inputs = json_object_get(body, "inputs");
     api_answer refused = {0};
@@ -219,7 +219,8 @@ static api_answer begin_decode(api *a, api_request *request)
     if (request->to) request->job = api_job(a, request->to, input ? input : inputs, &request->one, &refused);
     job *j = request->job;
     if (!j || !read_settings(request->to, json_object_get(body, "settings"), &j->settings, &refused) ||
-        !read_switch(body, "tokens", &j->tokens, &refused) || !read_deadline(body, j, &refused))
+        !read_switch(body, "tokens", &j->tokens, &refused) || !read_switch(body, "stream", &j->stream, &refused) ||
+        !read_deadline(body, j, &refused))
         return refused;
     return j->n > 0 ? api_submit(request) : api_routes[0].end(a, request);
 }

@@ -1,10 +1,16 @@
-/* Jobs; see job.h. */
+/* Jobs; see job.h.
+ *
+ * Divisions: life · events · results. */
 #include "job.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
+#include "result.h"
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
 
 job *job_create(int32_t n)
 {
@@ -51,11 +57,80 @@ void job_release(job *j)
     for (int32_t i = 0; i < j->n; i++) {
         free(j->input[i].text);
         json_decref(j->input[i].result);
+        free(j->input[i].final);
+        free(j->input[i].draft);
     }
     pthread_mutex_destroy(&j->lock);
+    free(j->events);
     free(j->input);
     free(j);
 }
+
+/* --- events ------------------------------------------------------------------------------------------------------- */
+
+enum { EVENTS_MANY = 64 << 10 };
+
+/* Append "event: NAME, data: JSON", of which the latter is given over. Under the lock; what there is no memory for is left out. */
+static void say(job *j, const char *name, json_t *data)
+{
+    char *text = data ? json_dumps(data, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+    const size_t most = text ? strlen(text) + strlen(name) + 32 : 0;
+    json_decref(data);
+    if (text && j->events_used + most > j->events_room) {
+        const size_t room = 2 * (j->events_used + most);
+        char *more = realloc(j->events, room);
+        if (more) j->events = more;
+        if (more) j->events_room = room;
+    }
+    if (text && j->events_used + most <= j->events_room)
+        j->events_used += (size_t)sprintf(j->events + j->events_used, "event: %s\ndata: %s\n\n", name, text);
+    free(text);
+}
+
+static void say_text(job_input *input, const char *name, char **last, const char *text, size_t length, int32_t actions)
+{
+    if (*last && strlen(*last) == length && !memcmp(*last, text, length)) return;
+    free(*last);
+    *last = strndup(text, length);
+    say(input->of, name,
+        json_pack("{s:i, s:o, s:i}", "input", (int)(input - input->of->input), "text", result_text(text, length),
+                  "length", (int)actions));
+}
+
+void job_progress(job_input *input, const rill_progress *p)
+{
+    job *j = input->of;
+    pthread_mutex_lock(&j->lock);
+    if (!j->cancelled) {
+        if (p->final_actions > 0)
+            say_text(input, "final", &input->final, p->final_text, p->final_length, p->final_actions);
+        if (j->events_used < EVENTS_MANY)
+            say_text(input, "draft", &input->draft, p->draft_text, p->draft_length, p->draft_actions);
+        if (j->told) j->told(j->user);
+    }
+    pthread_mutex_unlock(&j->lock);
+}
+
+size_t job_take_events(job *j, char *out, size_t most)
+{
+    const size_t n = j->events_used < most ? j->events_used : most;
+    if (n == 0) return 0;
+    memcpy(out, j->events, n);
+    memmove(j->events, j->events + n, j->events_used - n);
+    j->events_used -= n;
+    return n;
+}
+
+static void say_result(job_input *input)
+{
+    job *j = input->of;
+    json_t *told = json_copy(input->result);
+    if (told) json_object_set_new(told, "input", json_integer(input - j->input));
+    say(j, "result", told);
+    if (j->done == j->n) say(j, "end", json_object());
+}
+
+/* --- results ------------------------------------------------------------------------------------------------------ */
 
 void job_note(job_input *input, rill_status status, json_t *result)
 {
@@ -65,7 +140,8 @@ void job_note(job_input *input, rill_status status, json_t *result)
     input->status = result ? status : RILL_ERR_MEMORY;
     input->id = -1;
     j->done++;
-    if (j->done == j->n && j->told) j->told(j->user);
+    if (j->stream) say_result(input);
+    if ((j->stream || j->done == j->n) && j->told) j->told(j->user);
     pthread_mutex_unlock(&j->lock);
 }
 

@@ -1,5 +1,9 @@
 /* A request of a client while it is decoded: its inputs, what is asked of each, and what came of them.
  *
+ * A stream tells as server-sent events (html.spec.whatwg.org, section 9.2) what is known so far: `final`, what all outputs of an input
+ * that may still come begin with; `draft`, the best hypothesis; `result`, what came of the input; `end`. Where a client fetches them
+ * slowly drafts are left out, nothing else.
+ *
  * A job belongs to two sides: the connection that made it, and the service that decodes it (service.h). Each holds a reference; the
  * last one frees it. What both touch is under the job's lock: how many inputs are done, whether it was given up, what its watcher is told.
  * Threads: as said at each function. */
@@ -17,10 +21,11 @@ typedef struct job_input {
     job *of;
     char *text; /* [length] */
     size_t length;
-    int64_t id;         /* of the service's run, once it is given to an engine; -1 before and after */
-    json_t *result;     /* NULL: not done */
-    rill_status status; /* of it */
-    int64_t place;      /* among what the service has under way */
+    int64_t id;          /* of the service's run, once it is given to an engine; -1 before and after */
+    json_t *result;      /* NULL: not done */
+    rill_status status;  /* of it */
+    int64_t place;       /* among what the service has under way */
+    char *final, *draft; /* (streams) what was told last; NULL: nothing */
 } job_input;
 
 struct job {
@@ -29,13 +34,18 @@ struct job {
     job *next, *before; /* the service's queue */
     job_input *input;   /* [n] */
     int32_t n, given, done;
-    int submitted;            /* a service has it, or had it */
-    int cancelled;            /* nobody waits for it any more */
-    rill_settings settings;   /* how its inputs are searched */
-    int tokens;               /* outputs tell their actions */
-    double deadline;          /* by cli_now(); 0: none */
-    double since;             /* when it came, by cli_now() */
-    void (*told)(void *user); /* called when all inputs are done, under the lock; NULL: nobody asks */
+    int submitted;          /* a service has it, or had it */
+    int cancelled;          /* nobody waits for it any more */
+    rill_settings settings; /* how its inputs are searched */
+    int tokens;             /* outputs tell their actions */
+    double deadline;        /* by cli_now(); 0: none */
+    double since;           /* when it came, by cli_now() */
+    int stream;             /* its client is told of progress: */
+    char *events;           /* [events_used] server-sent events that nobody has fetched */
+    size_t events_used, events_room;
+    void (*told)(
+        void *
+            user); /* called when all inputs are done, of a stream whenever there are events; under the lock; NULL: nobody asks */
     void *user;
 };
 
@@ -49,5 +59,10 @@ void job_release(job *j); /* NULL is allowed */
 /* Note what came of an input and tell who waits. Takes the result over; NULL (out of memory) is noted as such. Any thread. */
 void job_note(job_input *input, rill_status status, json_t *result);
 int job_is_done(job *j);
+
+/* Of a stream: note how far the search of an input has come. Any thread. */
+void job_progress(job_input *input, const rill_progress *progress);
+/* Under the lock: take up to `most` bytes of events. */
+size_t job_take_events(job *j, char *out, size_t most);
 
 #endif

@@ -5,7 +5,7 @@
  * it cannot be resumed before it is suspended.
  * Locks: watch, service, job, in this order.
  *
- * Divisions: answers · waiting · requests · what the library calls · life. */
+ * Divisions: answers · waiting · streams · requests · what the library calls · life. */
 #include "server.h"
 
 #include <arpa/inet.h>
@@ -126,6 +126,44 @@ static enum MHD_Result go_on(exchange *x)
         api_answer a = x->route->end(&x->of->api, &x->request);
         if (a.code) return answer(x, a);
     }
+}
+
+/* --- streams ------------------------------------------------------------------------------------------------------ */
+
+/* The next bytes of a stream; the connection is suspended while there are none. */
+static ssize_t next_bytes(void *user, uint64_t at, char *out, size_t most)
+{
+    exchange *x = user;
+    job *j = x->request.job;
+    (void)at;
+    pthread_mutex_lock(&j->lock);
+    size_t n = job_take_events(j, out, most);
+    const int over = n == 0 && j->done == j->n;
+    if (n == 0 && !over) {
+        x->suspended = 1;
+        MHD_suspend_connection(x->connection);
+    }
+    pthread_mutex_unlock(&j->lock);
+    return over ? MHD_CONTENT_READER_END_OF_STREAM : (ssize_t)n;
+}
+
+static enum MHD_Result stream(exchange *x)
+{
+    struct MHD_Response *response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 32 << 10, next_bytes, x, NULL);
+    job *j = x->request.job;
+    if (!response) return MHD_NO;
+    MHD_add_response_header(response, "Content-Type", "text/event-stream");
+    MHD_add_response_header(response, "Cache-Control", "no-store");
+    MHD_add_response_header(response, "X-Accel-Buffering", "no");
+    watch_for(x->of->watch, x->fd, x);
+    x->watched = x->answered = 1;
+    pthread_mutex_lock(&j->lock);
+    j->user = x;
+    j->told = wake;
+    pthread_mutex_unlock(&j->lock);
+    enum MHD_Result queued = MHD_queue_response(x->connection, 200, response);
+    MHD_destroy_response(response);
+    return queued;
 }
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
@@ -260,7 +298,7 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
         const api_answer refused = check_head(x, method, path);
         return refused.code ? answer(x, refused) : MHD_YES;
     }
-    if (x->request.job) return go_on(x);
+    if (x->request.job && !x->answered) return go_on(x);
     if (*n > 0) {
         /* No answer is possible before the body's end; what is too much of it is not kept. */
         if (!x->answered && !x->too_large) x->too_large = !take_bytes(x, bytes, *n);
@@ -269,7 +307,7 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
     }
     if (x->answered) return MHD_YES;
     const api_answer a = x->too_large ? refuse_large(x) : begin(x);
-    return a.code ? answer(x, a) : go_on(x);
+    return a.code ? answer(x, a) : x->request.job->stream ? stream(x) : go_on(x);
 }
 
 static void completed(void *user, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode why)
@@ -283,6 +321,7 @@ static void completed(void *user, struct MHD_Connection *connection, void **stat
     stop_watching(x);
     watch_begin(s->watch, x->fd); /* the next request's time begins */
     job *j = x->request.job;
+    if (j && j->stream && x->answered) metrics_request(200, cli_now() - x->since);
     if (j) {
         pthread_mutex_lock(&j->lock);
         j->told = NULL;

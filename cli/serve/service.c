@@ -220,6 +220,11 @@ static job_input *next_input(service *s)
     return input;
 }
 
+static void tell_progress(void *user, const rill_progress *progress)
+{
+    job_progress(user, progress);
+}
+
 static void ask(job_input *input, rill_request *request)
 {
     const job *j = input->of;
@@ -227,6 +232,7 @@ static void ask(job_input *input, rill_request *request)
     request->length = input->length;
     request->user = input;
     request->settings = &j->settings;
+    if (j->stream) request->progress = tell_progress;
     if (j->deadline > 0) request->seconds = fmax(j->deadline - cli_now(), 1e-9);
 }
 

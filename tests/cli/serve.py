@@ -210,6 +210,29 @@ def slow_and_gone(s):
     check(True, "halves of requests are ended")
 
 
+def streams(s):
+    """What is final stays, and begins the output; a client that goes in the middle is noticed."""
+    lines = [sentence(8, 20) for _ in range(6)]
+    plain = decode_lines(lines)
+    text = s.ask("POST", "/v1/decode", {"inputs": lines, "stream": True})[1]
+    events = [(block.split("\n")[0][7:], json.loads(block.split("\n")[1][6:])) for block in text.strip().split("\n\n")]
+    final, results = [""] * 6, {}
+    for name, data in events:
+        if name == "final":
+            check(data["text"].startswith(final[data["input"]]), "what is final is not taken back")
+            final[data["input"]] = data["text"]
+        elif name == "result":
+            results[data["input"]] = data["outputs"][0]["text"]
+    check(events[-1] == ("end", {}) and [results[i] for i in range(6)] == plain, "a stream's results are decode's")
+    check(all(results[i].startswith(final[i]) for i in range(6)) and any(final), "and begin with what was final")
+    check(sum(name == "draft" for name, _ in events) > 20, "drafts")
+    large = json.dumps({"inputs": [sentence(20, 30) for _ in range(900)], "settings": {"k": 30}, "stream": True}).encode()
+    link = s.raw(b"POST /v1/decode HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(large) + large)
+    check(b"text/event-stream" in link.recv(200), "a large stream begins")
+    link.close()
+    check(until(lambda: s.counts()["inputs_waiting"] == 0 and s.counts()["inputs_under_way"] == 0, 5), "it is given up")
+
+
 def full_queue():
     with Server("--max-waiting", "50", "--max-body", "100") as s:
         large = {"inputs": [sentence(20, 30) for _ in range(50)], "settings": {"k": 30, "max-candidates": 30}}
@@ -285,7 +308,7 @@ def usage():
 
 def main():
     with Server("--patience", "3", "--workers", "2") as s:
-        for part in (answers, refusals, description, slow_and_gone):
+        for part in (answers, refusals, description, streams, slow_and_gone):
             part(s)
     check(s.code == 0, f"the end: {s.code} {s.said}")
     for part in (full_queue, token, libre, stopping, usage):
