@@ -57,8 +57,9 @@ typedef struct trace_columns {
 
 typedef struct timestep {
     rill_context *ctx;
-    int32_t n;         /* items selected */
-    int32_t *selected; /* [n] their slots */
+    int64_t first_input; /* of the engine's setup */
+    int32_t n;           /* items selected */
+    int32_t *selected;   /* [n] their slots */
     size_t selected_capacity;
 
     /* How far it has come. */

@@ -57,6 +57,12 @@ exits 1; says "option --budget needs a value: --budget B"
 run "$rill" decode --unordered=1
 exits 1; says "takes no value"
 run "$rill" decode file.txt
+exits 1; says 'no model: -m DIR'
+run "$rill" decode "$tiny" -i file.txt
+exits 1; says "a model is named by -m"
+run "$rill" decode -m "$tiny" -i one.txt two.txt
+exits 1; says 'inputs are named by -i or as arguments, not by both: "one.txt" and "two.txt"'
+run "$rill" bench file.txt
 exits 1; says 'unexpected argument "file.txt"; inputs are named by -i'
 run "$rill" bench --method greedy
 exits 1; says "did you mean --methods?"

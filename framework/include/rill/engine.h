@@ -107,6 +107,9 @@ typedef struct rill_engine_setup {
     void *clock_user;
     rill_key_fn cube_key; /* with the setting cube: what is alike; NULL: what has the same last action */
     void *cube_key_user;
+    int64_t
+        first_input; /* the inputs are a part of a longer stream, from its input of this number on: samples are drawn as there.
+                            Ids count from 0 all the same */
 } rill_engine_setup;
 
 /* Default settings, no heuristics, no scorers, the method's own policy, no trace, no budget function. `size` as for
