@@ -55,6 +55,7 @@ int cli_run(int argc, char **argv);
 int cli_score(int argc, char **argv);
 int cli_trie(int argc, char **argv);
 int cli_tune(int argc, char **argv);
+int cli_view(int argc, char **argv);
 int cli_evidence(int argc, char **argv);
 int cli_eval(int argc, char **argv);
 int cli_bench(int argc, char **argv);

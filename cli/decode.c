@@ -29,6 +29,7 @@
 #include "session.h"
 #include "source.h"
 #include "sweep.h"
+#include "trace.h"
 
 typedef struct decode {
     cli_session session;
@@ -47,7 +48,9 @@ typedef struct decode {
     cli_source source;
     cli_records records;
     cli_constraints constraints;
-    cli_output output, stats, trace;
+    cli_output output, stats;
+    cli_trace trace;
+    int wants_trees;
     int wants_pretty, wants_profile;
     cli_profile profile;
     cli_pretty pretty;
@@ -84,6 +87,8 @@ static const cli_option file_options[] = {
     {"profile", 0, "", "measure each operation of the model: print a table on standard error, and add it to --stats",
      STORED(wants_profile)},
     {"trace", 0, "FILE", "write a line of JSON for every timestep, admission and finish", STORED(trace_path)},
+    {"trace-trees", 0, "", "with --trace: tell every candidate and every text too, for the trees of `rill trace`",
+     STORED(wants_trees)},
     {"quiet", 'q', "", "print no progress line and no summary; warnings and errors still appear", STORED(quiet)},
     {"progress", 0, "", "show the progress line even when standard error is no terminal", STORED(wants_progress)},
     {.name = NULL},
@@ -253,6 +258,8 @@ static rill_status read_request(void *user, int may_block, rill_request *request
     if (status == RILL_OK) status = cli_source_read(&d->source, may_block, &request->text, &request->length);
     if (d->records.kind != CLI_RECORD_NONE)
         status = cli_records_take(&d->records, status, &request->text, &request->length, &request->user);
+    if (status == RILL_OK && d->trace_path)
+        cli_trace_input(&d->trace, d->source.lines - 1, request->text, request->length);
     return d->constraints_path ? cli_constraints_join(&d->constraints, d->session.ctx, status, request) : status;
 }
 
@@ -281,6 +288,7 @@ static rill_status write_result(void *user, const rill_result *result)
     rill_result numbered = *result; /* as in the whole that this may be a part of */
     numbered.id += d->source.first;
     d->failed += result->status < 0;
+    if (d->trace_path) cli_trace_result(&d->trace, result);
     if (result->status < 0)
         tell(d, "", result->id, result->message[0] ? result->message : rill_status_name(result->status));
     if (result->note[0]) tell(d, "warning: ", result->id, result->note);
@@ -317,10 +325,10 @@ static int check_files(const decode *d)
 
 static int open_outputs(decode *d)
 {
-    const rill_context *ctx = d->session.ctx;
+    rill_context *ctx = d->session.ctx;
     int code = CLI_OK;
     if (d->stats_path) code = cli_output_open(&d->stats, ctx, d->stats_path, CLI_REPORT);
-    if (code == CLI_OK && d->trace_path) code = cli_output_open(&d->trace, ctx, d->trace_path, CLI_STREAM);
+    if (code == CLI_OK && d->trace_path) code = cli_trace_open(&d->trace, ctx, d->trace_path, d->wants_trees);
     return code == CLI_OK ? cli_output_open(&d->output, ctx, d->output_path, CLI_STREAM) : code;
 }
 
@@ -357,6 +365,7 @@ static int make_plan(decode *d)
     if (code == CLI_OK && d->trace_path) {
         d->plan->setup.trace = cli_trace_event;
         d->plan->setup.trace_user = &d->trace;
+        d->plan->setup.trace_hypotheses = d->wants_trees;
     }
     return code;
 }
@@ -462,7 +471,7 @@ static int finish(decode *d, int code)
     if (d->wants_profile) code = worse(code, tell_profile(d, &report));
     if (d->stats_path) code = worse(code, cli_json_write(&d->stats, cli_report_json(&report)));
     code = worse(code, cli_output_close(&d->stats));
-    return worse(code, cli_output_close(&d->trace));
+    return worse(code, cli_trace_close(&d->trace));
 }
 
 /* Results come in order, so that a second run can go on from the first line that has none. */
@@ -478,6 +487,7 @@ static int say_interrupted(decode *d)
 
 static int decode_all(decode *d)
 {
+    if (d->trace_path && cli_trace_begin(&d->trace, &d->session, d->plan, d->source.first) != CLI_OK) return CLI_FAILED;
     cli_interrupt_heed();
     start_progress(d);
     double start = cli_now();
@@ -523,6 +533,7 @@ static int run(decode *d)
 {
     int wants_sweep = d->references_path != NULL, code = configure(d);
     if (code != CLI_OK) return code;
+    if (d->wants_trees && !d->trace_path) return cli_fail("--trace-trees adds to a trace: name one with --trace FILE");
     d->runfile.points = d->runfile.said && d->runfile.said->n_sweep;
     if (d->runfile.points) return sweep(d);
     if (!wants_sweep && d->references_path && !d->runfile.said->has_tune)
@@ -546,6 +557,7 @@ static int command(const face *as, int argc, char **argv)
     int code = cli_session_start(&d->session);
     if (code == CLI_OK) code = parse(d, as, argc, argv, &helped);
     if (code == CLI_OK && !helped) code = run(d);
+    cli_trace_close(&d->trace);
     cli_pretty_end(&d->pretty);
     cli_profile_end(&d->profile);
     rill_plan_free(d->plan);
@@ -556,7 +568,6 @@ static int command(const face *as, int argc, char **argv)
     cli_source_close(&d->source);
     free(d->inputs);
     cli_output_close(&d->stats); /* again, when nothing was run: closing twice is harmless */
-    cli_output_close(&d->trace);
     free(d);
     return code;
 }

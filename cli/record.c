@@ -8,10 +8,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "report.h"
 
 typedef struct cli_record {
     struct cli_record **link, *next;
@@ -202,30 +203,9 @@ static void put_rows(cli_output *out, cli_form form, const cli_extras *extras, c
 
 /* --- objects ------------------------------------------------------------------------------------------------------ */
 
-/* A string of UTF-8; bytes that are none become U+FFFD. */
-static json_t *string_of(const char *text, size_t length)
-{
-    json_t *string = json_stringn(text, length);
-    char *mended = string ? NULL : malloc(3 * length + 1);
-    size_t n = 0;
-    if (!mended) return string;
-    for (size_t i = 0; i < length;) {
-        size_t part = (unsigned char)text[i] < 0x80 ? 1 : 4 < length - i ? 4 : length - i;
-        json_t *one = NULL;
-        while (part > 0 && !(one = json_stringn(text + i, part))) part--;
-        json_decref(one);
-        memcpy(mended + n, part ? text + i : "\xef\xbf\xbd", part ? part : 3);
-        n += part ? part : 3;
-        i += part ? part : 1;
-    }
-    string = json_stringn(mended, n);
-    free(mended);
-    return string;
-}
-
 static json_t *text_of(const cli_extras *extras, const rill_output *o)
 {
-    if (!extras->ids) return string_of(o->text, o->length);
+    if (!extras->ids) return cli_json_text(o->text, o->length);
     json_t *ids = json_array();
     for (int32_t i = 0; i < o->n_actions; i++) json_array_append_new(ids, json_integer(o->action[i]));
     return ids;
@@ -244,7 +224,7 @@ static json_t *output_json(const cli_records *r, const cli_extras *extras, const
         const char *field = rill_output_field(o, i);
         char name[32];
         snprintf(name, sizeof name, "%.*s", (int)strcspn(r->field[i], "="), r->field[i]);
-        json_object_set_new(object, name, string_of(field, strlen(field)));
+        json_object_set_new(object, name, cli_json_text(field, strlen(field)));
     }
     if (!extras->word_scores) return object;
     json_t *scores = json_array();
@@ -258,7 +238,7 @@ static json_t *result_json(const cli_records *r, cli_form form, const cli_extras
     json_t *object = result->n > 0 ? output_json(r, extras, &result->output[0]) : json_object();
     if (result->status < 0) {
         const char *why = result->message[0] ? result->message : rill_status_name(result->status);
-        json_object_set_new(object, "error", string_of(why, strlen(why)));
+        json_object_set_new(object, "error", cli_json_text(why, strlen(why)));
         return object;
     }
     if (form != CLI_FORM_NBEST) return object;

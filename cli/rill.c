@@ -19,6 +19,7 @@ static const cli_command commands[] = {
     {"score", "tell the log-probability of given outputs", cli_score},
     {"trie", "make a set of allowed outputs", cli_trie},
     {"tune", "try a script's configurations on a dev set: what quality costs", cli_tune},
+    {"trace", "make a page of pictures from a run's trace", cli_view},
     {"evidence", "make posteriors of n-grams from n-best lists, for --lmbr", cli_evidence},
     {"eval", "compare decoded lines with references", cli_eval},
     {"bench", "run several search methods on one input and compare them", cli_bench},

@@ -73,7 +73,10 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     e->flight.ctx = e->scoring.ctx = e->statistics.ctx = ctx;
     e->cube_key = setup->cube_key;
     e->cube_key_user = setup->cube_key_user;
-    e->tracing = (tracing){.fn = setup->trace, .user = setup->trace_user};
+    e->tracing = (tracing){.fn = setup->trace,
+                           .user = setup->trace_user,
+                           .links = setup->n_heuristics,
+                           .hypotheses = setup->trace_hypotheses};
     e->schedule = (schedule){.ctx = ctx, .budget = setup->budget, .budget_user = setup->budget_user};
     e->writing = (writing){
         .ctx = ctx, .domain = model->domain, .fields = setup->fields, .n_fields = setup->n_fields, .unroll.ctx = ctx};

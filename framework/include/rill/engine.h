@@ -110,6 +110,7 @@ typedef struct rill_engine_setup {
     int64_t
         first_input; /* the inputs are a part of a longer stream, from its input of this number on: samples are drawn as there.
                             Ids count from 0 all the same */
+    int trace_hypotheses; /* 1: the trace tells every candidate too */
 } rill_engine_setup;
 
 /* Default settings, no heuristics, no scorers, the method's own policy, no trace, no budget function. `size` as for
