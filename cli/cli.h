@@ -50,6 +50,7 @@ typedef struct cli_command {
     int (*run)(int argc, char **argv);
 } cli_command;
 
+int cli_convert(int argc, char **argv);
 int cli_decode(int argc, char **argv);
 int cli_run(int argc, char **argv);
 int cli_score(int argc, char **argv);

@@ -24,6 +24,7 @@ static const cli_command commands[] = {
     {"eval", "compare decoded lines with references", cli_eval},
     {"bench", "run several search methods on one input and compare them", cli_bench},
     {"check", "try whether a plugin keeps its contract", cli_check},
+    {"convert", "make a model's directory of another program's files", cli_convert},
     {"info", "describe a model", cli_info},
     {"list", "list all that can be named, and the actions of a model", cli_list},
     {NULL, NULL, NULL},

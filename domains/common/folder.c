@@ -310,6 +310,7 @@ rill_status rill_folder_nameless(const rill_folder *f, const char *path)
     if (!f->found)
         return rill_fail(f->ctx, RILL_ERR_NOT_FOUND, "model %s: there is no config.json; name the domain with --domain",
                          path);
+    if (f->type[0] != '\0') TRY(rill_foreign_type(f->ctx, path, f->type));
     if (f->type[0] != '\0')
         return rill_fail(
             f->ctx, RILL_ERR_NOT_FOUND,

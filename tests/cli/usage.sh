@@ -110,8 +110,8 @@ named() { # the same where the domain is named
   run "$rill" decode -m theirs --domain mt
   exits 1; says "$2"
 }
-named "opus.npz decoder.yml source.spm" "theirs/opus.npz: this is Marian's form: tools/convert_mt.py marian theirs --out NEW makes"
-named "model2.pt model1.pt dict.en.txt dict.de.txt" "convert_mt.py fairseq theirs/model1.pt --out NEW makes a folder"
+named "opus.npz decoder.yml source.spm" "theirs/opus.npz: this is Marian's form: rill convert marian theirs --out NEW makes"
+named "model2.pt model1.pt dict.en.txt dict.de.txt" "rill convert fairseq theirs/model1.pt --out NEW makes a folder"
 theirs "config.json model.safetensors.index.json" "theirs/config.json names no domain"
 theirs "readme.txt" "model theirs: there is no config.json"
 echo '{}' >file
@@ -120,9 +120,14 @@ exits 1; says "model file: it is a file"; says "--domain"
 mkdir silent_config && echo '{}' >silent_config/config.json
 run "$rill" decode -m silent_config
 exits 1; says "silent_config/config.json names no domain"
-echo '{"model_type": "gpt2"}' >silent_config/config.json
+for type in llama gpt2 qwen3_moe; do
+  printf '{"model_type": "%s"}' $type >silent_config/config.json
+  run "$rill" decode -m silent_config
+  exits 1; says "silent_config/config.json: model_type: \"$type\" is a language model, which goes on with a text"; says "--domain"
+done
+echo '{"model_type": "whisper"}' >silent_config/config.json
 run "$rill" decode -m silent_config
-exits 1; says 'silent_config/config.json: model_type: "gpt2" is none'; says "marian, fsmt"; says "--domain"
+exits 1; says 'silent_config/config.json: model_type: "whisper" is none'; says "marian, fsmt"; says "--domain"
 run "$rill" decode -m "$tiny" --domain semprase
 exits 1; says 'unknown domain "semprase"'; says 'did you mean "semparse"?'
 config() { # config JSON MESSAGE
