@@ -256,8 +256,7 @@ static rill_status read_request(void *user, int may_block, rill_request *request
     if (cli_interrupted()) return RILL_END_OF_INPUT;
     rill_status status = d->constraints_path ? cli_constraints_wait(&d->constraints, may_block) : RILL_OK;
     if (status == RILL_OK) status = cli_source_read(&d->source, may_block, &request->text, &request->length);
-    if (d->records.kind != CLI_RECORD_NONE)
-        status = cli_records_take(&d->records, status, &request->text, &request->length, &request->user);
+    if (d->records.kind != CLI_RECORD_NONE) status = cli_records_take(&d->records, status, request);
     if (status == RILL_OK && d->trace_path)
         cli_trace_input(&d->trace, d->source.lines - 1, request->text, request->length);
     return d->constraints_path ? cli_constraints_join(&d->constraints, d->session.ctx, status, request) : status;
@@ -361,6 +360,7 @@ static int make_plan(decode *d)
     if (code == CLI_OK && d->wants_pretty && (d->tsv || d->jsonl))
         return cli_fail("--pretty shows one tree per input, and no rows or objects: leave out --tsv and --jsonl");
     d->records.field = d->fields.name;
+    d->records.usual = &d->plan->setup.settings;
     cli_pretty_start(&d->pretty, d->session.ctx);
     if (code == CLI_OK && d->trace_path) {
         d->plan->setup.trace = cli_trace_event;

@@ -72,46 +72,85 @@ static const char *taken_key(const json_t *object)
     return NULL;
 }
 
-static rill_status bad(cli_records *r, const char **text, size_t *length, const char *format, const char *what)
+static rill_status bad(cli_records *r, rill_request *request, const char *format, const char *what)
 {
     rill_text_reset(&r->text);
     const rill_status status = rill_text_printf(&r->text, format, what);
     if (status < 0) return status;
-    *text = r->text.data;
-    *length = r->text.length;
+    request->text = r->text.data;
+    request->length = r->text.length;
     return RILL_ERR_INPUT;
 }
 
-static rill_status take_column(cli_records *r, const char **text, size_t *length)
+static rill_status take_column(cli_records *r, rill_request *request)
 {
-    const char *at = *text, *end = at + *length, *tab;
+    const char *at = request->text, *end = at + request->length, *tab;
     char number[32];
     for (int i = 0; i < r->column; i++) {
         tab = memchr(at, '\t', (size_t)(end - at));
         snprintf(number, sizeof number, "%d", r->column + 1);
-        if (!tab) return bad(r, text, length, "the row has no column %s; columns have tabs between them", number);
+        if (!tab) return bad(r, request, "the row has no column %s; columns have tabs between them", number);
         at = tab + 1;
     }
     tab = memchr(at, '\t', (size_t)(end - at));
-    *text = at;
-    *length = (size_t)((tab ? tab : end) - at);
+    request->text = at;
+    request->length = (size_t)((tab ? tab : end) - at);
     return RILL_OK;
 }
 
-static rill_status take_member(cli_records *r, const json_t *object, const char **text, size_t *length)
+/* A number, a truth value or a word as an option's text. */
+static const char *value_text(const json_t *value, char out[RILL_OPTION_MAX])
 {
-    const json_t *value = json_object_get(object, r->key ? r->key : "text");
+    if (json_is_boolean(value)) return json_is_true(value) ? "1" : "0";
+    if (json_is_string(value)) return json_string_value(value);
+    if (json_is_integer(value))
+        snprintf(out, RILL_OPTION_MAX, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_real(value))
+        snprintf(out, RILL_OPTION_MAX, "%.17g", json_real_value(value));
+    else
+        return NULL;
+    return out;
+}
+
+/* The member "rill": settings of the search of this input alone. */
+static rill_status take_settings(cli_records *r, const json_t *said, rill_request *request)
+{
+    char number[RILL_OPTION_MAX];
+    const char *name, *text;
+    json_t *value;
+    r->settings = *r->usual;
+    json_object_foreach((json_t *)(uintptr_t)said, name, value)
+    {
+        const rill_option *row = rill_option_find(rill_setting_table(), name);
+        if (!row) return bad(r, request, "\"rill\": \"%s\" is no setting; `rill list settings` names them", name);
+        if (!rill_request_heeds(row) || row->type == RILL_OPTION_TEXT)
+            return bad(r, request, "\"rill\": \"%s\" is the run's, and no input has its own", name);
+        text = value_text(value, number);
+        if (!text) return bad(r, request, "\"rill\": \"%s\" is neither a number nor a word", name);
+        if (rill_option_read(r->ctx, row, text, &r->settings) < 0)
+            return bad(r, request, "\"rill\": %s", rill_error(r->ctx));
+    }
+    request->settings = &r->settings;
+    return RILL_OK;
+}
+
+static rill_status take_member(cli_records *r, const json_t *object, rill_request *request)
+{
+    const json_t *value = json_object_get(object, r->key ? r->key : "text"), *said = json_object_get(object, "rill");
     const char *own = taken_key(object);
     if (!value && !r->key) value = json_object_get(object, "input");
     if (!json_is_string(value))
-        return bad(r, text, length, "the object has no text in \"%s\"; --jsonl=KEY names another member",
+        return bad(r, request, "the object has no text in \"%s\"; --jsonl=KEY names another member",
                    r->key ? r->key : "text\" or \"input");
-    if (own) return bad(r, text, length, "the object has a member \"%s\", which is what results are given in", own);
-    rill_text_reset(&r->text);
-    const rill_status status = rill_text_append(&r->text, json_string_value(value), json_string_length(value));
+    if (own) return bad(r, request, "the object has a member \"%s\", which is what results are given in", own);
+    if (said && !json_is_object(said)) return bad(r, request, "\"rill\" is no object of settings%s", "");
+    rill_status status = said ? take_settings(r, said, request) : RILL_OK;
     if (status < 0) return status;
-    *text = r->text.data ? r->text.data : "";
-    *length = r->text.length;
+    rill_text_reset(&r->text);
+    status = rill_text_append(&r->text, json_string_value(value), json_string_length(value));
+    if (status < 0) return status;
+    request->text = r->text.data ? r->text.data : "";
+    request->length = r->text.length;
     return RILL_OK;
 }
 
@@ -123,37 +162,37 @@ static int is_blank(const char *text, size_t length)
 }
 
 /* The object is kept up to its brace, which only blanks follow; one that results fit behind, even if it has no text. */
-static rill_status take_object(cli_records *r, const char **text, size_t *length, void **user)
+static rill_status take_object(cli_records *r, rill_request *request)
 {
     json_error_t error;
-    const char *line = *text;
-    size_t end = *length;
-    if (is_blank(line, end)) return keep(r, "", 0, user);
+    const char *line = request->text;
+    size_t end = request->length;
+    if (is_blank(line, end)) return keep(r, "", 0, &request->user);
     json_t *object = json_loadb(line, end, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     rill_status status;
     if (!object)
-        status = bad(r, text, length, "the line is no JSON object: %s", error.text);
+        status = bad(r, request, "the line is no JSON object: %s", error.text);
     else if (!json_is_object(object))
-        status = bad(r, text, length, "the line is no JSON object%s", "");
+        status = bad(r, request, "the line is no JSON object%s", "");
     else
-        status = take_member(r, object, text, length);
+        status = take_member(r, object, request);
     const int whole = object && json_is_object(object) && json_object_size(object) > 0 && !taken_key(object);
     json_decref(object);
     while (whole && line[end - 1] != '}') end--;
-    const rill_status kept = keep(r, line, whole ? end - 1 : 0, user);
+    const rill_status kept = keep(r, line, whole ? end - 1 : 0, &request->user);
     return kept < 0 ? kept : status;
 }
 
-rill_status cli_records_take(cli_records *r, rill_status status, const char **text, size_t *length, void **user)
+rill_status cli_records_take(cli_records *r, rill_status status, rill_request *request)
 {
     if (status != RILL_OK && status != RILL_ERR_INPUT) return status;
     if (status == RILL_ERR_INPUT) {
-        const rill_status kept = keep(r, "", 0, user);
+        const rill_status kept = keep(r, "", 0, &request->user);
         return kept < 0 ? kept : status;
     }
-    if (r->kind == CLI_RECORD_JSONL) return take_object(r, text, length, user);
-    const rill_status kept = keep(r, *text, *length, user);
-    return kept < 0 ? kept : take_column(r, text, length);
+    if (r->kind == CLI_RECORD_JSONL) return take_object(r, request);
+    const rill_status kept = keep(r, request->text, request->length, &request->user);
+    return kept < 0 ? kept : take_column(r, request);
 }
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
@@ -241,7 +280,7 @@ static json_t *result_json(const cli_records *r, cli_form form, const cli_extras
         json_object_set_new(object, "error", cli_json_text(why, strlen(why)));
         return object;
     }
-    if (form != CLI_FORM_NBEST) return object;
+    if (form != CLI_FORM_NBEST && result->n <= 1) return object;
     json_t *list = json_array();
     for (int32_t i = 0; i < result->n; i++) json_array_append_new(list, output_json(r, extras, &result->output[i]));
     json_object_set_new(object, "nbest", list);

@@ -20,19 +20,21 @@ typedef struct cli_records {
     int column;      /* of a row, from 0 */
     const char *key; /* of an object; NULL: "text", or "input" */
     rill_context *ctx;
-    const char *const *field; /* [extras->fields] their names */
+    const rill_settings *usual; /* what an object's own settings are put into a copy of */
+    const char *const *field;   /* [extras->fields] their names */
     /* private */
     struct cli_record *all;
     rill_text text;
+    rill_settings settings; /* of the object at work */
 } cli_records;
 
 /* What --tsv[=COLUMN] and --jsonl[=KEY] ask for; NULL: not given, "": given without a value. CLI_OK, or CLI_FAILED after a message. */
 int cli_records_start(cli_records *records, rill_context *ctx, const char *tsv, const char *jsonl);
 
-/* Have *text and *length, a line that was read with `status`, become the text in it, valid until the next call.
- *   *user: out, what cli_records_write() finds in the result
- *   RILL_OK · RILL_ERR_INPUT, *text says why · RILL_ERR_MEMORY */
-rill_status cli_records_take(cli_records *records, rill_status status, const char **text, size_t *length, void **user);
+/* Have the request's text, a line that was read with `status`, become the text in it, valid until the next call. It gets the settings that
+ * an object has of its own, and what cli_records_write() finds in the result.
+ *   RILL_OK · RILL_ERR_INPUT, the text says why · RILL_ERR_MEMORY */
+rill_status cli_records_take(cli_records *records, rill_status status, rill_request *request);
 
 /* Write a result with what its line had, and forget that. In a form that numbers its lines a row begins with the number.
  * Returns as cli_output_write(). */

@@ -64,6 +64,30 @@ feed keyed "$rill" decode -m "$tiny" --jsonl=question -q
 exits 0
 json "$(sed -n 2p outputs)" output out
 
+# --- settings of one input alone: what a run with them gives
+cat >own <<'JSON'
+{"text": "w0 w1 w2", "rill": {"k": 1, "max-length": 2}}
+{"text": "w0 w1 w2"}
+{"text": "w0 w1 w2", "rill": {"n_best": 3, "length_penalty": 0.5, "distinct": true}}
+{"text": "w3", "rill": {"method": "greedy"}}
+{"text": "w3", "rill": {"kk": 1}}
+{"text": "w3", "rill": {"k": 0}}
+{"text": "w3", "rill": {"k": [1]}}
+{"text": "w3", "rill": 5}
+JSON
+for workers in 1 2; do
+  feed own "$rill" decode -m "$tiny" --jsonl -q --workers $workers
+  exits 2
+  says 'line 4: "rill": "method" is the run'; says 'line 5: "rill": "kk" is no setting'; says 'line 6: "rill": k: '
+  says 'line 7: "rill": "k" is neither a number nor a word'; says 'line 8: "rill" is no object of settings'
+  for i in 1 2 3; do sed -n "${i}p" out >"own.$i"; done
+  sed -n 1p texts | "$rill" decode -m "$tiny" -q -k 1 --max-length 2 >first 2>err
+  json "$(cat first)" output own.1
+  json "$(sed -n 1p outputs)" output own.2
+  sed -n 1p texts | "$rill" decode -m "$tiny" -q --n-best 3 --length-penalty 0.5 --distinct >list
+  for i in 0 1 2; do json "$(sed -n "$((i + 1))s/^0 ||| \(.*\) ||| logp=.*/\1/p" list)" nbest.$i.output own.3; done
+done
+
 # --- what is wrong fails alone, and says so in its place
 cat >wrong <<'JSON'
 {"id": "a", "words": "w1"}

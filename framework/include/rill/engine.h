@@ -162,6 +162,9 @@ typedef struct rill_request {
     double seconds;
 } rill_request;
 
+/* Whether a request may have its own value of a setting, a row of rill_setting_table(): 0 where it is the run's. */
+RILL_API int rill_request_heeds(const rill_option *setting);
+
 /* Submit a request; *id is its result's id. `id` may be NULL.
  *   RILL_OK · RILL_AGAIN (no room) · RILL_ERR_OPTION (its settings; arguments that create() refuses) · RILL_ERR_ABI (its size) ·
  *   RILL_ERR_MEMORY; whatever fails, nothing was taken and the engine goes on */
