@@ -5,7 +5,7 @@ usage: trace_events.py RILL DATA
 
 Runs small models under many searches, and looks whether each trace agrees with itself and with --stats: every candidate before pruning
 has one fate, heuristics dropped as many as it says, the beam that a timestep leaves is the one that the next one has parents in, scores
-are sums along the tree, and the actions of each best output are a path in it.
+are sums along the tree, outputs are as many as the statistics have, and the actions of each best output are a path in it.
 """
 
 import json
@@ -122,6 +122,10 @@ def check(rill, data, model, search, work):
             expect(tuple(event["actions"]) in items[event["item"]].paths, f"no path of item {event['item']}'s best output")
     expect([inputs[i] for i in sorted(inputs)] == LINES, "texts of inputs")
     expect(totals["dropped"] == figures["pruned"], f"{totals['dropped']} dropped, {figures['pruned']} by --stats")
+    outputs = sum(len(item.paths) for item in items.values()) + LINES.count("")  # which has one that no model sees
+    expect(outputs >= figures["outputs"], f"{outputs} outputs, {figures['outputs']} by --stats")
+    if "--stop" not in search:  # with which outputs are dropped for better ones
+        expect(outputs == figures["outputs"], f"{outputs} outputs, {figures['outputs']} by --stats")
     expect(totals["rows"] <= figures["expansions"], "rows")
     expect({str(action) for action in names} == set(events[-1]["names"]), "all actions have names")
     return results
