@@ -17,7 +17,7 @@
 #include "output.h"
 #include "report.h"
 
-enum { TIMESTEPS = 20000, CANDIDATES = 250000 };
+enum { TIMESTEPS = 20000, CANDIDATES = 500000 };
 
 /* What the build made of view/, the style first. */
 static const struct {
@@ -49,7 +49,7 @@ static const cli_option view_options[] = {
     {"title", 0, "TEXT", "the page's title (default: the trace's name)", STORED(title)},
     {"timesteps", 0, "N", "have the first N timesteps in the page (default 20000)", STORED(timesteps_said)},
     {"trees", 0, "N",
-     "have the trees of the first N inputs in the page (default: of as many as have 250000 candidates)",
+     "have the trees of the first N inputs in the page (default: of as many as have 500000 candidates)",
      STORED(trees_said)},
     {.name = NULL},
 };

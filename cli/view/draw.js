@@ -61,7 +61,7 @@
   /* Axes from 0. Returns {svg, x(value), y(value), left, right, top, bottom}. */
   function axes(box, o) {
     const width = Math.max(280, Math.floor(box.clientWidth || 800)), height = o.height || 220;
-    const room = { left: 52, right: width - 14, top: 10, bottom: height - (o.under || 0) - 42 };
+    const room = { left: 60, right: width - 14, top: 10, bottom: height - (o.under || 0) - 42 };
     const svg = make(box, "svg", { width: width, height: height, viewBox: "0 0 " + width + " " + height, role: "img", "aria-label": o.label });
     const most = { x: Math.max(o.xMost, 1), y: o.yMost > 0 ? o.yMost * (o.air === undefined ? 1.06 : o.air) : 1 };
     const plot = Object.assign({ svg: svg }, room);

@@ -61,6 +61,13 @@
     return c.rank >= 0 ? "kept" : "gone";
   }
 
+  /* The first of a column, and the one on the way to the best output whatever its rank. */
+  function shown(nodes) {
+    const first = nodes.slice(0, MOST), best = nodes.slice(MOST).find(node => node.best);
+    if (best) first[MOST - 1] = best;
+    return first;
+  }
+
   function drawTree(box, model, item) {
     const columns = V.treeOf(item), tallest = Math.max(...columns.map(c => Math.min(c.nodes.length, MOST)));
     const width = columns.length * WIDE + 16, height = HEAD + (tallest + 1) * HIGH;
@@ -71,7 +78,7 @@
     columns.forEach((column, x) => {
       const label = column.phase ? "phase " + column.phase : "timestep " + column.timestep;
       V.make(svg, "text", { x: x * WIDE + 8, y: 14, class: "title" }, label);
-      column.nodes.slice(0, MOST).forEach((node, y) => {
+      shown(column.nodes).forEach((node, y) => {
         node.x = x * WIDE + 8;
         node.y = HEAD + y * HIGH + HIGH / 2;
         drawNode(boxes, model, node);
@@ -89,7 +96,7 @@
     const name = model.actionName(c.action);
     V.make(group, "rect", { x: node.x, y: node.y - 9, width: WIDE - 24, height: 18, rx: 3 });
     if (c.fate >= 0) V.make(group, "rect", { x: node.x, y: node.y - 9, width: 6, height: 18, class: "fill-link" + c.fate % 4 });
-    V.make(group, "text", { x: node.x + 9, y: node.y + 4 }, cut(name, 8));
+    V.make(group, "text", { x: node.x + 9, y: node.y + 4 }, cut(name, 7));
     V.make(group, "text", { x: node.x + WIDE - 27, y: node.y + 4, "text-anchor": "end", class: "score" }, c.score.toFixed(1));
     V.make(group, "title", {}, name + ": " + c.score.toFixed(3) + ", " + model.fateName(c.fate));
   }
