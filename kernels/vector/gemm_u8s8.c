@@ -63,7 +63,7 @@
 
 RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const int nv)
 {
-    const char *w = s->w;
+    const char *w = s->w, *ahead = t->ahead;
     const size_t apart = s->apart, count = s->k[0] + s->k[1];
     const int wide = nv * PER_VECTOR;
     int32_t sums[MR][WIDE];
@@ -72,7 +72,9 @@ RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const in
     ROWS(START_ROW)
     ROWS(POINT)
     for (; k + 8 <= count; k += 8, w += 2 * LINE) {
+        LOOK_AHEAD(mr)
         STEP(0)
+        LOOK_AHEAD(mr)
         STEP(1)
     }
     for (; k < count; k += 4, w += LINE) STEP(0)

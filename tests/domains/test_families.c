@@ -368,6 +368,34 @@ static void pieces_have_languages_too(void **state)
     rill_codec_close(codec);
 }
 
+static void take_away(const char *name)
+{
+    char *path = path_of(folder, name);
+    assert_int_equal(unlink(path), 0);
+    free(path);
+}
+
+/* Pieces that vocab.json lists need nothing that cuts texts. */
+static void listed_pieces_need_no_model_of_texts(void **state)
+{
+    (void)state;
+    copy_folder("m2m");
+    take_away("sentencepiece.bpe.model");
+    rill_codec_files files = asked("m2m_100");
+    rill_codec *codec;
+    files.source_language = files.target_language = "en";
+    refuse(&files, RILL_ERR_NOT_FOUND, "%s: expected sentencepiece.bpe.model and vocab.json, or tokenizer.json");
+    files.tokenized = 1;
+    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    reads(codec,
+          "\xE2\x96\x81"
+          "a",
+          "__en__ \xE2\x96\x81"
+          "a </s>",
+          NULL, "__en__");
+    rill_codec_close(codec);
+}
+
 /* As transformers writes it where it knows no length, which is more than jansson's numbers go to. */
 static void a_length_of_any_size(void **state)
 {
@@ -433,13 +461,6 @@ static void tags_are_optional(void **state)
 }
 
 /* --- folders ------------------------------------------------------------------------------------------------------ */
-
-static void take_away(const char *name)
-{
-    char *path = path_of(folder, name);
-    assert_int_equal(unlink(path), 0);
-    free(path);
-}
 
 static void folders_that_are_refused(void **state)
 {
@@ -578,6 +599,7 @@ int main(void)
         CASE(a_start_names_the_target),
         CASE(columns_name_languages),
         CASE(pieces_have_languages_too),
+        CASE(listed_pieces_need_no_model_of_texts),
         CASE(a_length_of_any_size),
         CASE(tokens_without_a_symbol),
         CASE(tags_are_optional),
