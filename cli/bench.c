@@ -259,7 +259,7 @@ static const cli_option bench_options[] = {
     {"metric", 0, "NAME", "metric of quality, one of `rill list metrics` (default: the domain's)", .id = TAKE_METRIC},
     {"repeat", 0, "R", "timed runs of every method (default 3)", .id = TAKE_REPEAT},
     {"json", 0, "FILE", "write everything as JSON too", STORED(json_path)},
-    {"plot", 0, "FILE", "draw how many rows the timesteps of each method had, as SVG", STORED(plot_path)},
+    {"plot", 0, "FILE", "draw how fast each method was and how many rows its timesteps had, as SVG", STORED(plot_path)},
     {"profile", 0, "", "print what each operation of the model cost in the first run of each method, and in --json too",
      STORED(profile)},
     {"quiet", 'q', "", "print no progress on standard error", STORED(quiet)},
@@ -305,18 +305,6 @@ static int take_option(void *user, const cli_option *option, const char *value)
     }
 }
 
-static int draw_rows(bench *b)
-{
-    const cli_histogram *rows[BENCH_METHODS_MAX];
-    const char *label[BENCH_METHODS_MAX];
-    for (int i = 0; i < b->n; i++) {
-        rows[i] = &b->method[i].rows;
-        label[i] = b->method[i].label;
-    }
-    const int code = cli_histogram_draw(&b->plot, rows, label, b->n), closed = cli_output_close(&b->plot);
-    return code == CLI_OK ? closed : code;
-}
-
 static int run(bench *b)
 {
     int code = prepare(b);
@@ -325,7 +313,7 @@ static int run(bench *b)
     int compared = compare_all(b);
     code = bench_print(b);
     if (code == CLI_OK && b->json_path) code = bench_write_json(b);
-    if (code == CLI_OK && b->plot_path) code = draw_rows(b);
+    if (code == CLI_OK && b->plot_path) code = bench_draw(b);
     if (code == CLI_OK) code = compared;
     int64_t missing = 0;
     for (int i = 0; i < b->n; i++)

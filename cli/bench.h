@@ -48,6 +48,8 @@ void bench_summarise(const double *seconds, int n, double *median, double *sprea
 
 /* Print the table on stdout. */
 int bench_print(const bench *b);
+/* Draw --plot, and close it. CLI_OK, or another exit code after a message. */
+int bench_draw(bench *b);
 /* Write --json. */
 int bench_write_json(bench *b);
 

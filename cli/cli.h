@@ -50,11 +50,13 @@ typedef struct cli_command {
     int (*run)(int argc, char **argv);
 } cli_command;
 
+int cli_convert(int argc, char **argv);
 int cli_decode(int argc, char **argv);
 int cli_run(int argc, char **argv);
 int cli_score(int argc, char **argv);
 int cli_trie(int argc, char **argv);
 int cli_tune(int argc, char **argv);
+int cli_view(int argc, char **argv);
 int cli_evidence(int argc, char **argv);
 int cli_eval(int argc, char **argv);
 int cli_bench(int argc, char **argv);

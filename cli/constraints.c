@@ -10,12 +10,17 @@ static int has_scorer(const rill_plan *plan, const char *name)
     return 0;
 }
 
-int cli_constraints_open(cli_constraints *c, rill_context *ctx, const char *path, rill_plan *plan)
+int cli_constraints_open(cli_constraints *c, rill_context *ctx, const char *path, int64_t skip, rill_plan *plan)
 {
     for (const char *const *name = rill_constraint_names(); *name; name++)
         if (!has_scorer(plan, *name) && rill_plan_add_scorer(plan, *name, "") < 0) return cli_fail_context(ctx);
     if (rill_constraints_create(&c->reader, ctx, &plan->setup) < 0) return cli_fail_context(ctx);
-    return cli_input_open(&c->lines, ctx, path, RILL_FILE_STREAM);
+    int code = cli_input_open(&c->lines, ctx, path, RILL_FILE_STREAM);
+    for (rill_status status = RILL_OK; code == CLI_OK && skip > 0 && status != RILL_END_OF_INPUT; skip--) {
+        status = cli_input_read(&c->lines, 1, &c->line, &c->length);
+        if (status < 0 && status != RILL_ERR_INPUT) code = cli_fail_context(ctx);
+    }
+    return code;
 }
 
 void cli_constraints_close(cli_constraints *c)
@@ -32,18 +37,21 @@ static rill_status bad(rill_request *request, const char *message)
     return RILL_ERR_INPUT;
 }
 
-rill_status cli_constraints_read(cli_constraints *c, cli_input *inputs, int may_block, rill_request *request)
+rill_status cli_constraints_wait(cli_constraints *c, int may_block)
 {
     if (!c->have) c->status = cli_input_read(&c->lines, may_block, &c->line, &c->length);
-    if (c->status == RILL_AGAIN) return RILL_AGAIN;
-    c->have = 1;
-    rill_status status = cli_input_read(inputs, may_block, &request->text, &request->length);
-    if (status == RILL_AGAIN || status == RILL_END_OF_INPUT) return status;
+    c->have = c->status != RILL_AGAIN;
+    return c->have ? RILL_OK : RILL_AGAIN;
+}
+
+rill_status cli_constraints_join(cli_constraints *c, rill_context *ctx, rill_status status, rill_request *request)
+{
+    if (status != RILL_OK && status != RILL_ERR_INPUT) return status;
     c->have = 0;
     if (status < 0) return status;
     if (c->status == RILL_END_OF_INPUT) return bad(request, "--constraints has no line for it");
     if (c->status == RILL_ERR_INPUT) return bad(request, c->line);
     if (c->status < 0) return c->status;
     status = rill_constraints_read(c->reader, c->line, c->length, &request->scorers);
-    return status == RILL_ERR_INPUT ? bad(request, rill_error(inputs->ctx)) : status;
+    return status == RILL_ERR_INPUT ? bad(request, rill_error(ctx)) : status;
 }

@@ -14,11 +14,16 @@ typedef struct cli_constraints {
     size_t length;
 } cli_constraints;
 
-/* Open the file, and add to the plan's scorers those that it may name. CLI_OK or CLI_FAILED after a message. */
-int cli_constraints_open(cli_constraints *c, rill_context *ctx, const char *path, rill_plan *plan);
+/* Open the file, leave out its first `skip` lines, and add to the plan's scorers those that it may name. CLI_OK or CLI_FAILED after a
+ * message. */
+int cli_constraints_open(cli_constraints *c, rill_context *ctx, const char *path, int64_t skip, rill_plan *plan);
 void cli_constraints_close(cli_constraints *c); /* accepts a zeroed one */
 
-/* The next input with what its line says: a rill_read_request_fn. An input without a line, or with one that cannot be read, is bad. */
-rill_status cli_constraints_read(cli_constraints *c, cli_input *inputs, int may_block, rill_request *request);
+/* Whether the line of the next input is here, or the file is at its end. RILL_OK · RILL_AGAIN */
+rill_status cli_constraints_wait(cli_constraints *c, int may_block);
+
+/* Have that line's constraints join the input that was read with `status`, which is returned; an input without a line, or with one that
+ * cannot be read, is bad. */
+rill_status cli_constraints_join(cli_constraints *c, rill_context *ctx, rill_status status, rill_request *request);
 
 #endif

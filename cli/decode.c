@@ -17,17 +17,19 @@
 #include "crew.h"
 #include "fields.h"
 #include "files.h"
-#include "input.h"
 #include "interrupt.h"
 #include "options.h"
 #include "output.h"
 #include "pretty.h"
 #include "progress.h"
+#include "record.h"
 #include "report.h"
 #include "runfile.h"
 #include "search.h"
 #include "session.h"
+#include "source.h"
 #include "sweep.h"
+#include "trace.h"
 
 typedef struct decode {
     cli_session session;
@@ -35,13 +37,20 @@ typedef struct decode {
     rill_plan *plan;
     const char *argument; /* the configuration, where it stands without an option */
     const char *input_path, *constraints_path, *output_path, *references_path, *stats_path, *trace_path;
+    const char *tsv, *jsonl; /* their values, "" where none was said; NULL: not asked for */
+    const char **inputs;     /* [n_inputs] all that are read */
+    int n_inputs;
+    cli_shard shard;
     cli_form form;
     cli_extras extras;
     cli_fields fields;
     int quiet, wants_progress;
-    cli_input input;
+    cli_source source;
+    cli_records records;
     cli_constraints constraints;
-    cli_output output, stats, trace;
+    cli_output output, stats;
+    cli_trace trace;
+    int wants_trees;
     int wants_pretty, wants_profile;
     cli_profile profile;
     cli_pretty pretty;
@@ -55,10 +64,19 @@ typedef struct decode {
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
 #define STORED(of) .member = offsetof(decode, of)
+enum { TAKE_SHARD = 1, TAKE_TSV, TAKE_JSONL };
 static const cli_option file_options[] = {
     {"config", 0, "FILE.lua", "a run described in Lua, which options override: `rill run --help`",
      STORED(runfile.path)},
     {"input", 'i', "FILE", "inputs, one per line (default: standard input)", STORED(input_path)},
+    {"shard", 0, "I/N", "decode part I of N, from 1: outputs of all parts, joined in order, are those of the whole",
+     .id = TAKE_SHARD},
+    {"tsv", 0, "[=COLUMN]",
+     "inputs are rows with tabs between columns; one is decoded (the first), and outputs are columns behind them",
+     .id = TAKE_TSV},
+    {"jsonl", 0, "[=KEY]",
+     "inputs are JSON objects, one per line; the member text (or input) is decoded, and outputs are members behind theirs",
+     .id = TAKE_JSONL},
     {"constraints", 0, "FILE",
      "what each output has to keep to, a line for each input: \"prefix:TEXT ||| ban:TEXT ||| allow:TEXT ||| require:TEXT\"",
      STORED(constraints_path)},
@@ -69,6 +87,8 @@ static const cli_option file_options[] = {
     {"profile", 0, "", "measure each operation of the model: print a table on standard error, and add it to --stats",
      STORED(wants_profile)},
     {"trace", 0, "FILE", "write a line of JSON for every timestep, admission and finish", STORED(trace_path)},
+    {"trace-trees", 0, "", "with --trace: tell every candidate and every text too, for the trees of `rill trace`",
+     STORED(wants_trees)},
     {"quiet", 'q', "", "print no progress line and no summary; warnings and errors still appear", STORED(quiet)},
     {"progress", 0, "", "show the progress line even when standard error is no terminal", STORED(wants_progress)},
     {.name = NULL},
@@ -78,7 +98,20 @@ static int take_option(void *user, const cli_option *option, const char *value)
 {
     decode *d = user;
     if (cli_session_owns(option)) return cli_session_take(&d->session, option, value);
-    return cli_option_store(d, option, value);
+    switch (option->id) {
+    case TAKE_SHARD: return cli_shard_read(value, &d->shard);
+    case TAKE_TSV: d->tsv = value; return CLI_OK;
+    case TAKE_JSONL: d->jsonl = value; return CLI_OK;
+    default: return cli_option_store(d, option, value);
+    }
+}
+
+static int take_input(void *user, const char *value)
+{
+    decode *d = user;
+    if (cli_file_is_folder(value)) return cli_fail("unexpected argument \"%s\"; a model is named by -m", value);
+    d->inputs[d->n_inputs++] = value;
+    return CLI_OK;
 }
 
 static int one_configuration(const char *second)
@@ -86,10 +119,12 @@ static int one_configuration(const char *second)
     return cli_fail("one configuration was expected, \"%s\" is a second", second);
 }
 
-static int take_argument(void *user, const char *value)
+/* The first is the configuration. */
+static int take_run(void *user, const char *value)
 {
     decode *d = user;
-    if (d->argument) return one_configuration(value);
+    if (d->argument && cli_session_is_script(value)) return one_configuration(value);
+    if (d->argument) return take_input(user, value);
     d->argument = value;
     return CLI_OK;
 }
@@ -107,7 +142,7 @@ typedef struct face {
     "reader of our output went away.\n"
 
 static const face decode_face = {
-    "rill decode -m DIR [options] [< INPUT] [> OUTPUT]",
+    "rill decode -m DIR [options] [INPUT ...] [< INPUT] [> OUTPUT]",
     "Decode every line of the input with a model. Line in, line out: an input that\n"
     "cannot be decoded gives an empty line and a message with its line number on\n"
     "standard error, and the rest goes on; a blank line gives an empty line and is no\n"
@@ -117,7 +152,8 @@ static const face decode_face = {
     "--certify: it is provably that good); with --unordered results come as they are\n"
     "finished, \"ID<TAB>OUTPUT\". --alignment, --unknown-names and --word-scores add\n"
     "columns behind OUTPUT, in this order.\n"
-    "Input lines end with LF or CRLF; the last may lack its end.\n"
+    "Input lines end with LF or CRLF; the last may lack its end. Several files are\n"
+    "read one behind the other.\n"
     "\n"
     "The model's config.json may hold default settings: options here override them\n"
     "one by one, and any option of the chain replaces the model's whole chain. What\n"
@@ -127,15 +163,17 @@ static const face decode_face = {
                "Examples:\n"
                "  rill decode -m model < questions.txt > forms.txt\n"
                "  rill decode -m model -i questions.txt -o forms.txt --threads 2\n"
+               "  rill decode -m model --jsonl -o out.jsonl one.jsonl two.jsonl\n"
+               "  rill decode -m model --shard 3/8 -i all.txt > part-3.txt\n"
                "  rill decode -m model --n-best 10 --stats stats.json < in > nbest\n"
                "  rill decode -m model -k 50 --absolute 1.5 --max-candidates 5 < in > out\n"
                "  rill decode --config run.lua -k 5 < questions.txt\n"
                "  echo \"show flights from ci0 to ci1\" | rill decode -m model --quiet\n",
-    NULL,
+    take_input,
 };
 
 static const face run_face = {
-    "rill run FILE.lua [options] [< INPUT] [> OUTPUT]",
+    "rill run FILE.lua [options] [INPUT ...] [< INPUT] [> OUTPUT]",
     "Decode as a Lua script says: what `rill decode --config FILE.lua` does. The\n"
     "script ends by returning a table, of which every entry may be left out:\n"
     "\n"
@@ -169,7 +207,7 @@ static const face run_face = {
                "  rill run run.lua -i questions.txt -k 5 > forms.txt\n"
                "  rill run run.lua --method greedy --stats stats.json\n"
                "  rill run sweep.lua -i questions.txt --refs forms.txt --stats points.json\n",
-    take_argument,
+    take_run,
 };
 
 static int parse(decode *d, const face *as, int argc, char **argv, int *helped)
@@ -183,7 +221,11 @@ static int parse(decode *d, const face *as, int argc, char **argv, int *helped)
     };
     const cli_syntax syntax = {as->usage, as->about, groups, as->epilogue, take_option, as->argument, d};
     int code = cli_session_parse(&d->session, &syntax, argc, argv, helped);
-    if (code != CLI_OK || *helped || !as->argument) return code;
+    if (code != CLI_OK || *helped) return code;
+    if (d->n_inputs && d->input_path)
+        return cli_fail("inputs are named by -i or as arguments, not by both: \"%s\" and \"%s\"", d->input_path,
+                        d->inputs[0]);
+    if (as->argument != take_run) return CLI_OK;
     if (d->argument && d->runfile.path) return one_configuration(d->runfile.path);
     d->runfile.path = cli_given_or(d->argument, d->runfile.path);
     return d->runfile.path ? CLI_OK : cli_fail("no configuration: rill run FILE.lua; `rill run --help` shows one");
@@ -202,48 +244,59 @@ static void show_progress(decode *d)
     if (!cli_progress_due(&d->progress)) return;
     rill_workers_stats(d->session.crew, &stats);
     /* Finished, not written: one slow input may hold a thousand results back. */
-    const cli_position position = {stats.inputs, d->input.lines, d->input.consumed, d->input.size};
+    const cli_source *s = &d->source;
+    const cli_position position = {stats.inputs, s->lines, s->consumed + s->input.consumed, s->size};
     cli_progress_draw(&d->progress, &position);
-}
-
-static rill_status read_line(void *user, int may_block, const char **text, size_t *length)
-{
-    decode *d = user;
-    show_progress(d); /* here too: results that wait for a slow input before them are not written meanwhile */
-    if (cli_interrupted()) return RILL_END_OF_INPUT;
-    return cli_input_read(&d->input, may_block, text, length);
 }
 
 static rill_status read_request(void *user, int may_block, rill_request *request)
 {
     decode *d = user;
-    show_progress(d);
+    show_progress(d); /* here too: results that wait for a slow input before them are not written meanwhile */
     if (cli_interrupted()) return RILL_END_OF_INPUT;
-    return cli_constraints_read(&d->constraints, &d->input, may_block, request);
+    rill_status status = d->constraints_path ? cli_constraints_wait(&d->constraints, may_block) : RILL_OK;
+    if (status == RILL_OK) status = cli_source_read(&d->source, may_block, &request->text, &request->length);
+    if (d->records.kind != CLI_RECORD_NONE) status = cli_records_take(&d->records, status, request);
+    if (status == RILL_OK && d->trace_path)
+        cli_trace_input(&d->trace, d->source.lines - 1, request->text, request->length);
+    return d->constraints_path ? cli_constraints_join(&d->constraints, d->session.ctx, status, request) : status;
+}
+
+/* On standard error, behind the progress line. */
+static void tell(decode *d, const char *mark, int64_t id, const char *message)
+{
+    char place[CLI_PLACE_MAX];
+    cli_progress_erase(&d->progress);
+    cli_say("%s%s: %s", mark, cli_source_place(&d->source, id, place), message);
+}
+
+static void put_result(decode *d, const rill_result *result)
+{
+    if (d->records.kind != CLI_RECORD_NONE)
+        cli_records_write(&d->records, &d->output, d->form, &d->extras, result);
+    else if (d->wants_pretty)
+        cli_pretty_result(&d->pretty, &d->output, d->form, result);
+    else
+        cli_output_result(&d->output, d->form, &d->extras, result);
 }
 
 static rill_status write_result(void *user, const rill_result *result)
 {
     decode *d = user;
     double start = cli_now();
-    if (result->status < 0) {
-        d->failed++;
-        cli_progress_erase(&d->progress);
-        cli_say("line %" PRId64 ": %s", result->id + 1,
-                result->message[0] ? result->message : rill_status_name(result->status));
-    }
-    if (result->note[0]) {
-        cli_progress_erase(&d->progress);
-        cli_say("warning: line %" PRId64 ": %s", result->id + 1, result->note);
-    }
+    rill_result numbered = *result; /* as in the whole that this may be a part of */
+    numbered.id += d->source.first;
+    d->failed += result->status < 0;
+    if (d->trace_path) cli_trace_result(&d->trace, result);
+    if (result->status < 0)
+        tell(d, "", result->id, result->message[0] ? result->message : rill_status_name(result->status));
+    if (result->note[0]) tell(d, "warning: ", result->id, result->note);
     cli_given_add(&d->results, result, d->plan->resolved.n_best);
     /* Inputs that a failed run did not come to keep their lines, so that the others keep theirs. */
-    for (; d->form == CLI_FORM_PLAIN && d->next_id < result->id; d->next_id++) cli_output_write(&d->output, "\n", 1);
+    const int by_line = d->form == CLI_FORM_PLAIN && d->records.kind == CLI_RECORD_NONE;
+    for (; by_line && d->next_id < result->id; d->next_id++) cli_output_write(&d->output, "\n", 1);
     d->next_id = result->id + 1;
-    if (d->wants_pretty)
-        cli_pretty_result(&d->pretty, &d->output, d->form, result);
-    else
-        cli_output_result(&d->output, d->form, &d->extras, result);
+    put_result(d, &numbered);
     int broken = result->more ? d->output.error != 0 : cli_output_flush(&d->output);
     show_progress(d);
     d->writing += cli_now() - start;
@@ -255,21 +308,26 @@ static rill_status write_result(void *user, const rill_result *result)
 /* Only the options that were given take part; results always go somewhere. */
 static int check_files(const decode *d)
 {
-    cli_file files[7] = {{"input", d->input_path, 0}, {"output", d->output_path, 1}};
-    int n = 2;
+    cli_file files[7] = {{"output", d->output_path, 1}};
+    int n = 1;
     if (d->runfile.path) files[n++] = (cli_file){"the configuration", d->runfile.path, 0};
     if (d->constraints_path) files[n++] = (cli_file){"--constraints", d->constraints_path, 0};
     if (d->stats_path) files[n++] = (cli_file){"--stats", d->stats_path, 1};
     if (d->trace_path) files[n++] = (cli_file){"--trace", d->trace_path, 1};
-    return cli_files_check(files);
+    int code = CLI_OK;
+    for (int i = 0; i < d->n_inputs && code == CLI_OK; i++) {
+        files[n] = (cli_file){"input", d->inputs[i], 0};
+        code = cli_files_check(files);
+    }
+    return code;
 }
 
 static int open_outputs(decode *d)
 {
-    const rill_context *ctx = d->session.ctx;
+    rill_context *ctx = d->session.ctx;
     int code = CLI_OK;
     if (d->stats_path) code = cli_output_open(&d->stats, ctx, d->stats_path, CLI_REPORT);
-    if (code == CLI_OK && d->trace_path) code = cli_output_open(&d->trace, ctx, d->trace_path, CLI_STREAM);
+    if (code == CLI_OK && d->trace_path) code = cli_trace_open(&d->trace, ctx, d->trace_path, d->wants_trees);
     return code == CLI_OK ? cli_output_open(&d->output, ctx, d->output_path, CLI_STREAM) : code;
 }
 
@@ -299,10 +357,15 @@ static int make_plan(decode *d)
         (d->form != CLI_FORM_PLAIN || d->extras.fields || d->extras.word_scores || d->extras.ids))
         return cli_fail("--pretty shows one tree per input, in order: leave out --n-best, --unordered, --alignment, "
                         "--unknown-names, --word-scores and --ids");
+    if (code == CLI_OK && d->wants_pretty && (d->tsv || d->jsonl))
+        return cli_fail("--pretty shows one tree per input, and no rows or objects: leave out --tsv and --jsonl");
+    d->records.field = d->fields.name;
+    d->records.usual = &d->plan->setup.settings;
     cli_pretty_start(&d->pretty, d->session.ctx);
     if (code == CLI_OK && d->trace_path) {
         d->plan->setup.trace = cli_trace_event;
         d->plan->setup.trace_user = &d->trace;
+        d->plan->setup.trace_hypotheses = d->wants_trees;
     }
     return code;
 }
@@ -310,7 +373,7 @@ static int make_plan(decode *d)
 /* The bar belongs on a terminal that shows nothing else meanwhile: not results, and not lines being typed. */
 static void start_progress(decode *d)
 {
-    int useful = isatty(STDERR_FILENO) && !d->output.terminal && !isatty(d->input.fd);
+    int useful = isatty(STDERR_FILENO) && !d->output.terminal && !isatty(d->source.input.fd);
     cli_progress_start(&d->progress, d->wants_progress || (useful && !d->quiet));
 }
 
@@ -320,13 +383,15 @@ static int configure(decode *d)
     int code = cli_runfile_load(&d->runfile, &d->session);
     const rill_script_config *said = d->runfile.said;
     if (code == CLI_OK && said) {
-        d->input_path = cli_given_or(d->input_path, said->input);
+        if (!d->n_inputs) d->input_path = cli_given_or(d->input_path, said->input);
         d->references_path = cli_given_or(d->references_path, said->references);
         d->constraints_path = cli_given_or(d->constraints_path, said->constraints);
         code = cli_runfile_written(&d->runfile, "output", "-o", said->output, &d->output_path);
         if (code == CLI_OK) code = cli_runfile_written(&d->runfile, "stats", "--stats", said->stats, &d->stats_path);
         if (code == CLI_OK) code = cli_runfile_written(&d->runfile, "trace", "--trace", said->trace, &d->trace_path);
     }
+    if (!d->n_inputs) d->inputs[d->n_inputs++] = d->input_path;
+    if (code == CLI_OK) code = cli_records_start(&d->records, d->session.ctx, d->tsv, d->jsonl);
     if (code == CLI_OK) code = cli_session_configure(&d->session);
     if (code == CLI_OK) cli_session_cap(&d->session);
     return code;
@@ -339,15 +404,16 @@ static int has_many(const decode *d)
     enum { MANY_BYTES = 1 << 16 };
     const rill_settings *s = &d->plan->resolved;
     if (d->trace_path || s->memory || s->max_nodes) return 0;
-    return d->input.regular ? d->input.size >= MANY_BYTES : !isatty(d->input.fd);
+    return d->source.size >= 0 ? d->source.size >= MANY_BYTES : !isatty(d->source.input.fd);
 }
 
 static int prepare(decode *d)
 {
     int code = cli_session_domain(&d->session) ? make_plan(d) : CLI_FAILED;
-    if (code == CLI_OK) code = cli_input_open(&d->input, d->session.ctx, d->input_path, RILL_FILE_STREAM);
+    if (code == CLI_OK) code = cli_source_open(&d->source, d->session.ctx, d->inputs, d->n_inputs, &d->shard);
+    if (code == CLI_OK) d->plan->setup.first_input = d->source.first;
     if (code == CLI_OK && d->constraints_path)
-        code = cli_constraints_open(&d->constraints, d->session.ctx, d->constraints_path, d->plan);
+        code = cli_constraints_open(&d->constraints, d->session.ctx, d->constraints_path, d->source.first, d->plan);
     if (code == CLI_OK) code = check_files(d);
     if (code == CLI_OK) d->session.many = has_many(d);
     if (code == CLI_OK) code = cli_session_open(&d->session);
@@ -369,7 +435,7 @@ static void fill_report(const decode *d, cli_report *report)
         .settings = rill_workers_settings(d->session.crew),
         .plan = d->plan,
         .session = &d->session,
-        .read = d->input.seconds,
+        .read = d->source.seconds + d->source.input.seconds,
         .write = d->writing,
         .wall = d->wall,
         .given = &d->results,
@@ -405,7 +471,7 @@ static int finish(decode *d, int code)
     if (d->wants_profile) code = worse(code, tell_profile(d, &report));
     if (d->stats_path) code = worse(code, cli_json_write(&d->stats, cli_report_json(&report)));
     code = worse(code, cli_output_close(&d->stats));
-    return worse(code, cli_output_close(&d->trace));
+    return worse(code, cli_trace_close(&d->trace));
 }
 
 /* Results come in order, so that a second run can go on from the first line that has none. */
@@ -421,13 +487,13 @@ static int say_interrupted(decode *d)
 
 static int decode_all(decode *d)
 {
+    if (d->trace_path && cli_trace_begin(&d->trace, &d->session, d->plan, d->source.first) != CLI_OK) return CLI_FAILED;
     cli_interrupt_heed();
     start_progress(d);
     double start = cli_now();
     rill_workers *crew = d->session.crew;
     cli_interrupt_stops(crew);
-    rill_status status = d->constraints_path ? rill_workers_run_requests(crew, read_request, d, write_result, d)
-                                             : rill_workers_run(crew, read_line, d, write_result, d);
+    rill_status status = rill_workers_run_requests(crew, read_request, d, write_result, d);
     cli_interrupt_stops(NULL);
     d->wall = cli_now() - start;
     cli_progress_erase(&d->progress);
@@ -446,11 +512,13 @@ static int sweep(decode *d)
 {
     const cli_sweep sweep = {.session = &d->session,
                              .runfile = &d->runfile,
-                             .input = d->input_path,
+                             .input = d->inputs[0],
                              .references = d->references_path,
                              .output = d->output_path,
                              .stats = d->stats_path,
                              .quiet = d->quiet};
+    if (d->n_inputs > 1 || d->shard.of || d->tsv || d->jsonl)
+        return cli_fail("a sweep decodes one file of lines: leave out further files, --shard, --tsv and --jsonl");
     if (d->constraints_path) return cli_fail("a sweep takes no constraints: leave one of them out");
     if (d->trace_path) return cli_fail("a sweep is many runs, and --trace is for one: leave one of them out");
     for (const rill_option *row = rill_output_table(); row->name; row++)
@@ -465,6 +533,7 @@ static int run(decode *d)
 {
     int wants_sweep = d->references_path != NULL, code = configure(d);
     if (code != CLI_OK) return code;
+    if (d->wants_trees && !d->trace_path) return cli_fail("--trace-trees adds to a trace: name one with --trace FILE");
     d->runfile.points = d->runfile.said && d->runfile.said->n_sweep;
     if (d->runfile.points) return sweep(d);
     if (!wants_sweep && d->references_path && !d->runfile.said->has_tune)
@@ -479,22 +548,26 @@ static int command(const face *as, int argc, char **argv)
 {
     int helped = 0;
     decode *d = calloc(1, sizeof *d);
-    if (!d) return cli_fail_memory("the command");
-    d->input.fd = -1;
+    if (!d || !(d->inputs = calloc((size_t)argc + 1, sizeof *d->inputs))) {
+        free(d);
+        return cli_fail_memory("the command");
+    }
     d->session.before_message = erase_progress;
     d->session.message_user = &d->progress;
     int code = cli_session_start(&d->session);
     if (code == CLI_OK) code = parse(d, as, argc, argv, &helped);
     if (code == CLI_OK && !helped) code = run(d);
+    cli_trace_close(&d->trace);
     cli_pretty_end(&d->pretty);
     cli_profile_end(&d->profile);
     rill_plan_free(d->plan);
     cli_runfile_end(&d->runfile);
     cli_constraints_close(&d->constraints);
+    cli_records_end(&d->records);
     cli_session_end(&d->session);
-    cli_input_close(&d->input);
+    cli_source_close(&d->source);
+    free(d->inputs);
     cli_output_close(&d->stats); /* again, when nothing was run: closing twice is harmless */
-    cli_output_close(&d->trace);
     free(d);
     return code;
 }

@@ -15,7 +15,7 @@
 #include "cli.h"
 #include "svg.h"
 
-enum { WIDTH = 760, LEFT = 64, RIGHT = 736, HEAD = 40, PANEL = 130, BARS = 84, FOOT = 28, BINS = 56 };
+enum { LEFT = 64, RIGHT = 736, HEAD = 26, PANEL = 130, BARS = 84, FOOT = 28, BINS = 56 };
 
 static const char INK[] = "#222222", GRID[] = "#e2e2e2", BAR[] = "#0b62a8", MEAN[] = "#c44e00";
 
@@ -131,24 +131,29 @@ static void draw_panel(picture *p, const panel *of, const char *label, int last)
     cli_svg_label(p->out, RIGHT, p->y.to - 8, "end", 12, MEAN, text);
 }
 
-static void draw(picture *p, const panel *panels, const char *const *label, int n)
+int cli_histogram_height(int n)
+{
+    return HEAD + n * PANEL + FOOT;
+}
+
+static void draw(picture *p, const panel *panels, const char *const *label, int n, int from)
 {
     double most = 0;
     for (int i = 0; i < n * BINS; i++) most = fmax(most, share(&panels[i / BINS], i % BINS));
-    cli_svg_begin(p->out, WIDTH, HEAD + n * PANEL + FOOT);
-    cli_svg_label(p->out, LEFT, 22, "start", 15, INK, "Timesteps by how many rows they had");
+    cli_svg_label(p->out, LEFT, from + 14, "start", 14, INK,
+                  "Share of timesteps by how many rows (hypotheses) they had; dashed: the mean");
     cli_svg_ticks(&p->x, 10);
     for (int i = 0; i < n; i++) {
-        const int top = HEAD + i * PANEL + 28;
+        const int top = from + HEAD + i * PANEL + 28;
         p->y = (cli_svg_scale){.from = top + BARS, .to = top};
         cli_svg_fit(&p->y, 0, most > 0 ? most : 1, 0);
         cli_svg_ticks(&p->y, 3);
         draw_panel(p, &panels[i], label[i], i + 1 == n);
     }
-    cli_svg_end(p->out);
 }
 
-int cli_histogram_draw(cli_output *output, const cli_histogram *const *histogram, const char *const *label, int n)
+int cli_histogram_draw(cli_output *output, const cli_histogram *const *histogram, const char *const *label, int n,
+                       int top)
 {
     int64_t most = 0;
     panel *panels = calloc((size_t)n, sizeof *panels);
@@ -162,7 +167,7 @@ int cli_histogram_draw(cli_output *output, const cli_histogram *const *histogram
     picture p = {.out = output, .each = most / BINS + 1, .x = {.from = LEFT, .to = RIGHT}};
     cli_svg_fit(&p.x, 0, (double)((most / p.each + 1) * p.each), 0);
     for (int i = 0; i < n; i++) panels[i] = fill(histogram[i], p.each);
-    draw(&p, panels, label, n);
+    draw(&p, panels, label, n, top);
     free(panels);
     return CLI_OK;
 }

@@ -14,20 +14,22 @@
 enum { CHUNK = 1 << 16 };
 static const double GATHER = 0.002; /* seconds allowed for more after the first data */
 
-static int open_standard(cli_input *input)
+static rill_status open_standard(cli_input *input)
 {
     struct stat info;
-    if (fstat(input->fd, &info)) return cli_fail("%s: %s", input->name, strerror(errno));
-    if (S_ISDIR(info.st_mode)) return cli_fail("%s: it is a directory, a file was expected", input->name);
+    if (fstat(input->fd, &info)) return rill_fail(input->ctx, RILL_ERR_IO, "%s: %s", input->name, strerror(errno));
+    if (S_ISDIR(info.st_mode))
+        return rill_fail(input->ctx, RILL_ERR_IO, "%s: it is a directory, a file was expected", input->name);
     input->regular = S_ISREG(info.st_mode);
     if (input->regular) {
         off_t at = lseek(input->fd, 0, SEEK_CUR); /* it may have been read from already */
-        input->size = (int64_t)info.st_size - (at > 0 ? (int64_t)at : 0);
+        input->origin = at > 0 ? (int64_t)at : 0;
+        input->size = (int64_t)info.st_size - input->origin;
     }
-    return CLI_OK;
+    return RILL_OK;
 }
 
-int cli_input_open(cli_input *input, rill_context *ctx, const char *path, rill_file_kind kind)
+rill_status cli_input_begin(cli_input *input, rill_context *ctx, const char *path, rill_file_kind kind)
 {
     rill_file file;
     *input = (cli_input){.ctx = ctx, .name = path, .fd = STDIN_FILENO, .size = -1};
@@ -35,11 +37,27 @@ int cli_input_open(cli_input *input, rill_context *ctx, const char *path, rill_f
         input->name = "standard input";
         return open_standard(input);
     }
-    if (rill_file_open(&file, ctx, path, kind) < 0) return cli_fail_context(ctx);
+    const rill_status status = rill_file_open(&file, ctx, path, kind);
+    if (status < 0) return status;
     input->fd = file.descriptor;
     input->owned = 1;
     input->regular = file.regular;
     if (file.regular) input->size = (int64_t)file.size;
+    return RILL_OK;
+}
+
+int cli_input_open(cli_input *input, rill_context *ctx, const char *path, rill_file_kind kind)
+{
+    return cli_checked(ctx, cli_input_begin(input, ctx, path, kind));
+}
+
+int cli_input_skip(cli_input *input, int64_t bytes)
+{
+    if (lseek(input->fd, (off_t)(input->origin + bytes), SEEK_SET) < 0)
+        return cli_fail("%s: cannot be read from its middle: %s", input->name, strerror(errno));
+    input->skipped = bytes;
+    input->received = bytes;
+    input->past_mark |= bytes > 0;
     return CLI_OK;
 }
 

@@ -21,6 +21,8 @@ typedef struct cli_input {
     int64_t size;     /* bytes of a regular file, else -1 */
     int64_t received; /* bytes read so far */
     int64_t consumed; /* bytes of the lines given so far */
+    int64_t origin;   /* of a regular file: where it was opened, which is not its beginning if it had been read from */
+    int64_t skipped;  /* bytes that cli_input_skip() left out behind it */
     int64_t lines;    /* lines given so far */
     double seconds;   /* spent waiting and reading */
     /* private */
@@ -33,8 +35,14 @@ typedef struct cli_input {
 /* Open `path`, a file of that kind; NULL or "-" is standard input, whatever it is. CLI_OK or CLI_FAILED after a message. */
 int cli_input_open(cli_input *input, rill_context *ctx, const char *path, rill_file_kind kind);
 
+/* The same without a message, for a reader in mid-run. RILL_OK · a negative status, recorded in `ctx` */
+rill_status cli_input_begin(cli_input *input, rill_context *ctx, const char *path, rill_file_kind kind);
+
 /* The next line, as a rill_read_fn with a cli_input as user. A line with a NUL byte is RILL_ERR_INPUT. */
 rill_status cli_input_read(void *input, int may_block, const char **text, size_t *length);
+
+/* Leave out the first `bytes` bytes of a regular file of which nothing has been read. CLI_OK, or CLI_FAILED after a message. */
+int cli_input_skip(cli_input *input, int64_t bytes);
 
 /* Free all; accepts a zeroed input. */
 void cli_input_close(cli_input *input);

@@ -48,6 +48,12 @@ static const struct {
     {"n-best", " num-return-sequences num-hypotheses ", "how many outputs an input gives is --n-best"},
     {"weights", " fp16 bf16 int8 half quantize quantization compute-type ", "how weights are kept is --weights"},
     {"device", " gpu gpus cuda ", "what computes is --device"},
+    {"max-length", " max-new-tokens max-decoding-length max-len max-len-b ", "the longest output is --max-length"},
+    {"workers", " inter-threads num-workers jobs ", "inputs are decoded side by side by --workers"},
+    {"threads", " intra-threads cpu-threads num-threads ", "threads inside an operation are --threads"},
+    {"source-lang", " src src-lang ", "the language of inputs is --source-lang"},
+    {"target-lang", " tgt tgt-lang ", "the language of outputs is --target-lang"},
+    {"jsonl", " json ", "objects, one per line, are read and written by --jsonl"},
 };
 
 /* Whether that is where the word is from, which is then said. */

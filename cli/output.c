@@ -210,6 +210,14 @@ int cli_output_close(cli_output *output)
     return CLI_FAILED;
 }
 
+void cli_output_drop(cli_output *output)
+{
+    if (!output->name) return;
+    if (!output->error) output->error = ECANCELED;
+    output->said = 1;
+    cli_output_close(output);
+}
+
 /* Line in, line out, whatever a domain of someone else's puts into its text. */
 static int write_one_line(cli_output *output, const char *text, size_t length)
 {

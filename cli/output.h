@@ -44,6 +44,9 @@ int cli_output_flush(cli_output *output);
 /* Flush, close, put a report in its place. CLI_OK, CLI_CLOSED, or CLI_FAILED after the message. Accepts a zeroed output. */
 int cli_output_close(cli_output *output);
 
+/* Close a report that is not whole, which leaves what stood there; why is said already. Accepts a zeroed one. */
+void cli_output_drop(cli_output *output);
+
 typedef enum cli_form {
     CLI_FORM_PLAIN,    /* one line per input: the best output, empty when there is none */
     CLI_FORM_NUMBERED, /* the same behind "ID<TAB>", for results in order of completion */

@@ -14,9 +14,9 @@
 
 #include "svg.h"
 
-enum { WIDTH = 860, HEIGHT = 560, LEFT = 72, RIGHT = 836, TOP = 56, BOTTOM = 496, LABEL_MAX = 96 };
+enum { WIDTH = 860, HEIGHT = 588, LEFT = 72, RIGHT = 836, TOP = 84, BOTTOM = 524, LABEL_MAX = 96 };
 
-static const char INK[] = "#222222", GRID[] = "#e2e2e2", DULL[] = "#9aa3ad", FRONT[] = "#0b62a8";
+static const char INK[] = "#222222", GRID[] = "#e2e2e2", DULL[] = "#6b757f", FRONT[] = "#0b62a8";
 
 /* --- scales ------------------------------------------------------------------------------------------------------- */
 
@@ -146,7 +146,8 @@ static void draw_axes(const picture *p)
     cli_output_printf(p->out, "<path d=\"M%d %dV%dH%d\" fill=\"none\" stroke=\"%s\"/>\n", LEFT, TOP, BOTTOM, RIGHT,
                       INK);
     cli_svg_label(p->out, (LEFT + RIGHT) / 2.0, BOTTOM + 42, "middle", 13, INK,
-                  p->x.logarithmic ? "expansions (logarithmic)" : "expansions");
+                  p->x.logarithmic ? "expansions of hypotheses over all inputs (logarithmic)"
+                                   : "expansions of hypotheses over all inputs");
     cli_output_printf(
         p->out, "<text transform=\"translate(20 %d) rotate(-90)\" text-anchor=\"middle\" font-size=\"13\" fill=\"%s\">",
         (TOP + BOTTOM) / 2, INK);
@@ -157,9 +158,9 @@ static void draw_point(const picture *p, const cli_point *point)
 {
     char label[LABEL_MAX];
     cli_point_label(point, label, sizeof label);
-    cli_output_printf(p->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%d\" fill=\"%s\"%s><title>", x_of(p, point),
-                      y_of(p, point), point->on_front ? 5 : 4, point->on_front ? FRONT : DULL,
-                      point->on_front ? "" : " fill-opacity=\"0.7\"");
+    cli_output_printf(p->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%d\" fill=\"%s\" stroke=\"%s\"><title>",
+                      x_of(p, point), y_of(p, point), point->on_front ? 5 : 4, point->on_front ? FRONT : "#ffffff",
+                      point->on_front ? FRONT : DULL);
     cli_svg_text(p->out, label);
     cli_output_printf(p->out, ": %.2f %%, %" PRId64 " expansions</title></circle>\n",
                       quality(p->points, point, p->oracle), point->trial.stats.expansions);
@@ -193,18 +194,30 @@ static void draw_points(picture *p)
     }
 }
 
-static void draw(picture *p, const char *title)
+/* Filled and hollow, so that grey shows it too. */
+static void draw_legend(const picture *p)
+{
+    static const char dot[] = "<path d=\"M%d %da%d %d 0 1 0 %d 0a%d %d 0 1 0 %d 0Z\" fill=\"%s\" stroke=\"%s\"/>\n";
+    const int y = TOP - 14;
+    cli_output_printf(p->out, dot, LEFT, y, 5, 5, 10, 5, 5, -10, FRONT, FRONT);
+    cli_svg_label(p->out, LEFT + 16, y + 4, "start", 12, INK, "best for its expansions (the front)");
+    cli_output_printf(p->out, dot, LEFT + 240, y, 4, 4, 8, 4, 4, -8, "#ffffff", DULL);
+    cli_svg_label(p->out, LEFT + 254, y + 4, "start", 12, INK, "beaten by another");
+}
+
+static void draw(picture *p, const char *title, const char *about)
 {
     make_scales(p->points, p->oracle, &p->x, &p->y);
     cli_svg_begin(p->out, WIDTH, HEIGHT);
-    cli_svg_label(p->out, LEFT, 28, "start", 15, INK, title);
+    cli_svg_heading(p->out, LEFT, title, about);
+    draw_legend(p);
     draw_axes(p);
     draw_front(p);
     draw_points(p);
     cli_svg_end(p->out);
 }
 
-int cli_plot_write(cli_output *output, const cli_points *points, int oracle, const char *title)
+int cli_plot_write(cli_output *output, const cli_points *points, int oracle, const char *title, const char *about)
 {
     picture p = {.out = output, .points = points, .oracle = oracle};
     size_t n = 0, marked = 0;
@@ -219,7 +232,7 @@ int cli_plot_write(cli_output *output, const cli_points *points, int oracle, con
     if (code == CLI_OK) {
         p.alike = p.front + marked;
         p.n_front = cli_points_front(points, p.front, p.alike);
-        draw(&p, title);
+        draw(&p, title, about);
     }
     free(p.front);
     free(p.taken);

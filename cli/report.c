@@ -112,6 +112,26 @@ void cli_given_add(cli_given *given, const rill_result *result, int32_t n_best)
     given->fewer += result->status >= 0 && result->n < n_best && !empty;
 }
 
+json_t *cli_json_text(const char *text, size_t length)
+{
+    json_t *string = json_stringn(text, length);
+    char *mended = string ? NULL : malloc(3 * length + 1);
+    size_t n = 0;
+    if (!mended) return string;
+    for (size_t i = 0; i < length;) {
+        size_t part = (unsigned char)text[i] < 0x80 ? 1 : 4 < length - i ? 4 : length - i;
+        json_t *one = NULL;
+        while (part > 0 && !(one = json_stringn(text + i, part))) part--;
+        json_decref(one);
+        memcpy(mended + n, part ? text + i : "\xef\xbf\xbd", part ? part : 3);
+        n += part ? part : 3;
+        i += part ? part : 1;
+    }
+    string = json_stringn(mended, n);
+    free(mended);
+    return string;
+}
+
 /* JSON has no infinities, and jansson refuses them. */
 static json_t *real(double value)
 {

@@ -1,4 +1,4 @@
-/* What a run tells about itself: the line on stderr, the JSON of --stats, and the JSON lines of --trace. */
+/* What a run tells about itself: the line on stderr, and the JSON of --stats. */
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H
 
@@ -56,10 +56,10 @@ void cli_report_warn(const cli_report *report, int summary);
 json_t *cli_report_json(const cli_report *report);
 json_t *cli_settings_json(const rill_settings *settings, const rill_plan *plan);
 
+/* A string of UTF-8; bytes that are none become U+FFFD. */
+json_t *cli_json_text(const char *text, size_t length);
+
 /* Write `value` and a newline; takes the reference, NULL is out of memory. CLI_OK or CLI_FAILED after a message. */
 int cli_json_write(cli_output *output, json_t *value);
-
-/* A rill_trace_fn with a cli_output as user: one JSON object per line. */
-void cli_trace_event(void *output, const rill_trace_event *event);
 
 #endif

@@ -19,6 +19,7 @@ static const cli_command commands[] = {
     {"score", "tell the log-probability of given outputs", cli_score},
     {"trie", "make a set of allowed outputs", cli_trie},
     {"tune", "try a script's configurations on a dev set: what quality costs", cli_tune},
+    {"trace", "make a page of pictures from a run's trace", cli_view},
     {"evidence", "make posteriors of n-grams from n-best lists, for --lmbr", cli_evidence},
     {"eval", "compare decoded lines with references", cli_eval},
 #if defined(RILL_SERVE)
@@ -26,6 +27,7 @@ static const cli_command commands[] = {
 #endif
     {"bench", "run several search methods on one input and compare them", cli_bench},
     {"check", "try whether a plugin keeps its contract", cli_check},
+    {"convert", "make a model's directory of another program's files", cli_convert},
     {"info", "describe a model", cli_info},
     {"list", "list all that can be named, and the actions of a model", cli_list},
     {NULL, NULL, NULL},

@@ -48,6 +48,12 @@ void cli_svg_label(cli_output *out, double x, double y, const char *anchor, int 
     cli_output_printf(out, "</text>\n");
 }
 
+void cli_svg_heading(cli_output *out, double x, const char *title, const char *about)
+{
+    cli_svg_label(out, x, 24, "start", 16, "#222222", title);
+    cli_svg_label(out, x, 44, "start", 12, "#5f6872", about);
+}
+
 /* --- scales ------------------------------------------------------------------------------------------------------- */
 
 double cli_svg_place(const cli_svg_scale *s, double value)

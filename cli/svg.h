@@ -29,6 +29,9 @@ void cli_svg_text(cli_output *out, const char *text);
 void cli_svg_label(cli_output *out, double x, double y, const char *anchor, int size, const char *colour,
                    const char *text);
 
+/* The title, and below it in smaller type what it is about: what was measured, and on what. */
+void cli_svg_heading(cli_output *out, double x, const char *title, const char *about);
+
 /* The pixel of a value. */
 double cli_svg_place(const cli_svg_scale *scale, double value);
 

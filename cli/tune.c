@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "files.h"
+#include "hardware.h"
 #include "interrupt.h"
 #include "options.h"
 #include "plot.h"
@@ -124,10 +125,10 @@ static int write_json(tune *t)
 
 static int write_svg(tune *t)
 {
-    char title[512];
+    char title[512], hardware[CLI_HARDWARE_MAX];
     snprintf(title, sizeof title, "%s: %s against expansions, %" PRId64 " inputs", t->runfile.path, quality_name(t),
              t->set.inputs.n);
-    return cli_plot_write(&t->svg, &t->trials.points, t->oracle, title);
+    return cli_plot_write(&t->svg, &t->trials.points, t->oracle, title, cli_hardware(&t->session, hardware));
 }
 
 /* --- preparing ---------------------------------------------------------------------------------------------------- */

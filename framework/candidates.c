@@ -61,7 +61,7 @@ static void spare(candidates *c, int32_t i, int32_t start, int32_t end)
     c->mark_width[i] = INT32_MAX;
 }
 
-int64_t candidates_compact(candidates *c)
+int64_t candidates_compact(candidates *c, int32_t link)
 {
     int32_t to = 0, from = 0, before = c->n > 0 ? c->offset[c->n] : 0;
     for (int32_t i = 0; i < c->n; i++) {
@@ -71,7 +71,7 @@ int64_t candidates_compact(candidates *c)
             if (c->keep[from] && to - start < c->mark_width[i])
                 move_candidate(c, to++, from);
             else if (c->lost != NULL)
-                c->lost(c->lost_user, i, from);
+                c->lost(c->lost_user, link, i, from);
         c->offset[i] = start;
     }
     c->offset[c->n] = to;

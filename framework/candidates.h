@@ -29,15 +29,15 @@ typedef struct candidates {
     int32_t *history;  /* >= 0: an ended candidate that was in the beam already; else -1 */
     uint8_t *terminal; /* rill_terminal of the last action */
     uint8_t *ended, *keep;
-    /* What is told of each candidate that goes: j, of item i. NULL: nothing. */
-    void (*lost)(void *user, int32_t i, int32_t j);
+    /* What is told of each candidate that goes: j, of item i, by heuristic `link`. NULL: nothing. */
+    void (*lost)(void *user, int32_t link, int32_t i, int32_t j);
     void *lost_user;
 } candidates;
 
 /* Lay out the columns of `items` items and `n` candidates. */
 void candidates_lay_out(candidates *c, rill_carver *carver, size_t items, size_t n);
 /* Keep those marked in `keep` that are among the best mark_width[i] survivors of their item, and of others the best as far as
- * least[i] are not reached. Returns how many went. */
-int64_t candidates_compact(candidates *c);
+ * least[i] are not reached. `link`: whose marks these are. Returns how many went. */
+int64_t candidates_compact(candidates *c, int32_t link);
 
 #endif

@@ -293,7 +293,7 @@ rill_status chain_prune(chain *c, candidates *cands, int32_t phase, int64_t *pru
         RILL__TRY(call_all(c, i, cands, &beams));
         if (c->check) RILL__TRY(check(c, i, cands, &beams));
         for (int32_t j = 0; j < cands->n; j++) cands->stop[j] |= cands->mark_stop[j];
-        *pruned += candidates_compact(cands);
+        *pruned += candidates_compact(cands, i);
     }
     return RILL_OK;
 }

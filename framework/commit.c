@@ -46,6 +46,7 @@ static void output_candidates(rill_engine *e, const candidates *c, item *it, int
 {
     for (int32_t j = first; j < end; j++) {
         if (ended >= 0 && c->ended[j] != ended) continue;
+        c->keep[j] = 0;
         int32_t length = length_of(c, it, j);
         int truncated = !c->ended[j];
         int counted = truncated ? it->settings->at_limit == RILL_LIMIT_END_FREE : c->terminal[j] == RILL_END;
@@ -102,6 +103,19 @@ static void renew_beam(rill_engine *e, timestep *t, item *it, int32_t first, int
     if (it->width > 0) memcpy(it->beam, t->beam, (size_t)it->width * sizeof *it->beam);
 }
 
+/* What became of the item's candidates: those from `end` on had no room. Where it stopped, outputs are marked. */
+static void trace_fates(rill_engine *e, timestep *t, int32_t i, int32_t first, int32_t end, int stopped)
+{
+    const candidates *c = &t->candidates;
+    for (int32_t j = first; j < c->offset[i + 1]; j++)
+        if (j >= end)
+            tracing_candidate(&e->tracing, t, i, j, -1, RILL_FATE_NO_ROOM);
+        else if (stopped)
+            tracing_candidate(&e->tracing, t, i, j, -1, c->keep[j] ? RILL_FATE_LEFT : RILL_FATE_OUTPUT);
+        else
+            tracing_candidate(&e->tracing, t, i, j, j - first, c->ended[j] ? RILL_FATE_WAITING : RILL_FATE_LIVE);
+}
+
 static void commit_item(rill_engine *e, timestep *t, int32_t i, int last)
 {
     const candidates *c = &t->candidates;
@@ -115,12 +129,14 @@ static void commit_item(rill_engine *e, timestep *t, int32_t i, int last)
     }
     for (int32_t j = end; e->settings.certify && j < c->offset[i + 1]; j++) certify_candidate(c, it, j);
     ending why = last ? ending_of_item(it, best_live, c->stop[i]) : ENDING_NOT;
+    for (int32_t j = first; e->tracing.hypotheses && j < end; j++) c->keep[j] = 1;
     if (why != ENDING_NOT) {
         stop_item(e, c, it, why, first, end);
         e->items.done[t->selected[i]] = 1;
     } else {
         renew_beam(e, t, it, first, end, live);
     }
+    if (e->tracing.hypotheses) trace_fates(e, t, i, first, end, why != ENDING_NOT);
     if (e->settings.certify) certify_phase(&e->chain, it, e->info.phases);
     it->stop_asked = !last && c->stop[i];
     if (last) it->timestep++;

@@ -73,13 +73,19 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     e->flight.ctx = e->scoring.ctx = e->statistics.ctx = ctx;
     e->cube_key = setup->cube_key;
     e->cube_key_user = setup->cube_key_user;
-    e->tracing = (tracing){.fn = setup->trace, .user = setup->trace_user};
+    e->tracing = (tracing){.fn = setup->trace,
+                           .user = setup->trace_user,
+                           .links = setup->n_heuristics,
+                           .hypotheses = setup->trace_hypotheses};
     e->schedule = (schedule){.ctx = ctx, .budget = setup->budget, .budget_user = setup->budget_user};
     e->writing = (writing){
         .ctx = ctx, .domain = model->domain, .fields = setup->fields, .n_fields = setup->n_fields, .unroll.ctx = ctx};
     items_init(&e->items, ctx);
     forest_init(&e->forest, ctx, model->info.state_need);
-    for (int32_t group = 0; group < 2; group++) timestep_init(&e->step[group], ctx, &e->info, group);
+    for (int32_t group = 0; group < 2; group++) {
+        timestep_init(&e->step[group], ctx, &e->info, group);
+        e->step[group].first_input = setup->first_input;
+    }
     ask_init(&e->check_asks, ctx, model->info.actions);
     rill_status status = forbidden_create(&e->forbidden, ctx, &e->info);
     if (status >= 0) status = rill__runner_start(model, ctx, model->threads, &e->runner);

@@ -17,9 +17,11 @@ typedef struct losing {
     timestep *t;
 } losing;
 
-static void lose_candidate(void *user, int32_t i, int32_t j)
+static void lose_candidate(void *user, int32_t link, int32_t i, int32_t j)
 {
     const losing *l = user;
+    tracing_dropped(&l->e->tracing, l->t, link, i, j);
+    if (!l->e->settings.certify) return;
     certify_candidate(&l->t->candidates, &l->e->items.at[l->t->selected[i]], j);
 }
 
@@ -34,11 +36,12 @@ static rill_status take_children(rill_engine *e, timestep *t)
     engine_keep_promise(t, t->cube.owed);
     RILL__TRY(engine_reserve_children(e, t));
     RILL__TRY(engine_exact_children(e, t, last));
+    RILL__TRY(tracing_reserve(&e->tracing, t));
     engine_merge(e, t, last);
     if (t->selector.wrong != NULL || (t->cube.exact && t->exact.wrong != NULL)) return engine_wrong_choices(e, t);
     double t1 = statistics_clock();
     tracing_merged(&e->tracing, t);
-    t->candidates.lost = e->settings.certify ? lose_candidate : NULL;
+    t->candidates.lost = e->settings.certify || e->tracing.fn != NULL ? lose_candidate : NULL;
     t->candidates.lost_user = &l;
     RILL__TRY(chain_prune(&e->chain, &t->candidates, t->phase, &pruned));
     e->statistics.all.pruned += pruned;

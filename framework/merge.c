@@ -50,6 +50,7 @@ typedef struct merge {
     int32_t n_heap;
     int chosen;  /* the heap is a list of all that is taken, in rank order */
     int32_t to;  /* next candidate */
+    int32_t i;   /* the item's index in the selection */
     int certify; /* what is given up is kept account of */
 } merge;
 
@@ -190,6 +191,8 @@ static void take_output(merge *m, rill_terminal terminal)
     }
     item_output output = ending_output(m->it->settings, head->score, history, length, 0, terminal == RILL_END);
     output.group = head->bank;
+    const int32_t action = head->row < 0 ? entry->action : timestep_choice(m->t, head->row, head->next).action;
+    tracing_output(&e->tracing, m->t, m->i, head->rank, action, head->score);
     engine_output(e, m->it, &output);
 }
 
@@ -295,6 +298,7 @@ static void describe_item(candidates *c, int32_t i, const item *it, int32_t end,
 /* The item of index i; entries of those before it are `base`. */
 static void begin_item(merge *m, int32_t i, int32_t base)
 {
+    m->i = i;
     m->it = &m->e->items.at[m->t->selected[i]];
     m->rows = m->t->cube.on ? m->t->cube.row + base : NULL;
     m->chosen = 0;

@@ -23,28 +23,34 @@ double requests_now(const requests *all)
     return all->clock != NULL ? all->clock(all->clock_user) : statistics_clock();
 }
 
+/* What belongs to the run, whatever a request wants. */
+#define FIELD(name)                                                          \
+    {                                                                        \
+        offsetof(rill_settings, name), sizeof(((rill_settings *)NULL)->name) \
+    }
+static const struct {
+    size_t at, size;
+} of_run[] = {FIELD(method),     FIELD(n),         FIELD(max_items),   FIELD(budget),
+              FIELD(refill),     FIELD(sort),      FIELD(sort_window), FIELD(flush_every),
+              FIELD(unordered),  FIELD(check),     FIELD(certify),     FIELD(exact),
+              FIELD(exact_rows), FIELD(max_nodes), FIELD(memory),      FIELD(unknown_penalty)};
+enum { OF_RUN = sizeof of_run / sizeof *of_run };
+
+int rill_request_heeds(const rill_option *setting)
+{
+    for (size_t i = 0; i < OF_RUN; i++)
+        if (of_run[i].at == setting->offset) return 0;
+    return 1;
+}
+
 /* The wanted settings with those of the run in their places, resolved. */
 static rill_status resolve(const requests *all, const rill_model *model, const rill_settings *wanted,
                            rill_settings *out)
 {
     const rill_settings *run = &all->given;
     *out = *wanted;
-    memcpy(out->method, run->method, sizeof out->method);
-    out->n = run->n;
-    out->max_items = run->max_items;
-    out->budget = run->budget;
-    out->refill = run->refill;
-    out->sort = run->sort;
-    out->sort_window = run->sort_window;
-    out->flush_every = run->flush_every;
-    out->unordered = run->unordered;
-    out->check = run->check;
-    out->certify = run->certify;
-    out->exact = run->exact;
-    out->exact_rows = run->exact_rows;
-    out->max_nodes = run->max_nodes;
-    out->memory = run->memory;
-    out->unknown_penalty = run->unknown_penalty;
+    for (size_t i = 0; i < OF_RUN; i++)
+        memcpy((char *)out + of_run[i].at, (const char *)run + of_run[i].at, of_run[i].size);
     RILL__TRY(rill__model_recommend(model, all->ctx, out));
     /* Heuristics are the run's, and leave what is drawn, or chosen by groups, alone (merge.c). */
     const int alone = out->sample > 0 || out->groups > 1;

@@ -31,7 +31,7 @@ static uint64_t pair_of(int32_t high, int32_t low)
 static double number(const timestep *t, const item *it, int32_t rank, int32_t draw)
 {
     uint64_t x = mix(0, (uint64_t)(uint32_t)it->settings->seed);
-    x = mix(x, (uint64_t)it->id);
+    x = mix(x, (uint64_t)(it->id + t->first_input));
     x = mix(x, pair_of(it->timestep, t->phase));
     x = mix(x, pair_of(rank, draw));
     return (double)(x >> 11) * 0x1p-53;

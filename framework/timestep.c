@@ -25,6 +25,8 @@ void timestep_finish(timestep *t)
     rill_columns_free(t->ctx, &t->cube.memory);
     rill_columns_free(t->ctx, &t->cube.places);
     rill_columns_free(t->ctx, &t->trace.memory);
+    rill_free(t->ctx, t->trace.dropped, t->trace.dropped_room * sizeof *t->trace.dropped);
+    rill_free(t->ctx, t->trace.hypothesis, t->trace.hypothesis_room * sizeof *t->trace.hypothesis);
     rill_free(t->ctx, t->selected, t->selected_capacity * sizeof *t->selected);
     rill_free(t->ctx, t->row_block, t->row_bytes);
     rill_free(t->ctx, t->child_block, t->child_bytes);

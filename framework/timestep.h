@@ -10,6 +10,7 @@
 #include "candidates.h"
 #include "cube.h"
 #include "item.h"
+#include "rill/stats.h"
 #include "select.h"
 
 /* Arrays over the rows of one call. */
@@ -53,12 +54,18 @@ typedef struct trace_columns {
     rill_columns memory;
     int32_t *before, *merged, *after, *depth;
     int64_t *id;
+    int32_t *dropped; /* [links * n] */
+    size_t dropped_room;
+    rill_trace_hypothesis *hypothesis; /* [n_hypotheses] */
+    size_t hypothesis_room;
+    int32_t n_hypotheses;
 } trace_columns;
 
 typedef struct timestep {
     rill_context *ctx;
-    int32_t n;         /* items selected */
-    int32_t *selected; /* [n] their slots */
+    int64_t first_input; /* of the engine's setup */
+    int32_t n;           /* items selected */
+    int32_t *selected;   /* [n] their slots */
     size_t selected_capacity;
 
     /* How far it has come. */

@@ -9,6 +9,8 @@ typedef struct tracing {
     rill_trace_fn fn; /* NULL: none of the calls below does anything */
     void *user;
     int32_t worker; /* the engine's number among several */
+    int32_t links;  /* heuristics of the chain */
+    int hypotheses; /* every candidate is told */
 } tracing;
 
 /* The selected items as they are now; once they are merged; and before finished items give up their slots. Widths before are of
@@ -16,6 +18,14 @@ typedef struct tracing {
 rill_status tracing_selected(const tracing *t, const items *all, timestep *step);
 void tracing_merged(const tracing *t, timestep *step);
 void tracing_committed(const tracing *t, const items *all, timestep *step);
+/* Room for what becomes of the phase's candidates, before any of them is made. */
+rill_status tracing_reserve(const tracing *t, timestep *step);
+/* Heuristic `link` drops candidate j of item i. */
+void tracing_dropped(const tracing *t, timestep *step, int32_t link, int32_t i, int32_t j);
+/* What became of candidate j of item i: its rank in the new beam, or -1. */
+void tracing_candidate(const tracing *t, timestep *step, int32_t i, int32_t j, int32_t rank, int32_t fate);
+/* A hypothesis left as an output before it was a candidate. */
+void tracing_output(const tracing *t, timestep *step, int32_t i, int32_t parent, int32_t action, double score);
 /* The timestep is over: its number, and the seconds since the last one was. */
 void tracing_timestep(const tracing *t, const timestep *step, int64_t number, const rill_seconds *seconds);
 /* In timestep `number` an item joined the flight, or left it, for good or to begin anew. */

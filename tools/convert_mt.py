@@ -6,7 +6,13 @@ them. What cannot be converted is refused by the file and the key; nothing that 
 """
 
 import argparse
+import glob
+import importlib.util
+import os
 import sys
+
+if importlib.util.find_spec("numpy") is None:
+    sys.exit("convert_mt: NumPy is missing: apt-get install python3-numpy, or pip install numpy")
 
 import convert_bin
 import convert_fairseq
@@ -28,13 +34,17 @@ NEMATUS = """Nematus' model.npz (and dl4mt's, and what Amun reads) with model.np
 side, without layer norms and factors. Its dictionaries are JSON, by their names there or --vocab. Without --spm the model takes
 pieces (--tokenized): those that subword-nmt made of the text."""
 EPILOGUE = """examples:
-  tools/convert_mt.py bin opus-mt-en-de --out opus-mt-en-de
-  tools/convert_mt.py marian opus-2020-02-26/ --out sv-en
-  tools/convert_mt.py marian model.npz --vocab vocab.spm --out model
-  tools/convert_mt.py nematus model.npz --vocab vocab.de.json vocab.en.json --out de-en-gru
-  tools/convert_mt.py fairseq wmt19.de-en/model1.pt wmt19.de-en/model2.pt --langs de en --out de-en
+  rill convert bin opus-mt-en-de --out opus-mt-en-de
+  rill convert marian opus-2020-02-26/ --out sv-en
+  rill convert marian model.npz --vocab vocab.spm --out model
+  rill convert nematus model.npz --vocab vocab.de.json vocab.en.json --out de-en-gru
+  rill convert fairseq wmt19.de-en/model1.pt wmt19.de-en/model2.pt --langs de en --out de-en
 
+Without COMMAND the files tell: rill convert opus-2020-02-26/ --out sv-en.
 `rill info DIR` then describes what was made."""
+
+
+COMMANDS = ("bin", "marian", "nematus", "fairseq")
 
 
 def add_command(commands, name, brief, about, model, run, count=None):
@@ -47,8 +57,35 @@ def add_command(commands, name, brief, about, model, run, count=None):
     return parser
 
 
+def kind_of(path):
+    """The command for a file or a folder, by the names in it; None where these say nothing."""
+    inside = os.path.isdir(path)
+
+    def holds(pattern):
+        return bool(glob.glob(os.path.join(glob.escape(path), pattern))) if inside else glob.fnmatch.fnmatch(path, "*" + pattern)
+
+    if inside and (holds(convert_bin.WEIGHTS) or holds(convert_bin.INDEX)):
+        return "bin"
+    if holds("*.npz"):
+        return "nematus" if (holds("*.npz.json") if inside else os.path.exists(path + ".json")) else "marian"
+    if holds("*.pt"):
+        return "fairseq"
+    return "marian" if holds("*.bin") else None
+
+
+def with_command(arguments):
+    """Arguments whose first is no command but what is to be converted get the command that fits it."""
+    if not arguments or arguments[0].startswith("-") or not os.path.exists(arguments[0]) or arguments[0] in COMMANDS:
+        return arguments
+    kind = kind_of(arguments[0])
+    if kind is None:
+        raise Refused(f"{arguments[0]}: neither pytorch_model.bin, nor .npz or .bin of Marian or Nematus, nor .pt of fairseq: "
+                      "nothing to convert")
+    return [kind, *arguments]
+
+
 def parse(arguments):
-    parser = argparse.ArgumentParser(description=__doc__, epilog=EPILOGUE,
+    parser = argparse.ArgumentParser(prog=os.environ.get("RILL_CONVERT"), description=__doc__, epilog=EPILOGUE,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     add_command(commands, "bin", "Hugging Face's directory with pytorch_model.bin", BIN, "DIRECTORY",
@@ -80,12 +117,12 @@ def parse(arguments):
 
 
 def main(arguments=None):
-    given = parse(arguments)
     try:
+        given = parse(with_command(sys.argv[1:] if arguments is None else arguments))
         for directory in given.run(given):
             print(directory)
     except (Refused, OSError) as error:
-        print(f"convert_mt: {error}", file=sys.stderr)
+        print(f"{os.environ.get('RILL_CONVERT', 'convert_mt')}: {error}", file=sys.stderr)
         return 1
     return 0
 

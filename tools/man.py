@@ -9,13 +9,9 @@ or a group that a command does not have, is an error: the page cannot fall behin
 of a command that not every build has.
 """
 
-import functools
-import re
-import subprocess
 import sys
 
-ENTRY = re.compile(r"  (-\w)?(?:, )?(--[\w-]+)?(.*)")
-HELP_COLUMN = 28
+from help_text import commands_of, groups_of
 
 
 def escape(text):
@@ -24,38 +20,11 @@ def escape(text):
     return "\\&" + text if text[:1] in ".'" else text
 
 
-class Option:
-    def __init__(self, line):
-        self.letter, self.name, rest = ENTRY.match(line[:HELP_COLUMN] if line[HELP_COLUMN - 1:HELP_COLUMN] == " " else line).groups()
-        self.argument = rest.strip()
-        self.optional = rest.startswith("[")
-        self.help = line[HELP_COLUMN:].strip() if line[HELP_COLUMN - 1:HELP_COLUMN] == " " else ""
-
-    def add(self, line):
-        self.help = f"{self.help} {line.strip()}".strip()
-
-    def roff(self, notes):
-        names = ", ".join(f"\\fB{escape(n)}\\fR" for n in (self.letter, self.name) if n)
-        argument = f"{'' if self.optional else ' '}\\fI{escape(self.argument)}\\fR" if self.argument else ""
-        sentence = self.help[:1].upper() + self.help[1:]
-        return [".TP", names + argument, escape(sentence) + "."] + notes
-
-
-@functools.cache
-def groups_of(rill, command):
-    """title -> options, of a help text."""
-    text = subprocess.run([rill, command, "--help"], check=True, capture_output=True, text=True).stdout
-    groups, options = {}, None
-    for line in text.split("\n"):
-        if re.match(r"[A-Z][^:]*:$", line):
-            options = groups.setdefault(line[:-1], [])
-        elif options is not None and re.match(r"  -", line):
-            options.append(Option(line))
-        elif options and line.startswith(" " * HELP_COLUMN):
-            options[-1].add(line)
-        elif line:
-            options = None
-    return groups
+def roff(option, notes):
+    names = ", ".join(f"\\fB{escape(n)}\\fR" for n in (option.letter, option.name) if n)
+    argument = f"{'' if option.optional else ' '}\\fI{escape(option.argument)}\\fR" if option.argument else ""
+    sentence = option.help[:1].upper() + option.help[1:]
+    return [".TP", names + argument, escape(sentence) + "."] + notes
 
 
 def read_notes(lines):
@@ -72,16 +41,12 @@ def read_notes(lines):
     raise SystemExit("man.py: @options without @end")
 
 
-def is_there(rill, command):
-    return subprocess.run([rill, command, "--help"], capture_output=True).returncode == 0
-
-
 def drop_absent(rill, lines):
     """Without what stands between @when and @done of commands that are not there, and without these marks."""
     dropped = False
     for line in lines:
         if line.startswith("@when "):
-            dropped = not is_there(rill, line[6:])
+            dropped = line[6:] not in dict(commands_of(rill))
         elif line == "@done":
             dropped = False
         elif not dropped:
@@ -100,7 +65,7 @@ def fill(rill, template):
         if not options:
             raise SystemExit(f"man.py: `rill {command} --help` has no group \"{title}\"")
         for option in options:
-            yield from option.roff(notes.pop(option.name or option.letter, []))
+            yield from roff(option, notes.pop(option.name or option.letter, []))
         if notes:
             raise SystemExit(f"man.py: {title} of `rill {command}` has no option {', '.join(notes)}")
 

@@ -240,17 +240,21 @@ static rill_status read_text(const reading *r, const rill_text *text)
 
 /* --- the directory ------------------------------------------------------------------------------------------------ */
 
-/* Of a model that says nothing of its search. What is wrong with its files is told when it is opened. */
+/* Of a model that says nothing of its search. What is wrong in its files is told when it is opened; what could not be read now may be
+ * readable then, and the search would be another one without a word. */
 static rill_status ask_domain(rill_folder *f, const char *path, const char *name)
 {
     const rill_domain *domain = rill_find_domain(f->ctx, name);
     rill_text text = {.ctx = f->ctx};
     rill_status status = RILL_OK;
     if (rill_layer_searches(f->search) || domain == NULL || domain->advise == NULL) return RILL_OK;
-    if (domain->advise(domain, f->ctx, path, &text) == RILL_OK && text.length > 0)
+    status = domain->advise(domain, f->ctx, path, &text);
+    if (status == RILL_OK && text.length > 0)
         status = rill_layer_set_all(f->search, text.data);
-    else
+    else if (status != RILL_ERR_IO && status != RILL_ERR_MEMORY) {
         rill_error_clear(f->ctx);
+        status = RILL_OK;
+    }
     rill_text_clear(&text);
     return status;
 }
@@ -306,6 +310,7 @@ rill_status rill_folder_nameless(const rill_folder *f, const char *path)
     if (!f->found)
         return rill_fail(f->ctx, RILL_ERR_NOT_FOUND, "model %s: there is no config.json; name the domain with --domain",
                          path);
+    if (f->type[0] != '\0') TRY(rill_foreign_type(f->ctx, path, f->type));
     if (f->type[0] != '\0')
         return rill_fail(
             f->ctx, RILL_ERR_NOT_FOUND,

@@ -28,17 +28,40 @@ rill_status rill_foreign_fail(rill_context *ctx, const char *directory)
     if (holds(directory, "pytorch_model.bin", name, sizeof name) ||
         holds(directory, "pytorch_model.bin.index.json", name, sizeof name))
         return rill_fail(ctx, RILL_ERR_NOT_FOUND,
-                         "%s/%s: expected model.safetensors beside it: tools/convert_mt.py bin %s --out %s makes it",
+                         "%s/%s: expected model.safetensors beside it: rill convert bin %s --out %s makes it",
                          directory, name, directory, directory);
     if (holds(directory, "*.npz", name, sizeof name))
         return rill_fail(
             ctx, RILL_ERR_NOT_FOUND,
-            "%s/%s: this is Marian's form: tools/convert_mt.py marian %s --out NEW makes a folder of it that is read",
+            "%s/%s: this is Marian's form: rill convert marian %s --out NEW makes a folder of it that is read",
             directory, name, directory);
     if (holds(directory, "dict.*.txt", name, sizeof name) && holds(directory, "*.pt", other, sizeof other))
         return rill_fail(
             ctx, RILL_ERR_NOT_FOUND,
-            "%s/%s: this is fairseq's form: tools/convert_mt.py fairseq %s/%s --out NEW makes a folder of it that is read",
+            "%s/%s: this is fairseq's form: rill convert fairseq %s/%s --out NEW makes a folder of it that is read",
             directory, other, directory, other);
+    if (holds(directory, "*.gguf", name, sizeof name))
+        return rill_fail(
+            ctx, RILL_ERR_NOT_FOUND,
+            "%s/%s: this is llama.cpp's form: expected the folder of the model that it was made of, in Hugging "
+            "Face's form, with config.json and model.safetensors",
+            directory, name);
+    return RILL_OK;
+}
+
+rill_status rill_foreign_type(rill_context *ctx, const char *directory, const char *type)
+{
+    /* model_type of what goes on with a text, as far as it is in wide use; a longer name is a later version's. */
+    static const char *const open_ended[] = {"llama",     "mistral", "mixtral",  "ministral", "gpt",    "qwen",
+                                             "gemma",     "phi",     "falcon",   "opt",       "bloom",  "mpt",
+                                             "deepseek",  "olmo",    "stablelm", "granite",   "cohere", "command",
+                                             "starcoder", "mamba",   "smollm",   "exaone",    "glm"};
+    for (size_t i = 0; i < sizeof open_ended / sizeof *open_ended; i++)
+        if (strncmp(type, open_ended[i], strlen(open_ended[i])) == 0)
+            return rill_fail(ctx, RILL_ERR_NOT_FOUND,
+                             "%s/config.json: model_type: \"%s\" is a language model, which goes on with a text; the "
+                             "domains here decode models that read an input and write an output; a domain of your own "
+                             "decodes anything (docs/guides/write-a-domain.md), and is named by --domain",
+                             directory, type);
     return RILL_OK;
 }

@@ -10,4 +10,7 @@
  * RILL_OK, and nothing recorded, where there is no such model. For when what rill reads has been looked for. */
 rill_status rill_foreign_fail(rill_context *ctx, const char *directory);
 
+/* Where `type`, config.json's model_type, is that of a language model, tell so likewise. */
+rill_status rill_foreign_type(rill_context *ctx, const char *directory, const char *type);
+
 #endif

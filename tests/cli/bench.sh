@@ -58,6 +58,16 @@ exits 1; says 'unknown policy "nonsense"'
 bench --tsv six.tsv --repeat 1 -q --methods fixed,stream-all:n=3,greedy --plot rows.svg
 exits 0; silent
 for label in fixed stream-all:n=3 greedy; do verdict "$(good grep -qF ">$label</text>" rows.svg)" "the picture names $label"; done
+verdict "$(good [ "$(grep -cE '>[0-9.]+ inputs/s</text>' rows.svg)" = 3 ])" "the picture has the speed of each"
+verdict "$(good grep -qE '; 6 inputs; 1 timed run; .*, 1 thread</text>' rows.svg)" "the picture says what ran on what"
+long=stream-all:n=3:k=4:max-items=50:length-penalty=0.5:max-length=12:flush-every=5
+bench --tsv six.tsv --repeat 1 -q --methods "$long,greedy" --plot long.svg
+if command -v python3 >/dev/null; then
+  for picture in rows.svg long.svg; do
+    run python3 "$data/../cli/labels.py" $picture
+    exits 0; prints_nothing
+  done
+fi
 bench --tsv six.tsv --repeat 1 -q --methods var-batch:n=2 --plot rows.svg --json b.json
 counted=$(sed -n 's/.* rows in \([0-9]*\) timesteps: .*/\1/p' rows.svg | awk '{ n += $1 } END { print n }')
 json "$counted" methods.0.run.timesteps b.json

@@ -20,6 +20,15 @@ export PKG_CONFIG_PATH="$work/${pc%/*}" PATH="$work/place$prefix/bin:$PATH"
 LD_LIBRARY_PATH=$(pkg-config --variable=libdir rill)
 export LD_LIBRARY_PATH
 
+# --- what goes with the command
+share=place$prefix/share
+for file in rill/convert/convert_mt.py rill/convert/torch_files.py bash-completion/completions/rill.bash zsh/site-functions/_rill; do
+  verdict "$(good [ -s "$share/$file" ])" "$file is installed"
+done
+run rill convert --no-such
+verdict "$(good [ "$status" != 0 ])" "the installed converter runs"
+says_not "not where rill was installed"
+
 # --- the lines of the page, as they stand there, with the compiler of this build for `cc`
 mkdir tools && printf '#!/bin/sh\nexec %s "$@"\n' "${compiler[*]}" >tools/cc && chmod +x tools/cc
 export PATH="$work/tools:$PATH"

@@ -60,11 +60,11 @@ exits 0; prints "input=A"
 named help
 feed seven "$rill" decode --plugin mine.lua --help
 exits 1; says 'its option --help is hidden'
-named tsv
+named repeat
 feed seven "$rill" bench --plugin mine.lua
-exits 1; says 'its option --tsv is hidden by the command'"'"'s'
+exits 1; says 'its option --repeat is hidden by the command'"'"'s'
 feed seven "$rill" decode --plugin mine.lua --help
-exits 0; prints "--tsv A"
+exits 0; prints "--repeat A"
 run "$rill" eval --plugin mine.lua --refs seven --tsv seven
 says_not 'hidden'
 

@@ -52,8 +52,8 @@ BOUNDS = {"--max-nodes", "--memory"}  # an input that does not fit fails, so the
 SAME_METHODS = [["var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"], ["fixed-stream"], ["fixed"], ["greedy"]]
 # Options with a place of their own below, or that other tests try.
 OTHERS = {"--constraints", "--model", "--domain", "--domain-args", "--lmbr", "--shortlist", "--source-lang", "--target-lang",
-          "--language-columns", "--plugin", "--config", "--input", "--output",
-          "--refs", "--stats", "--trace", "--method", "--unordered", "--help"}
+          "--language-columns", "--shard", "--tsv", "--jsonl", "--plugin", "--config", "--input", "--output",
+          "--refs", "--stats", "--trace", "--trace-trees", "--method", "--unordered", "--help"}
 WORDS = ["a", "b", "c", "cat", "dog", "jobs", "in", "w1", "w2", "ci0", "the", "(", ")", "NN", "what", "\u00fc\u4e16", "<unk>", "</s>",
          "\x01", "|||", "\ufeff", "'"]
 

@@ -57,6 +57,12 @@ exits 1; says "option --budget needs a value: --budget B"
 run "$rill" decode --unordered=1
 exits 1; says "takes no value"
 run "$rill" decode file.txt
+exits 1; says 'no model: -m DIR'
+run "$rill" decode "$tiny" -i file.txt
+exits 1; says "a model is named by -m"
+run "$rill" decode -m "$tiny" -i one.txt two.txt
+exits 1; says 'inputs are named by -i or as arguments, not by both: "one.txt" and "two.txt"'
+run "$rill" bench file.txt
 exits 1; says 'unexpected argument "file.txt"; inputs are named by -i'
 run "$rill" bench --method greedy
 exits 1; says "did you mean --methods?"
@@ -104,8 +110,8 @@ named() { # the same where the domain is named
   run "$rill" decode -m theirs --domain mt
   exits 1; says "$2"
 }
-named "opus.npz decoder.yml source.spm" "theirs/opus.npz: this is Marian's form: tools/convert_mt.py marian theirs --out NEW makes"
-named "model2.pt model1.pt dict.en.txt dict.de.txt" "convert_mt.py fairseq theirs/model1.pt --out NEW makes a folder"
+named "opus.npz decoder.yml source.spm" "theirs/opus.npz: this is Marian's form: rill convert marian theirs --out NEW makes"
+named "model2.pt model1.pt dict.en.txt dict.de.txt" "rill convert fairseq theirs/model1.pt --out NEW makes a folder"
 theirs "config.json model.safetensors.index.json" "theirs/config.json names no domain"
 theirs "readme.txt" "model theirs: there is no config.json"
 echo '{}' >file
@@ -114,9 +120,14 @@ exits 1; says "model file: it is a file"; says "--domain"
 mkdir silent_config && echo '{}' >silent_config/config.json
 run "$rill" decode -m silent_config
 exits 1; says "silent_config/config.json names no domain"
-echo '{"model_type": "gpt2"}' >silent_config/config.json
+for type in llama gpt2 qwen3_moe; do
+  printf '{"model_type": "%s"}' $type >silent_config/config.json
+  run "$rill" decode -m silent_config
+  exits 1; says "silent_config/config.json: model_type: \"$type\" is a language model, which goes on with a text"; says "--domain"
+done
+echo '{"model_type": "whisper"}' >silent_config/config.json
 run "$rill" decode -m silent_config
-exits 1; says 'silent_config/config.json: model_type: "gpt2" is none'; says "marian, fsmt"; says "--domain"
+exits 1; says 'silent_config/config.json: model_type: "whisper" is none'; says "marian, fsmt"; says "--domain"
 run "$rill" decode -m "$tiny" --domain semprase
 exits 1; says 'unknown domain "semprase"'; says 'did you mean "semparse"?'
 config() { # config JSON MESSAGE

@@ -312,12 +312,11 @@ static void forms_of_others_are_told(void **state)
     static const struct {
         const char *files[3], *file, *sentence; /* NULL: nothing is known of it */
     } forms[] = {
-        {{"pytorch_model.bin"}, "pytorch_model.bin", "expected model.safetensors beside it: tools/convert_mt.py bin "},
-        {{"pytorch_model.bin.index.json"}, "pytorch_model.bin.index.json", "tools/convert_mt.py bin "},
-        {{"model.npz", "decoder.yml"}, "model.npz", "this is Marian's form: tools/convert_mt.py marian "},
-        {{"model2.pt", "model1.pt", "dict.de.txt"},
-         "model1.pt",
-         "this is fairseq's form: tools/convert_mt.py fairseq "},
+        {{"pytorch_model.bin"}, "pytorch_model.bin", "expected model.safetensors beside it: rill convert bin "},
+        {{"pytorch_model.bin.index.json"}, "pytorch_model.bin.index.json", "rill convert bin "},
+        {{"model.npz", "decoder.yml"}, "model.npz", "this is Marian's form: rill convert marian "},
+        {{"model2.pt", "model1.pt", "dict.de.txt"}, "model1.pt", "this is fairseq's form: rill convert fairseq "},
+        {{"model-q4.gguf"}, "model-q4.gguf", "this is llama.cpp's form: "},
         {{"alone.pt", "dict.json"}, NULL, NULL},
         {{"config.json"}, NULL, NULL},
     };

@@ -120,7 +120,7 @@ static void weights_in_a_pickle(void **state)
     remove_one("model.safetensors");
     write_string(folder, "pytorch_model.bin", "PK");
     assert_int_equal(open_folder(folder, 0), RILL_ERR_NOT_FOUND);
-    snprintf(sentence, sizeof sentence, "tools/convert_mt.py bin %s --out %s makes it", folder, folder);
+    snprintf(sentence, sizeof sentence, "rill convert bin %s --out %s makes it", folder, folder);
     assert_non_null(strstr(rill_error(ctx), "/pytorch_model.bin: expected model.safetensors beside it: "));
     assert_non_null(strstr(rill_error(ctx), sentence));
     remove_one("pytorch_model.bin");

@@ -107,6 +107,10 @@ typedef struct rill_engine_setup {
     void *clock_user;
     rill_key_fn cube_key; /* with the setting cube: what is alike; NULL: what has the same last action */
     void *cube_key_user;
+    int64_t
+        first_input; /* the inputs are a part of a longer stream, from its input of this number on: samples are drawn as there.
+                            Ids count from 0 all the same */
+    int trace_hypotheses; /* 1: the trace tells every candidate too */
 } rill_engine_setup;
 
 /* Default settings, no heuristics, no scorers, the method's own policy, no trace, no budget function. `size` as for
@@ -180,6 +184,9 @@ typedef struct rill_request {
      * watches. */
     rill_progress_fn progress;
 } rill_request;
+
+/* Whether a request may have its own value of a setting, a row of rill_setting_table(): 0 where it is the run's. */
+RILL_API int rill_request_heeds(const rill_option *setting);
 
 /* Submit a request; *id is its result's id. `id` may be NULL.
  *   RILL_OK · RILL_AGAIN (no room) · RILL_ERR_OPTION (its settings; arguments that create() refuses) · RILL_ERR_ABI (its size) ·

@@ -52,6 +52,27 @@ typedef struct rill_stats {
     int64_t exact_rows;      /* hypotheses that exact search expanded behind the beam search, per phase */
 } rill_stats;
 
+/* What became of a candidate. */
+typedef enum rill_trace_fate {
+    RILL_FATE_LIVE = -1,    /* it is in the beam and will be expanded */
+    RILL_FATE_WAITING = -2, /* it has ended and is in the beam, below a live one */
+    RILL_FATE_OUTPUT = -3,  /* it left as an output */
+    RILL_FATE_NO_ROOM = -4, /* the beam had no room for it */
+    RILL_FATE_LEFT = -5,    /* its input ended in this timestep, without it */
+    /* from 0 on: the heuristic of that index in the chain dropped it */
+} rill_trace_fate;
+
+/* A candidate of a timestep. One that waited in the beam before is its own parent. */
+typedef struct rill_trace_hypothesis {
+    int32_t item;   /* index in `items` */
+    int32_t phase;  /* of the timestep */
+    int32_t parent; /* rank in the item's beam before the phase */
+    int32_t rank;   /* in its beam behind the phase; -1: it is not there */
+    int32_t action; /* its last */
+    int32_t fate;   /* rill_trace_fate */
+    double score;   /* natural-log probabilities and what scorers added, summed */
+} rill_trace_hypothesis;
+
 /* Events of a trace. Arrays are valid during the call. */
 typedef enum rill_trace_kind {
     RILL_TRACE_ADMITTED,
@@ -81,6 +102,12 @@ typedef struct rill_trace_event {
     rill_seconds seconds;         /* since the timestep before it was over */
     int32_t worker; /* which of several workers it is about (rill/workers.h), and counts its timesteps; else 0 */
     int32_t group;  /* TIMESTEP: which of the two that may be under way at once (rill_rows.group) */
+    int32_t links;  /* TIMESTEP: heuristics of the chain */
+    const int32_t *dropped; /* [links * n] by link, then item: candidates that it dropped, in all phases */
+    /* With rill_engine_setup.trace_hypotheses. There are none of items that exact search goes on with, and none for an output that
+     * at_limit best-ended had put aside. */
+    int32_t n_hypotheses;
+    const rill_trace_hypothesis *hypotheses; /* [n_hypotheses] phase by phase */
 } rill_trace_event;
 
 typedef void (*rill_trace_fn)(void *user, const rill_trace_event *event);

@@ -1,0 +1,48 @@
+/* rill convert: the converters of models, which are Python. They are installed beside rill, and lie in tools/ of its sources.
+ *
+ * The command becomes the converter: what it prints and its exit code are the converter's own. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+static const char SCRIPT[] = "convert_mt.py";
+
+/* Where the converters are, seen from the folder of the command: installed, built. */
+static const char *const PLACES[] = {"../share/rill/convert", "../tools", "../../tools"};
+
+/* The script's path; NULL: it is nowhere. */
+static const char *find_script(char *path, size_t size)
+{
+    char own[4096];
+    const ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+    if (length <= 0) return NULL;
+    own[length] = '\0';
+    char *slash = strrchr(own, '/');
+    if (slash) *slash = '\0';
+    for (size_t i = 0; i < sizeof PLACES / sizeof *PLACES; i++) {
+        const int n = snprintf(path, size, "%s/%s/%s", own, PLACES[i], SCRIPT);
+        if (n > 0 && (size_t)n < size && access(path, R_OK) == 0) return path;
+    }
+    return NULL;
+}
+
+int cli_convert(int argc, char **argv)
+{
+    char path[8192], python[] = "python3";
+    if (!find_script(path, sizeof path))
+        return cli_fail("the converters are not where rill was installed (share/rill/convert) or built (tools)");
+    char **arguments = calloc((size_t)argc + 2, sizeof *arguments);
+    if (!arguments) return cli_fail_memory("the command");
+    arguments[0] = python;
+    arguments[1] = path;
+    for (int i = 1; i < argc; i++) arguments[i + 1] = argv[i];
+    setenv("RILL_CONVERT", "rill convert", 1); /* how its messages call it */
+    execvp(python, arguments);
+    free(arguments);
+    return cli_fail("%s: %s; the converters are Python and need NumPy: apt-get install python3-numpy", python,
+                    strerror(errno));
+}

@@ -1,0 +1,41 @@
+/* What computes; hardware.h. Linux tells a processor's name in /proc/cpuinfo: as "model name", where it does at all. */
+#include "hardware.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "input.h"
+
+static int read_name(rill_context *ctx, char *name, size_t size)
+{
+    static const char key[] = "model name\t: ";
+    cli_input file;
+    const char *line;
+    size_t length;
+    int found = 0;
+    if (cli_input_begin(&file, ctx, "/proc/cpuinfo", RILL_FILE_STREAM) < 0) return 0;
+    while (!found && cli_input_read(&file, 1, &line, &length) == RILL_OK)
+        found = length > sizeof key - 1 && !memcmp(line, key, sizeof key - 1);
+    if (found) snprintf(name, size, "%.*s", (int)(length - (sizeof key - 1)), line + sizeof key - 1);
+    cli_input_close(&file);
+    return found;
+}
+
+const char *cli_hardware(const cli_session *session, char out[CLI_HARDWARE_MAX])
+{
+    char name[256], hands[CLI_HANDS_MAX];
+    struct utsname machine;
+    const char *device = session->crew ? rill_workers_device(session->crew, 0) : NULL;
+    const int own = !device || !strncmp(device, "cpu", 3); /* "cpu", or "cpu, products by NAME" */
+    if (!own)
+        name[0] = '\0';
+    else if (!read_name(session->ctx, name, sizeof name))
+        snprintf(name, sizeof name, "%s", uname(&machine) ? "a processor without a name" : machine.machine);
+    snprintf(out, CLI_HARDWARE_MAX, "%s%.80s, %s", name,
+             own && device ? device + 3
+             : own         ? ""
+                           : device,
+             cli_session_hands(session, hands));
+    return out;
+}

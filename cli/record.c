@@ -1,0 +1,322 @@
+/* Rows and objects; record.h.
+ *
+ * An object's members are not read and written again: its own text is written without the closing brace, and results follow. So numbers
+ * keep their digits, and members their order.
+ *
+ * Divisions: keeping · reading · rows · objects. */
+#include "record.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+
+typedef struct cli_record {
+    struct cli_record **link, *next;
+    size_t length; /* of a JSON object: without its brace; 0: there is none */
+    char line[];
+} cli_record;
+
+/* --- keeping ------------------------------------------------------------------------------------------------------ */
+
+int cli_records_start(cli_records *r, rill_context *ctx, const char *tsv, const char *jsonl)
+{
+    int column = 1;
+    *r = (cli_records){.ctx = ctx, .text.ctx = ctx};
+    if (tsv && jsonl) return cli_fail("an input has rows or objects: leave out --tsv or --jsonl");
+    if (tsv && tsv[0] && cli_whole("--tsv", tsv, 1, 10000, &column) != CLI_OK) return CLI_FAILED;
+    r->kind = tsv ? CLI_RECORD_TSV : jsonl ? CLI_RECORD_JSONL : CLI_RECORD_NONE;
+    r->column = column - 1;
+    r->key = jsonl && jsonl[0] ? jsonl : NULL;
+    return CLI_OK;
+}
+
+static rill_status keep(cli_records *r, const char *line, size_t length, void **user)
+{
+    cli_record *record = malloc(sizeof *record + length);
+    if (!record) return rill_fail_memory(r->ctx, sizeof *record + length, "an input's line");
+    *record = (cli_record){.link = &r->all, .next = r->all, .length = length};
+    if (record->next) record->next->link = &record->next;
+    r->all = record;
+    if (length) memcpy(record->line, line, length);
+    *user = record;
+    return RILL_OK;
+}
+
+static void forget(cli_record *record)
+{
+    *record->link = record->next;
+    if (record->next) record->next->link = record->link;
+    free(record);
+}
+
+void cli_records_end(cli_records *r)
+{
+    while (r->all) forget(r->all);
+    if (r->kind != CLI_RECORD_NONE) rill_text_clear(&r->text);
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+/* All that output_json() and result_json() write. */
+static const char *const OWN[] = {"output", "score", "logp",      "length",  "truncated",  "certified",
+                                  "nbest",  "error", "alignment", "unknown", "word_scores"};
+
+static const char *taken_key(const json_t *object)
+{
+    for (size_t i = 0; i < sizeof OWN / sizeof *OWN; i++)
+        if (json_object_get(object, OWN[i])) return OWN[i];
+    return NULL;
+}
+
+static rill_status bad(cli_records *r, rill_request *request, const char *format, const char *what)
+{
+    rill_text_reset(&r->text);
+    const rill_status status = rill_text_printf(&r->text, format, what);
+    if (status < 0) return status;
+    request->text = r->text.data;
+    request->length = r->text.length;
+    return RILL_ERR_INPUT;
+}
+
+static rill_status take_column(cli_records *r, rill_request *request)
+{
+    const char *at = request->text, *end = at + request->length, *tab;
+    char number[32];
+    for (int i = 0; i < r->column; i++) {
+        tab = memchr(at, '\t', (size_t)(end - at));
+        snprintf(number, sizeof number, "%d", r->column + 1);
+        if (!tab) return bad(r, request, "the row has no column %s; columns have tabs between them", number);
+        at = tab + 1;
+    }
+    tab = memchr(at, '\t', (size_t)(end - at));
+    request->text = at;
+    request->length = (size_t)((tab ? tab : end) - at);
+    return RILL_OK;
+}
+
+/* A number, a truth value or a word as an option's text. */
+static const char *value_text(const json_t *value, char out[RILL_OPTION_MAX])
+{
+    if (json_is_boolean(value)) return json_is_true(value) ? "1" : "0";
+    if (json_is_string(value)) return json_string_value(value);
+    if (json_is_integer(value))
+        snprintf(out, RILL_OPTION_MAX, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_real(value))
+        snprintf(out, RILL_OPTION_MAX, "%.17g", json_real_value(value));
+    else
+        return NULL;
+    return out;
+}
+
+/* The member "rill": settings of the search of this input alone. */
+static rill_status take_settings(cli_records *r, const json_t *said, rill_request *request)
+{
+    char number[RILL_OPTION_MAX];
+    const char *name, *text;
+    json_t *value;
+    r->settings = *r->usual;
+    json_object_foreach((json_t *)(uintptr_t)said, name, value)
+    {
+        const rill_option *row = rill_option_find(rill_setting_table(), name);
+        if (!row) return bad(r, request, "\"rill\": \"%s\" is no setting; `rill list settings` names them", name);
+        if (!rill_request_heeds(row) || row->type == RILL_OPTION_TEXT)
+            return bad(r, request, "\"rill\": \"%s\" is the run's, and no input has its own", name);
+        text = value_text(value, number);
+        if (!text) return bad(r, request, "\"rill\": \"%s\" is neither a number nor a word", name);
+        if (rill_option_read(r->ctx, row, text, &r->settings) < 0)
+            return bad(r, request, "\"rill\": %s", rill_error(r->ctx));
+    }
+    request->settings = &r->settings;
+    return RILL_OK;
+}
+
+static rill_status take_member(cli_records *r, const json_t *object, rill_request *request)
+{
+    const json_t *value = json_object_get(object, r->key ? r->key : "text"), *said = json_object_get(object, "rill");
+    const char *own = taken_key(object);
+    if (!value && !r->key) value = json_object_get(object, "input");
+    if (!json_is_string(value))
+        return bad(r, request, "the object has no text in \"%s\"; --jsonl=KEY names another member",
+                   r->key ? r->key : "text\" or \"input");
+    if (own) return bad(r, request, "the object has a member \"%s\", which is what results are given in", own);
+    if (said && !json_is_object(said)) return bad(r, request, "\"rill\" is no object of settings%s", "");
+    rill_status status = said ? take_settings(r, said, request) : RILL_OK;
+    if (status < 0) return status;
+    rill_text_reset(&r->text);
+    status = rill_text_append(&r->text, json_string_value(value), json_string_length(value));
+    if (status < 0) return status;
+    request->text = r->text.data ? r->text.data : "";
+    request->length = r->text.length;
+    return RILL_OK;
+}
+
+static int is_blank(const char *text, size_t length)
+{
+    size_t i = 0;
+    while (i < length && strchr(" \t\r", text[i])) i++;
+    return i == length;
+}
+
+/* The object is kept up to its brace, which only blanks follow; one that results fit behind, even if it has no text. */
+static rill_status take_object(cli_records *r, rill_request *request)
+{
+    json_error_t error;
+    const char *line = request->text;
+    size_t end = request->length;
+    if (is_blank(line, end)) return keep(r, "", 0, &request->user);
+    json_t *object = json_loadb(line, end, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    rill_status status;
+    if (!object)
+        status = bad(r, request, "the line is no JSON object: %s", error.text);
+    else if (!json_is_object(object))
+        status = bad(r, request, "the line is no JSON object%s", "");
+    else
+        status = take_member(r, object, request);
+    const int whole = object && json_is_object(object) && json_object_size(object) > 0 && !taken_key(object);
+    json_decref(object);
+    while (whole && line[end - 1] != '}') end--;
+    const rill_status kept = keep(r, line, whole ? end - 1 : 0, &request->user);
+    return kept < 0 ? kept : status;
+}
+
+rill_status cli_records_take(cli_records *r, rill_status status, rill_request *request)
+{
+    if (status != RILL_OK && status != RILL_ERR_INPUT) return status;
+    if (status == RILL_ERR_INPUT) {
+        const rill_status kept = keep(r, "", 0, &request->user);
+        return kept < 0 ? kept : status;
+    }
+    if (r->kind == CLI_RECORD_JSONL) return take_object(r, request);
+    const rill_status kept = keep(r, request->text, request->length, &request->user);
+    return kept < 0 ? kept : take_column(r, request);
+}
+
+/* --- rows --------------------------------------------------------------------------------------------------------- */
+
+/* In one column, whatever the domain writes. */
+static void put_cell(cli_output *out, const char *text, size_t length)
+{
+    cli_output_write(out, "\t", 1);
+    while (length > 0) {
+        size_t n = 0;
+        while (n < length && text[n] != '\t' && text[n] != '\n' && text[n] != '\r') n++;
+        cli_output_write(out, text, n);
+        if (n < length) cli_output_write(out, " ", 1);
+        n += n < length;
+        text += n;
+        length -= n;
+    }
+}
+
+static void put_row(cli_output *out, cli_form form, const cli_extras *extras, const cli_record *record,
+                    const rill_result *result, const rill_output *o)
+{
+    if (form == CLI_FORM_NUMBERED) cli_output_printf(out, "%" PRId64 "\t", result->id);
+    cli_output_write(out, record->line, record->length);
+    if (o && extras->ids) {
+        for (int32_t i = 0; i < o->n_actions; i++) cli_output_printf(out, "%c%" PRId32, i ? ' ' : '\t', o->action[i]);
+    } else {
+        put_cell(out, o ? o->text : "", o ? o->length : 0);
+    }
+    for (int32_t i = 0; o && i < extras->fields; i++) {
+        const char *field = rill_output_field(o, i);
+        put_cell(out, field, strlen(field));
+    }
+    for (int32_t i = 0; o && extras->word_scores && i < o->n_actions; i++)
+        cli_output_printf(out, "%c%.5f", i ? ' ' : '\t', (double)o->action_logp[i]);
+    if (o && form == CLI_FORM_NBEST) cli_output_printf(out, "\t%.9g", o->rank_score);
+    cli_output_write(out, "\n", 1);
+}
+
+static void put_rows(cli_output *out, cli_form form, const cli_extras *extras, const cli_record *record,
+                     const rill_result *result)
+{
+    const int32_t n = form == CLI_FORM_NBEST ? result->n : 1;
+    for (int32_t i = 0; i < n; i++)
+        put_row(out, form, extras, record, result, i < result->n ? &result->output[i] : NULL);
+}
+
+/* --- objects ------------------------------------------------------------------------------------------------------ */
+
+static json_t *text_of(const cli_extras *extras, const rill_output *o)
+{
+    if (!extras->ids) return cli_json_text(o->text, o->length);
+    json_t *ids = json_array();
+    for (int32_t i = 0; i < o->n_actions; i++) json_array_append_new(ids, json_integer(o->action[i]));
+    return ids;
+}
+
+static json_t *output_json(const cli_records *r, const cli_extras *extras, const rill_output *o)
+{
+    json_t *object = json_object();
+    json_object_set_new(object, "output", text_of(extras, o));
+    json_object_set_new(object, "score", json_real(o->rank_score));
+    json_object_set_new(object, "logp", json_real(o->logp));
+    json_object_set_new(object, "length", json_integer(o->actions));
+    if (o->truncated) json_object_set_new(object, "truncated", json_true());
+    if (o->certified) json_object_set_new(object, "certified", json_true());
+    for (int32_t i = 0; i < extras->fields; i++) {
+        const char *field = rill_output_field(o, i);
+        char name[32];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(r->field[i], "="), r->field[i]);
+        json_object_set_new(object, name, cli_json_text(field, strlen(field)));
+    }
+    if (!extras->word_scores) return object;
+    json_t *scores = json_array();
+    for (int32_t i = 0; i < o->n_actions; i++) json_array_append_new(scores, json_real((double)o->action_logp[i]));
+    json_object_set_new(object, "word_scores", scores);
+    return object;
+}
+
+static json_t *result_json(const cli_records *r, cli_form form, const cli_extras *extras, const rill_result *result)
+{
+    json_t *object = result->n > 0 ? output_json(r, extras, &result->output[0]) : json_object();
+    if (result->status < 0) {
+        const char *why = result->message[0] ? result->message : rill_status_name(result->status);
+        json_object_set_new(object, "error", cli_json_text(why, strlen(why)));
+        return object;
+    }
+    if (form != CLI_FORM_NBEST && result->n <= 1) return object;
+    json_t *list = json_array();
+    for (int32_t i = 0; i < result->n; i++) json_array_append_new(list, output_json(r, extras, &result->output[i]));
+    json_object_set_new(object, "nbest", list);
+    return object;
+}
+
+static int put_object(const cli_records *r, cli_output *out, cli_form form, const cli_extras *extras,
+                      const cli_record *record, const rill_result *result)
+{
+    const int blank = record->length == 0 && result->status >= 0;
+    if (blank) return cli_output_write(out, "\n", 1);
+    json_t *object = result_json(r, form, extras, result);
+    char *text = object ? json_dumps(object, JSON_REAL_PRECISION(9)) : NULL;
+    json_decref(object);
+    if (!text) {
+        cli_fail_memory("a result");
+        out->error = out->error ? out->error : ENOMEM;
+        out->said = 1;
+        return -1;
+    }
+    cli_output_write(out, record->line, record->length);
+    if (record->length) cli_output_write(out, ", ", 2);
+    cli_output_write(out, text + (record->length > 0), strlen(text) - (record->length > 0));
+    free(text);
+    return cli_output_write(out, "\n", 1);
+}
+
+int cli_records_write(cli_records *r, cli_output *output, cli_form form, const cli_extras *extras,
+                      const rill_result *result)
+{
+    cli_record *record = result->user;
+    int broken = output->error != 0;
+    if (r->kind == CLI_RECORD_TSV)
+        put_rows(output, form, extras, record, result);
+    else
+        broken = put_object(r, output, form, extras, record, result);
+    forget(record);
+    return broken || output->error ? -1 : 0;
+}

@@ -1,0 +1,354 @@
+/* rill trace: one HTML file of pictures from the trace of a run. It needs nothing else, no network either.
+ *
+ * The page has the files of view/, and the events, as they are but for two things: of a long run only the first timesteps, and of
+ * trees only those of the first inputs, as many as there is room for. The page and standard error say what was left out. The trace is read
+ * twice: to count, and to copy.
+ *
+ * Divisions: options · counting · copying · the page · the command. */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "files.h"
+#include "input.h"
+#include "options.h"
+#include "output.h"
+#include "report.h"
+
+enum { TIMESTEPS = 20000, CANDIDATES = 500000 };
+
+/* What the build made of view/, the style first. */
+static const struct {
+    const char *name, *text;
+    size_t length;
+} view_files[] = {
+#include "view_files.h"
+};
+
+typedef struct view {
+    rill_context *ctx;
+    const char *path, *output_path, *title, *timesteps_said, *trees_said;
+    cli_output out;
+    int64_t timesteps; /* that the page may have */
+    int64_t trees;     /* inputs that have trees in the page; -1: as many as there is room for */
+    int64_t n_timesteps, n_events;
+    int64_t *count; /* [n_items] candidates of an input */
+    size_t n_items, room;
+    int any;             /* something was written before */
+    int64_t written;     /* timesteps */
+    const json_t *items; /* of the timestep at work */
+} view;
+
+/* --- options ------------------------------------------------------------------------------------------------------ */
+
+#define STORED(of) .member = offsetof(view, of)
+static const cli_option view_options[] = {
+    {"output", 'o', "FILE", "the page (default: the trace's name with .html)", STORED(output_path)},
+    {"title", 0, "TEXT", "the page's title (default: the trace's name)", STORED(title)},
+    {"timesteps", 0, "N", "have the first N timesteps in the page (default 20000)", STORED(timesteps_said)},
+    {"trees", 0, "N",
+     "have the trees of the first N inputs in the page (default: of as many as have 500000 candidates)",
+     STORED(trees_said)},
+    {.name = NULL},
+};
+
+static int take_option(void *user, const cli_option *option, const char *value)
+{
+    return cli_option_store(user, option, value);
+}
+
+static int take_argument(void *user, const char *value)
+{
+    view *v = user;
+    if (v->path) return cli_fail("one trace was expected, \"%s\" is a second", value);
+    v->path = value;
+    return CLI_OK;
+}
+
+static int parse(view *v, int argc, char **argv, int *helped)
+{
+    const cli_group groups[] = {{"Options", view_options}, {NULL, NULL}};
+    const cli_syntax syntax = {
+        "rill trace FILE [-o PAGE.html] [options]",
+        "Make one HTML file of pictures from a trace (`rill decode --trace FILE`): how full\n"
+        "the timesteps were, inputs from admitted to finished, beam widths, what pruned\n"
+        "what, time per stage. With the trace of `--trace-trees` it has the tree of each\n"
+        "input's hypotheses. The page needs nothing else, no network either.",
+        groups,
+        "Examples:\n"
+        "  rill decode -m model -i in.txt -o out.txt --trace run.jsonl --trace-trees\n"
+        "  rill trace run.jsonl\n",
+        take_option,
+        take_argument,
+        v,
+    };
+    int code = cli_parse(&syntax, argc, argv, helped);
+    if (code != CLI_OK || *helped) return code;
+    v->timesteps = TIMESTEPS;
+    v->trees = -1;
+    if (v->timesteps_said) code = cli_whole64("--timesteps", v->timesteps_said, 1, INT64_MAX, &v->timesteps);
+    if (code == CLI_OK && v->trees_said) code = cli_whole64("--trees", v->trees_said, 0, INT64_MAX, &v->trees);
+    if (code == CLI_OK && !v->path) return cli_fail("no trace: rill trace FILE; `rill decode --trace FILE` writes one");
+    return code;
+}
+
+/* --- counting ----------------------------------------------------------------------------------------------------- */
+
+static int is_kind(const json_t *event, const char *kind)
+{
+    const char *said = json_string_value(json_object_get(event, "event"));
+    return said && !strcmp(said, kind);
+}
+
+/* Do `each` with every event. */
+static int read_events(view *v, int (*each)(view *v, json_t *event))
+{
+    cli_input input;
+    const char *line;
+    size_t length;
+    int code = cli_input_open(&input, v->ctx, v->path, RILL_FILE_REGULAR);
+    rill_status status = RILL_OK;
+    while (code == CLI_OK && (status = cli_input_read(&input, 1, &line, &length)) == RILL_OK) {
+        json_error_t error;
+        json_t *event = json_loadb(line, length, 0, &error);
+        if (!json_is_object(event) || !json_is_string(json_object_get(event, "event")))
+            code = cli_fail("%s: line %" PRId64 ": it is no event of `rill decode --trace`", v->path, input.lines);
+        else
+            code = each(v, event);
+        json_decref(event);
+    }
+    if (code == CLI_OK && status == RILL_ERR_INPUT)
+        code = cli_fail("%s: line %" PRId64 ": %s", v->path, input.lines, line);
+    else if (code == CLI_OK && status != RILL_END_OF_INPUT)
+        code = cli_fail_context(v->ctx);
+    cli_input_close(&input);
+    return code;
+}
+
+/* The input of candidate j of a timestep; -1: the event is not in order. */
+static int64_t item_of(const json_t *items, const json_t *index, size_t j)
+{
+    const json_t *item = json_array_get(items, (size_t)json_integer_value(json_array_get(index, j)));
+    return json_is_integer(item) && json_integer_value(item) >= 0 ? (int64_t)json_integer_value(item) : -1;
+}
+
+static int count_candidate(view *v, int64_t item)
+{
+    if (item < 0 || item > INT32_MAX) return cli_fail("%s: a candidate is of no input of its timestep", v->path);
+    if ((size_t)item >= v->room) {
+        const size_t room = 2 * ((size_t)item + 32);
+        int64_t *count = realloc(v->count, room * sizeof *count);
+        if (!count) return cli_fail_memory("the inputs");
+        memset(count + v->room, 0, (room - v->room) * sizeof *count);
+        v->count = count;
+        v->room = room;
+    }
+    if ((size_t)item >= v->n_items) v->n_items = (size_t)item + 1;
+    v->count[item]++;
+    return CLI_OK;
+}
+
+static int count_event(view *v, json_t *event)
+{
+    const json_t *items = json_object_get(event, "items"), *index;
+    int code = CLI_OK;
+    v->n_events++;
+    if (!is_kind(event, "timestep")) return CLI_OK;
+    if (v->n_timesteps++ >= v->timesteps) return CLI_OK;
+    index = json_object_get(json_object_get(event, "hypotheses"), "item");
+    for (size_t j = 0; j < json_array_size(index) && code == CLI_OK; j++)
+        code = count_candidate(v, item_of(items, index, j));
+    return code;
+}
+
+/* Trees of the first inputs, until they are too many. */
+static void choose_trees(view *v)
+{
+    int64_t sum = 0, n = 0;
+    while (v->trees < 0 && (size_t)n < v->n_items && (sum += v->count[n]) <= CANDIDATES) n++;
+    if (v->trees < 0) v->trees = n;
+    if (v->trees > (int64_t)v->n_items) v->trees = (int64_t)v->n_items;
+}
+
+/* --- copying ------------------------------------------------------------------------------------------------------ */
+
+/* Within a script element "<" could begin its end. */
+static void put_text(cli_output *out, const char *text)
+{
+    while (*text) {
+        const size_t n = strcspn(text, "<");
+        cli_output_write(out, text, n);
+        if (text[n]) cli_output_printf(out, "\\u003c");
+        text += n + (text[n] != '\0');
+    }
+}
+
+static int put_event(view *v, const json_t *event)
+{
+    char *text = json_dumps(event, JSON_COMPACT | JSON_REAL_PRECISION(5));
+    if (!text) return cli_fail_memory("an event");
+    cli_output_printf(&v->out, v->any ? ",\n" : "\n");
+    put_text(&v->out, text);
+    v->any = 1;
+    free(text);
+    return CLI_OK;
+}
+
+static int all_zero(const json_t *array)
+{
+    size_t i;
+    json_t *value;
+    json_array_foreach(array, i, value) if (json_integer_value(value) != 0) return 0;
+    return 1;
+}
+
+/* Leave out candidates of inputs whose trees are left out, and phases where there is one. */
+static void thin(view *v, json_t *event)
+{
+    json_t *all = json_object_get(event, "hypotheses"), *index = json_object_get(all, "item"), *kept, *column, *value;
+    const json_t *items = json_object_get(event, "items");
+    const char *name;
+    size_t i;
+    if (!json_is_object(all)) return;
+    kept = json_object();
+    json_object_foreach(all, name, column)
+    {
+        json_t *short_column = json_array();
+        json_array_foreach(column, i, value) if (item_of(items, index, i) < v->trees)
+            json_array_append(short_column, value);
+        if (strcmp(name, "phase") || !all_zero(short_column)) json_object_set(kept, name, short_column);
+        json_decref(short_column);
+    }
+    json_object_set_new(event, "hypotheses", kept);
+}
+
+static int copy_event(view *v, json_t *event)
+{
+    const int is_run = is_kind(event, "run"), is_timestep = is_kind(event, "timestep");
+    if (is_timestep && v->written++ >= v->timesteps) return CLI_OK;
+    if (!is_timestep && v->written >= v->timesteps && v->n_timesteps > v->timesteps && is_kind(event, "admitted"))
+        return CLI_OK; /* of a timestep that is left out */
+    if (is_timestep) thin(v, event);
+    if (is_run) json_object_set_new(event, "title", cli_json_text(v->title, strlen(v->title)));
+    return put_event(v, event);
+}
+
+/* --- the page ----------------------------------------------------------------------------------------------------- */
+
+static void put_escaped(cli_output *out, const char *text)
+{
+    for (; *text; text++)
+        if (*text == '<')
+            cli_output_printf(out, "&lt;");
+        else if (*text == '&')
+            cli_output_printf(out, "&amp;");
+        else
+            cli_output_write(out, text, 1);
+}
+
+static void put_head(view *v)
+{
+    cli_output_printf(&v->out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                               "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                               "<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
+    put_escaped(&v->out, v->title);
+    cli_output_printf(&v->out, "</title>\n<style>\n");
+    cli_output_write(&v->out, view_files[0].text, view_files[0].length);
+    cli_output_printf(&v->out,
+                      "</style>\n</head>\n<body>\n<main id=\"pictures\"><noscript>This page draws its pictures "
+                      "with JavaScript, which is off.</noscript></main>\n"
+                      "<script type=\"application/json\" id=\"events\">[");
+}
+
+static void put_scripts(view *v)
+{
+    cli_output_printf(&v->out, "\n]</script>\n<script>\n");
+    for (size_t i = 1; i < sizeof view_files / sizeof *view_files; i++)
+        cli_output_write(&v->out, view_files[i].text, view_files[i].length);
+    cli_output_printf(&v->out, "rillView.page(document.getElementById(\"pictures\"), "
+                               "document.getElementById(\"events\"));\n</script>\n</body>\n</html>\n");
+}
+
+static int put_left_out(view *v)
+{
+    const int64_t n = v->n_timesteps < v->timesteps ? v->n_timesteps : v->timesteps;
+    if (n < v->n_timesteps)
+        cli_say("warning: %s has the first %" PRId64 " of %" PRId64 " timesteps; --timesteps N takes more",
+                v->output_path, n, v->n_timesteps);
+    if (v->trees < (int64_t)v->n_items)
+        cli_say("warning: %s has trees of the first %" PRId64 " of %zu inputs; --trees N takes more", v->output_path,
+                v->trees, v->n_items);
+    json_t *event = json_pack("{s:s, s:I, s:I, s:I, s:I}", "event", "left_out", "timesteps", (json_int_t)n,
+                              "of_timesteps", (json_int_t)v->n_timesteps, "trees", (json_int_t)v->trees, "of_trees",
+                              (json_int_t)v->n_items);
+    const int code = event ? put_event(v, event) : cli_fail_memory("the page");
+    json_decref(event);
+    return code;
+}
+
+static int write_page(view *v)
+{
+    int code = cli_output_open(&v->out, v->ctx, v->output_path, CLI_REPORT);
+    if (code != CLI_OK) return code;
+    put_head(v);
+    code = read_events(v, copy_event);
+    if (code == CLI_OK) code = put_left_out(v);
+    if (code != CLI_OK) {
+        cli_output_drop(&v->out);
+        return code;
+    }
+    put_scripts(v);
+    return cli_output_close(&v->out);
+}
+
+/* --- the command -------------------------------------------------------------------------------------------------- */
+
+/* "run.jsonl" gives "run.html"; a title is the name without folders. */
+static int name_page(view *v, char **name)
+{
+    const char *slash = strrchr(v->path, '/'), *last = slash ? slash + 1 : v->path, *dot = strrchr(last, '.');
+    const size_t stem = dot && dot > last ? (size_t)(dot - v->path) : strlen(v->path);
+    if (!v->title) v->title = last;
+    if (v->output_path) return CLI_OK;
+    *name = malloc(stem + sizeof ".html");
+    if (!*name) return cli_fail_memory("the page's name");
+    memcpy(*name, v->path, stem);
+    memcpy(*name + stem, ".html", sizeof ".html");
+    v->output_path = *name;
+    return CLI_OK;
+}
+
+static int run(view *v)
+{
+    char *name = NULL;
+    int code = cli_file_standard(v->path) ? cli_fail("a trace is read twice, so it has to be a file")
+                                          : name_page(v, &name);
+    const cli_file files[] = {{"the trace", v->path, 0}, {"the page", v->output_path, 1}, {NULL, NULL, 0}};
+    if (code == CLI_OK) code = cli_files_check(files);
+    if (code == CLI_OK && rill_context_create(&v->ctx, NULL) < 0) code = cli_fail_memory("a context");
+    if (code == CLI_OK) code = read_events(v, count_event);
+    if (code == CLI_OK && v->n_timesteps == 0)
+        code = cli_fail("%s: there are no timesteps in it; `rill decode --trace FILE` writes a trace", v->path);
+    choose_trees(v);
+    if (code == CLI_OK) code = write_page(v);
+    if (code == CLI_OK)
+        cli_say("%s: %" PRId64 " timesteps, trees of %" PRId64 " inputs", v->output_path,
+                v->n_timesteps < v->timesteps ? v->n_timesteps : v->timesteps, v->trees);
+    rill_context_destroy(v->ctx);
+    free(v->count);
+    free(name);
+    return code;
+}
+
+int cli_view(int argc, char **argv)
+{
+    int helped = 0;
+    view *v = calloc(1, sizeof *v);
+    if (!v) return cli_fail_memory("the command");
+    int code = parse(v, argc, argv, &helped);
+    if (code == CLI_OK && !helped) code = run(v);
+    free(v);
+    return code;
+}

@@ -1,0 +1,100 @@
+/* What the pictures share: elements, scales, axes, legends. Colours are classes of view.css, so that light and dark are its affair. */
+"use strict";
+(function () {
+  const SPACE = "http://www.w3.org/2000/svg";
+
+  /* An element; of SVG where `parent` is. Children that are no elements become text. */
+  function make(parent, name, attributes, ...children) {
+    const svg = name === "svg" || (parent && parent.namespaceURI === SPACE);
+    const element = svg ? document.createElementNS(SPACE, name) : document.createElement(name);
+    for (const key of Object.keys(attributes || {})) if (attributes[key] !== null) element.setAttribute(key, attributes[key]);
+    element.append(...children.filter(c => c !== null && c !== undefined));
+    if (parent) parent.append(element);
+    return element;
+  }
+
+  /* 20000 as "20k" */
+  function short(value) {
+    if (value >= 1e6) return +(value / 1e6).toPrecision(3) + "M";
+    if (value >= 1e4) return +(value / 1e3).toPrecision(3) + "k";
+    return String(+value.toPrecision(3));
+  }
+
+  function seconds(value) {
+    if (value >= 1) return value.toFixed(2) + " s";
+    if (value >= 1e-3) return (value * 1e3).toFixed(1) + " ms";
+    return (value * 1e6).toFixed(0) + " \u00b5s";
+  }
+
+  /* Round values from 0 to `most`, about `wanted` of them. */
+  function ticks(most, wanted, whole) {
+    const raw = Math.max(most, 1e-9) / wanted, power = Math.pow(10, Math.floor(Math.log10(raw)));
+    let step = power * [1, 2, 5, 10].find(times => times * power >= raw * 0.999);
+    if (whole && step < 1) step = 1;
+    const found = [];
+    for (let value = 0; value <= most + step * 1e-6; value += step) found.push(+value.toPrecision(12));
+    return found;
+  }
+
+  /* A figure with its title, a sentence, and room for a picture as wide as the page. */
+  function figure(parent, key, title, sentence) {
+    const box = make(parent, "figure", { "data-chart": key });
+    const caption = make(box, "figcaption", {}, make(null, "h2", {}, title));
+    if (sentence) make(caption, "p", {}, sentence);
+    return box;
+  }
+
+  /* entries: [[class, label]], in the order in which they are drawn. */
+  function legend(parent, entries) {
+    const list = make(parent, "ul", { class: "legend" });
+    for (const [mark, label] of entries) {
+      const entry = make(list, "li", {});
+      const swatch = make(entry, "svg", { width: 18, height: 12, "aria-hidden": "true" });
+      if (mark.startsWith("line")) make(swatch, "path", { d: "M0 6h18", class: mark });
+      else if (mark === "refill") make(swatch, "path", { d: "M9 2l5 8h-10z", class: mark });
+      else make(swatch, "rect", { width: 18, height: 12, class: mark });
+      make(entry, "span", {}, label);
+    }
+    return list;
+  }
+
+  /* Axes from 0. Returns {svg, x(value), y(value), left, right, top, bottom}. */
+  function axes(box, o) {
+    const width = Math.max(280, Math.floor(box.clientWidth || 800)), height = o.height || 220;
+    const room = { left: 60, right: width - 14, top: 10, bottom: height - (o.under || 0) - 42 };
+    const svg = make(box, "svg", { width: width, height: height, viewBox: "0 0 " + width + " " + height, role: "img", "aria-label": o.label });
+    const most = { x: Math.max(o.xMost, 1), y: o.yMost > 0 ? o.yMost * (o.air === undefined ? 1.06 : o.air) : 1 };
+    const plot = Object.assign({ svg: svg }, room);
+    plot.x = value => room.left + (room.right - room.left) * value / most.x;
+    plot.y = value => room.bottom - (room.bottom - room.top) * value / most.y;
+    for (const value of ticks(most.y, Math.max(2, Math.floor((room.bottom - room.top) / 44)), o.yWhole)) {
+      make(svg, "path", { d: "M" + room.left + " " + plot.y(value).toFixed(1) + "H" + room.right, class: "grid" });
+      make(svg, "text", { x: room.left - 6, y: plot.y(value) + 4, "text-anchor": "end" }, short(value));
+    }
+    const below = room.bottom + (o.under || 0);
+    for (const value of ticks(most.x, Math.max(2, Math.floor((room.right - room.left) / 90)), true)) {
+      if (value + (o.shift || 0) > most.x) continue;
+      make(svg, "path", { d: "M" + plot.x(value + (o.shift || 0)).toFixed(1) + " " + below + "v4", class: "axis" });
+      make(svg, "text", { x: plot.x(value + (o.shift || 0)), y: below + 17, "text-anchor": "middle" }, short(value));
+    }
+    make(svg, "path", { d: "M" + room.left + " " + room.top + "V" + below + "H" + room.right, class: "axis" });
+    make(svg, "text", { x: (room.left + room.right) / 2, y: below + 35, "text-anchor": "middle", class: "title" }, o.xTitle);
+    make(svg, "text", { transform: "translate(13 " + (room.top + room.bottom) / 2 + ") rotate(-90)", "text-anchor": "middle", class: "title" },
+      o.yTitle);
+    return plot;
+  }
+
+  /* A line of text under the pointer or the finger: `told(event)` gives it, "" for none. */
+  function tip(box, svg, told) {
+    const line = make(box, "p", { class: "tip", "aria-live": "polite" }, "\u00a0");
+    const move = event => {
+      const place = svg.getBoundingClientRect();
+      line.textContent = told(event.clientX - place.left, event.clientY - place.top) || "\u00a0";
+    };
+    svg.addEventListener("pointermove", move);
+    svg.addEventListener("pointerdown", move);
+    svg.addEventListener("pointerleave", () => { line.textContent = "\u00a0"; });
+  }
+
+  Object.assign(rillView, { make, short, seconds, ticks, figure, legend, axes, tip });
+})();

@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# Inputs as rows (--tsv) and objects (--jsonl): what a line has besides its text comes back with the result.
+set -eu
+. "${0%/*}/lib.sh"
+
+printf '%s\n' "w0 w1 w2" "w3" "w4 w5" >texts
+"$rill" decode -m "$tiny" -q <texts >outputs
+
+# --- rows
+paste texts <(printf '%s\n' x "y z" "") >first
+paste <(printf '%s\n' 1 2 3) texts >second
+feed first "$rill" decode -m "$tiny" --tsv -q
+exits 0; silent
+paste first outputs >want
+same out want
+feed second "$rill" decode -m "$tiny" --tsv=2 -q --workers 2
+exits 0
+paste second outputs >want
+same out want
+feed second "$rill" decode -m "$tiny" --tsv=2 --n-best 2 -q
+exits 0
+lines 6
+verdict "$(good [ "$(awk -F'\t' '{ print NF }' out | sort -u)" = 4 ])" "row, output and score"
+verdict "$(good [ "$(cut -f2 out | uniq -d | wc -l)" = 3 ])" "two lines for each input"
+printf 'w1\nw1\tw2\n' >short
+feed short "$rill" decode -m "$tiny" --tsv=2 -q
+exits 2; says "line 1: the row has no column 2"
+line_is 1 $'w1\t'
+feed second "$rill" decode -m "$tiny" --tsv=2 --unordered -q -n 1
+exits 0
+sort -n out | cut -f2- >sorted
+same sorted want
+for word in --tsv=0 --tsv=x; do
+  feed first "$rill" decode -m "$tiny" "$word"
+  exits 1; says "--tsv"; prints_nothing
+done
+feed first "$rill" decode -m "$tiny" --tsv --jsonl
+exits 1; says "leave out --tsv or --jsonl"
+
+# --- objects: their own bytes stay
+printf '%s\n' '{"id": 1.10, "text": "w0 w1 w2", "tags": ["\u00fc", {"a": null}]}' '' \
+  '  { "big": 12345678901234567, "input": "w3" }  ' '{"text": "w4 w5"}' >objects
+feed objects "$rill" decode -m "$tiny" --jsonl -q
+exits 0; silent
+lines 4
+line_is 2 ""
+prints '{"id": 1.10, "text": "w0 w1 w2", "tags": ["\u00fc", {"a": null}], "output": "'
+prints '  { "big": 12345678901234567, "input": "w3" , "output": "'
+for i in 1 3 4; do
+  sed -n "${i}p" out >"object.$i"
+  json "$(sed -n "$((i > 2 ? i - 1 : i))p" outputs)" output "object.$i"
+  has_json "object.$i" score logp length
+done
+feed objects "$rill" decode -m "$tiny" --jsonl --n-best 2 --word-scores -q
+exits 0
+sed -n 1p out >list
+json "$(sed -n 1p outputs)" nbest.0.output list
+has_json list nbest.1.score nbest.1.word_scores
+feed objects "$rill" decode -m "$tiny" --jsonl --ids -q
+sed -n 1p out >ids
+has_json ids output.0
+printf '{"question": "w3", "text": 5}\n' >keyed
+feed keyed "$rill" decode -m "$tiny" --jsonl=question -q
+exits 0
+json "$(sed -n 2p outputs)" output out
+
+# --- settings of one input alone: what a run with them gives
+cat >own <<'JSON'
+{"text": "w0 w1 w2", "rill": {"k": 1, "max-length": 2}}
+{"text": "w0 w1 w2"}
+{"text": "w0 w1 w2", "rill": {"n_best": 3, "length_penalty": 0.5, "distinct": true}}
+{"text": "w3", "rill": {"method": "greedy"}}
+{"text": "w3", "rill": {"kk": 1}}
+{"text": "w3", "rill": {"k": 0}}
+{"text": "w3", "rill": {"k": [1]}}
+{"text": "w3", "rill": 5}
+JSON
+for workers in 1 2; do
+  feed own "$rill" decode -m "$tiny" --jsonl -q --workers $workers
+  exits 2
+  says 'line 4: "rill": "method" is the run'; says 'line 5: "rill": "kk" is no setting'; says 'line 6: "rill": k: '
+  says 'line 7: "rill": "k" is neither a number nor a word'; says 'line 8: "rill" is no object of settings'
+  for i in 1 2 3; do sed -n "${i}p" out >"own.$i"; done
+  sed -n 1p texts | "$rill" decode -m "$tiny" -q -k 1 --max-length 2 >first 2>err
+  json "$(cat first)" output own.1
+  json "$(sed -n 1p outputs)" output own.2
+  sed -n 1p texts | "$rill" decode -m "$tiny" -q --n-best 3 --length-penalty 0.5 --distinct >list
+  for i in 0 1 2; do json "$(sed -n "$((i + 1))s/^0 ||| \(.*\) ||| logp=.*/\1/p" list)" nbest.$i.output own.3; done
+done
+
+# --- what is wrong fails alone, and says so in its place
+cat >wrong <<'JSON'
+{"id": "a", "words": "w1"}
+{"text": "w1", "output": "mine"}
+w0 w1
+{"text": "w1"} {}
+["w1"]
+{"text": "w3"}
+JSON
+feed wrong "$rill" decode -m "$tiny" --jsonl -q
+exits 2
+lines 6
+says 'line 1: the object has no text in "text" or "input"'
+says 'line 2: the object has a member "output"'
+says 'line 3: the line is no JSON object: '
+says 'line 4: the line is no JSON object: '
+says 'line 5: the line is no JSON object'
+says_not 'line 6'
+prints '{"id": "a", "words": "w1", "error": "the object has no text'
+while IFS= read -r line; do
+  printf '%s\n' "$line" >each
+  has_json each "$(grep -q '"text": "w3"' each && echo output || echo error)"
+done <out
+printf 'return { model = "%s", sweep = rill.sweep{ k = {1, 2} } }\n' "$tiny" >sweep.lua
+feed objects "$rill" run sweep.lua --jsonl
+exits 1; says "a sweep decodes one file of lines"
+feed objects "$rill" decode -m "$tiny" --jsonl --pretty
+exits 1; says "--pretty"
+finish

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# rill trace: what it refuses, what it leaves out, and what Chromium makes of its pages, on a screen and on a phone.
+set -eu
+. "${0%/*}/lib.sh"
+tests=$5
+
+printf '%s\n' "w0 w1 w2" "w3" "w4 w5 w6" "w1 </script><b>" >four
+"$rill" decode -m "$tiny" -q four -o outputs -n 2 --trace run.jsonl --trace-trees --absolute 2 --max-length 9 --stats stats 2>err
+"$rill" decode -m "$tiny" -q four -o outputs --trace plain.jsonl 2>err
+
+# --- the file
+run "$rill" trace run.jsonl
+exits 0; says "run.html: "; says "trees of 4 inputs"; prints_nothing
+verdict "$(good [ "$(grep -c '</script>' run.html)" = 2 ])" "texts end no script"
+if grep -qE 'https?://|src=|@import|url\(' <(sed 's#http://www.w3.org/2000/svg##' run.html); then verdict 0 "the page needs the network"; fi
+run "$rill" trace run.jsonl -o less.html --timesteps 3 --trees 1 --title "a <title> & more"
+exits 0
+says "less.html has the first 3 of"; says "less.html has trees of the first 1 of"
+verdict "$(good contains '<title>a &lt;title> &amp; more</title>' less.html)" "the title"
+cp less.html before
+run "$rill" trace four -o less.html
+exits 1; says "four: line 1: it is no event of"
+same less.html before
+run "$rill" trace
+exits 1; says "no trace"
+run "$rill" trace missing.jsonl
+exits 1; says "missing.jsonl"
+run "$rill" trace run.jsonl plain.jsonl
+exits 1; says "is a second"
+run "$rill" trace run.jsonl -o ./run.jsonl
+exits 1; says "are the same file"
+run "$rill" trace -
+exits 1; says "has to be a file"
+printf '{"event":"run"}\n' >empty.jsonl
+run "$rill" trace empty.jsonl
+exits 1; says "there are no timesteps in it"
+run "$rill" decode -m "$tiny" four --trace-trees
+exits 1; says "name one with --trace FILE"
+
+# --- in a browser
+browser=$(command -v chromium || command -v chromium-browser || true)
+if [ -z "$browser" ]; then
+  finish || exit 1
+  echo "skipped: no chromium, so no page was looked at"
+  exit 77
+fi
+look() { # look PAGE WIDTH: what trace_page.js found, in result.json
+  { sed '$d' "$1" | sed '$d'; printf '<script>\n'; cat "$tests/trace_page.js"; printf '</script></body></html>\n'; } >page.html
+  command="$1 in Chromium, $2 pixels"
+  status=0
+  timeout 60 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/browser" --window-size="$2,900" \
+    --virtual-time-budget=2000 --dump-dom "$work/page.html" >out 2>err || status=$?
+  exits 0
+  python3 -c '
+import re, sys, urllib.parse
+found = re.search(r"data-result=\"([^\"]*)\"", open("out", encoding="utf-8").read())
+print(urllib.parse.unquote(found.group(1)) if found else "{\"wrong\": [\"the script did not come to its end\"]}")' >result.json
+  verdict "$(good contains '"wrong":[]' result.json)" "$(head -c 400 result.json)"
+}
+for width in 1200 500; do
+  look run.html $width
+  json 4 facts.0 result.json
+  json "$("$check_json" stats timesteps)" facts.1 result.json
+  json 4 bars result.json
+  json 10 stages result.json
+  json "Input 3" items.3.title result.json
+  json 'in w1 </script><b>' items.3.text result.json
+  for i in 0 1 2 3; do
+    verdict "$(good [ "$("$check_json" result.json "items.$i.best")" -gt 0 ])" "input $i has a way to its best output"
+  done
+done
+look less.html 1200
+json 0 items.1.nodes result.json
+verdict "$(good contains 'Left out for size: this page has only the first 3 of' result.json)" "the page says what it lacks"
+"$rill" trace plain.jsonl 2>err
+look plain.html 800
+json 0 items.0.nodes result.json
+feed four "$rill" decode -m "$tiny" -q --workers 2 -o outputs --trace two.jsonl --trace-trees
+"$rill" trace two.jsonl 2>err
+verdict "$(good [ -s two.html ])" "a page of two workers"
+finish
