@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# The Python package as a user gets it: `pip install` of the repository into a fresh environment, then its tests there, mypy, and what the
+# wheel promises. Exits with 77 where pip or the network is missing, since nothing can be built then.
+#   usage: run.sh ROOT COMMAND WORK    COMMAND: the command `rill`, to compare with; WORK: a folder that is kept, to build in
+set -eu
+root=$1 command=$2 work=$3
+
+skip() { printf 'skipped: %s\n' "$*"; exit 77; }
+
+mkdir -p "$work" && cd "$work"
+command -v python3 >/dev/null || skip "there is no python3"
+python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || skip "python3 is older than 3.11"
+rm -rf venv && python3 -m venv venv >venv.txt 2>&1 || skip "python3 -m venv does not work: install python3-venv"
+pip=(venv/bin/python -m pip --disable-pip-version-check --quiet)
+"${pip[@]}" install 'numpy>=1.26' mypy types-cffi >network.txt 2>&1 || skip "pip does not get what tests need: $(tail -n 1 network.txt)"
+
+# The wheel's build folder is kept, so that a second run compiles what has changed; it lies where ccache finds what `./dev build` made.
+"${pip[@]}" wheel --no-deps --wheel-dir wheels "$root" -Cbuild-dir="$root/build-python-wheel" -Csetup-args=-Dcuda=disabled
+"${pip[@]}" install wheels/rill-*-cp311-abi3-*.whl
+
+export RILL_ROOT=$root RILL_COMMAND=$command PYTHONWARNINGS=error::ResourceWarning
+cp "$root/tests/python"/*.py .
+"$work/venv/bin/python" -X faulthandler -m unittest -q
+"$work/venv/bin/python" -m mypy --config-file "$root/pyproject.toml" --cache-dir "$work/mypy" "$root/python/rill"
