@@ -7,6 +7,8 @@
 
 #include "rill/rill.h"
 
+enum { RILLPY_ABI_VERSION = RILL_ABI_VERSION }; /* a macro is nothing that Python could see */
+
 typedef struct rillpy_heuristic {
     rill_heuristic table;
     void *handle;

@@ -14,6 +14,9 @@ from ._native import ffi, lib
 from .errors import hook
 
 
+_NOTHING = ffi.new("char[]", b"")
+
+
 class Hooks:
     """What one run has lent to C: handles and tables that must live as long as it, and the first exception of a function."""
 
@@ -38,7 +41,7 @@ class Hooks:
         summary = ffi.new("char[]", b"a function in Python")
         maker = {"heuristic": _heuristic, "scorer": _scorer, "policy": _policy}[chain]
         table = maker(self.handle(function), function)
-        table.table.abi_version = lib.RILL_ABI_VERSION
+        table.table.abi_version = lib.RILLPY_ABI_VERSION
         table.table.struct_size = ffi.sizeof(table.table)
         table.table.name = text
         table.table.summary = summary
@@ -82,7 +85,7 @@ def _heuristic(handle: Any, function: Any) -> Any:
         raise errors.OptionError(f"heuristic: a text or a function was expected, found {function!r}", "RILL_ERR_OPTION")
     table = ffi.new("rillpy_heuristic *")
     lib.rillpy_heuristic_init(table, handle)
-    table.table.arguments = ffi.NULL
+    table.table.arguments = _NOTHING
     table.table.apply = lib.rillpy_apply
     return table
 
@@ -94,6 +97,7 @@ def _scorer(handle: Any, function: Any) -> Any:
     lib.rillpy_scorer_init(table, handle)
     from . import views  # NumPy is needed by what sees arrays alone
 
+    table.table.arguments = _NOTHING
     table.table.score = lib.rillpy_score
     table.table.state_bytes = views.state_bytes(function)
     return table
