@@ -1,4 +1,6 @@
 /* The bodies of binding.h. */
+#include <stdlib.h>
+#include <string.h>
 
 static rill_status heuristic_self(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
 {
@@ -84,4 +86,66 @@ void rillpy_answer(const rill_ask *ask, int32_t n, int32_t actions, const int32_
 {
     for (int32_t r = 0; r < n; r++)
         rill_choices_give(ask, r, actions, every, logp + (size_t)r * (size_t)actions, NULL, out);
+}
+
+/* --- prefixes without scores -------------------------------------------------------------------------------------- */
+
+typedef struct prefix {
+    rill_context *ctx;
+    size_t size; /* of this block */
+    int32_t n;
+    int32_t action[]; /* [n] */
+} prefix;
+
+static rill_status prefix_create(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
+{
+    (void)table;
+    const size_t size = sizeof(prefix) + (strlen(arguments) + 1) * sizeof(int32_t);
+    prefix *p = rill_alloc(ctx, size);
+    if (p == NULL) return rill_fail_memory(ctx, size, "a prefix");
+    *p = (prefix){.ctx = ctx, .size = size};
+    for (char *end; *(arguments += strspn(arguments, " ")) != '\0'; arguments = end) {
+        p->action[p->n++] = (int32_t)strtol(arguments, &end, 10);
+        if (end != arguments) continue;
+        rill_free(ctx, p, size);
+        return rill_fail(ctx, RILL_ERR_OPTION, "python-prefix: \"%.40s\" is not the number of an action", arguments);
+    }
+    *self = p;
+    return RILL_OK;
+}
+
+/* No factor is 0, and this one leaves nothing that a float could tell from it. */
+static const float HARDLY = 1e-30f;
+
+static rill_status prefix_score(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+{
+    const prefix *p = self;
+    rill_status status = RILL_OK;
+    for (int32_t row = 0; row < rows->n && status == RILL_OK; row++) {
+        if (rows->timestep[row] >= p->n) continue;
+        const int32_t action = p->action[rows->timestep[row]];
+        status = rill_ask_allow(ask, row, action);
+        if (status == RILL_OK) status = rill_ask_scale(ask, row, action, HARDLY);
+        if (status == RILL_OK) status = rill_ask_end(ask, row, RILL_END_FORBIDDEN);
+    }
+    return status;
+}
+
+static void prefix_destroy(void *self)
+{
+    prefix *p = self;
+    if (p != NULL) rill_free(p->ctx, p, p->size);
+}
+
+const rill_scorer *rillpy_prefix(void)
+{
+    static const rill_scorer table = {.abi_version = RILL_ABI_VERSION,
+                                      .struct_size = sizeof table,
+                                      .name = "python-prefix",
+                                      .arguments = "ACTIONS",
+                                      .summary = "outputs begin with these actions, which no score has",
+                                      .create = prefix_create,
+                                      .score = prefix_score,
+                                      .destroy = prefix_destroy};
+    return &table;
 }

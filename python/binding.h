@@ -46,6 +46,10 @@ int32_t rillpy_path(const rill_scorer_rows *rows, int32_t row, int32_t *out, int
 rill_status rillpy_say(rill_ask_builder *ask, int32_t what, int32_t n, const int32_t *row, const int32_t *action,
                        const float *value);
 
+/* The scorer "python-prefix" of requests whose argument is numbers of actions, "5 7 2": outputs begin with these, which count in their
+ * length and not in their scores. Without an argument it says nothing. Its table. */
+const rill_scorer *rillpy_prefix(void);
+
 /* Answer all rows of a score call from a table of log-probabilities [n, actions], C-contiguous: actions that are not legal are -inf. */
 void rillpy_answer(const rill_ask *ask, int32_t n, int32_t actions, const int32_t *every, const float *logp,
                    rill_choices *out);

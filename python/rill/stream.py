@@ -346,6 +346,24 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
                     raise self._over()
                 self._advance()
 
+    def in_steps(self) -> Iterator[Result | None]:
+        """The results, and None behind each timestep: for those who look on."""
+        while True:
+            with self._hold():
+                if self._run is None:
+                    return
+                result = self._take()
+                if result is None:
+                    if not (self._failure is not None and self._run.failed):
+                        self._feed()
+                    if self._failure is not None and self._run.failed or self._ended and self._run.idle():
+                        failure = self._over()
+                        if not isinstance(failure, StopIteration):
+                            raise failure
+                        return
+                    self._advance()
+            yield result
+
     # --- asynchronous ---
 
     def __aiter__(self) -> Stream:

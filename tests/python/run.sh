@@ -13,6 +13,8 @@ python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || skip "python3 i
 rm -rf venv && python3 -m venv venv >venv.txt 2>&1 || skip "python3 -m venv does not work: install python3-venv"
 pip=(venv/bin/python -m pip --disable-pip-version-check --quiet)
 "${pip[@]}" install 'numpy>=1.26' mypy types-cffi >network.txt 2>&1 || skip "pip does not get what tests need: $(tail -n 1 network.txt)"
+# What the tests compare with; without it they say so and skip that.
+"${pip[@]}" install 'ctranslate2>=4.8,<5' >peer.txt 2>&1 || true
 
 # The wheel's build folder is kept, so that a second run compiles what has changed; it lies where ccache finds what `./dev build` made.
 "${pip[@]}" wheel --no-deps --wheel-dir wheels "$root" -Cbuild-dir="$root/build-python-wheel" -Csetup-args=-Dcuda=disabled
