@@ -15,6 +15,7 @@ from __future__ import annotations
 from . import tables as _tables
 from ._native import ffi as _ffi
 from ._native import lib as _lib
+from .domain import Domain
 from .errors import (
     CancelledError,
     DeviceError,
@@ -41,6 +42,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CancelledError",
     "DeviceError",
+    "Domain",
     "Error",
     "FileError",
     "FormatError",

@@ -261,6 +261,24 @@ class Rows(Lent):
         return out
 
 
+class RowViews(Lent):
+    """Rows of a domain's call (rill_rows). n: a number; [n]: node, the state to be made or read; parent, state_parent and action, -1 where
+    an input begins; slot, the input's; depth, timesteps that it has had."""
+
+    _arrays = _arrays_of("rill_rows", {})
+    _numbers = _numbers_of("rill_rows")
+
+
+def as_table(table: Any, shape: tuple[int, int]) -> Any:
+    """What a domain's score() gave, as C reads it: float32 in rows. A tensor of torch's on the processor is read where it lies."""
+    if hasattr(table, "detach"):
+        table = table.detach().cpu().float().numpy()
+    table = np.ascontiguousarray(_plain(table), np.float32)
+    if table.shape != shape:
+        raise ValueError(f"score() gave an array of shape {list(table.shape)}; {list(shape)}, rows and actions, was expected")
+    return table
+
+
 def state_type(function: Any) -> Any:
     """The NumPy type of what a scorer keeps of hypotheses; None where it keeps nothing."""
     wanted = getattr(function, "state_type", None)
