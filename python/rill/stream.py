@@ -100,8 +100,9 @@ class Wishes:
         if request.arguments:
             out.heuristics, out.scorers = self._arguments(request.arguments, kept)
         if request.settings:
-            out.settings = self._settings(request.settings)
-            kept.append(out.settings)
+            settings = self._settings(request.settings)
+            kept.append(settings)  # the owner: what is read of out.settings is a bare pointer
+            out.settings = settings
         return kept
 
     def _arguments(self, given: Mapping[str, Any], kept: list[Any]) -> tuple[Any, Any]:
