@@ -7,8 +7,6 @@ Crew (crew.py) does the same on threads of its own.
 
 from __future__ import annotations
 
-import asyncio
-import concurrent.futures
 import os
 import threading
 import weakref
@@ -22,6 +20,9 @@ from .opened import Closer, Opened, Plan, _close_in
 from .results import Reader, Result
 
 if TYPE_CHECKING:
+    import asyncio
+    import concurrent.futures
+
     from .model import Model, Vocabulary
 
 
@@ -375,6 +376,8 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
         if self._async_source is None:
             await self._in_pool(self._feed)
             return
+        import asyncio  # takes as long to load as all the rest
+
         while self._wants():
             if self._pending is None:
                 self._pending = asyncio.ensure_future(_anext(self._async_source))
@@ -392,6 +395,9 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
                 self._end(failure)
 
     async def _in_pool(self, function: Any) -> Any:
+        import asyncio
+        import concurrent.futures
+
         if self._pool is None:
             self._pool = concurrent.futures.ThreadPoolExecutor(1, "rill")
         future = asyncio.get_running_loop().run_in_executor(self._pool, function)
