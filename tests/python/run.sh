@@ -19,7 +19,8 @@ pip=(venv/bin/python -m pip --disable-pip-version-check --quiet)
 
 # The wheel's build folder is kept, so that a second run compiles what has changed; it lies where ccache finds what `./dev build` made.
 rm -rf wheels
-"${pip[@]}" wheel --no-deps --wheel-dir wheels "$root" -Cbuild-dir="$root/build-python-wheel" -Csetup-args=-Dcuda=disabled
+"${pip[@]}" wheel --no-deps --wheel-dir wheels "$root" \
+  --config-settings=build-dir="$root/build-python-wheel" --config-settings=setup-args=-Dcuda=disabled
 "${pip[@]}" install wheels/rill-*-cp311-abi3-*.whl
 
 export RILL_ROOT=$root RILL_COMMAND=$command PYTHONWARNINGS=error::ResourceWarning
