@@ -3,7 +3,8 @@
 # wheel promises. Exits with 77 where pip or the network is missing, since nothing can be built then.
 #   usage: run.sh ROOT COMMAND WORK    COMMAND: the command `rill`, to compare with; WORK: a folder that is kept, to build in
 set -eu
-root=$1 command=$2 work=$3
+root=$(realpath "$1") command=$(realpath "$2") work=$3
+unset LD_LIBRARY_PATH PYTHONPATH
 
 skip() { printf 'skipped: %s\n' "$*"; exit 77; }
 
