@@ -31,14 +31,14 @@ import sacrebleu
 import sentencepiece
 
 TRAINED = "test_2016_flickr"
-# Random weights of some size: options of tools/random_mt.py; per beam width how many lines.
+# Random weights of some size: options of tools/random_mt.py; per beam width how many lines, and in flight (None: several to choose from).
 RANDOM = {
-    "random weights, 512/2048, 6+6 layers, V = 32,000": ([], {5: 64, 50: 20}),
+    "random weights, 512/2048, 6+6 layers, V = 32,000": ([], {5: (64, None), 50: (20, None)}),
     "student, 256/1536, 6+2 layers, V = 32,000": (
-        ["--width", "256", "--inner", "1536", "--layers", "6", "--decoder-layers", "2"], {5: 64}),
+        ["--width", "256", "--inner", "1536", "--layers", "6", "--decoder-layers", "2"], {5: (64, None)}),
     "NLLB-600M's size, 1024/4096, 12+12 layers, V = 256,206": (
         ["--type", "m2m_100", "--width", "1024", "--inner", "4096", "--layers", "12", "--heads", "16", "--words", "256206"],
-        {5: 16}),
+        {5: (64, (16,))}),
 }
 K50_LINES = 250  # of the test set at k = 50: the peer takes a minute for all of it
 MOST = 150  # actions of an output of the trained model, for both sides
@@ -104,7 +104,7 @@ PRUNING = {"absolute", "max-candidates", "length-penalty"}
 PRUNED = {"absolute": 1.5, "max_candidates": 5, "length_penalty": 1}
 
 
-def rows_of(k, kinds, peer, cores):
+def rows_of(k, kinds, peer, cores, only=None):
     """Both sides at batches that suit them; on our side fewer and more items too, to see where more of them stop helping."""
     rows = []
     for weights in kinds:
@@ -116,11 +116,11 @@ def rows_of(k, kinds, peer, cores):
         for n in (32, 64) if k == 5 else (4,):
             rows.append(rill_row(weights, "fixed", n=n, length_penalty=1))
         sizes = (1, 4, 16, 48) if k == 5 else (1, 8, 32)
-        for n in sizes if weights == "fp32" else sizes[1:2]:
+        for n in only or (sizes if weights == "fp32" else sizes[1:2]):
             rows.append(rill_row(weights, "var-batch", "pruned", n=n, **PRUNED))
             rows.append(rill_row(weights, "var-stream", "pruned", n=n, budget=4 * n, max_items=4 * n, **PRUNED))
             rows.append(rill_row(weights, "stream-all", "pruned", n=n, **PRUNED))
-        rows.append(rill_row(weights, "stream-all", "first", n=sizes[1], stop_after=1, **PRUNED))
+        rows.append(rill_row(weights, "stream-all", "first", n=(only or sizes[1:])[0], stop_after=1, **PRUNED))
     return rows
 
 
@@ -305,7 +305,7 @@ def random_tasks(args, kinds, peer):
     tasks = []
     for number, (title, (options, widths)) in enumerate(RANDOM.items()):
         directory = os.path.join(args.work, f"random{number}")
-        for k, lines in widths.items():
+        for k, (lines, sizes) in widths.items():
             if not wanted(args, title, k):
                 continue
             name = os.path.join(args.work, f"random{number}-{k}")
@@ -313,7 +313,8 @@ def random_tasks(args, kinds, peer):
                             os.path.join(args.work, "source.pieces"), "--inputs", name, "--lines", str(lines), "--bucket", "8"],
                            check=True)
             inputs = sorted((path, int(path.rsplit(".", 1)[1])) for path in glob.glob(name + ".*"))
-            tasks.append(Task(title, k, (args.rounds + 1) // 2, directory, inputs, rows_of(k, kinds, peer, args.cores)))
+            tasks.append(Task(title, k, (args.rounds + 1) // 2, directory, inputs,
+                              rows_of(k, kinds, peer, args.cores, sizes)))
     return tasks
 
 

@@ -59,6 +59,7 @@ int cli_evidence(int argc, char **argv);
 int cli_eval(int argc, char **argv);
 int cli_bench(int argc, char **argv);
 int cli_check(int argc, char **argv);
+int cli_serve(int argc, char **argv); /* where it is built: RILL_SERVE */
 int cli_info(int argc, char **argv);
 int cli_list(int argc, char **argv);
 

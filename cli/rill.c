@@ -21,6 +21,9 @@ static const cli_command commands[] = {
     {"tune", "try a script's configurations on a dev set: what quality costs", cli_tune},
     {"evidence", "make posteriors of n-grams from n-best lists, for --lmbr", cli_evidence},
     {"eval", "compare decoded lines with references", cli_eval},
+#if defined(RILL_SERVE)
+    {"serve", "answer requests over HTTP", cli_serve},
+#endif
     {"bench", "run several search methods on one input and compare them", cli_bench},
     {"check", "try whether a plugin keeps its contract", cli_check},
     {"info", "describe a model", cli_info},
@@ -43,6 +46,7 @@ static int print_help(void)
               "  rill tune run.lua --dev dev.tsv --svg front.svg\n"
               "  rill eval -m model --refs references.txt outputs.txt\n"
               "  rill bench -m model --tsv test.tsv --methods greedy,fixed,var-stream\n"
+              "  rill serve -m model\n"
               "  rill check --plugin ./rill-mine.so\n"
               "  rill info model\n"
               "  rill list methods\n");

@@ -5,7 +5,8 @@ usage: man.py RILL TEMPLATE OUTPUT
 
 A line `@options COMMAND GROUP` becomes that group of `RILL COMMAND --help`, an entry per option. What follows it up to `@end` adds
 paragraphs to entries, each behind `@note OPTION`, where a help text's sentence is not all that there is to say. A note without its option,
-or a group that a command does not have, is an error: the page cannot fall behind the program.
+or a group that a command does not have, is an error: the page cannot fall behind the program. Lines from `@when COMMAND` to `@done` are
+of a command that not every build has.
 """
 
 import functools
@@ -71,8 +72,24 @@ def read_notes(lines):
     raise SystemExit("man.py: @options without @end")
 
 
+def is_there(rill, command):
+    return subprocess.run([rill, command, "--help"], capture_output=True).returncode == 0
+
+
+def drop_absent(rill, lines):
+    """Without what stands between @when and @done of commands that are not there, and without these marks."""
+    dropped = False
+    for line in lines:
+        if line.startswith("@when "):
+            dropped = not is_there(rill, line[6:])
+        elif line == "@done":
+            dropped = False
+        elif not dropped:
+            yield line
+
+
 def fill(rill, template):
-    lines = iter(template.split("\n"))
+    lines = drop_absent(rill, template.split("\n"))
     for line in lines:
         if not line.startswith("@options "):
             yield line

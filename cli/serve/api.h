@@ -1,0 +1,56 @@
+/* What clients ask and are told: bodies of requests become jobs, jobs become bodies of answers.
+ *
+ * A route is a method, a path and two functions: `begin` reads the request, and either answers it at once or makes a job; `end` writes the
+ * answer when the job is done. Nothing here knows of sockets. Threads: the server's one. */
+#ifndef CLI_SERVE_API_H
+#define CLI_SERVE_API_H
+
+#include <stdatomic.h>
+
+#include "service.h"
+
+typedef struct api {
+    service *const *service; /* [n], n >= 1 */
+    int n;
+    int64_t most_inputs; /* of a request */
+    atomic_int draining;
+} api;
+
+/* An answer: one of the two bodies. */
+typedef struct api_answer {
+    unsigned code; /* HTTP status; 0: there is a job to wait for */
+    json_t *json;  /* the caller's to free */
+    char *text;    /* (not JSON) the caller's to free, of this type: */
+    const char *type;
+    const char *allow; /* methods that the path takes; NULL: not said */
+    int retry;         /* seconds after which the client had better try again; 0: not said */
+} api_answer;
+
+/* A request as it is handled. */
+typedef struct api_request {
+    const json_t *body; /* of a POST; NULL: there is none */
+    service *to;        /* of the job */
+    job *job;           /* made by `begin`, released by the caller */
+    int one;            /* a single input was given as such, and gets a single answer */
+    service *then;      /* the outputs are decoded once more, by this; NULL: they are the answer */
+} api_request;
+
+typedef struct api_route {
+    const char *method, *path;
+    int open; /* needs no token */
+    int form; /* takes forms, too */
+    api_answer (*begin)(api *a, api_request *request);
+    api_answer (*end)(api *a, api_request *request); /* of code 0: it made another job. NULL: there are no jobs */
+} api_route;
+
+extern const api_route api_routes[]; /* ends with method == NULL */
+
+/* {"error": {"code": NAME, "message": ...}}; LibreTranslate's clients look for a text in "error", so its paths have {"error": TEXT}. */
+api_answer api_refuse(unsigned code, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* A job of a text or a list of texts, with the service's settings where `to` is given; NULL: refused. *one: it was a text. */
+job *api_job(const api *a, const service *to, const json_t *inputs, int *one, api_answer *refused);
+/* Hand the request's job in: an answer of code 0, or why not. */
+api_answer api_submit(api_request *request);
+
+#endif

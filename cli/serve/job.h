@@ -1,0 +1,53 @@
+/* A request of a client while it is decoded: its inputs, what is asked of each, and what came of them.
+ *
+ * A job belongs to two sides: the connection that made it, and the service that decodes it (service.h). Each holds a reference; the
+ * last one frees it. What both touch is under the job's lock: how many inputs are done, whether it was given up, what its watcher is told.
+ * Threads: as said at each function. */
+#ifndef CLI_SERVE_JOB_H
+#define CLI_SERVE_JOB_H
+
+#include <jansson.h>
+#include <pthread.h>
+
+#include "rill/rill.h"
+
+typedef struct job job;
+
+typedef struct job_input {
+    job *of;
+    char *text; /* [length] */
+    size_t length;
+    int64_t id;         /* of the service's run, once it is given to an engine; -1 before and after */
+    json_t *result;     /* NULL: not done */
+    rill_status status; /* of it */
+    int64_t place;      /* among what the service has under way */
+} job_input;
+
+struct job {
+    pthread_mutex_t lock;
+    int references;
+    job *next, *before; /* the service's queue */
+    job_input *input;   /* [n] */
+    int32_t n, given, done;
+    int submitted;            /* a service has it, or had it */
+    int cancelled;            /* nobody waits for it any more */
+    rill_settings settings;   /* how its inputs are searched */
+    int tokens;               /* outputs tell their actions */
+    double deadline;          /* by cli_now(); 0: none */
+    double since;             /* when it came, by cli_now() */
+    void (*told)(void *user); /* called when all inputs are done, under the lock; NULL: nobody asks */
+    void *user;
+};
+
+/* A job of n inputs without texts; the caller holds a reference, and the settings are its own to fill. NULL: out of memory. */
+job *job_create(int32_t n);
+/* Set an input's text, which is copied. 0: out of memory. */
+int job_set_text(job *j, int32_t i, const char *text, size_t length);
+job *job_hold(job *j);
+void job_release(job *j); /* NULL is allowed */
+
+/* Note what came of an input and tell who waits. Takes the result over; NULL (out of memory) is noted as such. Any thread. */
+void job_note(job_input *input, rill_status status, json_t *result);
+int job_is_done(job *j);
+
+#endif

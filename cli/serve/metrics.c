@@ -1,0 +1,116 @@
+/* Counters; see metrics.h. The format is Prometheus' "text-based format", version 0.0.4. */
+#include "metrics.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double bounds[] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
+enum { BOUNDS = sizeof bounds / sizeof *bounds, CODES = 600 };
+
+static struct {
+    pthread_mutex_t lock;
+    int64_t by_code[CODES], below[BOUNDS + 1];
+    double seconds;
+} counted = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void metrics_request(unsigned code, double seconds)
+{
+    size_t b = 0;
+    while (b < BOUNDS && seconds > bounds[b]) b++;
+    pthread_mutex_lock(&counted.lock);
+    counted.by_code[code < CODES ? code : 0]++;
+    counted.below[b]++;
+    counted.seconds += seconds;
+    pthread_mutex_unlock(&counted.lock);
+}
+
+static void put(FILE *out, const char *name, const char *type, const char *help)
+{
+    fprintf(out, "# HELP rill_%s %s\n# TYPE rill_%s %s\n", name, help, name, type);
+}
+
+static void put_requests(FILE *out)
+{
+    int64_t sum = 0;
+    pthread_mutex_lock(&counted.lock);
+    put(out, "requests_total", "counter", "Answered requests by HTTP status.");
+    for (int c = 0; c < CODES; c++)
+        if (counted.by_code[c] > 0)
+            fprintf(out, "rill_requests_total{code=\"%d\"} %lld\n", c, (long long)counted.by_code[c]);
+    put(out, "request_seconds", "histogram", "Seconds from a request's arrival to its answer.");
+    for (size_t b = 0; b < BOUNDS; b++)
+        fprintf(out, "rill_request_seconds_bucket{le=\"%g\"} %lld\n", bounds[b], (long long)(sum += counted.below[b]));
+    sum += counted.below[BOUNDS];
+    fprintf(out, "rill_request_seconds_bucket{le=\"+Inf\"} %lld\nrill_request_seconds_sum %.9g\n", (long long)sum,
+            counted.seconds);
+    fprintf(out, "rill_request_seconds_count %lld\n", (long long)sum);
+    pthread_mutex_unlock(&counted.lock);
+}
+
+/* A label's value: quotes, backslashes and ends of lines are escaped. */
+static void put_label(FILE *out, const char *name)
+{
+    for (; *name; name++) {
+        if (*name == '"' || *name == '\\') fputc('\\', out);
+        if (*name == '\n')
+            fputs("\\n", out);
+        else
+            fputc(*name, out);
+    }
+}
+
+typedef struct series {
+    const char *name, *type, *help;
+    int64_t (*value)(const service_counts *c);
+} series;
+
+#define VALUE(of, expression)                          \
+    static int64_t value_##of(const service_counts *c) \
+    {                                                  \
+        return c->expression;                          \
+    }
+VALUE(waiting, waiting)
+VALUE(under_way, under_way)
+VALUE(inputs, inputs)
+VALUE(failed, failed)
+VALUE(cancelled, cancelled)
+VALUE(actions, actions)
+VALUE(timesteps, run.timesteps)
+VALUE(expansions, run.expansions)
+
+static const series all[] = {
+    {"inputs_waiting", "gauge", "Inputs that no engine has begun.", value_waiting},
+    {"inputs_under_way", "gauge", "Inputs that engines have.", value_under_way},
+    {"inputs_total", "counter", "Inputs that have a result.", value_inputs},
+    {"inputs_failed_total", "counter", "Inputs that could not be decoded.", value_failed},
+    {"inputs_cancelled_total", "counter", "Inputs that were given up, since nobody waited for them.", value_cancelled},
+    {"actions_total", "counter", "Actions of the best outputs.", value_actions},
+    {"timesteps_total", "counter", "Timesteps of the engines.", value_timesteps},
+    {"expansions_total", "counter", "Hypotheses that were expanded.", value_expansions},
+};
+
+char *metrics_text(service *const *services, int n)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) return NULL;
+    put_requests(out);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        put(out, all[i].name, all[i].type, all[i].help);
+        for (int s = 0; s < n; s++) {
+            service_counts counts;
+            service_count(services[s], &counts);
+            fprintf(out, "rill_%s{model=\"", all[i].name);
+            put_label(out, service_name(services[s]));
+            fprintf(out, "\"} %lld\n", (long long)all[i].value(&counts));
+        }
+    }
+    if (fclose(out)) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}

@@ -1,0 +1,49 @@
+/* The description of the API; see openapi.h. */
+#include "openapi.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "rill/rill.h"
+
+static const struct {
+    const char *name, *text;
+    size_t length;
+} embedded[] = {
+#include "openapi_json.h"
+};
+
+/* A row as a schema. Values may be texts, too, as on a command line ("1/6", "inf"). */
+static json_t *schema_of(const rill_option *row)
+{
+    const char *type = row->type == RILL_OPTION_INT || row->type == RILL_OPTION_BYTES ? "integer"
+                       : row->type == RILL_OPTION_REAL                                ? "number"
+                       : row->type == RILL_OPTION_SWITCH                              ? "boolean"
+                                                                                      : "string";
+    json_t *schema = json_pack("{s:s, s:s}", "type", type, "description", row->help);
+    if (row->type == RILL_OPTION_INT) {
+        json_object_set_new(schema, "minimum", json_integer((json_int_t)row->least));
+        json_object_set_new(schema, "maximum", json_integer((json_int_t)fmin(row->most, 2147483647)));
+    }
+    if (row->type == RILL_OPTION_WORD) {
+        json_t *words = json_array();
+        for (const char *word = row->argument; *word;) {
+            const size_t length = strcspn(word, "|");
+            json_array_append_new(words, json_stringn(word, length));
+            word += length + (word[length] == '|');
+        }
+        json_object_set_new(schema, "enum", words);
+    }
+    return schema;
+}
+
+json_t *openapi_document(void)
+{
+    json_t *document = json_loadb(embedded[0].text, embedded[0].length, 0, NULL);
+    json_t *schemas = json_object_get(json_object_get(document, "components"), "schemas");
+    json_t *settings = json_object_get(json_object_get(schemas, "Settings"), "properties");
+    for (const rill_option *row = rill_setting_table(); settings && row->name; row++)
+        if (row->kind != RILL_OPTION_SCHEDULE) json_object_set_new(settings, row->name, schema_of(row));
+    json_object_set_new(json_object_get(document, "info"), "version", json_string(RILL_VERSION_STRING));
+    return document;
+}

@@ -1,0 +1,19 @@
+/* Results as JSON, as clients get them. Any thread. */
+#ifndef CLI_SERVE_RESULT_H
+#define CLI_SERVE_RESULT_H
+
+#include <jansson.h>
+
+#include "rill/rill.h"
+
+/* {"outputs": [{"text", "score", "logp", "length", ...}], "note"?, "late"?}, or what result_failed() gives; NULL: out of memory.
+ * tokens: outputs tell the names and log-probabilities of their actions. */
+json_t *result_json(const rill_model *model, const rill_result *result, int tokens);
+
+/* {"error": {"code": "bad-input", "message": WHY}} */
+json_t *result_failed(rill_status status, const char *why);
+
+/* A text of the library's that need not be UTF-8: what is not becomes U+FFFD. NULL: out of memory. */
+json_t *result_text(const char *text, size_t length);
+
+#endif

@@ -1,0 +1,18 @@
+/* What the command's parts share: its options. */
+#ifndef CLI_SERVE_SERVE_H
+#define CLI_SERVE_SERVE_H
+
+#include "session.h"
+
+typedef struct serve_options {
+    const char *host, *token_path;
+    int port, most_waiting, most_inputs, most_kilobytes, most_connections, patience, drain;
+} serve_options;
+
+/* Parse a command line with one model: the session's options go to it, all others to `take`. */
+int serve_parse(cli_session *session, int (*take)(void *user, const cli_option *option, const char *value), void *user,
+                int argc, char **argv, int *helped);
+/* Note an option that is not a session's. */
+int serve_take(serve_options *options, const cli_option *option, const char *value);
+
+#endif

@@ -1,0 +1,30 @@
+/* HTTP: connections, bodies and answers, by libmicrohttpd; what they mean is api.h's.
+ *
+ * One thread of the library's handles all connections; one that waits for a job is suspended and costs a socket and its memory.
+ * Functions belong to the main thread. Failures have been said on stderr. */
+#ifndef CLI_SERVE_SERVER_H
+#define CLI_SERVE_SERVER_H
+
+#include "service.h"
+
+typedef struct server server;
+
+typedef struct server_options {
+    const char *host;  /* an address, "localhost", or "*" for all */
+    int port;          /* 0: any that is free */
+    const char *token; /* of "Authorization: Bearer TOKEN"; NULL: none is asked for */
+    int most_connections;
+    int64_t most_inputs; /* of a request */
+    int64_t most_bytes;  /* of a request's body */
+    int patience;        /* seconds in which a request has to arrive */
+} server_options;
+
+int server_open(server **out, const server_options *options, service *const *services, int n);
+/* "http://127.0.0.1:8190" */
+const char *server_address(const server *s);
+/* Take no more connections and refuse what comes on others; wait until all that was accepted is answered, or `seconds` are over.
+ * Returns how many were not answered. */
+int server_drain(server *s, double seconds);
+void server_close(server *s); /* NULL is allowed */
+
+#endif

@@ -1,0 +1,138 @@
+/* Watching connections; see watch.h. */
+#include "watch.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+typedef struct watched {
+    int open;
+    void *what;   /* NULL: nothing is asked for yet */
+    double since; /* its request has to come from then on */
+} watched;
+
+struct watch {
+    pthread_mutex_t lock;
+    pthread_t thread;
+    int epoll, wake;
+    double patience;
+    void (*gone)(void *what);
+    watched *at; /* [room] by descriptor */
+    int room;
+};
+
+enum { EVENTS = 64, LOOK_MS = 500 };
+
+static void sweep(watch *w)
+{
+    const double now = cli_now();
+    for (int fd = 0; fd < w->room; fd++)
+        if (w->at[fd].open && !w->at[fd].what && now - w->at[fd].since > w->patience) shutdown(fd, SHUT_RDWR);
+}
+
+/* The lock is held while `gone` is called, so that watch_leave() waits for it. */
+static void *look(void *user)
+{
+    watch *w = user;
+    struct epoll_event events[EVENTS];
+    for (;;) {
+        const int n = epoll_wait(w->epoll, events, EVENTS, LOOK_MS);
+        pthread_mutex_lock(&w->lock);
+        for (int i = 0; i < n; i++) {
+            const int fd = events[i].data.fd;
+            if (fd == w->wake) {
+                pthread_mutex_unlock(&w->lock);
+                return NULL;
+            }
+            void *what = fd < w->room && w->at[fd].open ? w->at[fd].what : NULL;
+            if (what) w->gone(what);
+        }
+        sweep(w);
+        pthread_mutex_unlock(&w->lock);
+    }
+}
+
+int watch_open(watch **out, double patience, void (*gone)(void *what))
+{
+    watch *w = calloc(1, sizeof *w);
+    *out = NULL;
+    if (!w) return 0;
+    *w = (watch){
+        .epoll = epoll_create1(EPOLL_CLOEXEC), .wake = eventfd(0, EFD_CLOEXEC), .patience = patience, .gone = gone};
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = w->wake};
+    if (w->epoll >= 0 && w->wake >= 0 && !epoll_ctl(w->epoll, EPOLL_CTL_ADD, w->wake, &event) &&
+        !pthread_mutex_init(&w->lock, NULL) && !pthread_create(&w->thread, NULL, look, w)) {
+        *out = w;
+        return 1;
+    }
+    if (w->epoll >= 0) close(w->epoll);
+    if (w->wake >= 0) close(w->wake);
+    free(w);
+    return 0;
+}
+
+void watch_close(watch *w)
+{
+    const unsigned long long one = 1;
+    if (!w) return;
+    (void)!write(w->wake, &one, sizeof one);
+    pthread_join(w->thread, NULL);
+    pthread_mutex_destroy(&w->lock);
+    close(w->epoll);
+    close(w->wake);
+    free(w->at);
+    free(w);
+}
+
+static int make_room(watch *w, int fd)
+{
+    if (fd < w->room) return 1;
+    const int room = 2 * fd + 64;
+    watched *more = realloc(w->at, (size_t)room * sizeof *more);
+    if (!more) return 0;
+    for (int i = w->room; i < room; i++) more[i] = (watched){0};
+    w->at = more;
+    w->room = room;
+    return 1;
+}
+
+void watch_begin(watch *w, int fd)
+{
+    pthread_mutex_lock(&w->lock);
+    if (make_room(w, fd)) w->at[fd] = (watched){.open = 1, .since = cli_now()};
+    pthread_mutex_unlock(&w->lock);
+}
+
+void watch_end(watch *w, int fd)
+{
+    pthread_mutex_lock(&w->lock);
+    if (fd < w->room) w->at[fd].open = 0;
+    pthread_mutex_unlock(&w->lock);
+}
+
+void watch_for(watch *w, int fd, void *what)
+{
+    struct epoll_event event = {.events = EPOLLRDHUP | EPOLLONESHOT, .data.fd = fd};
+    pthread_mutex_lock(&w->lock);
+    if (fd < w->room && w->at[fd].open) {
+        w->at[fd].what = what;
+        epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &event);
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+void watch_leave(watch *w, int fd)
+{
+    pthread_mutex_lock(&w->lock);
+    if (fd < w->room && w->at[fd].what) {
+        epoll_ctl(w->epoll, EPOLL_CTL_DEL, fd, NULL);
+        w->at[fd].what = NULL;
+        w->at[fd].since = cli_now();
+    }
+    pthread_mutex_unlock(&w->lock);
+}

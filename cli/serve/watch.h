@@ -1,0 +1,24 @@
+/* Whose client has gone, and whose takes too long to say what it wants.
+ *
+ * libmicrohttpd does not look at a connection while its request is being decoded, nor does it bound the time in which a request has to
+ * arrive. A thread here does both: a client that closes (or ends what it sends) while it waits has its request given up, and a
+ * connection on which no request was complete in time is shut down. Any thread. */
+#ifndef CLI_SERVE_WATCH_H
+#define CLI_SERVE_WATCH_H
+
+typedef struct watch watch;
+
+/* patience: seconds in which a request has to arrive, those of a connection's idling among them. gone: called on the watching thread with
+ * what watch_for() was given, once. *out: closed by the caller. 0: it cannot be had. */
+int watch_open(watch **out, double patience, void (*gone)(void *what));
+void watch_close(watch *w); /* NULL is allowed */
+
+/* A connection begins; ends. `fd`: its socket. */
+void watch_begin(watch *w, int fd);
+void watch_end(watch *w, int fd);
+/* Its request is complete, and answered with what `what` stands for; no longer. Once watch_leave() has returned, `gone` is not called
+ * for it and no call of it is going on. */
+void watch_for(watch *w, int fd, void *what);
+void watch_leave(watch *w, int fd);
+
+#endif

@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+"""`rill serve`, with a client made of the standard library: answers are `rill decode`'s whoever asks beside them; what is wrong is refused
+with a code and a sentence; clients that go, dawdle or come too many harm nobody; what was accepted is answered when the server stops.
+
+usage: serve.py RILL SOURCE_ROOT
+"""
+
+import concurrent.futures
+import http.client
+import json
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+RILL, ROOT = sys.argv[1], sys.argv[2]
+MODEL = os.path.join(ROOT, "examples", "models", "de-en")
+WORDS = ("ein eine der die mann frau hund kind ball haus rot blau läuft spielt sitzt steht mit und auf in vor einem dem straße "
+         "wasser .").split()
+rng = random.Random(7)
+failures = []
+checks = 0
+
+
+def check(truth, what):
+    global checks
+    checks += 1
+    if not truth:
+        failures.append(what)
+        print("FAILED:", what)
+
+
+def sentence(low=3, high=12):
+    return " ".join(rng.choice(WORDS) for _ in range(rng.randint(low, high)))
+
+
+class Server:
+    """A running server; `with Server(options) as s`. Behind it: what it said and how it ended."""
+
+    def __init__(self, *options, models=(MODEL,)):
+        command = [RILL, "serve", "--port", "0", *options]
+        for model in models:
+            command += ["-m", model]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        self.said = ""
+        for _ in models:
+            line = self.process.stderr.readline()
+            self.said += line
+            found = re.search(r"http://([^:]+):(\d+)", line)
+            if not found:
+                self.said += self.process.stderr.read()
+                raise SystemExit("the server did not start: " + self.said)
+            self.host, self.port = found.group(1), int(found.group(2))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def stop(self, asked=False):
+        if not asked and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        self.said += self.process.communicate(timeout=60)[1]
+        self.code = self.process.returncode
+
+    def ask(self, method, path, body=None, headers=None, timeout=60):
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=timeout)
+        try:
+            text = body if body is None or isinstance(body, (str, bytes)) else json.dumps(body)
+            connection.request(method, path, text.encode() if isinstance(text, str) else text,
+                               {"Content-Type": "application/json", **(headers or {})})
+            answer = connection.getresponse()
+            read = answer.read()
+            kind = answer.getheader("Content-Type") or ""
+            return answer.status, json.loads(read) if "json" in kind and read else read.decode(), dict(answer.getheaders())
+        finally:
+            connection.close()
+
+    def decode(self, **body):
+        return self.ask("POST", "/v1/decode", body)[:2]
+
+    def counts(self):
+        text = self.ask("GET", "/metrics")[1]
+        return {m.group(1): float(m.group(2)) for m in re.finditer(r'^rill_(\w+)\{model="[^"]*"\} (\S+)$', text, re.M)}
+
+    def raw(self, data):
+        link = socket.create_connection((self.host, self.port), timeout=30)
+        link.sendall(data)
+        return link
+
+
+def decode_lines(lines, *options):
+    run = subprocess.run([RILL, "decode", "-q", "-m", MODEL, *options], input="".join(line + "\n" for line in lines), text=True,
+                         stdout=subprocess.PIPE, check=True)
+    return run.stdout.splitlines()
+
+
+def until(what, seconds=20):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if what():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def answers(s):
+    lines = [sentence() for _ in range(40)]
+    plain, wide = decode_lines(lines), decode_lines(lines, "-k", "9", "--length-penalty", "0.5")
+    code, body = s.decode(inputs=lines)
+    check(code == 200 and [r["outputs"][0]["text"] for r in body["results"]] == plain, "a request of many is decode's")
+    jobs = [(i, wide_one) for i in range(len(lines)) for wide_one in (0, 1)]
+    rng.shuffle(jobs)
+
+    def one(job):
+        i, is_wide = job
+        settings = {"k": 9, "length-penalty": 0.5} if is_wide else {}
+        code, body = s.decode(input=lines[i], settings=settings)
+        return code == 200 and body["outputs"][0]["text"] == (wide if is_wide else plain)[i]
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        check(all(pool.map(one, jobs)), "requests side by side, with settings of their own, are decode's")
+    code, body = s.decode(input=lines[0], settings={"n-best": 3}, tokens=True)
+    best = body["outputs"]
+    check(len(best) == 3 and best[0]["score"] >= best[1]["score"] >= best[2]["score"], "three outputs, best first")
+    check(all(abs(sum(t["logp"] for t in o["tokens"]) - o["logp"]) < 1e-4 for o in best), "tokens' log-probabilities add up")
+    code, body = s.decode(inputs=[lines[0], "", " "])
+    check(code == 200 and body["results"][1]["outputs"][0]["text"] == "", "nothing is decoded to nothing")
+    check(s.decode(inputs=[]) == (200, {"model": "de-en", "results": []}), "no inputs, no results")
+    long = " ".join(["hund"] * 400)
+    code, body = s.decode(inputs=[lines[0], long])
+    check(code == 200 and "outputs" in body["results"][0] and "error" in body["results"][1], "a bad input fails alone")
+    check(s.decode(input=long)[0] == 422, "a single bad input is what the request is about")
+    check(s.decode(input=lines[0], deadline=30)[0] == 200, "a deadline far away")
+
+
+def refusals(s):
+    ask = s.ask
+    for body, code, word in (({"inputs": ["a"], "settings": {"kk": 1}}, 400, "did you mean"),
+                             ({"input": "a", "inputs": ["a"]}, 400, "one of"),
+                             ({}, 400, "one of"), ({"input": 3}, 400, "text"), ({"inputs": ["a", 3]}, 400, "text"), ([], 400, "object"),
+                             ({"input": "a", "beam": 3}, 400, "beam"), ({"input": "a", "settings": {"n": 3}}, 400, "the server"),
+                             ({"input": "a", "settings": {"k": -1}}, 400, "k"), ({"input": "a", "settings": {"k": None}}, 400, "k"),
+                             ({"input": "a", "model": "x"}, 404, "models"), ({"input": "a", "tokens": 1}, 400, "tokens"),
+                             ({"input": "a", "deadline": 0}, 400, "deadline"), ({"inputs": ["a"] * 1001}, 413, "1000")):
+        found, answer, _ = ask("POST", "/v1/decode", body)
+        check(found == code and word in answer["error"]["message"], f"{body!s:.60}: {found} {answer}")
+    check(ask("POST", "/v1/decode", "{")[0] == 400, "bad JSON")
+    check(ask("POST", "/v1/decode", b"\xff")[0] == 400, "no UTF-8")
+    check(ask("POST", "/v1/decode", "a=b", {"Content-Type": "text/plain"})[0] == 415, "another type")
+    check(ask("POST", "/v1/decode", '{"input": "a"}', {"Content-Type": "application/x-www-form-urlencoded"})[0] == 200, "as curl sends it")
+    check(ask("GET", "/nowhere")[0] == 404, "no such path")
+    code, _, headers = ask("GET", "/v1/decode")
+    check(code == 405 and headers["Allow"] == "POST", "no such method")
+    link = s.raw(b"POST /v1/decode HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1048577\r\n\r\n")
+    check(b" 413 " in link.recv(100), "too large, told before it is sent")
+    link.close()
+    link = s.raw(b"POST /v1/decode HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n")
+    for _ in range(40):
+        link.sendall(b"10000\r\n" + b"x" * 65536 + b"\r\n")
+    link.sendall(b"0\r\n\r\n")
+    check(b" 413 " in link.recv(100), "too large without a length")
+    link.close()
+    check(ask("GET", "/health")[:2] == (200, {"status": "ok"}) and ask("GET", "/ready")[0] == 200, "healthy and ready")
+
+
+def description(s):
+    code, doc, _ = s.ask("GET", "/openapi.json")
+    check(code == 200 and doc["openapi"].startswith("3.0"), "the description")
+    names = doc["components"]["schemas"]["Settings"]["properties"]
+    check("k" in names and "length-penalty" in names and "n" not in names, "settings of searches, none of schedules")
+    for reference in set(re.findall(r'"#/([^"]+)"', json.dumps(doc))):
+        at = doc
+        for part in reference.split("/"):
+            at = at.get(part, {})
+        check(at != {}, "the description has " + reference)
+    models = s.ask("GET", "/v1/models")[1]["models"]
+    check(models[0]["name"] == "de-en" and models[0]["domain"] == "mt" and models[0]["settings"]["k"] == "5", "the models")
+
+
+def slow_and_gone(s):
+    """A large request of a client that goes, or of one that stays, does not keep a small one waiting."""
+    large = json.dumps({"inputs": [sentence(20, 30) for _ in range(900)], "settings": {"k": 30, "max-candidates": 30}}).encode()
+    head = b"POST /v1/decode HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(large)
+    before = s.counts()
+    link = s.raw(head + large)
+    check(until(lambda: s.counts()["inputs_under_way"] > 0), "the large request is under way")
+    check(s.decode(input="ein hund .")[0] == 200 and s.counts()["inputs_waiting"] > 0, "a small one overtakes it")
+    link.close()
+    check(until(lambda: s.counts()["inputs_waiting"] == 0 and s.counts()["inputs_under_way"] == 0, 5), "it is given up")
+    after = s.counts()
+    check(after["inputs_cancelled_total"] - before["inputs_cancelled_total"] == 900, "and counted")
+    links = [s.raw(head[:rng.randint(1, len(head))]) for _ in range(20)] + [s.raw(head + large[:1000]) for _ in range(5)]
+    check(s.decode(input="ein hund .")[0] == 200, "halves of requests keep nobody waiting")
+    for link in links:
+        link.settimeout(20)
+        try:
+            while link.recv(1000):
+                pass
+        except ConnectionResetError:
+            pass
+        link.close()
+    check(True, "halves of requests are ended")
+
+
+def full_queue():
+    with Server("--max-waiting", "50", "--max-body", "100") as s:
+        large = {"inputs": [sentence(20, 30) for _ in range(50)], "settings": {"k": 30, "max-candidates": 30}}
+        with concurrent.futures.ThreadPoolExecutor(6) as pool:
+            codes = [f.result() for f in [pool.submit(s.ask, "POST", "/v1/decode", large) for _ in range(6)]]
+        refused = [headers for code, _, headers in codes if code == 503]
+        check(refused and all("Retry-After" in h for h in refused), "a full queue refuses at once")
+        check(any(code == 200 for code, _, _ in codes), "and answers what it took")
+
+
+def token():
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write("secret word\n")
+        file.flush()
+        with Server("--token-file", file.name) as s:
+            check(s.decode(input="a")[0] == 401, "no token")
+            check(s.ask("POST", "/v1/decode", {"input": "a"}, {"Authorization": "Bearer secret wor"})[0] == 401, "another token")
+            check(s.ask("POST", "/v1/decode", {"input": "a"}, {"Authorization": "Bearer secret word"})[0] == 200, "the token")
+            check(s.ask("GET", "/health")[0] == 200 and s.ask("GET", "/metrics")[0] == 401, "health is open, figures are not")
+
+
+def libre():
+    with Server(models=("de-en=" + MODEL, "en-fr=" + MODEL)) as s:
+        ask = lambda **body: s.ask("POST", "/translate", body)[:2]
+        plain = decode_lines(["ein hund .", "ein mann ."])
+        check(ask(q="ein hund .", source="de", target="en") == (200, {"translatedText": plain[0]}), "a text")
+        check(ask(q=["ein hund .", "ein mann ."], source="de", target="en") == (200, {"translatedText": plain}), "texts")
+        check(ask(q="ein hund .", source="de", target="fr") == (200, {"translatedText": decode_lines(plain[:1])[0]}), "through a third")
+        check(ask(q="ein hund .", source="auto", target="en")[0] == 200, "the only source there is")
+        code, body = ask(q="ein hund .", source="de", target="en", alternatives=2)
+        check(code == 200 and len(body["alternatives"]) == 2, "alternatives")
+        code, body = ask(q="a", source="de", target="xx")
+        check(code == 400 and isinstance(body["error"], str), "languages that are not there")
+        check(ask(q="a", source="de", target="en", format="html")[0] == 400, "markup")
+        form = s.ask("POST", "/translate", "q=ein+hund+%2E&source=de&target=en", {"Content-Type": "application/x-www-form-urlencoded"})
+        check(form[:2] == (200, {"translatedText": plain[0]}), "a form")
+        check(s.ask("GET", "/languages")[1] == [{"code": "de", "name": "de", "targets": ["en", "fr"]},
+                                                {"code": "en", "name": "en", "targets": ["fr"]}], "languages")
+
+
+def stopping():
+    s = Server()
+    lines = [sentence(10, 20) for _ in range(300)]
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(s.decode, inputs=lines, settings={"k": 10})
+        check(until(lambda: s.counts()["inputs_under_way"] > 0), "under way")
+        s.process.send_signal(signal.SIGTERM)
+        code, body = asked.result()
+    s.stop(asked=True)
+    check(code == 200 and len(body["results"]) == 300 and all("outputs" in r for r in body["results"]), "what was accepted is answered")
+    check(s.code == 0, f"and the server ends well: {s.code} {s.said}")
+    s = Server("--drain", "0")
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(s.decode, inputs=lines * 3, settings={"k": 30, "max-candidates": 30})
+        check(until(lambda: s.counts()["inputs_under_way"] > 0), "under way again")
+        s.process.send_signal(signal.SIGTERM)
+        try:
+            code, body = asked.result()
+            check(any("error" in r for r in body["results"]), "what is not decoded in time says so")
+        except (OSError, http.client.HTTPException):
+            pass  # or the connection ends
+    s.stop(asked=True)
+    check(s.code == 1 and "not answered" in s.said, f"no time to drain: {s.code} {s.said}")
+
+
+def usage():
+    for options, word in (([], "no model"), (["-m", MODEL, "-m", MODEL], "two models"),
+                          (["-m", MODEL, "--host", "no.such.host.invalid"], "no.such"),
+                          (["-m", MODEL, "--unordered"], "unordered"), (["-m", MODEL, "--port", "x"], "port")):
+        run = subprocess.run([RILL, "serve", "--port", "0", *options], stderr=subprocess.PIPE, text=True)
+        check(run.returncode == 1 and word in run.stderr, f"{options}: {run.returncode} {run.stderr}")
+
+
+def main():
+    with Server("--patience", "3", "--workers", "2") as s:
+        for part in (answers, refusals, description, slow_and_gone):
+            part(s)
+    check(s.code == 0, f"the end: {s.code} {s.said}")
+    for part in (full_queue, token, libre, stopping, usage):
+        part()
+    print(f"{checks} checks, {len(failures)} failed")
+    return 1 if failures else 0
+
+
+sys.exit(main())
