@@ -17,6 +17,11 @@ class Generate(Case):
         self.assertEqual(found.texts, [output.text for result in wanted for output in result.outputs])
         self.assertEqual(found.sequences_scores, [output.rank_score for result in wanted for output in result.outputs])
         self.assertEqual([len(one) for one in found.sequences], [len(one) for one in found.scores])
+        for said in ({"max_new_tokens": 5}, {"max_length": 6}):  # which counts the start symbol
+            short = generate(self.model, CAPTIONS[:4], num_beams=2, **said)
+            self.assertEqual([len(one) for one in short.sequences], [5] * 4)
+        long = generate(self.model, CAPTIONS[:4], num_beams=2, min_new_tokens=25)
+        self.assertTrue(all(len(one) > 25 for one in long.sequences))
         greedy = generate(self.model, CAPTIONS[:4], num_beams=1)
         self.assertEqual(len(greedy.texts), 4)
         drawn = [generate(self.model, CAPTIONS[:2], do_sample=True, num_return_sequences=3, seed=1).texts for _ in range(2)]
@@ -53,6 +58,7 @@ class Generate(Case):
                 for one in ids:
                     real += theirs.generate(torch.tensor([one]), **said).tolist()
                 for a, b in zip(found.sequences, real, strict=True):
+                    self.assertGreater(len(a), 0)
                     self.assertEqual(a, [action for action in b[1:] if action != theirs.config.pad_token_id][: len(a)])
 
 
