@@ -1,0 +1,151 @@
+/* The bodies of binding.h. */
+#include <stdlib.h>
+#include <string.h>
+
+static rill_status heuristic_self(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
+{
+    if (arguments[0] != '\0') return rill_fail(ctx, RILL_ERR_OPTION, "a heuristic in Python takes no arguments");
+    *self = ((const rillpy_heuristic *)table)->handle;
+    return RILL_OK;
+}
+
+static rill_status scorer_self(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
+{
+    if (arguments[0] != '\0') return rill_fail(ctx, RILL_ERR_OPTION, "a scorer in Python takes no arguments");
+    *self = ((const rillpy_scorer *)table)->handle;
+    return RILL_OK;
+}
+
+static rill_status policy_self(const rill_policy *table, rill_context *ctx, const char *arguments, void **self)
+{
+    if (arguments[0] != '\0') return rill_fail(ctx, RILL_ERR_OPTION, "a policy in Python takes no arguments");
+    *self = ((const rillpy_policy *)table)->handle;
+    return RILL_OK;
+}
+
+void rillpy_heuristic_init(rillpy_heuristic *out, void *handle)
+{
+    out->table.create = heuristic_self;
+    out->handle = handle;
+}
+
+void rillpy_scorer_init(rillpy_scorer *out, void *handle)
+{
+    out->table.create = scorer_self;
+    out->handle = handle;
+}
+
+void rillpy_policy_init(rillpy_policy *out, void *handle)
+{
+    out->table.create = policy_self;
+    out->handle = handle;
+}
+
+void *rillpy_domain_handle(const rill_domain *table)
+{
+    return ((const rillpy_domain *)table)->handle;
+}
+
+rill_status rillpy_fail(rill_context *ctx, rill_status status, const char *text)
+{
+    return rill_fail(ctx, status, "%s", text);
+}
+
+void rillpy_input_fail(rill_input *input, const char *text)
+{
+    rill_input_fail(input, RILL_ERR_INPUT, "%s", text);
+}
+
+int32_t rillpy_path(const rill_scorer_rows *rows, int32_t row, int32_t *out, int32_t room)
+{
+    int32_t n = 0;
+    for (int32_t h = rows->history[row]; rows->histories[h].action >= 0; h = rows->histories[h].parent) n++;
+    int32_t at = n;
+    for (int32_t h = rows->history[row]; rows->histories[h].action >= 0; h = rows->histories[h].parent)
+        if (--at < room) out[at] = rows->histories[h].action;
+    return n;
+}
+
+rill_status rillpy_say(rill_ask_builder *ask, int32_t what, int32_t n, const int32_t *row, const int32_t *action,
+                       const float *value)
+{
+    rill_status status = RILL_OK;
+    for (int32_t i = 0; i < n && status == RILL_OK; i++) {
+        switch (what) {
+        case 0: status = rill_ask_add(ask, row[i], action[i], value[i]); break;
+        case 1: status = rill_ask_scale(ask, row[i], action[i], value[i]); break;
+        case 2: status = rill_ask_ban(ask, row[i], action[i]); break;
+        default: status = rill_ask_allow(ask, row[i], action[i]); break;
+        }
+    }
+    return status;
+}
+
+void rillpy_answer(const rill_ask *ask, int32_t n, int32_t actions, const int32_t *every, const float *logp,
+                   rill_choices *out)
+{
+    for (int32_t r = 0; r < n; r++)
+        rill_choices_give(ask, r, actions, every, logp + (size_t)r * (size_t)actions, NULL, out);
+}
+
+/* --- prefixes without scores -------------------------------------------------------------------------------------- */
+
+typedef struct prefix {
+    rill_context *ctx;
+    size_t size; /* of this block */
+    int32_t n;
+    int32_t action[]; /* [n] */
+} prefix;
+
+static rill_status prefix_create(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
+{
+    (void)table;
+    const size_t size = sizeof(prefix) + (strlen(arguments) + 1) * sizeof(int32_t);
+    prefix *p = rill_alloc(ctx, size);
+    if (p == NULL) return rill_fail_memory(ctx, size, "a prefix");
+    *p = (prefix){.ctx = ctx, .size = size};
+    for (char *end; *(arguments += strspn(arguments, " ")) != '\0'; arguments = end) {
+        p->action[p->n++] = (int32_t)strtol(arguments, &end, 10);
+        if (end != arguments) continue;
+        rill_free(ctx, p, size);
+        return rill_fail(ctx, RILL_ERR_OPTION, "python-prefix: \"%.40s\" is not the number of an action", arguments);
+    }
+    *self = p;
+    return RILL_OK;
+}
+
+/* No factor is 0, and this one leaves nothing that a float could tell from it. */
+static const float HARDLY = 1e-30f;
+
+static rill_status prefix_score(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+{
+    const prefix *p = self;
+    rill_status status = RILL_OK;
+    for (int32_t row = 0; row < rows->n && status == RILL_OK; row++) {
+        if (rows->timestep[row] >= p->n) continue;
+        const int32_t action = p->action[rows->timestep[row]];
+        status = rill_ask_allow(ask, row, action);
+        if (status == RILL_OK) status = rill_ask_scale(ask, row, action, HARDLY);
+        if (status == RILL_OK) status = rill_ask_end(ask, row, RILL_END_FORBIDDEN);
+    }
+    return status;
+}
+
+static void prefix_destroy(void *self)
+{
+    prefix *p = self;
+    if (p != NULL) rill_free(p->ctx, p, p->size);
+}
+
+const rill_scorer *rillpy_prefix(void)
+{
+    static const rill_scorer table = {.abi_version = RILL_ABI_VERSION,
+                                      .struct_size = sizeof table,
+                                      .name = "python-prefix",
+                                      .arguments = "ACTIONS",
+                                      .summary = "outputs begin with these actions, which no score has",
+                                      .create = prefix_create,
+                                      .score = prefix_score,
+                                      .destroy = prefix_destroy};
+    return &table;
+}

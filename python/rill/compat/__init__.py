@@ -1,0 +1,1 @@
+"""Interfaces of other decoders over rill, so that a program changes one import."""

@@ -1,0 +1,239 @@
+"""What CTranslate2's calls take and give: results, and the arguments of a translation in rill's words. ctranslate2.py has the calls."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import dataclasses
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+Tokens = Sequence[str]
+DICE = random.Random()
+
+
+def set_random_seed(seed: int) -> None:
+    """Let samples that are drawn from now on be the same in every run."""
+    DICE.seed(seed)
+
+
+@dataclasses.dataclass
+class TranslationResult:
+    """hypotheses: [n] lists of tokens; scores: [n], attention: [n][tokens][source tokens], logits: empty unless they were asked for."""
+
+    hypotheses: list[list[str]]
+    scores: list[float] = dataclasses.field(default_factory=list)
+    attention: list[list[list[float]]] = dataclasses.field(default_factory=list)
+    logits: list[Any] = dataclasses.field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.hypotheses)
+
+    def __getitem__(self, i: int) -> dict[str, Any]:
+        """The form of old: {"tokens", "score", "attention"}."""
+        found: dict[str, Any] = {"tokens": self.hypotheses[i]}
+        if self.scores:
+            found["score"] = self.scores[i]
+        if self.attention:
+            found["attention"] = self.attention[i]
+        return found
+
+
+@dataclasses.dataclass
+class ScoringResult:
+    """tokens: the target's, the end among them; log_probs: natural logarithms, one for each."""
+
+    tokens: list[str]
+    log_probs: list[float]
+
+
+@dataclasses.dataclass
+class GenerationStepResult:
+    """A token as it is generated; step counts from 0, hypothesis_id is 0."""
+
+    step: int
+    batch_id: int
+    token_id: int
+    hypothesis_id: int
+    token: str
+    log_prob: float | None
+    logits: None
+    is_last: bool
+
+
+@dataclasses.dataclass
+class ExecutionStats:
+    """num_tokens: of outputs; total_time_in_ms: by the clock."""
+
+    num_tokens: int
+    num_examples: int
+    total_time_in_ms: float
+
+
+class Async:
+    """A result that is being worked out elsewhere."""
+
+    def __init__(self, future: concurrent.futures.Future[list[Any]], index: int) -> None:
+        self._future, self._index = future, index
+
+    def result(self) -> Any:
+        """Wait for it; raises what working it out raised."""
+        return self._future.result()[self._index]
+
+    def done(self) -> bool:
+        """Whether it is there."""
+        return self._future.done()
+
+
+class AsyncTranslationResult(Async):
+    """A TranslationResult to come."""
+
+
+class AsyncScoringResult(Async):
+    """A ScoringResult to come."""
+
+
+def refuse(**unsupported: bool) -> None:
+    for name, given in unsupported.items():
+        if given:
+            raise NotImplementedError(f"{name}: rill has nothing that does this")
+
+
+WEIGHTS = {
+    "default": None,
+    "auto": None,
+    "float32": "f32",
+    "int8": "int8",
+    "int8_float32": "int8",
+    "bfloat16": "bf16",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """How a translation is searched and what is made of it; the arguments of translate_batch()."""
+
+    beam_size: int = 2
+    patience: float = 1
+    num_hypotheses: int = 1
+    length_penalty: float = 1
+    coverage_penalty: float = 0
+    repetition_penalty: float = 1
+    no_repeat_ngram_size: int = 0
+    disable_unk: bool = False
+    suppress_sequences: Sequence[Tokens] | None = None
+    end_token: str | Sequence[str] | Sequence[int] | None = None
+    return_end_token: bool = False
+    prefix_bias_beta: float = 0
+    max_input_length: int = 1024
+    max_decoding_length: int = 256
+    min_decoding_length: int = 1
+    use_vmap: bool = False
+    return_scores: bool = False
+    return_logits_vocab: bool = False
+    return_attention: bool = False
+    return_alternatives: bool = False
+    min_alternative_expansion_prob: float = 0
+    sampling_topk: int = 1
+    sampling_topp: float = 1
+    sampling_temperature: float = 1
+    replace_unknowns: bool = False
+    callback: Callable[[GenerationStepResult], bool] | None = None
+
+    @property
+    def samples(self) -> bool:
+        """Whether outputs are drawn."""
+        return self.sampling_topk != 1
+
+    def check(self) -> None:
+        """Raise for what is impossible, in CTranslate2's words where it has some, and for what rill lacks."""
+        for wrong, why in (
+            (self.beam_size < 1, "The beam size must be > 0"),
+            (self.num_hypotheses < 1, "The number of hypotheses must be > 0"),
+            (self.patience <= 0, "The patience factor must be > 0"),
+            (self.repetition_penalty <= 0, "The repetition penalty must be > 0"),
+            (self.no_repeat_ngram_size < 0 or self.sampling_topk < 0, "no_repeat_ngram_size and sampling_topk must be >= 0"),
+            (self.max_decoding_length < 1, "The maximum decoding length must be > 0"),
+            (
+                self.min_decoding_length > self.max_decoding_length,
+                "The minimum decoding length is greater than the maximum decoding length",
+            ),
+            (
+                not self.samples and not self.return_alternatives and self.num_hypotheses > self.beam_size * self.patience,
+                "The number of hypotheses cannot be greater than beam_size * patience",
+            ),
+            (
+                self.callback is not None and (self.beam_size > 1 or self.prefix_bias_beta > 0),
+                "The callback function is not compatible with beam_size > 1 or prefix_bias_beta > 0",
+            ),
+            (not 0 < self.sampling_topp <= 1, "sampling_topp must be between 0 and 1"),
+        ):
+            if wrong:
+                raise ValueError(why)
+        refuse(
+            coverage_penalty=self.coverage_penalty != 0,
+            prefix_bias_beta=self.prefix_bias_beta != 0,
+            return_logits_vocab=self.return_logits_vocab,
+            sampling_with_a_beam=self.samples and self.beam_size > 1,
+            callback_with_samples=self.callback is not None and self.samples,
+            callback_with_alternatives=self.callback is not None and self.return_alternatives,
+        )
+
+    def settings(self) -> dict[str, Any]:
+        """The same in rill's words."""
+        said: dict[str, Any] = {
+            "like": "ct2",
+            "length_penalty": self.length_penalty,
+            "max_length": self.max_decoding_length,
+            "min_length": self.min_decoding_length,
+            "heuristic": [],
+            "scorer": ["python-prefix"],
+        }
+        if self.samples:
+            said |= {"sample": self.num_hypotheses, "top_k": self.sampling_topk, "top_p": self.sampling_topp, "n_best": self.num_hypotheses}
+            said |= {"temperature": self.sampling_temperature, "seed": DICE.getrandbits(31)}
+        elif self.callback is not None:
+            said |= {"k": 1, "max_candidates": 1}
+        elif self.beam_size == 1:
+            said |= {"method": "greedy"}
+        else:
+            said |= {"k": self.beam_size, "n_best": self.num_hypotheses}
+            if self.length_penalty == 0 and self.patience == 1:
+                said |= {"stop_after": self.num_hypotheses}
+            elif self.patience != 1:
+                said |= {"patience": self.patience}
+        if self.repetition_penalty != 1:
+            said["repetition_penalty"] = self.repetition_penalty
+        if self.no_repeat_ngram_size:
+            said["no_repeat_ngram"] = self.no_repeat_ngram_size
+        if self.disable_unk:
+            said["unknown_penalty"] = "inf"
+        if self.suppress_sequences:
+            phrases = [" ".join(sequence) for sequence in self.suppress_sequences]
+            said["scorer"] = ["python-prefix", "ban:" + " ||| ".join(phrases)]
+        if self.return_attention or self.replace_unknowns:
+            said["alignment"] = "soft"
+        return said
+
+
+def empty(wanted: Wanted) -> TranslationResult:
+    """What comes of an input without tokens."""
+    n = wanted.num_hypotheses
+    return TranslationResult(
+        hypotheses=[[] for _ in range(n)],
+        scores=[0.0] * n if wanted.return_scores else [],
+        attention=[[] for _ in range(n)] if wanted.return_attention else [],
+    )
+
+
+def together_of(max_batch_size: int, batch_type: str, source: Sequence[Tokens]) -> int | None:
+    """Inputs that are decoded together, by what CTranslate2 is told of batches; None: as many as rill likes."""
+    if batch_type not in ("examples", "tokens"):
+        raise ValueError(f"Invalid batch type: {batch_type}")
+    if max_batch_size < 0:
+        raise ValueError("max_batch_size must be >= 0")
+    if max_batch_size == 0:
+        return None
+    if batch_type == "examples":
+        return max_batch_size
+    return max(1, max_batch_size // max([len(tokens) for tokens in source] or [32]))

@@ -1,0 +1,584 @@
+"""CTranslate2's Translator over rill: a program changes its import and keeps its model's folder, which is read as it is.
+
+    from rill.compat.ctranslate2 import Translator
+
+Arguments have CTranslate2 4.8's names, order, defaults and errors. What rill cannot do raises NotImplementedError; nothing is ignored.
+Batches are rill's own affair: max_batch_size bounds what is decoded together, and no answer depends on it. Where scores are equal to the
+last bit there, rill's order may be another. A callback needs NumPy.
+"""
+
+from __future__ import annotations
+
+import collections
+import concurrent.futures
+import dataclasses
+import itertools
+import math
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from .._native import lib
+from ..model import Model
+from ..results import Output, Result
+from ..stream import Request
+from .ct2_words import (
+    WEIGHTS,
+    Async,
+    AsyncScoringResult,
+    AsyncTranslationResult,
+    ExecutionStats,
+    GenerationStepResult,
+    ScoringResult,
+    Tokens,
+    TranslationResult,
+    Wanted,
+    empty,
+    refuse,
+    set_random_seed,
+    together_of,
+)
+
+__all__ = [
+    "AsyncScoringResult",
+    "AsyncTranslationResult",
+    "ExecutionStats",
+    "GenerationStepResult",
+    "ScoringResult",
+    "TranslationResult",
+    "Translator",
+    "set_random_seed",
+]
+
+class Translator:
+    """A translator: the arguments are CTranslate2's. inter_threads are rill's workers, intra_threads its threads (0: at most 4)."""
+
+    def __init__(
+        self,
+        model_path: str | os.PathLike[str],
+        device: str = "cpu",
+        *,
+        device_index: int | list[int] = 0,
+        compute_type: str | dict[str, str] = "default",
+        inter_threads: int = 1,
+        intra_threads: int = 0,
+        max_queued_batches: int = 0,
+        flash_attention: bool = False,
+        tensor_parallel: bool = False,
+        files: object = None,
+    ) -> None:
+        refuse(flash_attention=flash_attention, tensor_parallel=tensor_parallel, files=files is not None)
+        if max_queued_batches < -1:
+            raise ValueError("max_queued_batches: -1, 0 or a number above it was expected")
+        if device not in ("cpu", "cuda", "auto"):
+            raise ValueError(f"unsupported device {device}")
+        name = compute_type if isinstance(compute_type, str) else compute_type.get(device, "default")
+        if name not in WEIGHTS:
+            raise NotImplementedError(f"compute_type: {name!r} is none of {', '.join(WEIGHTS)}, which rill has")
+        self._device = device
+        self._indexes = [device_index] if isinstance(device_index, int) else list(device_index)
+        if device == "cpu" and self._indexes != [0]:
+            raise ValueError(f"device_index: {device_index}: there is one cpu, number 0")
+        self._compute_type = "float32" if WEIGHTS[name] in (None, "f32") else name
+        self._max_queued = max_queued_batches
+        where = ",".join(f"cuda:{index}" for index in self._indexes) if device == "cuda" else device
+        threads = intra_threads or max(1, min(4, int(lib.rill_processors()) // max(1, inter_threads)))
+        self._workers = inter_threads
+        self._made: dict[str, Any] = {
+            "path": model_path,
+            "tokenized": True,
+            "weights": WEIGHTS[name],
+            "device": where,
+            "threads": threads,
+            "workers": inter_threads * len(self._indexes),
+        }
+        self._model: Model | None = Model(**self._made)
+        self._pool = concurrent.futures.ThreadPoolExecutor(max(1, inter_threads), "rill-translator")
+        self._tasks: list[concurrent.futures.Future[list[Any]]] = []
+
+    # --- what it is ---
+
+    @property
+    def device(self) -> str:
+        """"cpu" or "cuda"."""
+        if self._device != "auto":
+            return self._device
+        return "cuda" if self._open().info.device.startswith("cuda") else "cpu"
+
+    @property
+    def device_index(self) -> list[int]:
+        """Numbers of the devices."""
+        return list(self._indexes)
+
+    @property
+    def compute_type(self) -> str:
+        """What weights are multiplied in."""
+        return self._compute_type
+
+    @property
+    def num_translators(self) -> int:
+        """Inputs that are translated side by side."""
+        return self._workers * len(self._indexes)
+
+    @property
+    def num_queued_batches(self) -> int:
+        """Asynchronous calls that wait."""
+        return sum(not task.running() and not task.done() for task in self._tasks)
+
+    @property
+    def num_active_batches(self) -> int:
+        """Asynchronous calls that are not done."""
+        return sum(not task.done() for task in self._tasks)
+
+    @property
+    def model_is_loaded(self) -> bool:
+        """Whether the model is in memory."""
+        return self._model is not None
+
+    def load_model(self, keep_cache: bool = False) -> bool:
+        """Load the model again that unload_model() has let go. There is no cache that could be kept: True says so by an error."""
+        refuse(keep_cache=keep_cache)
+        self._model = self._model or Model(**self._made)
+        return True
+
+    def unload_model(self, to_cpu: bool = False) -> bool:
+        """Give the model's memory back."""
+        refuse(to_cpu=to_cpu)
+        if self._model is not None:
+            self._model.close()
+            self._model = None
+        return True
+
+    def __enter__(self) -> Translator:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.unload_model()
+        self._pool.shutdown()
+
+    def _open(self) -> Model:
+        if self._model is None:
+            raise RuntimeError("The model for this translator was unloaded: load_model() loads it")
+        return self._model
+
+    def _later(self, function: Callable[[], list[Any]], n: int, kind: type[Async]) -> list[Any]:
+        self._tasks = [task for task in self._tasks if not task.done()]
+        if 0 < self._max_queued <= self.num_queued_batches:
+            concurrent.futures.wait(self._tasks, return_when=concurrent.futures.FIRST_COMPLETED)
+        task = self._pool.submit(function)
+        self._tasks.append(task)
+        return [kind(task, i) for i in range(n)]
+
+    # --- translating ---
+
+    def translate_batch(
+        self,
+        source: Sequence[Tokens],
+        target_prefix: Sequence[Tokens | None] | None = None,
+        *,
+        max_batch_size: int = 0,
+        batch_type: str = "examples",
+        asynchronous: bool = False,
+        **options: Any,
+    ) -> list[Any]:
+        """Translate a batch of tokenised inputs: TranslationResult of each, or AsyncTranslationResult. options: Wanted's.
+
+        Attention is the mean over all heads of the decoder's last layer, where CTranslate2 has the heads that its folder names. What may
+        not be chosen (min_decoding_length, disable_unk, suppressed and repeated tokens) is struck behind the softmax, there before it.
+        """
+        wanted = Wanted(**options)
+        wanted.check()
+        prefixes = list(target_prefix or [])[: len(source)]
+        prefixes += [None] * (len(source) - len(prefixes))
+        together = together_of(max_batch_size, batch_type, source)
+        self._check_tokens(wanted)
+        pairs = list(zip(source, prefixes))
+        if asynchronous:
+            return self._later(lambda: list(self._translate(pairs, wanted, together)), len(pairs), AsyncTranslationResult)
+        return list(self._translate(pairs, wanted, together))
+
+    def translate_iterable(
+        self,
+        source: Iterable[Tokens],
+        target_prefix: Iterable[Tokens | None] | None = None,
+        max_batch_size: int = 32,
+        batch_type: str = "examples",
+        **options: Any,
+    ) -> Iterator[TranslationResult]:
+        """Translate as inputs come: results in their order, in bounded memory."""
+        wanted = Wanted(**options)
+        wanted.check()
+        if max_batch_size < 1:
+            raise ValueError("max_batch_size must be >= 1")
+        together = together_of(max_batch_size, batch_type, ())
+        self._check_tokens(wanted)
+        pairs = zip(source, itertools.repeat(None)) if target_prefix is None else itertools.zip_longest(source, target_prefix)
+        return self._translate(pairs, wanted, together)
+
+    def _check_tokens(self, wanted: Wanted) -> None:
+        model = self._open()
+        for token in itertools.chain.from_iterable(wanted.suppress_sequences or ()):
+            if model.find(token) is None:
+                raise ValueError(f"Token {token} is not in the vocabulary")
+        ends: list[str | int] = [wanted.end_token] if isinstance(wanted.end_token, str) else list(wanted.end_token or ())
+        for end in ends:
+            action = end if isinstance(end, int) else model.find(str(end))
+            if action is None:
+                raise ValueError(f"Token {end} is not in the vocabulary")
+            if action != model.info.end_action:
+                raise NotImplementedError(f"end_token: {end!r}: rill ends outputs with the model's own end alone")
+
+    def _prefix(self, tokens: Tokens) -> list[int]:
+        model = self._open()
+        unknown = model.find("<unk>")
+        found = [model.find(token) for token in tokens]
+        return [one if one is not None else unknown if unknown is not None else 0 for one in found]
+
+    def _translate(self, pairs: Iterable[tuple[Any, Any]], wanted: Wanted, together: int | None) -> Iterator[TranslationResult]:
+        """Results in the order of inputs. Those without tokens never come to the engine."""
+        waiting: collections.deque[tuple[list[str], list[int]] | None] = collections.deque()
+        watch = _Watch(self._open(), wanted) if wanted.callback is not None else None
+        numbers = itertools.count()
+
+        def requests() -> Iterator[Request]:
+            for source, prefix in pairs:
+                if source is None:
+                    raise ValueError("there are more target prefixes than inputs")
+                number = next(numbers)
+                tokens = list(source)[: wanted.max_input_length or None]
+                if not tokens:
+                    waiting.append(None)
+                    continue
+                ids = self._prefix(prefix or ())
+                waiting.append((tokens, ids))
+                if watch is not None:
+                    watch.numbers.append((number, len(ids)))
+                yield Request(" ".join(tokens), arguments={"python-prefix": " ".join(map(str, ids))} if ids else None)
+
+        settings = wanted.settings()
+        if together is not None:
+            settings["n"] = together
+        if watch is not None:
+            settings["heuristic"] = watch
+        if wanted.return_alternatives:
+            yield from self._alternatives(pairs, wanted, settings)
+            return
+        with self._open().stream(requests(), **settings) as stream:
+            for result in stream:
+                while waiting and waiting[0] is None:
+                    waiting.popleft()
+                    yield empty(wanted)
+                entry = waiting.popleft()
+                assert entry is not None
+                if watch is not None:
+                    watch.finish(result)
+                yield self._result(result, entry, wanted)
+        for _ in waiting:
+            yield empty(wanted)
+
+    def _result(self, result: Result, entry: tuple[list[str], list[int]], wanted: Wanted) -> TranslationResult:
+        if result.error is not None:
+            raise result.error
+        outputs = result.outputs
+        source, _ = entry
+        return TranslationResult(
+            hypotheses=[self._tokens(output, source, wanted) for output in outputs],
+            scores=[output.rank_score for output in outputs] if wanted.return_scores else [],
+            attention=[self._attention(output, wanted) for output in outputs] if wanted.return_attention else [],
+        )
+
+    def _kept(self, output: Output, wanted: Wanted) -> int:
+        """How many of an output's actions are given."""
+        ended = bool(output.ids) and output.ids[-1] == self._open().info.end_action
+        return len(output.ids) - (1 if ended and not wanted.return_end_token else 0)
+
+    def _attention(self, output: Output, wanted: Wanted) -> list[list[float]]:
+        return [list(row) for row in (output.alignment or [])[: self._kept(output, wanted)]]
+
+    def _tokens(self, output: Output, source: list[str], wanted: Wanted) -> list[str]:
+        tokens = output.tokens[: self._kept(output, wanted)]
+        if wanted.replace_unknowns and "<unk>" in tokens:
+            shares: Any = output.alignment or []
+            for i, token in enumerate(tokens):
+                if token == "<unk>" and i < len(shares):
+                    best = max(range(len(shares[i])), key=shares[i].__getitem__)
+                    tokens[i] = source[best] if best < len(source) else token
+        return tokens
+
+    def _alternatives(self, pairs: Iterable[tuple[Any, Any]], wanted: Wanted, settings: dict[str, Any]) -> Iterator[TranslationResult]:
+        """The most probable tokens behind each prefix, and the best output that goes on from each."""
+        model = self._open()
+        end = model.info.end_action
+        one = dataclasses.replace(wanted, return_alternatives=False, num_hypotheses=wanted.beam_size, callback=None)
+        for source, prefix in pairs:
+            tokens = list(source)[: wanted.max_input_length or None]
+            if not tokens:
+                yield empty(wanted)
+                continue
+            text, ids = " ".join(tokens), self._prefix(prefix or ())
+            begun = self._begun(text, ids, wanted, settings)
+            given = [Request(text, arguments={"python-prefix": " ".join(map(str, [*ids, action]))}) for action, _ in begun]
+            hypotheses, scores, attention = [], [], []
+            for (_, logp), result in zip(begun, model.decode(given, **{**one.settings(), "min_length": wanted.min_decoding_length})):
+                if result.error is not None:
+                    raise result.error
+                # What was expanded counts neither in the length nor in the mean of what follows.
+                ranked = [(out.score / max(1, len(out.ids) - len(ids) - 1) ** wanted.length_penalty, out) for out in result.outputs]
+                score, best = max(ranked, key=lambda pair: pair[0])
+                hypotheses.append(self._tokens(best, tokens, wanted))
+                scores.append(logp + score)
+                attention.append(self._attention(best, wanted))
+            yield TranslationResult(
+                hypotheses, scores if wanted.return_scores else [], attention if wanted.return_attention and end is not None else []
+            )
+
+    def _begun(self, text: str, ids: list[int], wanted: Wanted, settings: dict[str, Any]) -> list[tuple[int, float]]:
+        """The most probable actions behind a prefix, the end left out, with their log-probabilities among all but the end."""
+        model = self._open()
+        end = model.info.end_action
+        request = Request(text, arguments={"python-prefix": " ".join(map(str, ids))})
+        n = wanted.num_hypotheses + 1
+        kept = {name: settings[name] for name in ("scorer", "unknown_penalty") if name in settings}
+        found = model.decode([request], k=n, n_best=n, max_length=len(ids) + 1, heuristic=[], finish="immediate", length_penalty=0, **kept)
+        rest = 0.0
+        if end is not None:
+            ending = model.score([(text, [*ids, end])])[0]
+            rest = math.log1p(-min(math.exp(ending.best.word_scores[-1]), 1 - 1e-9)) if ending.ok else 0.0
+        begun = [(output.ids[-1], output.word_scores[-1] - rest) for output in found[0].outputs]
+        begun = [(action, logp) for action, logp in begun if action != end][: wanted.num_hypotheses]
+        least = wanted.min_alternative_expansion_prob
+        return [one for i, one in enumerate(begun) if i == 0 or math.exp(one[1]) >= least]
+
+    def translate_file(
+        self,
+        source_path: str,
+        output_path: str,
+        target_path: str | None = None,
+        *,
+        max_batch_size: int = 32,
+        read_batch_size: int = 0,
+        batch_type: str = "examples",
+        with_scores: bool = False,
+        source_tokenize_fn: Callable[[str], list[str]] | None = None,
+        target_tokenize_fn: Callable[[str], list[str]] | None = None,
+        target_detokenize_fn: Callable[[list[str]], str] | None = None,
+        **options: Any,
+    ) -> ExecutionStats:
+        """Translate a file of lines, tokens between blanks unless functions say otherwise; `target_path` has prefixes."""
+        if read_batch_size < 0:
+            raise ValueError("read_batch_size must be >= 0")
+        if (source_tokenize_fn is None) != (target_detokenize_fn is None):
+            raise ValueError("source_tokenize_fn and target_detokenize_fn should both be set or none at all")
+        cut, cut_target = source_tokenize_fn or str.split, target_tokenize_fn or str.split
+        join = target_detokenize_fn or " ".join
+        begin, tokens, examples = time.monotonic(), 0, 0
+        with open(source_path, encoding="utf-8") as lines, open(output_path, "w", encoding="utf-8") as out:
+            prefixes = open(target_path, encoding="utf-8") if target_path is not None else None
+            try:
+                sources = (cut(line.rstrip("\n")) for line in lines)
+                targets = (cut_target(line.rstrip("\n")) for line in prefixes) if prefixes is not None else None
+                asked = {**options, "return_scores": with_scores}
+                for result in self.translate_iterable(sources, targets, max_batch_size, batch_type, **asked):
+                    examples += 1
+                    tokens += len(result.hypotheses[0])
+                    for i, hypothesis in enumerate(result.hypotheses):
+                        out.write((f"{result.scores[i]:.6g} ||| " if with_scores else "") + join(hypothesis) + "\n")
+            finally:
+                if prefixes is not None:
+                    prefixes.close()
+        return ExecutionStats(tokens, examples, (time.monotonic() - begin) * 1000)
+
+    # --- scoring ---
+
+    def score_batch(
+        self,
+        source: Sequence[Tokens],
+        target: Sequence[Tokens],
+        *,
+        max_batch_size: int = 0,
+        batch_type: str = "examples",
+        max_input_length: int = 1024,
+        offset: int = 0,
+        asynchronous: bool = False,
+    ) -> list[Any]:
+        """Log-probabilities of target tokens, the end among them, from number `offset` on: ScoringResult of each pair."""
+        if len(source) != len(target):
+            raise ValueError(f"there are {len(source)} inputs and {len(target)} targets")
+        together_of(max_batch_size, batch_type, source)
+        pairs = list(zip(source, target))
+        if asynchronous:
+            return self._later(lambda: list(self._score(pairs, max_input_length, offset)), len(pairs), AsyncScoringResult)
+        return list(self._score(pairs, max_input_length, offset))
+
+    def score_iterable(
+        self,
+        source: Iterable[Tokens],
+        target: Iterable[Tokens],
+        max_batch_size: int = 64,
+        batch_type: str = "examples",
+        max_input_length: int = 1024,
+        offset: int = 0,
+    ) -> Iterator[ScoringResult]:
+        """score_batch() as pairs come."""
+        if max_batch_size < 1:
+            raise ValueError("max_batch_size must be >= 1")
+        together_of(max_batch_size, batch_type, ())
+        pairs = zip(source, target)
+        while many := list(itertools.islice(pairs, 16 * max_batch_size)):
+            yield from self._score(many, max_input_length, offset)
+
+    def _score(self, pairs: Iterable[tuple[Any, Any]], max_input_length: int, offset: int) -> Iterator[ScoringResult]:
+        if offset < 0 or max_input_length < 0:
+            raise ValueError("offset and max_input_length must be >= 0")
+        model = self._open()
+        end = model.info.end_action
+        most = max_input_length or None
+        pairs = [(list(source)[:most], self._prefix(list(target)[:most])) for source, target in pairs]
+        pairs = [(source, [*target, *([] if end is None else [end])]) for source, target in pairs]
+        found = iter(model.score((" ".join(source), ids) for source, ids in pairs if source))
+        for source, ids in pairs:
+            names = [model.name(action) for action in ids]
+            if not source:
+                yield ScoringResult(names, [0.0] * len(names))
+                continue
+            result = next(found)
+            if result.error is not None:
+                raise result.error
+            yield ScoringResult(names[offset:], result.best.word_scores[offset:])
+
+    def score_file(
+        self,
+        source_path: str,
+        target_path: str,
+        output_path: str,
+        *,
+        max_batch_size: int = 32,
+        read_batch_size: int = 0,
+        batch_type: str = "examples",
+        max_input_length: int = 1024,
+        offset: int = 0,
+        with_tokens_score: bool = False,
+        source_tokenize_fn: Callable[[str], list[str]] | None = None,
+        target_tokenize_fn: Callable[[str], list[str]] | None = None,
+        target_detokenize_fn: Callable[[list[str]], str] | None = None,
+    ) -> ExecutionStats:
+        """Score lines: "MEAN ||| target", and behind it with with_tokens_score " ||| " and the tokens' log-probabilities."""
+        if read_batch_size < 0:
+            raise ValueError("read_batch_size must be >= 0")
+        cut, cut_target = source_tokenize_fn or str.split, target_tokenize_fn or str.split
+        join = target_detokenize_fn or " ".join
+        begin, tokens, examples = time.monotonic(), 0, 0
+        with (
+            open(source_path, encoding="utf-8") as lines,
+            open(target_path, encoding="utf-8") as targets,
+            open(output_path, "w", encoding="utf-8") as out,
+        ):
+            sources = (cut(line.rstrip("\n")) for line in lines)
+            wanted = (cut_target(line.rstrip("\n")) for line in targets)
+            for result in self.score_iterable(sources, wanted, max_batch_size, batch_type, max_input_length, offset):
+                examples += 1
+                tokens += len(result.tokens)
+                mean = sum(result.log_probs) / max(1, len(result.log_probs))
+                line = f"{mean:.6g} ||| {join(result.tokens)}"
+                if with_tokens_score:
+                    line += " ||| " + " ".join(f"{one:.6g}" for one in result.log_probs)
+                out.write(line + "\n")
+        return ExecutionStats(tokens, examples, (time.monotonic() - begin) * 1000)
+
+    # --- token by token ---
+
+    def generate_tokens(
+        self,
+        source: Tokens,
+        target_prefix: Tokens | None = None,
+        *,
+        return_log_prob: bool = False,
+        max_decoding_length: int = 256,
+        min_decoding_length: int = 1,
+        sampling_topk: int = 1,
+        sampling_topp: float = 1,
+        sampling_temperature: float = 1,
+        repetition_penalty: float = 1,
+        no_repeat_ngram_size: int = 0,
+        disable_unk: bool = False,
+        suppress_sequences: Sequence[Tokens] | None = None,
+        end_token: str | Sequence[str] | Sequence[int] | None = None,
+        max_input_length: int = 1024,
+        use_vmap: bool = False,
+    ) -> Iterator[GenerationStepResult]:
+        """Tokens of the greedy output as they are found."""
+        steps: collections.deque[GenerationStepResult] = collections.deque()
+
+        def look(step: GenerationStepResult) -> bool:
+            steps.append(step)
+            return False
+
+        wanted = Wanted(
+            beam_size=1,
+            max_decoding_length=max_decoding_length,
+            min_decoding_length=min_decoding_length,
+            sampling_topk=sampling_topk,
+            sampling_topp=sampling_topp,
+            sampling_temperature=sampling_temperature,
+            repetition_penalty=repetition_penalty,
+            no_repeat_ngram_size=no_repeat_ngram_size,
+            disable_unk=disable_unk,
+            suppress_sequences=suppress_sequences,
+            end_token=end_token,
+            max_input_length=max_input_length,
+            use_vmap=use_vmap,
+            callback=look,
+        )
+        wanted.check()
+        self._check_tokens(wanted)
+        watch = _Watch(self._open(), wanted)
+        ids = self._prefix(target_prefix or ())
+        watch.numbers.append((0, len(ids)))
+        text = " ".join(list(source)[: max_input_length or None])
+        arguments = {"python-prefix": " ".join(map(str, ids))} if ids else None
+        settings = {**wanted.settings(), "heuristic": watch}
+        if not text:
+            return
+        with self._open().stream([Request(text, arguments=arguments)], **settings) as stream:
+            for result in stream.in_steps():
+                if result is not None:
+                    watch.finish(result)
+                while steps:
+                    step = steps.popleft()
+                    yield step if return_log_prob else dataclasses.replace(step, log_prob=None)
+
+
+class _Watch:
+    """A heuristic that prunes nothing: it tells a callback what greedy searches have found, and stops those that it wants stopped."""
+
+    def __init__(self, model: Model, wanted: Wanted) -> None:
+        self._model, self._callback, self._most = model, wanted.callback, wanted.max_decoding_length
+        self.numbers: list[tuple[int, int]] = []  # of each input: its number in the batch, its prefix's length
+        self._last: dict[int, int] = {}  # the steps that it has told of
+
+    def __call__(self, beams: Any) -> None:
+        for i in range(beams.n):
+            first = int(beams.offset[i])
+            if first == int(beams.offset[i + 1]):
+                continue
+            item, step = int(beams.item_id[i]), int(beams.timestep[i])
+            if self._tell(item, step, int(beams.action[first]), float(beams.action_logp[first]), step + 1 == self._most):
+                beams.stop[i] = 1
+
+    def _tell(self, item: int, step: int, action: int, logp: float, last: bool) -> bool:
+        number, prefix = self.numbers[item]
+        self._last[item] = step
+        if self._callback is None:
+            return False
+        logp = 0.0 if step < prefix else logp  # what was given has no score
+        return bool(self._callback(GenerationStepResult(step, number, action, 0, self._model.name(action), logp, None, last)))
+
+    def finish(self, result: Result) -> None:
+        """What the heuristic did not see of an output: its end."""
+        told = self._last.pop(result.id, -1)
+        if result.ok:
+            best = result.best
+            for step in range(told + 1, len(best.ids)):
+                self._tell(result.id, step, best.ids[step], best.word_scores[step], True)
+            self._last.pop(result.id, None)

@@ -1,0 +1,109 @@
+"""generate() for those who come from transformers: its arguments' names and meanings, rill's search.
+
+    from rill.compat.transformers import generate
+
+    found = generate(model, ["Ein Hund läuft."], num_beams=4, num_return_sequences=2)
+    found.texts, found.sequences, found.sequences_scores
+
+What the model's generation_config.json says stands behind what is given, as there (docs/search.md, preset hf). Inputs are texts, which the
+model's own tokeniser cuts. An argument that is none of these is refused.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Iterable
+from typing import Any
+
+from ..model import Model
+
+__all__ = ["GenerateOutput", "generate"]
+
+
+@dataclasses.dataclass(frozen=True)
+class GenerateOutput:
+    """Of n inputs with r sequences each, input by input and best first:
+
+    texts: [n r]; sequences: [n r] lists of ids, the end among them and no padding; sequences_scores: [n r] sums of log-probabilities over
+    lengths to the power of length_penalty; scores: [n r] lists of each id's log-probability
+    """
+
+    texts: list[str]
+    sequences: list[list[int]]
+    sequences_scores: list[float]
+    scores: list[list[float]]
+
+
+_STOPS = {False: "bound", True: "count", "never": "bound-max"}
+
+
+def generate(
+    model: Model,
+    inputs: Iterable[str],
+    *,
+    num_beams: int | None = None,
+    num_return_sequences: int = 1,
+    do_sample: bool = False,
+    early_stopping: bool | str | None = None,
+    length_penalty: float | None = None,
+    max_length: int | None = None,
+    max_new_tokens: int | None = None,
+    min_length: int | None = None,
+    min_new_tokens: int | None = None,
+    no_repeat_ngram_size: int | None = None,
+    repetition_penalty: float | None = None,
+    forced_eos_token_id: int | None = None,
+    temperature: float | None = None,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    num_beam_groups: int | None = None,
+    diversity_penalty: float | None = None,
+    seed: int | None = None,
+) -> GenerateOutput:
+    """Decode as transformers' generate() does with these arguments; None: as the model's generation_config.json says, or its default.
+
+    max_length counts the decoder's start symbol, max_new_tokens does not and goes before it; min_length and min_new_tokens likewise.
+    num_beams: 1 searches greedily. seed: of samples; None: another in every call
+    Raises rill.OptionError for what is impossible, ValueError for what contradicts, and what an input failed with.
+    """
+    if early_stopping is not None and early_stopping not in _STOPS:
+        raise ValueError(f"early_stopping: True, False or 'never' was expected, found {early_stopping!r}")
+    if forced_eos_token_id is not None and forced_eos_token_id != model.info.end_action:
+        raise ValueError(f"forced_eos_token_id: this model ends with {model.info.end_action}, found {forced_eos_token_id}")
+    if not do_sample and any(one is not None for one in (temperature, top_k, top_p, seed)):
+        raise ValueError("temperature, top_k, top_p and seed are for do_sample=True")
+    if not do_sample and num_return_sequences > (num_beams or 1) and num_beams is not None:
+        raise ValueError(f"num_return_sequences ({num_return_sequences}) has to be at most num_beams ({num_beams})")
+    forced = 1 if forced_eos_token_id is not None else 0
+    most = max_new_tokens - forced if max_new_tokens is not None else None if max_length is None else max_length - 1 - forced
+    least = min_new_tokens if min_new_tokens is not None else None if min_length is None else max(0, min_length - 1)
+    said: dict[str, Any] = {
+        "like": "hf",
+        "heuristic": [],
+        "max_length": most,
+        "min_length": least,
+        "length_penalty": length_penalty,
+        "stop": None if early_stopping is None else _STOPS[early_stopping],
+        "at_limit": "end-free" if forced else None,
+        "no_repeat_ngram": no_repeat_ngram_size or None,
+        "repetition_penalty": repetition_penalty,
+        "groups": num_beam_groups if num_beam_groups != 1 else None,
+        "diversity": diversity_penalty,
+    }
+    if do_sample:
+        if (num_beams or 1) != 1:
+            raise NotImplementedError("do_sample with num_beams above 1: rill draws without a beam")
+        drawn = {"sample": num_return_sequences, "n_best": num_return_sequences, "temperature": temperature, "top_k": top_k, "top_p": top_p}
+        said |= {**drawn, "seed": random.getrandbits(31) if seed is None else seed, "stop": None}
+    elif num_beams == 1:
+        said |= {"method": "greedy", "stop": None}
+    else:
+        said |= {"k": num_beams, "n_best": num_return_sequences}
+    outputs = [output for result in model.stream(inputs, **said) for output in (result.best, *result.outputs[1:])]
+    return GenerateOutput(
+        texts=[output.text for output in outputs],
+        sequences=[output.ids for output in outputs],
+        sequences_scores=[output.rank_score for output in outputs],
+        scores=[output.word_scores for output in outputs],
+    )

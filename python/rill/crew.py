@@ -1,0 +1,231 @@
+"""Runs of several workers (rill/workers.h): engines on threads of their own, behind one input and one output.
+
+The workers' own thread, which they call the caller's, reads inputs from a list and writes results to another. The stream puts in and takes
+out on its thread. So the user's iterables are never advanced elsewhere than where results are asked for.
+"""
+
+from __future__ import annotations
+
+import collections
+import os
+import threading
+import weakref
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from . import errors, hooks
+from ._native import ffi, lib
+from .errors import hook
+from .opened import Opened
+from .results import Reader, Result
+
+if TYPE_CHECKING:
+    from .model import Vocabulary
+    from .stream import Request
+
+
+class Desk:
+    """What the stream's thread and the workers' share; `change` guards all of it."""
+
+    def __init__(self, opened: Opened, reader: Reader) -> None:
+        self.opened, self.reader = opened, reader
+        self.change = threading.Condition()
+        self.inputs: collections.deque[tuple[Any, Any]] = collections.deque()
+        self.results: collections.deque[Result] = collections.deque()
+        self.cancels: dict[int, bool | None] = {}
+        self.stats = ffi.new("rill_stats *", {"struct_size": ffi.sizeof("rill_stats")})
+        self.closed = self.stopping = self.done = False
+        self.written = 0
+        self.reading: Any = None  # what the request that was read last points to
+        self.failure: BaseException | None = None
+
+    def work(self, handle: Any) -> None:
+        """The workers' thread: the whole run."""
+        opened = self.opened
+        status = lib.rill_workers_run_requests(opened.workers, lib.rillpy_read, handle, lib.rillpy_write, handle)
+        with self.change:
+            self.settle()
+            lib.rill_workers_stats(opened.workers, self.stats)
+            if status < 0 and not self.stopping and self.failure is None:
+                message = ffi.string(lib.rill_error(opened.model_ctx)).decode(errors="replace")
+                self.failure = opened.hooks.take_failure() or errors.error_of(status, message)
+            self.done = True
+            for identity, answer in self.cancels.items():
+                self.cancels[identity] = bool(answer)
+            self.change.notify_all()
+
+    def settle(self) -> None:
+        """Give up what is to be cancelled: on the workers' thread."""
+        for identity, answer in self.cancels.items():
+            if answer is None:
+                self.cancels[identity] = lib.rill_workers_cancel(self.opened.workers, identity) == lib.RILL_OK
+                self.change.notify_all()
+
+    def read(self, may_block: bool, request: Any) -> int:
+        """rill_read_request_fn"""
+        with self.change:
+            self.settle()
+            while may_block and not (self.inputs or self.closed or self.stopping):
+                self.change.wait()
+                self.settle()
+            if self.stopping or (self.closed and not self.inputs):
+                return int(lib.RILL_END_OF_INPUT)
+            if not self.inputs:
+                return int(lib.RILL_AGAIN)
+            filled, self.reading = self.inputs.popleft()
+            request[0] = filled[0]
+            return 0
+
+    def write(self, result: Any) -> int:
+        """rill_write_fn"""
+        copied = self.reader.result(result, lambda _: None)
+        with self.change:
+            self.settle()
+            lib.rill_workers_stats(self.opened.workers, self.stats)
+            self.results.append(copied)
+            self.written += 1
+            self.change.notify_all()
+            return int(lib.RILL_ERR_STOPPED) if self.stopping else 0
+
+    def fail(self, failure: BaseException) -> int:
+        """Note what a function in Python raised."""
+        with self.change:
+            self.failure = self.failure or failure
+        return int(lib.RILL_ERR_STOPPED)
+
+
+@hook(error=-11)
+def rillpy_read(self: Any, may_block: int, request: Any) -> int:
+    """rill_read_request_fn"""
+    desk: Desk = ffi.from_handle(self)
+    try:
+        return desk.read(bool(may_block), request)
+    except BaseException as failure:
+        return desk.fail(failure)
+
+
+@hook(error=-11)
+def rillpy_write(self: Any, result: Any) -> int:
+    """rill_write_fn"""
+    desk: Desk = ffi.from_handle(self)
+    try:
+        return desk.write(result)
+    except BaseException as failure:
+        return desk.fail(failure)
+
+
+def _close(process: int, desk: Desk, thread: threading.Thread, kept: hooks.Hooks) -> None:
+    if os.getpid() != process:
+        return
+    opened = desk.opened
+    with desk.change:
+        desk.stopping = True
+        desk.change.notify_all()
+    lib.rill_workers_stop(opened.workers)
+    thread.join()
+    lib.rill_workers_finish(opened.workers)
+    del kept
+    opened.crew.release()
+
+
+class Crew:
+    """A run of a model's workers, as stream.Local is one of a single engine. The caller has opened.crew, which close() lets go."""
+
+    def __init__(self, opened: Opened, said: Mapping[str, Any], names: Vocabulary, given: bool) -> None:
+        from .stream import Wishes, fields_of
+
+        self.process = opened.process
+        kept = hooks.Hooks()
+        try:
+            with opened.lock:
+                plan = opened.plan([said], None)
+                try:
+                    if given:
+                        errors.check(opened.ctx, lib.rill_plan_add_scorer(plan.plan, b"given", b""))
+                    self._wishes = Wishes(opened, said, plan)
+                    self._desk = Desk(opened, Reader(names, fields_of(plan, kept)))
+                    setups = ffi.new("rill_engine_setup *[]", [ffi.addressof(plan.setup)] * opened.n_workers)
+                    errors.check(opened.model_ctx, lib.rill_workers_begin(opened.workers, setups))
+                finally:
+                    plan.free()
+        except BaseException:
+            opened.crew.release()
+            raise
+        settings = lib.rill_workers_settings(opened.workers)
+        window = (settings.sort_window or 1000) if settings.sort else 0
+        self._most = 2 * opened.n_workers * max(settings.max_items, settings.n) + window
+        self._submitted = self._taken = 0
+        handle = ffi.new_handle(self._desk)
+        kept.keep(handle)
+        thread = threading.Thread(target=self._desk.work, args=(handle,), name="rill-workers", daemon=True)
+        self._finish = weakref.finalize(self, _close, opened.process, self._desk, thread, kept)
+        thread.start()
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run has ended before its inputs."""
+        return self._desk.done and self._desk.failure is not None
+
+    def room(self) -> int:
+        """How many inputs can be submitted now."""
+        return 0 if self._desk.done else self._most - (self._submitted - self._taken)
+
+    def submit(self, request: Request) -> None:
+        """Submit one; there is room."""
+        filled = ffi.new("rill_request *")
+        kept = self._wishes.fill(filled, request)
+        with self._desk.change:
+            self._desk.inputs.append((filled, kept))
+            self._submitted += 1
+            self._desk.change.notify_all()
+
+    def close_input(self) -> None:
+        """No more inputs will come."""
+        with self._desk.change:
+            self._desk.closed = True
+            self._desk.change.notify_all()
+
+    def take(self, user_of: Any) -> Result | None:
+        """The next result, if there is one now."""
+        import dataclasses
+
+        with self._desk.change:
+            if not self._desk.results:
+                return None
+            result = self._desk.results.popleft()
+        self._taken += 1
+        user = user_of(result.id)
+        return result if user is None else dataclasses.replace(result, user=user)
+
+    def idle(self) -> bool:
+        """Nothing is waiting, in flight or unread."""
+        return self._taken == self._submitted
+
+    def advance(self) -> None:
+        """Wait for a result. Raises what ended the run, behind its results."""
+        with self._desk.change:
+            self._desk.change.wait_for(lambda: self._desk.results or self._desk.done)
+            if self._desk.results:
+                return
+            if self._desk.failure is not None:
+                raise self._desk.failure
+
+    def cancel(self, identity: int) -> bool:
+        """Give an input up: the workers' thread does."""
+        desk = self._desk
+        with desk.change:
+            if desk.done or not 0 <= identity < self._submitted:
+                return False
+            desk.cancels[identity] = None
+            desk.change.notify_all()
+            desk.change.wait_for(lambda: desk.cancels[identity] is not None)
+            return bool(desk.cancels.pop(identity))
+
+    def stats(self, out: Any) -> None:
+        """Counters as of the result that was finished last."""
+        with self._desk.change:
+            ffi.memmove(out, self._desk.stats, ffi.sizeof("rill_stats"))
+
+    def close(self) -> None:
+        """Stop the workers."""
+        self._finish()

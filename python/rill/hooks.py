@@ -1,0 +1,246 @@
+"""Functions in Python that the engine calls: heuristics, scorers, policies and traces.
+
+librill calls one C function for each kind (binding.py); the handle it passes stands for a Hook, which knows the run it belongs to. What a
+function raises ends the run and comes out of the call that advanced it, as it was raised.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from . import errors
+from ._native import ffi, lib
+from .errors import hook
+
+
+_NOTHING = ffi.new("char[]", b"")
+
+
+class Hooks:
+    """What one run has lent to C: handles and tables that must live as long as it, and the first exception of a function."""
+
+    def __init__(self) -> None:
+        self.failure: BaseException | None = None
+        self._kept: list[Any] = []
+
+    def keep(self, *things: Any) -> None:
+        """Let things live as long as the run."""
+        self._kept.extend(things)
+
+    def handle(self, function: Any) -> Any:
+        """A handle that stands for the function and this run."""
+        handle = ffi.new_handle(Hook(self, function))
+        self.keep(handle)
+        return handle
+
+    def register(self, ctx: Any, chain: str, function: Any) -> str:
+        """Register a function in a context of this run alone; the name under which chains have it."""
+        name = f"python-{len(self._kept)}"
+        text = ffi.new("char[]", name.encode())
+        summary = ffi.new("char[]", b"a function in Python")
+        maker = {"heuristic": _heuristic, "scorer": _scorer, "policy": _policy}[chain]
+        table = maker(self.handle(function), function)
+        table.table.abi_version = lib.RILLPY_ABI_VERSION
+        table.table.struct_size = ffi.sizeof(table.table)
+        table.table.name = text
+        table.table.summary = summary
+        self.keep(table, text, summary)
+        add = {
+            "heuristic": lib.rill_register_heuristic,
+            "scorer": lib.rill_register_scorer,
+            "policy": lib.rill_register_policy,
+        }[chain]
+        errors.check(ctx, add(ctx, ffi.addressof(table.table)))
+        return name
+
+    def take_failure(self) -> BaseException | None:
+        """What a function raised, if one did; then it is forgotten."""
+        failure, self.failure = self.failure, None
+        return failure
+
+    def raise_failure(self) -> None:
+        """Raise what a function raised, if one did."""
+        failure = self.take_failure()
+        if failure is not None:
+            raise failure
+
+
+@dataclasses.dataclass
+class Hook:
+    """A function and the run that calls it."""
+
+    hooks: Hooks
+    function: Any
+
+    def failed(self, error: BaseException) -> int:
+        """Note what the function raised; the status for C."""
+        if self.hooks.failure is None:
+            self.hooks.failure = error
+        return int(lib.RILL_ERR_STOPPED)
+
+
+def _heuristic(handle: Any, function: Any) -> Any:
+    if not callable(function):
+        raise errors.OptionError(f"heuristic: a text or a function was expected, found {function!r}", "RILL_ERR_OPTION")
+    table = ffi.new("rillpy_heuristic *")
+    lib.rillpy_heuristic_init(table, handle)
+    table.table.arguments = _NOTHING
+    table.table.apply = lib.rillpy_apply
+    return table
+
+
+def _scorer(handle: Any, function: Any) -> Any:
+    if not callable(function):
+        raise errors.OptionError(f"scorer: a text or a function was expected, found {function!r}", "RILL_ERR_OPTION")
+    table = ffi.new("rillpy_scorer *")
+    lib.rillpy_scorer_init(table, handle)
+    from . import views  # NumPy is needed by what sees arrays alone
+
+    table.table.arguments = _NOTHING
+    table.table.score = lib.rillpy_score
+    table.table.state_bytes = views.state_bytes(function)
+    return table
+
+
+def _policy(handle: Any, function: Any) -> Any:
+    if not (callable(getattr(function, "choose", None)) and callable(getattr(function, "refill", None))):
+        raise errors.OptionError(
+            f"policy: a text or an object with choose() and refill() was expected, found {function!r}", "RILL_ERR_OPTION"
+        )
+    table = ffi.new("rillpy_policy *")
+    lib.rillpy_policy_init(table, handle)
+    table.table.choose = lib.rillpy_choose
+    table.table.refill = lib.rillpy_refill
+    return table
+
+
+def _nothing(what: str, value: Any) -> None:
+    if value is not None:
+        raise TypeError(f"a {what} in Python says what it has to say through its arguments: it returned {value!r}")
+
+
+@hook(error=-11)
+def rillpy_apply(self: Any, beams: Any) -> int:
+    """rill_heuristic.apply"""
+    from . import views
+
+    called: Hook = ffi.from_handle(self)
+    try:
+        with views.Beams(beams) as lent:
+            _nothing("heuristic", called.function(lent))
+    except BaseException as error:
+        return called.failed(error)
+    return 0
+
+
+@hook(error=-11)
+def rillpy_score(self: Any, rows: Any, ask: Any) -> int:
+    """rill_scorer.score"""
+    from . import views
+
+    called: Hook = ffi.from_handle(self)
+    try:
+        with views.Rows(rows, views.state_type(called.function)) as lent, views.Ask(ask) as speaking:
+            _nothing("scorer", called.function(lent, speaking))
+    except BaseException as error:
+        return called.failed(error)
+    return 0
+
+
+@hook(error=-11)
+def rillpy_choose(self: Any, flight: Any, order: Any, count: Any) -> int:
+    """rill_policy.choose"""
+    from . import views
+
+    called: Hook = ffi.from_handle(self)
+    try:
+        with views.Flight(flight) as lent:
+            wanted = [int(index) for index in called.function.choose(lent)]
+            if sorted(set(wanted)) != sorted(wanted) or not all(0 <= index < flight.n for index in wanted):
+                raise ValueError(f"choose() gave {wanted}: indexes of items in flight, 0 to {flight.n - 1}, each once, were expected")
+            order[0 : len(wanted)] = wanted
+            count[0] = len(wanted)
+    except BaseException as error:
+        return called.failed(error)
+    return 0
+
+
+@hook(error=-11)
+def rillpy_refill(self: Any, flight: Any, admit: Any) -> int:
+    """rill_policy.refill"""
+    from . import views
+
+    called: Hook = ffi.from_handle(self)
+    try:
+        with views.Flight(flight) as lent:
+            admit[0] = int(called.function.refill(lent))
+    except BaseException as error:
+        return called.failed(error)
+    return 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TraceEvent:
+    """An event of a trace, copied.
+
+    kind: "admitted", "timestep", "finished" or "sent_back"
+    timestep: of the run, from 0
+    item: the input's number; of a timestep -1
+    items, depths, widths_before, widths_merged, widths_after: [n] of a timestep: its inputs' numbers, the timesteps they had before,
+        their live candidates before expansion, candidates before pruning, and those of the new beam; else empty
+    rows: rows that a timestep expanded; in_flight: items in flight then
+    outputs: of "finished": how many the item has
+    """
+
+    kind: str
+    timestep: int
+    item: int
+    outputs: int
+    rows: int
+    in_flight: int
+    items: list[int]
+    depths: list[int]
+    widths_before: list[int]
+    widths_merged: list[int]
+    widths_after: list[int]
+
+
+_KINDS = {
+    lib.RILL_TRACE_ADMITTED: "admitted",
+    lib.RILL_TRACE_TIMESTEP: "timestep",
+    lib.RILL_TRACE_FINISHED: "finished",
+    lib.RILL_TRACE_SENT_BACK: "sent_back",
+}
+
+
+def read_event(event: Any) -> TraceEvent:
+    """A copy of one event of the engine's."""
+    step = event.kind == lib.RILL_TRACE_TIMESTEP
+
+    def many(array: Any) -> list[int]:
+        return list(ffi.unpack(array, event.n)) if step and event.n else []
+
+    return TraceEvent(
+        kind=_KINDS.get(event.kind, str(event.kind)),
+        timestep=event.timestep,
+        item=-1 if step else event.item_id,
+        outputs=event.outputs if event.kind == lib.RILL_TRACE_FINISHED else 0,
+        rows=event.rows if step else 0,
+        in_flight=event.in_flight if step else 0,
+        items=many(event.items),
+        depths=many(event.depths),
+        widths_before=many(event.widths_before),
+        widths_merged=many(event.widths_merged),
+        widths_after=many(event.widths_after),
+    )
+
+
+@hook()
+def rillpy_trace(self: Any, event: Any) -> None:
+    """rill_trace_fn"""
+    called: Hook = ffi.from_handle(self)
+    try:
+        called.function(read_event(event))
+    except BaseException as error:
+        called.failed(error)

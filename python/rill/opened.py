@@ -1,0 +1,235 @@
+"""A model as it is open in this process: context, workers and what makes engines with them.
+
+A rill context belongs to one thread at a time, so whatever touches the model's own context holds `lock`. Runs have contexts of their own
+(rill_context_create_worker), which find the model's tables, and need the lock only while they are made.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Mapping
+from typing import Any
+
+from . import errors, hooks, tables
+from ._native import ffi, lib
+from .errors import hook
+
+
+def _log_level() -> Any:
+    import logging
+
+    levels = {
+        lib.RILL_LOG_DEBUG: logging.DEBUG,
+        lib.RILL_LOG_INFO: logging.INFO,
+        lib.RILL_LOG_WARNING: logging.WARNING,
+        lib.RILL_LOG_ERROR: logging.ERROR,
+    }
+    return logging.getLogger("rill"), levels
+
+
+@hook()
+def rillpy_log(self: Any, level: int, message: Any) -> None:
+    """rill_log_fn: lines of rill's go to the logger "rill"."""
+    logger, levels = _log_level()
+    logger.log(levels.get(level, 20), "%s", ffi.string(message).decode(errors="replace"))
+
+
+class Closer:
+    """Undoes what was done, the last first: once, from whatever thread, and when nobody holds the owner any more."""
+
+    def __init__(self) -> None:
+        self._steps: list[tuple[Any, tuple[Any, ...]]] = []
+
+    def add(self, function: Any, *arguments: Any) -> None:
+        """Have function(*arguments) called."""
+        self._steps.append((function, arguments))
+
+    def close(self) -> None:
+        """Undo everything."""
+        while self._steps:
+            function, arguments = self._steps.pop()
+            function(*arguments)
+
+
+def make_context() -> Any:
+    """A context that logs to Python and has all built-in tables. The caller destroys it."""
+    out = ffi.new("rill_context **")
+    given = ffi.new("rill_context_options *", {"struct_size": ffi.sizeof("rill_context_options"), "log": lib.rillpy_log})
+    status = lib.rill_context_create(out, given)
+    if status < 0:
+        raise errors.error_of(status, "a context could not be made")
+    errors.check(out[0], lib.rill_register_builtins(out[0]))
+    return out[0]
+
+
+class Opened:
+    """A model that is open. Whoever decodes with it holds it, so it is closed behind the last of them."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self.lock = threading.RLock()
+        self.process = os.getpid()
+        self.recipe = recipe
+        self.hooks = hooks.Hooks()
+        closer = Closer()
+        self.close = weakref.finalize(self, _close_in, self.process, closer)
+        try:
+            # Two contexts, for what runs and for who asks may be at work at once: the model's, and that of plans and names.
+            self.model_ctx = self._context(closer)
+            self.ctx = self._context(closer)
+            self._open(closer)
+        except BaseException:
+            self.close()
+            self.hooks.raise_failure()
+            raise
+
+    def _context(self, closer: Closer) -> Any:
+        """A context with all that the recipe registers."""
+        ctx = make_context()
+        closer.add(lib.rill_context_destroy, ctx)
+        errors.check(ctx, lib.rill_register_scorer(ctx, lib.rillpy_prefix()))
+        for plugin in self.recipe.plugins:
+            errors.check(ctx, lib.rill_plugin_load(ctx, os.fsencode(plugin)))
+        if self.recipe.domain is not None and not isinstance(self.recipe.domain, str):
+            from .domain import register
+
+            register(ctx, self.recipe.domain, self.hooks)
+        return ctx
+
+    def _open(self, closer: Closer) -> None:
+        recipe = self.recipe
+        domain = recipe.domain if isinstance(recipe.domain, str) or recipe.domain is None else recipe.domain.name
+        first = os.fsencode(recipe.paths[0]) if recipe.paths else ffi.NULL
+        path = ffi.new("char[]", first) if recipe.paths else ffi.NULL
+        folder = ffi.new("rill_folder *")
+        closer.add(lib.rill_folder_clear, folder)
+        wanted = domain.encode() if domain else ffi.NULL
+        errors.check(self.ctx, lib.rill_folder_read(folder, self.ctx, path, wanted))
+        self.folder = folder
+        theirs = ffi.string(folder.domain)
+        name = domain.encode() if domain else theirs
+        if not name:
+            if not recipe.paths:
+                raise errors.OptionError("no model: a path, or domain= for a domain that needs no files, was expected", "RILL_ERR_OPTION")
+            errors.check(self.ctx, lib.rill_folder_nameless(folder, path))
+        self.said, opening = self._parted()
+        layer = self._layer(opening, None)
+        closer.add(lib.rill_layer_free, layer)
+        values, n_values = ffi.new("rill_pair **"), ffi.new("int32_t *")
+        layers = ffi.new("rill_layer *[]", [layer, folder.search])
+        foreign = bool(theirs) and theirs != name
+        errors.check(self.ctx, lib.rill_layers_values(self.ctx, layers, 1 if foreign else 2, values, n_values))
+        size = n_values[0] * ffi.sizeof("rill_pair")
+        also = [ffi.new("char[]", os.fsencode(other)) for other in recipe.paths[1:]]
+        also_list = ffi.new("char *[]", also)
+        arguments = ffi.new("char[]", recipe.arguments.encode()) if recipe.arguments is not None else ffi.NULL
+        given = ffi.new("rill_open_options *")
+        given.struct_size = ffi.sizeof("rill_open_options")
+        given.path, given.threads, given.tokenized = path, recipe.threads, recipe.tokenized
+        given.deterministic, given.arguments = recipe.deterministic, arguments
+        given.also, given.n_also = also_list, len(also)
+        given.values, given.n_values = values[0], n_values[0]
+        workers = ffi.new("rill_workers_options *", {"struct_size": ffi.sizeof("rill_workers_options"), "workers": recipe.workers})
+        out = ffi.new("rill_workers **")
+        try:
+            errors.check(self.model_ctx, lib.rill_workers_open(out, self.model_ctx, name, given, workers))
+        finally:
+            if values[0]:
+                lib.rill_free(self.ctx, values[0], size)
+        self.workers = out[0]
+        closer.add(lib.rill_workers_close, self.workers)
+        self.n_workers = lib.rill_workers_count(self.workers)
+        self.crew = threading.Lock()  # held by the run that has the workers
+        self.model = lib.rill_workers_model(self.workers)
+        self.info = lib.rill_model_info(self.model)
+        self.domain = ffi.string(name).decode() if not isinstance(name, bytes) else name.decode()
+
+    def _parted(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What is said of the search, and what of opening the model."""
+        search: dict[str, Any] = {}
+        opening: dict[str, Any] = {}
+        for name, value in self.recipe.settings.items():
+            if value is not None:
+                (opening if tables.is_model_option(self.ctx, name) else search)[name] = value
+        return search, opening
+
+    def _layer(self, said: Mapping[str, Any], register: Any) -> Any:
+        out = ffi.new("rill_layer **")
+        errors.check(self.ctx, lib.rill_layer_create(out, self.ctx, lib.RILL_FROM_USER))
+        try:
+            tables.fill(self.ctx, out[0], said, register)
+        except BaseException:
+            lib.rill_layer_free(out[0])
+            raise
+        return out[0]
+
+    def plan(self, nearest: list[Mapping[str, Any]], register: Any) -> Plan:
+        """What keyword arguments, nearest first, come to together with the model's own defaults. With the lock; the caller frees it."""
+        for said in nearest:
+            for name in said:
+                if said[name] is not None and tables.is_model_option(self.ctx, name):
+                    raise errors.OptionError(f"{name} is said when a model is opened: rill.Model(..., {name}=...)", "RILL_ERR_OPTION")
+        layers: list[Any] = []
+        try:
+            for said in [*nearest, self.said]:
+                layers.append(self._layer(said, register))
+            soft = ffi.new("rill_layer *[]", [*layers[1:], self.folder.search])
+            out = ffi.new("rill_plan **")
+            errors.check(self.ctx, lib.rill_plan_make(out, self.ctx, layers[0], soft, len(soft)))
+        except BaseException:
+            for layer in layers:
+                lib.rill_layer_free(layer)
+            raise
+        return Plan(self, out[0], layers)
+
+
+def _close_in(process: int, closer: Closer) -> None:
+    """A child of a fork has none of the threads that its parent's memory speaks of, so what is not its own is left alone."""
+    if os.getpid() == process:
+        closer.close()
+
+
+class Plan:
+    """A plan and the layers it was made of."""
+
+    def __init__(self, opened: Opened, plan: Any, layers: list[Any]) -> None:
+        self._opened, self.plan, self._layers = opened, plan, layers
+
+    @property
+    def setup(self) -> Any:
+        """rill_engine_setup"""
+        return self.plan.setup
+
+    def output(self, name: str) -> str | None:
+        """What is said of an option of outputs'."""
+        layers = ffi.new("rill_layer *[]", self._layers)
+        value = lib.rill_layers_get(layers, len(layers), name.encode())
+        return ffi.string(value).decode() if value else None
+
+    def free(self) -> None:
+        """Free all of it. With the lock."""
+        if self.plan:
+            lib.rill_plan_free(self.plan)
+            for layer in self._layers:
+                lib.rill_layer_free(layer)
+            self.plan = None
+
+
+class Recipe:
+    """All that it takes to open a model again, here or in another process."""
+
+    def __init__(
+        self,
+        paths: list[str],
+        domain: Any,
+        threads: int,
+        workers: int,
+        plugins: list[str],
+        tokenized: bool,
+        deterministic: bool,
+        arguments: str | None,
+        settings: dict[str, Any],
+    ) -> None:
+        self.paths, self.domain, self.threads, self.workers, self.plugins = paths, domain, threads, workers, plugins
+        self.tokenized, self.deterministic, self.arguments, self.settings = tokenized, deterministic, arguments, settings

@@ -1,0 +1,132 @@
+"""Options by name: what the engine's own tables say can be set, and keyword arguments on their way there.
+
+No option is listed here. A keyword is a name of rill_setting_table(), rill_chain_table(), rill_output_table() or of a domain's options,
+with "_" for "-"; what the tables do not know is refused with the nearest name that they do.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from . import errors
+from ._native import ffi, lib
+
+#: What a keyword argument may be: text, a number, a switch, a path; for chains a function too, or a list of these; None: not said.
+Value = Any
+Chains = dict[str, list[Any]]
+
+_CHAIN_IDS = {
+    "heuristic": lib.RILL_CHAIN_HEURISTICS,
+    "scorer": lib.RILL_CHAIN_SCORERS,
+    "policy": lib.RILL_CHAIN_POLICY,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Option:
+    """A row of rill's tables.
+
+    `kind` is "search" (answers depend on it), "schedule" (no answer does), "output" or "model". `argument` is what a value is called, for
+    words all of them with bars between, "" for a switch; `initial` is the default in words.
+    """
+
+    name: str
+    argument: str
+    initial: str
+    help: str
+    kind: str
+
+
+def _text(value: Any) -> str:
+    return str(ffi.string(value).decode()) if value else ""
+
+
+def _rows(table: Any) -> Iterator[Any]:
+    i = 0
+    while table and table[i].name:
+        yield table[i]
+        i += 1
+
+
+def _option(row: Any) -> Option:
+    kinds = {
+        lib.RILL_OPTION_SEARCH: "search",
+        lib.RILL_OPTION_SCHEDULE: "schedule",
+        lib.RILL_OPTION_OUTPUT: "output",
+        lib.RILL_OPTION_MODEL: "model",
+    }
+    name = _text(row.name).replace("-", "_")
+    return Option(name, _text(row.argument), _text(row.initial), _text(row.help), kinds[row.kind])
+
+
+def of_tables(ctx: Any) -> list[Option]:
+    """All rows that a context knows: settings, chains, outputs, and the options of each domain."""
+    rows = [*_rows(lib.rill_setting_table()), *_rows(lib.rill_chain_table()), *_rows(lib.rill_output_table())]
+    i = 0
+    while domain := lib.rill_domain_at(ctx, i):
+        rows += _rows(domain.options)
+        i += 1
+    return list({option.name: option for option in map(_option, rows)}.values())
+
+
+def text_of(name: str, value: Value) -> str:
+    """A value as the tables read it."""
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, (str, os.PathLike)):
+        return str(os.fspath(value))
+    if hasattr(value, "item") and callable(value.item):  # a number of NumPy's
+        return text_of(name, value.item())
+    raise errors.OptionError(f"{name}: a text, a number, a path or True/False was expected, found {value!r}", "RILL_ERR_OPTION")
+
+
+def is_model_option(ctx: Any, name: str) -> bool:
+    """Whether the name is an option of a domain's, which is said when a model is opened."""
+    row = lib.rill_layer_row(ctx, name.encode())
+    return bool(row) and row.kind == lib.RILL_OPTION_MODEL
+
+
+def is_chain(name: str) -> bool:
+    """Whether values of that name add up to a list: absolute, heuristic, scorer, policy ..."""
+    return bool(lib.rill_option_find(lib.rill_chain_table(), name.encode()))
+
+
+def as_list(value: Value) -> list[Any]:
+    """A chain's value as a list of elements."""
+    if isinstance(value, (str, os.PathLike)) or callable(value) or not isinstance(value, Iterable):
+        return [value]
+    return list(value)
+
+
+#: Called with a chain's name and an object in Python; gives the name under which it was registered.
+Register = Callable[[str, Any], str]
+
+
+def fill(ctx: Any, layer: Any, said: Mapping[str, Value], register: Register | None) -> None:
+    """Say in a layer what keyword arguments say.
+
+    register: makes elements of chains of Python's functions; None: none may be given
+    """
+    for name, value in said.items():
+        if value is None:
+            continue
+        if not is_chain(name):
+            text = "" if value is True and name == "alignment" else text_of(name, value)
+            errors.check(ctx, lib.rill_layer_set(layer, name.encode(), text.encode()))
+            continue
+        elements = as_list(value)
+        chain = _CHAIN_IDS.get(name, lib.RILL_CHAIN_HEURISTICS)
+        if not elements:
+            lib.rill_layer_say(layer, chain)
+        for element in elements:
+            if isinstance(element, (str, int, float)):
+                errors.check(ctx, lib.rill_layer_set(layer, name.encode(), text_of(name, element).encode()))
+            elif register is None or name not in _CHAIN_IDS:
+                raise errors.OptionError(f"{name}: a text was expected, found {element!r}", "RILL_ERR_OPTION")
+            else:
+                errors.check(ctx, lib.rill_layer_add(layer, chain, register(name, element).encode(), b""))

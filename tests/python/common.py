@@ -1,0 +1,29 @@
+"""What the tests share: where the repository lies, and models that are small."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import unittest
+
+import rill
+
+ROOT = pathlib.Path(os.environ["RILL_ROOT"])
+COMMAND = os.environ["RILL_COMMAND"]
+MODELS = ROOT / "examples" / "models"
+CAPTIONS = (ROOT / "examples" / "questions" / "de-en.txt").read_text().splitlines()
+QUESTIONS = (ROOT / "examples" / "questions" / "geo.txt").read_text().splitlines()
+
+
+class Case(unittest.TestCase):
+    """A case with a model for translations that is opened once."""
+
+    model: rill.Model
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.model = rill.Model(MODELS / "de-en")
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.model.close()

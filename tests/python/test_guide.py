@@ -1,0 +1,47 @@
+"""The pages' programs run as they stand, those of one page in one place."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import tempfile
+import unittest
+import warnings
+
+from common import CAPTIONS, ROOT
+
+
+class Guide(unittest.TestCase):
+    def run_page(self, name: str) -> str:
+        """What the ```python blocks of a page print."""
+        blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / name).read_text(), re.MULTILINE | re.DOTALL)
+        self.assertTrue(blocks)
+        scope: dict[str, object] = {}
+        out, here = io.StringIO(), os.getcwd()
+        with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(out):
+            os.symlink(ROOT / "examples", os.path.join(folder, "examples"))
+            with open(os.path.join(folder, "captions.de"), "w", encoding="utf-8") as captions:
+                captions.write("\n".join(CAPTIONS) + "\n")
+            os.chdir(folder)
+            try:
+                warnings.simplefilter("ignore", ResourceWarning)  # the pages leave files to the end of the program
+                for i, block in enumerate(blocks):
+                    exec(compile(block, f"{name}, block {i + 1}", "exec"), scope)
+            finally:
+                os.chdir(here)
+        return out.getvalue()
+
+    def test_the_guide(self) -> None:
+        printed = self.run_page("docs/guides/python.md")
+        self.assertIn("A man is playing", printed)
+        self.assertIn("None ['The dog", printed)
+        self.assertIn("['7', ", printed)
+
+    def test_the_package_page(self) -> None:
+        self.assertEqual(len(self.run_page("python/README.md").splitlines()), len(CAPTIONS))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,355 @@
+"""Models, streams, settings and errors."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import pickle
+import signal
+import subprocess
+import threading
+import time
+import unittest
+from collections.abc import AsyncIterator, Iterator
+
+import rill
+from common import CAPTIONS, COMMAND, MODELS, QUESTIONS, Case
+
+
+def command(*arguments: str, lines: list[str]) -> list[str]:
+    text = "\n".join(lines) + "\n"
+    run = subprocess.run([COMMAND, "decode", "--quiet", *arguments], input=text, text=True, capture_output=True, check=True)
+    return run.stdout.splitlines()
+
+
+class Decode(Case):
+    def test_same_as_the_command(self) -> None:
+        for model, lines in (("de-en", CAPTIONS), ("geo", QUESTIONS)):
+            wanted = command("-m", str(MODELS / model), lines=lines)
+            with rill.Model(MODELS / model) as opened:
+                self.assertEqual([result.text for result in opened.decode(lines)], wanted)
+
+    def test_settings_reach_the_search(self) -> None:
+        said = ["-k", "20", "--n-best", "3", "--heuristic", "absolute:4", "--like", "hf"]
+        wanted = command("-m", str(MODELS / "de-en"), *said, lines=CAPTIONS[:3])
+        results = self.model.decode(CAPTIONS[:3], k=20, n_best=3, heuristic=["absolute:4"], like="hf")
+        outputs = [(result.id, output) for result in results for output in result.outputs]
+        self.assertEqual([f"{i} ||| {output.text}" for i, output in outputs], [line.split(" ||| logp=")[0] for line in wanted])
+        for (_, output), line in zip(outputs, wanted):
+            self.assertAlmostEqual(output.logp, float(line.split("logp= ")[1].split()[0]), places=4)
+
+    def test_model_settings_are_defaults(self) -> None:
+        with rill.Model(MODELS / "de-en", n_best=2) as model:
+            self.assertEqual(len(model.decode(CAPTIONS[:1])[0].outputs), 2)
+            self.assertEqual(len(model.decode(CAPTIONS[:1], n_best=3)[0].outputs), 3)
+
+    def test_fields(self) -> None:
+        result = self.model.decode(["Zwei Katzen schlafen."], alignment=True)[0]
+        output = result.best
+        self.assertTrue(result.ok and not output.truncated and output.ended == "end")
+        self.assertEqual(len(output.ids), len(output.tokens))
+        self.assertAlmostEqual(sum(output.word_scores), output.logp, places=4)
+        self.assertEqual(output.tokens[-1], "</s>")
+        self.assertEqual(output.alignment[0], (0, 0))  # type: ignore[index]
+        soft = self.model.decode(["Zwei Katzen schlafen."], alignment="soft")[0].best.alignment
+        self.assertEqual(len(soft), len(output.ids))  # type: ignore[arg-type]
+        self.assertAlmostEqual(sum(soft[0]), 1, places=4)  # type: ignore[index,arg-type]
+        cut = self.model.decode(CAPTIONS[:1], max_length=3)[0].best
+        self.assertEqual((cut.ended, cut.length), ("cut", 3))
+
+    def test_a_blank_line_has_an_empty_output(self) -> None:
+        self.assertEqual([result.text for result in self.model.decode(["  ", "Zwei Katzen schlafen."])][0], "")
+
+    def test_names(self) -> None:
+        ids = self.model.tokenize("Two cats")
+        self.assertEqual([self.model.find(self.model.name(action)) for action in ids], ids)
+        self.assertIsNone(self.model.find("no such piece at all"))
+        with self.assertRaises(IndexError):
+            self.model.name(10**6)
+
+    def test_score_is_that_of_decoding(self) -> None:
+        found = self.model.decode(CAPTIONS[:4])
+        scored = self.model.score((text, result.best.ids) for text, result in zip(CAPTIONS, found))
+        self.assertEqual([result.best.logp for result in scored], [result.best.logp for result in found])
+        with self.assertRaises(rill.OptionError):
+            self.model.score([("a", "b")], k=3)
+
+    def test_an_ensemble(self) -> None:
+        with rill.Model([MODELS / "de-en", MODELS / "de-en"]) as pair:
+            self.assertEqual([r.text for r in pair.decode(CAPTIONS[:3])], [r.text for r in self.model.decode(CAPTIONS[:3])])
+
+
+class Errors(Case):
+    def test_options(self) -> None:
+        for name, settings in {
+            "did you mean": {"max_candidate": 3},
+            "from 1 to 65536": {"k": 0},
+            "method greedy": {"method": "greedy", "k": 5},
+            "when a model is opened": {"weights": "int8"},
+            "outputs have ids": {"word_scores": True},
+            "ahead": {"ahead": 0},
+            "heuristic": {"heuristic": "nosuch"},
+            "a text, a number": {"k": [1]},
+        }.items():
+            with self.subTest(name), self.assertRaises(rill.Error) as caught:
+                self.model.decode(["x"], **settings)
+            self.assertIn(name, str(caught.exception))
+
+    def test_opening(self) -> None:
+        model = MODELS / "de-en"
+        for path, settings in (("nowhere", {}), (MODELS, {}), (None, {}), (model, {"weights": "int3"}), (model, {"threads": 0})):
+            with self.subTest(path=path), self.assertRaises(rill.Error):
+                rill.Model(path, **settings)
+
+    def test_inputs(self) -> None:
+        with self.assertRaises(TypeError):
+            self.model.decode("one text")
+        with self.assertRaises(TypeError):
+            self.model.decode([3])  # type: ignore[list-item]
+        long = self.model.decode(["wort " * 5000, CAPTIONS[0]])
+        self.assertFalse(long[0].ok)
+        with self.assertRaises(rill.Error):
+            long[0].text
+        self.assertTrue(long[1].ok)
+
+    def test_a_failing_source_gives_what_was_read_first(self) -> None:
+        def source() -> Iterator[str]:
+            yield from CAPTIONS[:2]
+            raise KeyError("mine")
+
+        found = []
+        with self.assertRaises(KeyError):
+            for result in self.model.stream(source()):
+                found.append(result.text)
+        self.assertEqual(len(found), 2)
+
+    def test_a_closed_model(self) -> None:
+        model = rill.Model(MODELS / "de-en")
+        stream = model.stream(CAPTIONS[:2])
+        model.close()
+        with self.assertRaises(ValueError):
+            model.decode(["x"])
+        self.assertEqual(len(list(stream)), 2)
+
+
+class Streams(Case):
+    def test_an_endless_source(self) -> None:
+        taken = 0
+
+        def source() -> Iterator[str]:
+            nonlocal taken
+            for text in itertools.cycle(CAPTIONS):
+                taken += 1
+                yield text
+
+        wanted = [result.text for result in self.model.decode(CAPTIONS)]
+        with self.model.stream(source()) as stream:
+            found = [result.text for result in itertools.islice(stream, 300)]
+        self.assertEqual(found, list(itertools.islice(itertools.cycle(wanted), 300)))
+        self.assertLess(taken, 1500)
+        with self.assertRaises(StopIteration):
+            next(stream)
+
+    def test_line_in_line_out(self) -> None:
+        asked = []
+
+        def source() -> Iterator[str]:
+            for text in CAPTIONS[:3]:
+                asked.append(text)
+                yield text
+
+        for i, _ in enumerate(self.model.stream(source(), ahead=1)):
+            self.assertEqual(len(asked), i + 1)
+
+    def test_requests(self) -> None:
+        requests = [
+            rill.Request(CAPTIONS[0], k=3, n_best=2, user="mine"),
+            CAPTIONS[0],
+            rill.Request(CAPTIONS[0], arguments={"prefix": "The"}),
+            rill.Request(CAPTIONS[0], arguments={"ban": ["dog", "man"]}),
+        ]
+        found = self.model.decode(requests, scorer=["prefix", "ban"])
+        self.assertEqual([len(result.outputs) for result in found], [2, 1, 1, 1])
+        self.assertEqual([result.user for result in found], ["mine", None, None, None])
+        self.assertTrue(found[2].text.startswith("The"))
+        alone = self.model.decode(CAPTIONS[:1])[0]
+        self.assertEqual(found[1].best, alone.best)
+        for bad in (dict(method="greedy"), dict(kk=1), dict(weights="int8"), dict(arguments={"prefix": "x"})):
+            with self.subTest(bad=bad), self.assertRaises(rill.OptionError):
+                self.model.decode([rill.Request("x", **bad)])  # type: ignore[arg-type]
+
+    def test_cancelling_and_deadlines(self) -> None:
+        with self.model.stream(itertools.chain(CAPTIONS * 3), n=2, sort="none") as stream:
+            first = next(stream)
+            self.assertTrue(stream.cancel(stream._taken - 1))
+            self.assertFalse(stream.cancel(first.id))
+            rest = list(stream)
+        self.assertEqual([type(result.error) for result in rest if not result.ok], [rill.CancelledError])
+        late = self.model.decode([rill.Request(CAPTIONS[0], seconds=1e-9)])[0]
+        self.assertTrue(late.late or isinstance(late.error, rill.LateError))
+
+    def test_trace_and_stats(self) -> None:
+        events: list[rill.TraceEvent] = []
+        with self.model.stream(CAPTIONS[:3], trace=events.append) as stream:
+            list(itertools.islice(stream, 3))
+            self.assertEqual(stream.stats["inputs"], 3)
+        self.assertEqual(sum(event.kind == "finished" for event in events), 3)
+        with self.assertRaises(ZeroDivisionError):
+            self.model.decode(CAPTIONS[:1], trace=lambda event: 1 // 0)
+
+    def test_one_thread_at_a_time(self) -> None:
+        def again(event: rill.TraceEvent) -> None:
+            next(stream)
+
+        stream = self.model.stream(CAPTIONS[:2], trace=again)
+        with self.assertRaisesRegex(RuntimeError, "advanced already"):
+            list(stream)
+
+    def test_threads_share_a_model(self) -> None:
+        wanted = [result.text for result in self.model.decode(CAPTIONS)]
+        found: dict[int, list[str]] = {}
+
+        def work(i: int) -> None:
+            found[i] = [result.text for result in self.model.stream(CAPTIONS)]
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(list(found.values()), [wanted] * 4)
+
+
+class Workers(Case):
+    def test_the_same_as_one(self) -> None:
+        wanted = self.model.decode(CAPTIONS, n_best=2)
+        with rill.Model(MODELS / "de-en", workers=2) as model:
+            for _ in range(2):
+                self.assertEqual(model.decode(CAPTIONS, n_best=2), wanted)
+            with model.stream(CAPTIONS) as one, model.stream(CAPTIONS) as other:
+                self.assertEqual([a.text for a in one], [b.text for b in other])
+            with model.stream(itertools.cycle(CAPTIONS)) as stream:
+                found = list(itertools.islice(stream, 50))
+                self.assertGreaterEqual(stream.stats["inputs"], 50)
+            self.assertEqual([r.id for r in found], list(range(50)))
+            pairs = model.score((text, result.best.ids) for text, result in zip(CAPTIONS, wanted))
+            self.assertEqual([r.best.logp for r in pairs], [r.best.logp for r in wanted])
+            dropped = model.stream(itertools.cycle(CAPTIONS))
+            next(dropped)
+            del dropped
+            self.assertTrue(model.decode([rill.Request(CAPTIONS[0], user=4)])[0].user == 4)
+
+    def test_failures(self) -> None:
+        def source() -> Iterator[str]:
+            yield from CAPTIONS[:2]
+            raise KeyError("mine")
+
+        with rill.Model(MODELS / "de-en", workers=2) as model:
+            with self.assertRaises(KeyError):
+                list(model.stream(source()))
+            with self.assertRaises(rill.OptionError):
+                model.decode(["x"], method="greedy", k=5)
+            with model.stream(itertools.cycle(CAPTIONS)) as stream:
+                next(stream)
+                self.assertTrue(stream.cancel(stream._taken - 1))
+                self.assertFalse(stream.cancel(0))
+            self.assertEqual(len(model.decode(CAPTIONS[:2])), 2)
+
+
+class Asynchronous(Case):
+    def test_both_kinds_of_iterables(self) -> None:
+        wanted = [result.text for result in self.model.decode(CAPTIONS)]
+
+        async def source() -> AsyncIterator[str]:
+            for text in CAPTIONS:
+                await asyncio.sleep(0)
+                yield text
+
+        async def all_of(inputs: object) -> list[str]:
+            return [result.text async for result in self.model.stream(inputs)]  # type: ignore[arg-type]
+
+        async def both() -> None:
+            one, other = await asyncio.gather(all_of(CAPTIONS), all_of(source()))
+            self.assertEqual((one, other), (wanted, wanted))
+
+        asyncio.run(both())
+
+    def test_answers_come_while_inputs_are_waited_for(self) -> None:
+        async def talk() -> None:
+            answered = asyncio.Event()
+
+            async def source() -> AsyncIterator[str]:
+                yield CAPTIONS[0]
+                await asyncio.wait_for(answered.wait(), 20)
+                yield CAPTIONS[1]
+
+            found = []
+            async for result in self.model.stream(source()):
+                found.append(result.text)
+                answered.set()
+            self.assertEqual(len(found), 2)
+
+        asyncio.run(talk())
+
+    def test_failures_and_giving_up(self) -> None:
+        async def source() -> AsyncIterator[str]:
+            yield CAPTIONS[0]
+            raise KeyError("mine")
+
+        async def fails() -> None:
+            with self.assertRaises(KeyError):
+                async for _ in self.model.stream(source()):
+                    pass
+
+        async def given_up() -> None:
+            async with self.model.stream(itertools.cycle(CAPTIONS)) as stream:
+                with self.assertRaises(asyncio.TimeoutError):
+                    await asyncio.wait_for(self.count(stream), 0.5)
+
+        asyncio.run(fails())
+        asyncio.run(given_up())
+        with self.assertRaises(TypeError):
+            list(self.model.stream(source()))
+
+    @staticmethod
+    async def count(stream: rill.Stream) -> int:
+        return sum([1 async for _ in stream])
+
+
+class Processes(Case):
+    def test_pickling(self) -> None:
+        again = pickle.loads(pickle.dumps(self.model))
+        self.assertEqual(again.decode(CAPTIONS[:2]), self.model.decode(CAPTIONS[:2]))
+        result = self.model.decode(CAPTIONS[:1])[0]
+        self.assertEqual(pickle.loads(pickle.dumps(result)), result)
+        error = self.model.decode(["wort " * 5000])[0].error
+        self.assertEqual(str(pickle.loads(pickle.dumps(error))), str(error))
+
+    def test_fork(self) -> None:
+        stream = self.model.stream(CAPTIONS)
+        next(stream)
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                text = self.model.decode(CAPTIONS[:1])[0].text
+                try:
+                    next(stream)
+                except RuntimeError:
+                    code = 0 if text else 2
+            finally:
+                os._exit(code)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        self.assertEqual(len(list(stream)), len(CAPTIONS) - 1)
+
+    def test_an_interrupt_ends_a_long_decode(self) -> None:
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        begin = time.monotonic()
+        with self.assertRaises(KeyboardInterrupt):
+            self.model.decode(itertools.islice(itertools.cycle(CAPTIONS), 10**6))
+        self.assertLess(time.monotonic() - begin, 10)
+
+
+if __name__ == "__main__":
+    unittest.main()
