@@ -487,7 +487,9 @@ static int say_interrupted(decode *d)
 
 static int decode_all(decode *d)
 {
-    if (d->trace_path && cli_trace_begin(&d->trace, &d->session, d->plan, d->source.first) != CLI_OK) return CLI_FAILED;
+    if (d->trace_path && cli_trace_begin(&d->trace, &d->session, d->plan, rill_workers_settings(d->session.crew),
+                                         d->source.first) != CLI_OK)
+        return CLI_FAILED;
     cli_interrupt_heed();
     start_progress(d);
     double start = cli_now();

@@ -180,7 +180,8 @@ int cli_trace_open(cli_trace *t, rill_context *ctx, const char *path, int trees)
     return cli_output_open(&t->out, ctx, path, CLI_STREAM);
 }
 
-int cli_trace_begin(cli_trace *t, const cli_session *session, const rill_plan *plan, int64_t first)
+int cli_trace_begin(cli_trace *t, const cli_session *session, const rill_plan *plan, const rill_settings *settings,
+                    int64_t first)
 {
     char hardware[CLI_HARDWARE_MAX];
     const rill_domain_info *info = rill_model_info(session->model);
@@ -195,7 +196,7 @@ int cli_trace_begin(cli_trace *t, const cli_session *session, const rill_plan *p
     json_object_set_new(object, "hardware", json_string(cli_hardware(session, hardware)));
     json_object_set_new(object, "first", json_integer(first));
     json_object_set_new(object, "trees", json_boolean(t->trees));
-    json_object_set_new(object, "settings", cli_settings_json(rill_workers_settings(session->crew), plan));
+    json_object_set_new(object, "settings", cli_settings_json(settings, plan));
     return put_object(t, object);
 }
 

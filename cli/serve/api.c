@@ -1,6 +1,6 @@
 /* The API; see api.h.
  *
- * Divisions: answers · reading a request · decode · models · health · routes. */
+ * Divisions: answers · reading a request · decode · traces · models · health · routes. */
 #include "api.h"
 
 #include <stdarg.h>
@@ -12,7 +12,10 @@
 #include "libre.h"
 #include "metrics.h"
 #include "openapi.h"
+#include "page.h"
+#include "report.h"
 #include "result.h"
+#include "tracing.h"
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
@@ -25,7 +28,7 @@ api_answer api_refuse(unsigned code, const char *name, const char *format, ...)
     va_end(arguments);
     return (api_answer){
         .code = code,
-        .json = json_pack("{s:{s:s, s:o}}", "error", "code", name, "message", result_text(why, strlen(why)))};
+        .json = json_pack("{s:{s:s, s:o}}", "error", "code", name, "message", cli_json_text(why, strlen(why)))};
 }
 
 static const api_answer waits = {.code = 0};
@@ -246,6 +249,51 @@ static api_answer end_decode(api *a, api_request *request)
     return (api_answer){.code = code_of(request), .json = body};
 }
 
+/* --- traces ------------------------------------------------------------------------------------------------------- */
+
+enum { MOST_TRACED = 20 };
+
+static api_answer begin_trace(api *a, api_request *request)
+{
+    static const char *const keys[] = {"model", "inputs", "settings", NULL};
+    const json_t *body = request->body, *inputs = json_object_get(body, "inputs");
+    api_answer refused = {0};
+    const char *unknown;
+    if (!is_known(body, keys, &unknown)) return api_refuse(400, "bad-request", "\"%s\" is not known here", unknown);
+    if (!json_is_array(inputs) || json_array_size(inputs) == 0 || json_array_size(inputs) > MOST_TRACED)
+        return api_refuse(400, "bad-request", "inputs: expected a list of 1 to %d texts", MOST_TRACED);
+    request->to = service_of(a, body, &refused);
+    if (request->to) request->job = api_job(a, request->to, inputs, &request->one, &refused);
+    if (!request->job ||
+        !read_settings(request->to, json_object_get(body, "settings"), &request->job->settings, &refused))
+        return refused;
+    const rill_status status = tracing_start(request->to, request->job);
+    if (status == RILL_OK) return waits;
+    if (status == RILL_ERR_OPTION) return api_refuse(400, "bad-request", "this model's searches cannot be looked at");
+    refused = api_refuse(503, "busy", "another request is being looked at: try again");
+    refused.retry = 1;
+    return refused;
+}
+
+static api_answer end_trace(api *a, api_request *request)
+{
+    job *j = request->job;
+    (void)a;
+    if (!j->trace) return (api_answer){.code = 500, .json = json_incref(j->input[j->n - 1].result)};
+    char *text = j->trace;
+    j->trace = NULL;
+    return (api_answer){.code = 200, .text = text, .type = "application/x-ndjson"};
+}
+
+static api_answer show_page(api *a, api_request *request)
+{
+    (void)a;
+    (void)request;
+    char *text = page_text();
+    if (!text) return api_refuse(503, "out-of-memory", "there is no memory for the answer");
+    return (api_answer){.code = 200, .text = text, .type = "text/html; charset=utf-8"};
+}
+
 /* --- models ------------------------------------------------------------------------------------------------------- */
 
 static json_t *settings_json(const rill_settings *settings)
@@ -263,12 +311,17 @@ static api_answer list_models(api *a, api_request *request)
     json_t *list = json_array();
     (void)request;
     for (int i = 0; i < a->n; i++) {
-        const service *s = a->service[i];
+        service *s = a->service[i];
+        service_counts c;
+        service_count(s, &c);
         const rill_domain_info *info = rill_model_info(service_model(s));
-        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s*, s:o}", "name", service_name(s), "domain",
-                                              rill_model_domain(service_model(s))->name, "description",
-                                              info->description ? info->description : "", "device", service_device(s),
-                                              "settings", settings_json(service_settings(s))));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s, s:s, s:s*, s:o, s:o}", "name", service_name(s), "domain",
+                                        rill_model_domain(service_model(s))->name, "description",
+                                        info->description ? info->description : "", "device", service_device(s),
+                                        "settings", settings_json(service_settings(s)), "inputs",
+                                        json_pack("{s:I, s:I, s:I}", "waiting", (json_int_t)c.waiting, "under_way",
+                                                  (json_int_t)c.under_way, "done", (json_int_t)c.inputs)));
     }
     return (api_answer){.code = 200, .json = json_pack("{s:o}", "models", list)};
 }
@@ -309,6 +362,8 @@ static api_answer tell_metrics(api *a, api_request *request)
 
 const api_route api_routes[] = {
     {"POST", "/v1/decode", 0, 0, begin_decode, end_decode},
+    {"POST", "/v1/trace", 0, 0, begin_trace, end_trace},
+    {"GET", "/", 1, 0, show_page, NULL},
     {"GET", "/v1/models", 0, 0, list_models, NULL},
     {"POST", "/translate", 0, 1, libre_translate, libre_translated},
     {"GET", "/languages", 0, 0, libre_languages, NULL},

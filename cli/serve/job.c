@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "report.h"
 #include "result.h"
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
@@ -62,6 +63,7 @@ void job_release(job *j)
     }
     pthread_mutex_destroy(&j->lock);
     free(j->events);
+    free(j->trace);
     free(j->input);
     free(j);
 }
@@ -93,7 +95,7 @@ static void say_text(job_input *input, const char *name, char **last, const char
     free(*last);
     *last = strndup(text, length);
     say(input->of, name,
-        json_pack("{s:i, s:o, s:i}", "input", (int)(input - input->of->input), "text", result_text(text, length),
+        json_pack("{s:i, s:o, s:i}", "input", (int)(input - input->of->input), "text", cli_json_text(text, length),
                   "length", (int)actions));
 }
 

@@ -40,6 +40,7 @@ struct job {
     int tokens;             /* outputs tell their actions */
     double deadline;        /* by cli_now(); 0: none */
     double since;           /* when it came, by cli_now() */
+    char *trace;            /* (traces) all of it */
     int stream;             /* its client is told of progress: */
     char *events;           /* [events_used] server-sent events that nobody has fetched */
     size_t events_used, events_room;

@@ -1,43 +1,10 @@
 /* Results as JSON; see result.h. */
 #include "result.h"
 
+#include "report.h"
+
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* How many bytes of UTF-8 begin at `text`; 0: none. */
-static size_t sequence(const unsigned char *text, size_t left)
-{
-    const unsigned char c = text[0];
-    const size_t n = c < 0x80                ? 1
-                     : c >= 0xC2 && c < 0xE0 ? 2
-                     : c >= 0xE0 && c < 0xF0 ? 3
-                     : c >= 0xF0 && c < 0xF5 ? 4
-                                             : 0;
-    if (n == 0 || n > left) return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((text[i] & 0xC0) != 0x80) return 0;
-    if ((c == 0xE0 && text[1] < 0xA0) || (c == 0xED && text[1] > 0x9F)) return 0;
-    if ((c == 0xF0 && text[1] < 0x90) || (c == 0xF4 && text[1] > 0x8F)) return 0;
-    return n;
-}
-
-json_t *result_text(const char *text, size_t length)
-{
-    json_t *value = json_stringn(text, length);
-    char *mended = value ? NULL : malloc(3 * length + 1);
-    if (!mended) return value;
-    size_t to = 0;
-    for (size_t from = 0; from < length;) {
-        const size_t n = sequence((const unsigned char *)text + from, length - from);
-        memcpy(mended + to, n > 0 ? text + from : "\xEF\xBF\xBD", n > 0 ? n : 3);
-        to += n > 0 ? n : 3;
-        from += n > 0 ? n : 1;
-    }
-    value = json_stringn(mended, to);
-    free(mended);
-    return value;
-}
 
 /* JSON has no infinity. */
 static json_t *number(double value)
@@ -58,7 +25,7 @@ static json_t *tokens_json(const rill_model *model, const rill_output *o)
         rill_text_reset(&name);
         const int named = rill_model_action_name(model, o->action[i], &name) == RILL_OK;
         json_array_append_new(list, json_pack("{s:i, s:o*, s:o}", "id", (int)o->action[i], "token",
-                                              named ? result_text(name.data ? name.data : "", name.length) : NULL,
+                                              named ? cli_json_text(name.data ? name.data : "", name.length) : NULL,
                                               "logp", number((double)o->action_logp[i])));
     }
     rill_text_clear(&name);
@@ -68,7 +35,7 @@ static json_t *tokens_json(const rill_model *model, const rill_output *o)
 
 static json_t *output_json(const rill_model *model, const rill_output *o, int tokens)
 {
-    json_t *out = json_pack("{s:o, s:o, s:o, s:i}", "text", result_text(o->text, o->length), "score",
+    json_t *out = json_pack("{s:o, s:o, s:o, s:i}", "text", cli_json_text(o->text, o->length), "score",
                             number(o->rank_score), "logp", number(o->logp), "length", (int)o->actions);
     if (out && o->truncated) json_object_set_new(out, "truncated", json_true());
     if (out && o->certified) json_object_set_new(out, "certified", json_true());
@@ -80,7 +47,7 @@ json_t *result_failed(rill_status status, const char *why)
 {
     const char *name = rill_status_name(status);
     return json_pack("{s:{s:s, s:o}}", "error", "code", name, "message",
-                     result_text(why[0] ? why : name, strlen(why[0] ? why : name)));
+                     cli_json_text(why[0] ? why : name, strlen(why[0] ? why : name)));
 }
 
 json_t *result_json(const rill_model *model, const rill_result *result, int tokens)
@@ -92,7 +59,7 @@ json_t *result_json(const rill_model *model, const rill_result *result, int toke
             json_decref(out);
             return NULL;
         }
-    if (out && result->note[0]) json_object_set_new(out, "note", result_text(result->note, strlen(result->note)));
+    if (out && result->note[0]) json_object_set_new(out, "note", cli_json_text(result->note, strlen(result->note)));
     if (out && result->late) json_object_set_new(out, "late", json_true());
     return out;
 }

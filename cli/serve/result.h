@@ -13,7 +13,4 @@ json_t *result_json(const rill_model *model, const rill_result *result, int toke
 /* {"error": {"code": "bad-input", "message": WHY}} */
 json_t *result_failed(rill_status status, const char *why);
 
-/* A text of the library's that need not be UTF-8: what is not becomes U+FFFD. NULL: out of memory. */
-json_t *result_text(const char *text, size_t length);
-
 #endif

@@ -66,6 +66,10 @@ static enum MHD_Result answer(exchange *x, api_answer a)
     }
     snprintf(seconds, sizeof seconds, "%d", a.retry);
     MHD_add_response_header(response, "Content-Type", type);
+    if (!strncmp(type, "text/html", 9))
+        MHD_add_response_header(
+            response, "Content-Security-Policy",
+            "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'");
     if (a.retry) MHD_add_response_header(response, "Retry-After", seconds);
     if (a.allow) MHD_add_response_header(response, "Allow", a.allow);
     if (a.allow) MHD_add_response_header(response, "Allow", a.allow);

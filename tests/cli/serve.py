@@ -11,12 +11,14 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
 
 RILL, ROOT = sys.argv[1], sys.argv[2]
 MODEL = os.path.join(ROOT, "examples", "models", "de-en")
@@ -78,7 +80,7 @@ class Server:
             answer = connection.getresponse()
             read = answer.read()
             kind = answer.getheader("Content-Type") or ""
-            return answer.status, json.loads(read) if "json" in kind and read else read.decode(), dict(answer.getheaders())
+            return answer.status, json.loads(read) if kind == "application/json" and read else read.decode(), dict(answer.getheaders())
         finally:
             connection.close()
 
@@ -233,6 +235,34 @@ def streams(s):
     check(until(lambda: s.counts()["inputs_waiting"] == 0 and s.counts()["inputs_under_way"] == 0, 5), "it is given up")
 
 
+def page(s):
+    """The page is whole by itself; in a browser it decodes, shows outputs and draws the search."""
+    code, text, headers = s.ask("GET", "/")
+    check(code == 200 and "default-src 'none'" in headers["Content-Security-Policy"], "the page")
+    check(not re.search(r"https?://", text.replace("http://www.w3.org/2000/svg", "")), "it needs no other place")
+    line = "ein hund läuft über die wiese ."
+    code, trace, _ = s.ask("POST", "/v1/trace", {"inputs": [line, sentence()], "settings": {"k": 4}})
+    events = [json.loads(row) for row in trace.splitlines()]
+    best = [e["output"] for e in events if e["event"] == "result" and e["item"] == 0]
+    check(code == 200 and best == decode_lines([line], "-k", "4"), "a search that is looked at is the search")
+    check(any("hypotheses" in e for e in events) and events[-1]["event"] == "actions", "and has its trees")
+    check(s.ask("POST", "/v1/trace", {"inputs": ["a"] * 21})[0] == 400, "of a few inputs alone")
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    if not browser:
+        print("no chromium: the page was not looked at")
+        return
+    with tempfile.TemporaryDirectory() as profile:
+        link = f"http://{s.host}:{s.port}/#input=" + urllib.parse.quote(line)
+        for width in (1200, 500):
+            dom = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + profile,
+                                  f"--window-size={width},900", "--virtual-time-budget=20000", "--dump-dom", link],
+                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=120).stdout
+            outputs, _, search = dom.partition('id="search"')
+            check('data-done="1"' in dom, f"the page comes to its end, {width} pixels")
+            check(decode_lines([line])[0] in outputs and "<svg" in outputs, "outputs, and what is in flight")
+            check(search.count("<svg") >= 4 and "hypotheses expanded" in search, "the search is drawn")
+
+
 def full_queue():
     with Server("--max-waiting", "50", "--max-body", "100") as s:
         large = {"inputs": [sentence(20, 30) for _ in range(50)], "settings": {"k": 30, "max-candidates": 30}}
@@ -308,7 +338,7 @@ def usage():
 
 def main():
     with Server("--patience", "3", "--workers", "2") as s:
-        for part in (answers, refusals, description, streams, slow_and_gone):
+        for part in (answers, refusals, description, streams, page, slow_and_gone):
             part(s)
     check(s.code == 0, f"the end: {s.code} {s.said}")
     for part in (full_queue, token, libre, stopping, usage):
