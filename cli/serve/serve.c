@@ -228,6 +228,8 @@ static int run(serve *s)
         if (left > 0) cli_say("%d request%s not answered in %d seconds", left, left == 1 ? " was" : "s were", o->drain);
     }
     for (int m = 0; m < s->n; m++) service_end(s->service[m], left > 0);
+    /* Those whose time is over are told so. */
+    if (left > 0) server_drain(s->server, 2);
     server_close(s->server);
     rill_text_clear(&s->token);
     return code == CLI_OK && left > 0 ? CLI_FAILED : code;

@@ -34,6 +34,7 @@ struct server {
     pthread_mutex_t lock;
     pthread_cond_t quiet;
     int busy; /* exchanges */
+    int quiesced;
 };
 
 typedef struct exchange {
@@ -437,8 +438,11 @@ int server_drain(server *s, double seconds)
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += (time_t)seconds;
     atomic_store(&s->api.draining, 1);
-    const int fd = MHD_quiesce_daemon(s->daemon);
-    if (fd >= 0) close(fd);
+    if (!s->quiesced) {
+        const int fd = MHD_quiesce_daemon(s->daemon);
+        if (fd >= 0) close(fd);
+        s->quiesced = 1;
+    }
     pthread_mutex_lock(&s->lock);
     while (s->busy > 0 && pthread_cond_timedwait(&s->quiet, &s->lock, &until) == 0) continue;
     const int left = s->busy;

@@ -24,6 +24,7 @@ RILL, ROOT = sys.argv[1], sys.argv[2]
 MODEL = os.path.join(ROOT, "examples", "models", "de-en")
 WORDS = ("ein eine der die mann frau hund kind ball haus rot blau läuft spielt sitzt steht mit und auf in vor einem dem straße "
          "wasser .").split()
+RACES = "RILL_TEST_RACES" in os.environ  # under a sanitizer that takes ten times as long: what threads share, with fewer inputs
 rng = random.Random(7)
 failures = []
 checks = 0
@@ -113,7 +114,7 @@ def until(what, seconds=20):
 
 
 def answers(s):
-    lines = [sentence() for _ in range(40)]
+    lines = [sentence() for _ in range(8 if RACES else 40)]
     plain, wide = decode_lines(lines), decode_lines(lines, "-k", "9", "--length-penalty", "0.5")
     code, body = s.decode(inputs=lines)
     check(code == 200 and [r["outputs"][0]["text"] for r in body["results"]] == plain, "a request of many is decode's")
@@ -247,7 +248,7 @@ def page(s):
     check(code == 200 and best == decode_lines([line], "-k", "4"), "a search that is looked at is the search")
     check(any("hypotheses" in e for e in events) and events[-1]["event"] == "actions", "and has its trees")
     check(s.ask("POST", "/v1/trace", {"inputs": ["a"] * 21})[0] == 400, "of a few inputs alone")
-    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    browser = None if RACES else shutil.which("chromium") or shutil.which("chromium-browser")
     if not browser:
         print("no chromium: the page was not looked at")
         return
@@ -265,7 +266,7 @@ def page(s):
 
 def full_queue():
     with Server("--max-waiting", "50", "--max-body", "100") as s:
-        large = {"inputs": [sentence(20, 30) for _ in range(50)], "settings": {"k": 30, "max-candidates": 30}}
+        large = {"inputs": [sentence(20, 30) for _ in range(50)], "settings": {"k": 8 if RACES else 30, "max-candidates": 8}}
         with concurrent.futures.ThreadPoolExecutor(6) as pool:
             codes = [f.result() for f in [pool.submit(s.ask, "POST", "/v1/decode", large) for _ in range(6)]]
         refused = [headers for code, _, headers in codes if code == 503]
@@ -304,26 +305,23 @@ def libre():
 
 
 def stopping():
-    s = Server()
-    lines = [sentence(10, 20) for _ in range(300)]
+    s = Server("--drain", "120")
+    lines = [sentence(10, 20) for _ in range(60 if RACES else 300)]
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         asked = pool.submit(s.decode, inputs=lines, settings={"k": 10})
         check(until(lambda: s.counts()["inputs_under_way"] > 0), "under way")
         s.process.send_signal(signal.SIGTERM)
         code, body = asked.result()
     s.stop(asked=True)
-    check(code == 200 and len(body["results"]) == 300 and all("outputs" in r for r in body["results"]), "what was accepted is answered")
+    check(code == 200 and len(body["results"]) == len(lines) and all("outputs" in r for r in body["results"]), "what was accepted is answered")
     check(s.code == 0, f"and the server ends well: {s.code} {s.said}")
     s = Server("--drain", "0")
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         asked = pool.submit(s.decode, inputs=lines * 3, settings={"k": 30, "max-candidates": 30})
         check(until(lambda: s.counts()["inputs_under_way"] > 0), "under way again")
         s.process.send_signal(signal.SIGTERM)
-        try:
-            code, body = asked.result()
-            check(any("error" in r for r in body["results"]), "what is not decoded in time says so")
-        except (OSError, http.client.HTTPException):
-            pass  # or the connection ends
+        code, body = asked.result()
+        check(any("error" in r for r in body["results"]), "what is not decoded in time says so")
     s.stop(asked=True)
     check(s.code == 1 and "not answered" in s.said, f"no time to drain: {s.code} {s.said}")
 
