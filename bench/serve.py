@@ -60,9 +60,9 @@ class Server:
 
 
 def servers(args):
-    """In the order of the table; the search is the same for all that is rill's, and its pruning is nobody's."""
+    """In the order of the table; the search is the same for all that is rill's: the one that the model recommends."""
     python = [sys.executable, os.path.join(HERE, "serve_peer.py"), "--model", args.model]
-    plain = "-k 5 --method {} -n 32 --length-penalty 1"
+    plain = "-k 5 --method {} -n 32"
 
     def v1(text):
         return "/v1/decode", {"input": text}
@@ -72,7 +72,6 @@ def servers(args):
 
     yield lambda: Server(args, "rill serve", [args.rill, "serve", "--port", "0", "--workers", "1", "-m", args.model,
                                               *plain.format("stream-all").split()], v1)
-    yield lambda: Server(args, "rill serve, pruned", [args.rill, "serve", "--port", "0", "--workers", "1", "-m", args.model], v1)
     yield lambda: Server(args, "rill, batches of 10 ms", [*python, "--engine", "rill", "--rill", args.rill, "--port", "8291",
                                                           "--options", plain.format("var-batch")], translate, 8291)
     yield lambda: Server(args, "ctranslate2, batches of 10 ms", [*python, "--engine", "ctranslate2", "--folder", args.ct2,
