@@ -10,10 +10,17 @@ static int has_scorer(const rill_plan *plan, const char *name)
     return 0;
 }
 
+rill_status cli_constraints_join_run(rill_plan *plan)
+{
+    rill_status status = RILL_OK;
+    for (const char *const *name = rill_constraint_names(); *name && status >= 0; name++)
+        if (!has_scorer(plan, *name)) status = rill_plan_add_scorer(plan, *name, "");
+    return status;
+}
+
 int cli_constraints_open(cli_constraints *c, rill_context *ctx, const char *path, int64_t skip, rill_plan *plan)
 {
-    for (const char *const *name = rill_constraint_names(); *name; name++)
-        if (!has_scorer(plan, *name) && rill_plan_add_scorer(plan, *name, "") < 0) return cli_fail_context(ctx);
+    if (cli_constraints_join_run(plan) < 0) return cli_fail_context(ctx);
     if (rill_constraints_create(&c->reader, ctx, &plan->setup) < 0) return cli_fail_context(ctx);
     int code = cli_input_open(&c->lines, ctx, path, RILL_FILE_STREAM);
     for (rill_status status = RILL_OK; code == CLI_OK && skip > 0 && status != RILL_END_OF_INPUT; skip--) {

@@ -14,8 +14,10 @@ typedef struct cli_constraints {
     size_t length;
 } cli_constraints;
 
-/* Open the file, leave out its first `skip` lines, and add to the plan's scorers those that it may name. CLI_OK or CLI_FAILED after a
- * message. */
+/* Add to the plan's scorers those that lines may name. */
+rill_status cli_constraints_join_run(rill_plan *plan);
+
+/* Open the file, leave out its first `skip` lines, and add those scorers. CLI_OK or CLI_FAILED after a message. */
 int cli_constraints_open(cli_constraints *c, rill_context *ctx, const char *path, int64_t skip, rill_plan *plan);
 void cli_constraints_close(cli_constraints *c); /* accepts a zeroed one */
 

@@ -23,7 +23,7 @@ enum { HEEDED = 3 };
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
 
 /* A handler has nothing else to go by. */
-static volatile sig_atomic_t heeded, interrupted, drawn, came[HEEDED];
+static volatile sig_atomic_t heeded, interrupted, drawn, reloads, hung_up, came[HEEDED];
 static const char *volatile unfinished[MOST_UNFINISHED];
 static rill_workers *volatile running;
 static int wake[2] = {-1, -1};
@@ -49,7 +49,10 @@ static void note_interrupt(int signal_number)
         return;
     }
     while (signals[i] != signal_number) i++;
-    if (!heeded || i >= HEEDED || came[i]) {
+    if (reloads && signal_number == SIGHUP) {
+        hung_up = 1;
+        (void)!write(wake[1], "", 1);
+    } else if (!heeded || i >= HEEDED || came[i]) {
         die(signal_number);
     } else {
         came[i] = 1;
@@ -101,6 +104,23 @@ void cli_interrupt_stops(rill_workers *workers)
 {
     running = workers;
     if (workers && interrupted) rill_workers_stop(workers);
+}
+
+int cli_interrupt_reloads(void)
+{
+    struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = SA_RESTART}, before;
+    sigemptyset(&action.sa_mask);
+    reloads = 1;
+    return sigaction(SIGHUP, &action, &before) == 0 && before.sa_handler == SIG_IGN;
+}
+
+int cli_interrupt_hung_up(void)
+{
+    char bytes[16];
+    if (!hung_up) return 0;
+    hung_up = 0; /* one that comes now counts again */
+    while (read(wake[0], bytes, sizeof bytes) > 0) continue;
+    return 1;
 }
 
 int cli_interrupted(void)

@@ -13,6 +13,10 @@ void cli_interrupt_unfinished(const char *path, int is);
 void cli_interrupt_drawn(int is);
 /* Have the workers' run stop as soon as such a signal comes; NULL: none is on. They stay open until then. */
 void cli_interrupt_stops(struct rill_workers *workers);
+/* From now on SIGHUP is no wish to end, and is noted, whatever was made of it before. Returns whether it was ignored (nohup). */
+int cli_interrupt_reloads(void);
+/* Whether it came since this was last asked; the descriptor is readable until then. */
+int cli_interrupt_hung_up(void);
 int cli_interrupted(void); /* the signal that came, else 0; always 0 before cli_interrupt_heed() */
 /* Readable from then on; -1, which poll() passes over, before cli_interrupt_heed(). */
 int cli_interrupt_descriptor(void);

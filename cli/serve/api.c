@@ -13,9 +13,11 @@
 #include "metrics.h"
 #include "openapi.h"
 #include "page.h"
+#include "parts.h"
 #include "report.h"
 #include "result.h"
 #include "tracing.h"
+#include "wishes.h"
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
@@ -50,7 +52,7 @@ static int is_known(const json_t *body, const char *const *keys, const char **un
     return 1;
 }
 
-static service *find_service(const api *a, const char *name)
+static service *find_service(const models *a, const char *name)
 {
     for (int i = 0; i < a->n; i++)
         if (!strcmp(service_name(a->service[i]), name)) return a->service[i];
@@ -58,7 +60,7 @@ static service *find_service(const api *a, const char *name)
 }
 
 /* The model that the request names; without a name the first. */
-static service *service_of(const api *a, const json_t *body, api_answer *refused)
+static service *service_of(const models *a, const json_t *body, api_answer *refused)
 {
     const json_t *name = json_object_get(body, "model");
     service *found = name == NULL           ? a->service[0]
@@ -123,7 +125,7 @@ static int next_said(void *user, int i, const char **name, const char **value)
     return *value != NULL;
 }
 
-static int read_settings(service *to, json_t *settings, rill_settings *out, api_answer *refused)
+static int read_settings(service *to, json_t *settings, job *j, api_answer *refused)
 {
     said all = {.settings = settings};
     const char *why;
@@ -132,7 +134,8 @@ static int read_settings(service *to, json_t *settings, rill_settings *out, api_
         *refused = api_refuse(400, "bad-request", "settings: expected an object {NAME: VALUE}");
         return 0;
     }
-    const rill_status status = service_read(to, next_said, &all, out, &why);
+    const rill_status status = service_read(to, next_said, &all, &j->settings, &why);
+    j->own_settings = 1;
     if (status == RILL_OK && !all.wrong) return 1;
     *refused = all.wrong ? api_refuse(400, "bad-setting", "settings: %s: expected %s", all.wrong->name,
                                       kind_of(all.wrong->type))
@@ -163,27 +166,34 @@ static int read_deadline(const json_t *body, job *j, api_answer *refused)
     return 0;
 }
 
-job *api_job(const api *a, const service *to, const json_t *inputs, int *one, api_answer *refused)
+int api_check_inputs(const api *a, const json_t *inputs, api_answer *refused)
 {
-    *one = json_is_string(inputs);
-    const size_t n = *one ? 1 : json_array_size(inputs);
-    if (!*one && !json_is_array(inputs)) {
+    const size_t n = json_is_string(inputs) ? 1 : json_array_size(inputs);
+    if (!json_is_string(inputs) && !json_is_array(inputs)) {
         *refused = api_refuse(400, "bad-request", "expected a text, or a list of texts, as inputs");
-        return NULL;
+        return 0;
     }
     if (n > (size_t)a->most_inputs) {
         *refused = api_refuse(413, "too-many-inputs", "%zu inputs: a request may have %lld", n,
                               (long long)a->most_inputs);
-        return NULL;
+        return 0;
     }
-    for (size_t i = 0; i < n; i++)
-        if (!*one && !json_is_string(json_array_get(inputs, i))) {
+    for (size_t i = 0; i < json_array_size(inputs); i++)
+        if (!json_is_string(json_array_get(inputs, i))) {
             *refused = api_refuse(400, "bad-request", "inputs: %zu: expected a text", i);
-            return NULL;
+            return 0;
         }
+    return 1;
+}
+
+job *api_job(const api *a, const service *to, const json_t *inputs, api_answer *refused)
+{
+    if (!api_check_inputs(a, inputs, refused)) return NULL;
+    const int one = json_is_string(inputs);
+    const size_t n = one ? 1 : json_array_size(inputs);
     job *j = job_create((int32_t)n);
     for (size_t i = 0; j && i < n; i++) {
-        const json_t *text = *one ? inputs : json_array_get(inputs, i);
+        const json_t *text = one ? inputs : json_array_get(inputs, i);
         if (job_set_text(j, (int32_t)i, json_string_value(text), json_string_length(text))) continue;
         job_release(j);
         j = NULL;
@@ -208,32 +218,47 @@ api_answer api_submit(api_request *request)
 
 /* --- decode ------------------------------------------------------------------------------------------------------- */
 
+static int read_decode(const api_request *r, api_answer *refused)
+{
+    const json_t *body = r->body;
+    job *j = r->job;
+    if (!read_settings(r->to, json_object_get(body, "settings"), j, refused) ||
+        !read_switch(body, "tokens", &j->tokens, refused) || !read_switch(body, "stream", &j->stream, refused) ||
+        !read_deadline(body, j, refused) || !wishes_read(r, refused))
+        return 0;
+    if (j->stream && r->document)
+        *refused = api_refuse(400, "bad-request", "a stream tells of whole inputs: leave out \"stream\" or \"split\"");
+    return !j->stream || !r->document;
+}
+
 static api_answer begin_decode(api *a, api_request *request)
 {
-    static const char *const keys[] = {"model", "input", "inputs", "settings", "tokens", "deadline", "stream", NULL};
+    static const char *const keys[] = {"model",  "input", "inputs",      "settings", "tokens", "deadline",
+                                       "stream", "split", "constraints", "glossary", NULL};
     const json_t *body = request->body, *input = json_object_get(body, "input"),
                  *inputs = json_object_get(body, "inputs");
     api_answer refused = {0};
+    document_split split;
     const char *unknown;
     if (!is_known(body, keys, &unknown)) return api_refuse(400, "bad-request", "\"%s\" is not known here", unknown);
+    if (!parts_read_split(json_object_get(body, "split"), &split, &refused)) return refused;
     if (!input == !inputs) return api_refuse(400, "bad-request", "expected one of \"input\" and \"inputs\"");
     if (input && !json_is_string(input)) return api_refuse(400, "bad-request", "input: expected a text");
-    request->to = service_of(a, body, &refused);
-    if (request->to) request->job = api_job(a, request->to, input ? input : inputs, &request->one, &refused);
+    request->to = service_of(request->models, body, &refused);
+    if (request->to) request->job = parts_job(a, request, input ? input : inputs, split, &refused);
     job *j = request->job;
-    if (!j || !read_settings(request->to, json_object_get(body, "settings"), &j->settings, &refused) ||
-        !read_switch(body, "tokens", &j->tokens, &refused) || !read_switch(body, "stream", &j->stream, &refused) ||
-        !read_deadline(body, j, &refused))
-        return refused;
+    if (!j || !read_decode(request, &refused)) return refused;
     return j->n > 0 ? api_submit(request) : api_routes[0].end(a, request);
 }
 
 /* One bad input among others is told in its place; a single one is what the request is about. */
 static unsigned code_of(const api_request *request)
 {
-    const rill_status status = request->one ? request->job->input[0].status : RILL_OK;
+    const int one = request->one && !request->document;
+    const rill_status status = one ? request->job->input[0].status : RILL_OK;
     if (status >= 0) return 200;
     if (status == RILL_ERR_INPUT || status == RILL_ERR_NO_HYPOTHESIS || status == RILL_ERR_LATE) return 422;
+    if (status == RILL_ERR_CANCELLED) return 499; /* nobody reads it: for the counters */
     return status == RILL_ERR_OPTION ? 400 : 500;
 }
 
@@ -241,7 +266,11 @@ static api_answer end_decode(api *a, api_request *request)
 {
     (void)a;
     json_t *results = json_array();
-    for (int32_t i = 0; i < request->job->n; i++) json_array_append(results, request->job->input[i].result);
+    for (size_t i = 0; i < request->n_documents; i++)
+        json_array_append_new(
+            results, json_pack("{s:o, s:o}", "text", parts_text(request, i), "parts", parts_results(request, i)));
+    for (int32_t i = 0; i < request->job->n && !request->document; i++)
+        json_array_append(results, request->job->input[i].result);
     json_t *body = request->one ? json_incref(json_array_get(results, 0))
                                 : json_pack("{s:s, s:O}", "model", service_name(request->to), "results", results);
     if (request->one) json_object_set_new(body, "model", json_string(service_name(request->to)));
@@ -262,10 +291,9 @@ static api_answer begin_trace(api *a, api_request *request)
     if (!is_known(body, keys, &unknown)) return api_refuse(400, "bad-request", "\"%s\" is not known here", unknown);
     if (!json_is_array(inputs) || json_array_size(inputs) == 0 || json_array_size(inputs) > MOST_TRACED)
         return api_refuse(400, "bad-request", "inputs: expected a list of 1 to %d texts", MOST_TRACED);
-    request->to = service_of(a, body, &refused);
-    if (request->to) request->job = api_job(a, request->to, inputs, &request->one, &refused);
-    if (!request->job ||
-        !read_settings(request->to, json_object_get(body, "settings"), &request->job->settings, &refused))
+    request->to = service_of(request->models, body, &refused);
+    if (request->to) request->job = api_job(a, request->to, inputs, &refused);
+    if (!request->job || !read_settings(request->to, json_object_get(body, "settings"), request->job, &refused))
         return refused;
     const rill_status status = tracing_start(request->to, request->job);
     if (status == RILL_OK) return waits;
@@ -309,9 +337,10 @@ static json_t *settings_json(const rill_settings *settings)
 static api_answer list_models(api *a, api_request *request)
 {
     json_t *list = json_array();
-    (void)request;
-    for (int i = 0; i < a->n; i++) {
-        service *s = a->service[i];
+    const models *m = request->models;
+    (void)a;
+    for (int i = 0; i < m->n; i++) {
+        service *s = m->service[i];
         service_counts c;
         service_count(s, &c);
         const rill_domain_info *info = rill_model_info(service_model(s));
@@ -330,10 +359,11 @@ static api_answer list_models(api *a, api_request *request)
 
 static api_answer health(api *a, api_request *request)
 {
-    (void)request;
-    for (int i = 0; i < a->n; i++) {
-        const char *why = service_failure(a->service[i]);
-        if (why[0]) return api_refuse(500, "failed", "%s: %s", service_name(a->service[i]), why);
+    const models *m = request->models;
+    (void)a;
+    for (int i = 0; i < m->n; i++) {
+        const char *why = service_failure(m->service[i]);
+        if (why[0]) return api_refuse(500, "failed", "%s: %s", service_name(m->service[i]), why);
     }
     return (api_answer){.code = 200, .json = json_pack("{s:s}", "status", "ok")};
 }
@@ -352,8 +382,8 @@ static api_answer describe(api *a, api_request *request)
 
 static api_answer tell_metrics(api *a, api_request *request)
 {
-    (void)request;
-    char *text = metrics_text(a->service, a->n);
+    (void)a;
+    char *text = metrics_text(request->models->service, request->models->n);
     if (!text) return api_refuse(503, "out-of-memory", "there is no memory for the answer");
     return (api_answer){.code = 200, .text = text, .type = "text/plain; version=0.0.4; charset=utf-8"};
 }

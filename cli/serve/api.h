@@ -7,11 +7,10 @@
 
 #include <stdatomic.h>
 
-#include "service.h"
+#include "document.h"
+#include "models.h"
 
 typedef struct api {
-    service *const *service; /* [n], n >= 1 */
-    int n;
     int64_t most_inputs; /* of a request */
     atomic_int draining;
 } api;
@@ -28,11 +27,14 @@ typedef struct api_answer {
 
 /* A request as it is handled. */
 typedef struct api_request {
-    const json_t *body; /* of a POST; NULL: there is none */
-    service *to;        /* of the job */
-    job *job;           /* made by `begin`, released by the caller */
-    int one;            /* a single input was given as such, and gets a single answer */
-    service *then;      /* the outputs are decoded once more, by this; NULL: they are the answer */
+    models *models;      /* that it is for; they stay until it is answered */
+    const json_t *body;  /* of a POST; NULL: there is none */
+    service *to;         /* of the job */
+    job *job;            /* made by `begin`, released by the caller */
+    int one;             /* a single input was given as such, and gets a single answer */
+    service *then;       /* the outputs are decoded once more, by this; NULL: they are the answer */
+    document **document; /* [n_documents] inputs whose parts are the job's (parts.h); NULL: its inputs are whole */
+    size_t n_documents;
 } api_request;
 
 typedef struct api_route {
@@ -48,8 +50,10 @@ extern const api_route api_routes[]; /* ends with method == NULL */
 /* {"error": {"code": NAME, "message": ...}} */
 api_answer api_refuse(unsigned code, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* A job of a text or a list of texts, with the service's settings where `to` is given; NULL: refused. *one: it was a text. */
-job *api_job(const api *a, const service *to, const json_t *inputs, int *one, api_answer *refused);
+/* Whether they are a text, or a list of texts that is not too long. */
+int api_check_inputs(const api *a, const json_t *inputs, api_answer *refused);
+/* A job of them, with the service's settings; NULL: refused. */
+job *api_job(const api *a, const service *to, const json_t *inputs, api_answer *refused);
 /* Hand the request's job in: an answer of code 0, or why not. */
 api_answer api_submit(api_request *request);
 

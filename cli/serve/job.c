@@ -25,7 +25,7 @@ job *job_create(int32_t n)
     j->n = n;
     j->references = 1;
     j->since = cli_now();
-    for (int32_t i = 0; i < n; i++) j->input[i] = (job_input){.of = j, .id = -1};
+    for (int32_t i = 0; i < n; i++) j->input[i].of = j;
     return j;
 }
 
@@ -57,6 +57,8 @@ void job_release(job *j)
     if (left > 0) return;
     for (int32_t i = 0; i < j->n; i++) {
         free(j->input[i].text);
+        free(j->input[i].constraints);
+        free(j->input[i].key);
         json_decref(j->input[i].result);
         free(j->input[i].final);
         free(j->input[i].draft);
@@ -75,7 +77,7 @@ enum { EVENTS_MANY = 64 << 10 };
 /* Append "event: NAME, data: JSON", of which the latter is given over. Under the lock; what there is no memory for is left out. */
 static void say(job *j, const char *name, json_t *data)
 {
-    char *text = data ? json_dumps(data, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+    char *text = data ? result_text(data) : NULL;
     const size_t most = text ? strlen(text) + strlen(name) + 32 : 0;
     json_decref(data);
     if (text && j->events_used + most > j->events_room) {
@@ -103,11 +105,10 @@ void job_progress(job_input *input, const rill_progress *p)
 {
     job *j = input->of;
     pthread_mutex_lock(&j->lock);
-    if (!j->cancelled) {
+    if (!j->cancelled && j->events_used - j->events_at < EVENTS_MANY) {
         if (p->final_actions > 0)
             say_text(input, "final", &input->final, p->final_text, p->final_length, p->final_actions);
-        if (j->events_used < EVENTS_MANY)
-            say_text(input, "draft", &input->draft, p->draft_text, p->draft_length, p->draft_actions);
+        say_text(input, "draft", &input->draft, p->draft_text, p->draft_length, p->draft_actions);
         if (j->told) j->told(j->user);
     }
     pthread_mutex_unlock(&j->lock);
@@ -115,11 +116,11 @@ void job_progress(job_input *input, const rill_progress *p)
 
 size_t job_take_events(job *j, char *out, size_t most)
 {
-    const size_t n = j->events_used < most ? j->events_used : most;
+    const size_t left = j->events_used - j->events_at, n = left < most ? left : most;
     if (n == 0) return 0;
-    memcpy(out, j->events, n);
-    memmove(j->events, j->events + n, j->events_used - n);
-    j->events_used -= n;
+    memcpy(out, j->events + j->events_at, n);
+    j->events_at += n;
+    if (n == left) j->events_at = j->events_used = 0;
     return n;
 }
 
@@ -140,7 +141,6 @@ void job_note(job_input *input, rill_status status, json_t *result)
     pthread_mutex_lock(&j->lock);
     input->result = result ? result : json_null();
     input->status = result ? status : RILL_ERR_MEMORY;
-    input->id = -1;
     j->done++;
     if (j->stream) say_result(input);
     if ((j->stream || j->done == j->n) && j->told) j->told(j->user);

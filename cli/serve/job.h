@@ -2,7 +2,7 @@
  *
  * A stream tells as server-sent events (html.spec.whatwg.org, section 9.2) what is known so far: `final`, what all outputs of an input
  * that may still come begin with; `draft`, the best hypothesis; `result`, what came of the input; `end`. Where a client fetches them
- * slowly drafts are left out, nothing else.
+ * slowly it gets fewer of the first two: the next one says all that those left out did.
  *
  * A job belongs to two sides: the connection that made it, and the service that decodes it (service.h). Each holds a reference; the
  * last one frees it. What both touch is under the job's lock: how many inputs are done, whether it was given up, what its watcher is told.
@@ -16,37 +16,43 @@
 #include "rill/rill.h"
 
 typedef struct job job;
+struct decoding;
 
 typedef struct job_input {
     job *of;
     char *text; /* [length] */
     size_t length;
-    int64_t id;          /* of the service's run, once it is given to an engine; -1 before and after */
+    char *constraints;   /* a line of them (rill/constraints.h); NULL: there are none */
     json_t *result;      /* NULL: not done */
     rill_status status;  /* of it */
-    int64_t place;       /* among what the service has under way */
     char *final, *draft; /* (streams) what was told last; NULL: nothing */
+    /* The service's, under its lock: */
+    char *key; /* [key_length] what is asked, as bytes; NULL: not yet known */
+    size_t key_length;
+    uint64_t hash;                   /* of it */
+    struct decoding *decoding;       /* whose result it waits for; NULL: it waits in the queue, or is done */
+    struct job_input *next, *before; /* others that wait for that */
 } job_input;
 
 struct job {
     pthread_mutex_t lock;
     int references;
-    job *next, *before; /* the service's queue */
-    job_input *input;   /* [n] */
-    int32_t n, given, done;
+    job *next, *before;     /* the service's queue */
+    job_input *input;       /* [n] */
+    int32_t n, given, done; /* (given: those before it have left the queue) */
     int submitted;          /* a service has it, or had it */
     int cancelled;          /* nobody waits for it any more */
     rill_settings settings; /* how its inputs are searched */
+    int own_settings;       /* they are not the service's */
     int tokens;             /* outputs tell their actions */
     double deadline;        /* by cli_now(); 0: none */
     double since;           /* when it came, by cli_now() */
     char *trace;            /* (traces) all of it */
     int stream;             /* its client is told of progress: */
-    char *events;           /* [events_used] server-sent events that nobody has fetched */
-    size_t events_used, events_room;
-    void (*told)(
-        void *
-            user); /* called when all inputs are done, of a stream whenever there are events; under the lock; NULL: nobody asks */
+    char *events;           /* [events_used] server-sent events; those before events_at have been fetched */
+    size_t events_at, events_used, events_room;
+    /* Called when all inputs are done, of a stream whenever there are events; under the lock. NULL: nobody asks. */
+    void (*told)(void *user);
     void *user;
 };
 

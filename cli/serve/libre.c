@@ -3,6 +3,9 @@
  * Divisions: refusing · pairs of languages · translate · languages. */
 #include "libre.h"
 
+#include "parts.h"
+#include "result.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +35,7 @@ static int translates(const service *s, const char *from, const char *to)
     return (!from || (strlen(from) == length && !strncmp(from, name, length))) && (!to || !strcmp(to, dash + 1));
 }
 
-static service *direct(const api *a, const char *from, const char *to)
+static service *direct(const models *a, const char *from, const char *to)
 {
     for (int i = 0; i < a->n; i++)
         if (translates(a->service[i], from, to)) return a->service[i];
@@ -40,7 +43,7 @@ static service *direct(const api *a, const char *from, const char *to)
 }
 
 /* Two models, the first in the order of models whose target the other reads. */
-static service *pivot(const api *a, const char *from, const char *to, service **then)
+static service *pivot(const models *a, const char *from, const char *to, service **then)
 {
     for (int i = 0; i < a->n; i++) {
         if (!translates(a->service[i], from, NULL)) continue;
@@ -50,7 +53,7 @@ static service *pivot(const api *a, const char *from, const char *to, service **
     return NULL;
 }
 
-static service *only_into(const api *a, const char *to)
+static service *only_into(const models *a, const char *to)
 {
     service *found = NULL;
     for (int i = 0; i < a->n; i++) {
@@ -61,8 +64,9 @@ static service *only_into(const api *a, const char *to)
     return found;
 }
 
-static int choose(const api *a, api_request *request, api_answer *refused)
+static int choose(api_request *request, api_answer *refused)
 {
+    const models *a = request->models;
     const char *from = json_string_value(json_object_get(request->body, "source")),
                *to = json_string_value(json_object_get(request->body, "target"));
     if (!from || !to) {
@@ -105,6 +109,7 @@ static int read_alternatives(const json_t *body, service *to, job *j, api_answer
     n_best asked = {.text = ""};
     const char *why;
     snprintf(asked.text, sizeof asked.text, "%d", (int)n + 1);
+    j->own_settings = 1;
     if (service_read(to, say_n_best, &asked, &j->settings, &why) < 0) {
         *refused = REFUSE(400, "alternatives: %s", why);
         return 0;
@@ -112,25 +117,27 @@ static int read_alternatives(const json_t *body, service *to, job *j, api_answer
     return 1;
 }
 
-api_answer libre_translate(api *a, api_request *request)
+static int read_format(const json_t *format, document_split *split, api_answer *refused)
 {
-    const json_t *q = json_object_get(request->body, "q"), *format = json_object_get(request->body, "format");
-    api_answer refused = {0};
-    if (!q) return REFUSE(400, "expected \"q\": a text, or a list of texts");
-    if (format && (!json_is_string(format) || strcmp(json_string_value(format), "text") != 0))
-        return REFUSE(400, "format: only \"text\" is read here");
-    if (!choose(a, request, &refused)) return refused;
-    request->job = api_job(a, request->to, q, &request->one, &refused);
-    if (!request->job) return refused;
-    if (!request->then && !read_alternatives(request->body, request->to, request->job, &refused)) return refused;
-    if (request->job->n == 0) return (api_answer){.code = 200, .json = json_pack("{s:[]}", "translatedText")};
-    return api_submit(request);
+    const char *name = format ? json_string_value(format) : "text";
+    *split = name && !strcmp(name, "html") ? DOCUMENT_HTML : DOCUMENT_SENTENCES;
+    if (name && (!strcmp(name, "text") || !strcmp(name, "html"))) return 1;
+    *refused = REFUSE(400, "format: expected \"text\" or \"html\"");
+    return 0;
 }
 
-/* The text of output i, NULL where there is none. */
-static json_t *text_of(const job_input *input, size_t i)
+api_answer libre_translate(api *a, api_request *request)
 {
-    return json_object_get(json_array_get(json_object_get(input->result, "outputs"), i), "text");
+    const json_t *q = json_object_get(request->body, "q");
+    document_split split;
+    api_answer refused = {0};
+    if (!q) return REFUSE(400, "expected \"q\": a text, or a list of texts");
+    if (!read_format(json_object_get(request->body, "format"), &split, &refused) || !choose(request, &refused))
+        return refused;
+    request->job = parts_job(a, request, q, split, &refused);
+    if (!request->job) return refused;
+    if (!request->then && !read_alternatives(request->body, request->to, request->job, &refused)) return refused;
+    return request->job->n > 0 ? api_submit(request) : libre_translated(a, request);
 }
 
 static api_answer failed(const job_input *input)
@@ -144,10 +151,9 @@ static api_answer failed(const job_input *input)
 static api_answer go_on(api *a, api_request *request)
 {
     api_answer refused = {0};
-    int one;
     json_t *texts = json_array();
     for (int32_t i = 0; i < request->job->n; i++) {
-        json_t *text = text_of(&request->job->input[i], 0);
+        json_t *text = result_best(request->job->input[i].result);
         if (text)
             json_array_append(texts, text);
         else
@@ -157,45 +163,45 @@ static api_answer go_on(api *a, api_request *request)
     job_release(request->job);
     request->to = request->then;
     request->then = NULL;
-    request->job = api_job(a, request->to, texts, &one, &refused);
+    request->job = api_job(a, request->to, texts, &refused);
     json_decref(texts);
     if (!request->job || !read_alternatives(request->body, request->to, request->job, &refused)) return refused;
     request->job->since = since;
     return api_submit(request);
 }
 
-static json_t *alternatives_of(const job_input *input)
+/* Other outputs of an input that is one sentence; of others there are none. */
+static json_t *alternatives_of(const api_request *r, size_t i)
 {
     json_t *list = json_array();
-    for (size_t i = 1; text_of(input, i); i++) json_array_append(list, text_of(input, i));
+    const json_t *parts = parts_results(r, i), *outputs = json_object_get(json_array_get(parts, 0), "outputs");
+    for (size_t o = 1; json_array_size(parts) == 1 && o < json_array_size(outputs); o++)
+        json_array_append(list, json_object_get(json_array_get(outputs, o), "text"));
+    json_decref((json_t *)parts);
     return list;
+}
+
+static json_t *translated(const api_request *r)
+{
+    json_t *texts = json_array(), *others = json_array(), *body = json_object();
+    for (size_t i = 0; i < r->n_documents; i++) {
+        json_array_append_new(texts, parts_text(r, i));
+        json_array_append_new(others, alternatives_of(r, i));
+    }
+    json_object_set(body, "translatedText", r->one ? json_array_get(texts, 0) : texts);
+    if (json_integer_value(json_object_get(r->body, "alternatives")) > 0)
+        json_object_set(body, "alternatives", r->one ? json_array_get(others, 0) : others);
+    json_decref(texts);
+    json_decref(others);
+    return body;
 }
 
 api_answer libre_translated(api *a, api_request *request)
 {
-    json_t *texts = json_array(), *others = json_array();
     for (int32_t i = 0; i < request->job->n; i++)
-        if (request->job->input[i].status < 0) {
-            json_decref(texts);
-            json_decref(others);
-            return failed(&request->job->input[i]);
-        }
-    if (request->then) {
-        json_decref(texts);
-        json_decref(others);
-        return go_on(a, request);
-    }
-    for (int32_t i = 0; i < request->job->n; i++) {
-        json_array_append(texts, text_of(&request->job->input[i], 0));
-        json_array_append_new(others, alternatives_of(&request->job->input[i]));
-    }
-    json_t *body = json_object();
-    json_object_set(body, "translatedText", request->one ? json_array_get(texts, 0) : texts);
-    if (json_integer_value(json_object_get(request->body, "alternatives")) > 0)
-        json_object_set(body, "alternatives", request->one ? json_array_get(others, 0) : others);
-    json_decref(texts);
-    json_decref(others);
-    return (api_answer){.code = 200, .json = body};
+        if (request->job->input[i].status < 0) return failed(&request->job->input[i]);
+    if (request->then && request->job->n > 0) return go_on(a, request);
+    return (api_answer){.code = 200, .json = translated(request)};
 }
 
 /* --- languages ---------------------------------------------------------------------------------------------------- */
@@ -222,14 +228,15 @@ static void add_language(json_t *list, const char *code, size_t length, const ch
 api_answer libre_languages(api *a, api_request *request)
 {
     json_t *list = json_array();
-    (void)request;
-    for (int i = 0; i < a->n; i++) {
-        const char *name = service_name(a->service[i]), *dash = strchr(name, '-');
-        if (!translates(a->service[i], NULL, NULL)) continue;
+    const models *m = request->models;
+    (void)a;
+    for (int i = 0; i < m->n; i++) {
+        const char *name = service_name(m->service[i]), *dash = strchr(name, '-');
+        if (!translates(m->service[i], NULL, NULL)) continue;
         const size_t length = (size_t)(dash - name);
         add_language(list, name, length, dash + 1);
-        for (int t = 0; t < a->n; t++) { /* through it into a third one */
-            const char *third = translates(a->service[t], dash + 1, NULL) ? strchr(service_name(a->service[t]), '-') + 1
+        for (int t = 0; t < m->n; t++) { /* through it into a third one */
+            const char *third = translates(m->service[t], dash + 1, NULL) ? strchr(service_name(m->service[t]), '-') + 1
                                                                           : NULL;
             if (third && (strlen(third) != length || strncmp(third, name, length) != 0))
                 add_language(list, name, length, third);

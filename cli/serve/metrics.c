@@ -74,6 +74,10 @@ typedef struct series {
 VALUE(waiting, waiting)
 VALUE(under_way, under_way)
 VALUE(inputs, inputs)
+VALUE(from_cache, from_cache)
+VALUE(shared, shared)
+VALUE(cache_entries, cache_entries)
+VALUE(cache_bytes, cache_bytes)
 VALUE(failed, failed)
 VALUE(cancelled, cancelled)
 VALUE(actions, actions)
@@ -84,9 +88,13 @@ static const series all[] = {
     {"inputs_waiting", "gauge", "Inputs that no engine has begun.", value_waiting},
     {"inputs_under_way", "gauge", "Inputs that engines have.", value_under_way},
     {"inputs_total", "counter", "Inputs that have a result.", value_inputs},
+    {"inputs_from_cache_total", "counter", "Inputs that were answered before.", value_from_cache},
+    {"inputs_shared_total", "counter", "Inputs that waited for a search that was under way.", value_shared},
+    {"cache_entries", "gauge", "Answers that are kept.", value_cache_entries},
+    {"cache_bytes", "gauge", "Bytes that they take.", value_cache_bytes},
     {"inputs_failed_total", "counter", "Inputs that could not be decoded.", value_failed},
     {"inputs_cancelled_total", "counter", "Inputs that were given up, since nobody waited for them.", value_cancelled},
-    {"actions_total", "counter", "Actions of the best outputs.", value_actions},
+    {"actions_total", "counter", "Actions of the best outputs of searches.", value_actions},
     {"timesteps_total", "counter", "Timesteps of the engines.", value_timesteps},
     {"expansions_total", "counter", "Hypotheses that were expanded.", value_expansions},
 };

@@ -50,6 +50,16 @@ json_t *result_failed(rill_status status, const char *why)
                      cli_json_text(why[0] ? why : name, strlen(why[0] ? why : name)));
 }
 
+json_t *result_best(const json_t *result)
+{
+    return json_object_get(json_array_get(json_object_get(result, "outputs"), 0), "text");
+}
+
+char *result_text(const json_t *result)
+{
+    return json_dumps(result, JSON_COMPACT | JSON_REAL_PRECISION(9));
+}
+
 json_t *result_json(const rill_model *model, const rill_result *result, int tokens)
 {
     if (result->status < 0) return result_failed(result->status, result->message);

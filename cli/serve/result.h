@@ -13,4 +13,10 @@ json_t *result_json(const rill_model *model, const rill_result *result, int toke
 /* {"error": {"code": "bad-input", "message": WHY}} */
 json_t *result_failed(rill_status status, const char *why);
 
+/* The text of a result's first output; NULL: there is none. */
+json_t *result_best(const json_t *result);
+
+/* A result as a line of text, the caller's to free; NULL: out of memory. */
+char *result_text(const json_t *result);
+
 #endif

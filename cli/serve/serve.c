@@ -3,14 +3,16 @@
  * Each model is opened by a command line of its own, the same but for the model's name, so that all that `rill decode` takes of models
  * and searches is taken here.
  *
- * Divisions: options · models · the token · the command. */
+ * Divisions: options · the token · taking over · the command. */
 #include "serve.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "interrupt.h"
 #include "rill/file.h"
@@ -27,7 +29,8 @@ enum {
     TAKE_BYTES,
     TAKE_CONNECTIONS,
     TAKE_PATIENCE,
-    TAKE_DRAIN
+    TAKE_DRAIN,
+    TAKE_CACHE
 };
 
 static const cli_option server_options_rows[] = {
@@ -41,6 +44,9 @@ static const cli_option server_options_rows[] = {
      .id = TAKE_WAITING},
     {"max-inputs", 0, "N", "inputs of a request (default 1000)", .id = TAKE_INPUTS},
     {"max-body", 0, "KB", "size of a request (default 1024)", .id = TAKE_BYTES},
+    {"cache", 0, "MB",
+     "answers that are kept for each model, so that what is asked again is not decoded again; 0: none (default 64)",
+     .id = TAKE_CACHE},
     {"max-connections", 0, "N", "connections at a time (default 1000)", .id = TAKE_CONNECTIONS},
     {"patience", 0, "S", "seconds in which a request has to arrive, and its answer to be fetched (default 30)",
      .id = TAKE_PATIENCE},
@@ -58,6 +64,7 @@ int serve_take(serve_options *o, const cli_option *option, const char *value)
     case TAKE_INPUTS: return cli_whole("--max-inputs", value, 1, 1 << 24, &o->most_inputs);
     case TAKE_BYTES: return cli_whole("--max-body", value, 1, 1 << 20, &o->most_kilobytes);
     case TAKE_CONNECTIONS: return cli_whole("--max-connections", value, 1, 1 << 20, &o->most_connections);
+    case TAKE_CACHE: return cli_whole("--cache", value, 0, 1 << 20, &o->cache_megabytes);
     case TAKE_PATIENCE: return cli_whole("--patience", value, 1, 86400, &o->patience);
     case TAKE_DRAIN: return cli_whole("--drain", value, 0, 86400, &o->drain);
     default: return CLI_OK;
@@ -105,158 +112,157 @@ int serve_parse(cli_session *session, int (*take)(void *user, const cli_option *
     return cli_session_parse(session, &syntax, argc, argv, helped);
 }
 
-/* --- models ------------------------------------------------------------------------------------------------------- */
-
-enum { MODELS_MAX = 64 };
+/* --- the token ---------------------------------------------------------------------------------------------------- */
 
 typedef struct serve {
     serve_options options;
-    const char *model[MODELS_MAX]; /* as on the command line */
-    char *name[MODELS_MAX];
-    service *service[MODELS_MAX];
-    int n;
-    char **line; /* [n_line + 1] the command line without its models, with places for one */
-    int n_line;
-    rill_text token;
+    int argc;
+    char **argv;
+    models *now, *old; /* those that answer; those that answer what they have taken */
+    char *token;       /* NULL: none is asked for */
     server *server;
 } serve;
 
-/* The value of -m in any of its forms; NULL: it is none. *uses: how many words it takes. */
-static const char *model_of(char **argv, int argc, int at, int *uses)
+/* The first line of the file, the caller's to free. */
+static int read_token(const char *path, char **out)
 {
-    static const char *const starts[] = {"--model=", "-m"};
-    *uses = 2;
-    if (!strcmp(argv[at], "-m") || !strcmp(argv[at], "--model")) return at + 1 < argc ? argv[at + 1] : NULL;
-    *uses = 1;
-    for (int i = 0; i < 2; i++)
-        if (!strncmp(argv[at], starts[i], strlen(starts[i]))) return argv[at] + strlen(starts[i]);
-    return NULL;
-}
-
-/* DIR's last part, or NAME. */
-static char *name_of(const char **model)
-{
-    const char *equals = strchr(*model, '='), *slash = strchr(*model, '/');
-    if (equals && equals > *model && (!slash || equals < slash)) {
-        char *name = strndup(*model, (size_t)(equals - *model));
-        *model = equals + 1;
-        return name;
+    rill_context *ctx;
+    *out = NULL;
+    if (!path) return CLI_OK;
+    if (rill_context_create(&ctx, NULL) < 0) return cli_fail_memory("the token");
+    rill_text text = {.ctx = ctx};
+    int code = rill_file_read(&text, path, 4096) < 0 ? cli_fail_context(ctx) : CLI_OK;
+    if (code == CLI_OK) {
+        text.data[strcspn(text.data, "\r\n")] = '\0';
+        code = text.data[0] ? CLI_OK : cli_fail("%s: expected the token in the first line", path);
     }
-    size_t end = strlen(*model);
-    while (end > 1 && (*model)[end - 1] == '/') end--;
-    size_t begin = end;
-    while (begin > 0 && (*model)[begin - 1] != '/') begin--;
-    return strndup(*model + begin, end - begin);
-}
-
-static int find_models(serve *s, int argc, char **argv)
-{
-    s->line = calloc((size_t)argc + 3, sizeof *s->line);
-    if (!s->line) return cli_fail_memory("the command line");
-    s->line[s->n_line++] = argv[0];
-    for (int i = 1, uses; i < argc; i++) {
-        const char *model = model_of(argv, argc, i, &uses);
-        if (!model) {
-            s->line[s->n_line++] = argv[i];
-            continue;
-        }
-        i += uses - 1;
-        if (s->n == MODELS_MAX) return cli_fail("--model: at most %d", MODELS_MAX);
-        s->name[s->n] = name_of(&model);
-        s->model[s->n++] = model;
-        for (int m = 0; m + 1 < s->n; m++)
-            if (!strcmp(s->name[m], s->name[s->n - 1]))
-                return cli_fail("two models are called \"%s\": -m NAME=DIR gives one another name", s->name[m]);
-    }
-    return CLI_OK;
-}
-
-static int open_models(serve *s, int *helped)
-{
-    char option[] = "-m";
-    int code = CLI_OK;
-    for (int m = 0; (m == 0 || m < s->n) && code == CLI_OK && !*helped; m++) {
-        int n = s->n_line;
-        if (s->n > 0) {
-            s->line[n++] = option;
-            s->line[n++] = (char *)(size_t)s->model[m];
-        }
-        code = service_open(&s->service[m], s->name[m], &s->options, n, s->line, helped);
-    }
+    if (code == CLI_OK) *out = strdup(text.data);
+    if (code == CLI_OK && !*out) code = cli_fail_memory("the token");
+    rill_text_clear(&text);
+    rill_context_destroy(ctx);
     return code;
 }
 
-/* --- the token ---------------------------------------------------------------------------------------------------- */
+/* --- taking over -------------------------------------------------------------------------------------------------- */
 
-static int read_token(serve *s, rill_context *ctx)
+/* Models whose last request is answered go. */
+static void close_idle(serve *s)
 {
-    const char *path = s->options.token_path;
-    s->token = (rill_text){.ctx = ctx};
-    if (!path) return CLI_OK;
-    if (rill_file_read(&s->token, path, 4096) < 0) return cli_fail_context(ctx);
-    s->token.data[strcspn(s->token.data, "\r\n")] = '\0';
-    return s->token.data[0] ? CLI_OK : cli_fail("%s: expected the token in the first line", path);
+    for (models **at = &s->old; *at;) {
+        models *m = *at;
+        if (server_users(s->server, m) > 0) {
+            at = &m->next;
+            continue;
+        }
+        *at = m->next;
+        models_end(m, 0);
+        models_close(m);
+    }
+}
+
+/* Read models and token again. Where that fails, what is there goes on. */
+static void reload(serve *s)
+{
+    serve_options options = s->options; /* those of the line are the same */
+    models *next = NULL;
+    char *token = NULL;
+    int helped = 0;
+    cli_say("reading the models again");
+    int code = read_token(s->options.token_path, &token);
+    if (code == CLI_OK) code = models_open(&next, &options, s->argc, s->argv, &helped);
+    if (code == CLI_OK) code = models_start(next);
+    if (code != CLI_OK) {
+        if (next) models_end(next, 1);
+        models_close(next);
+        free(token);
+        cli_say("the models are those of before");
+        return;
+    }
+    server_switch(s->server, next, token);
+    free(s->token);
+    s->token = token;
+    s->now->next = s->old;
+    s->old = s->now;
+    s->now = next;
+    cli_say("the models are new");
+}
+
+/* A terminal that is gone has its programs end, where nobody asked for the contrary (nohup). */
+static int terminal_gone(int had_terminal)
+{
+    const int fd = had_terminal ? open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
+    if (fd >= 0) close(fd);
+    return had_terminal && fd < 0;
+}
+
+static void wait_for_end(serve *s)
+{
+    struct pollfd wanted = {.fd = cli_interrupt_descriptor(), .events = POLLIN};
+    const int stays = cli_interrupt_reloads(), had_terminal = !stays && !terminal_gone(1);
+    while (!cli_interrupted()) {
+        poll(&wanted, 1, 1000);
+        if (cli_interrupt_hung_up()) {
+            if (terminal_gone(had_terminal)) return;
+            reload(s);
+        }
+        close_idle(s);
+    }
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-static void wait_for_signal(void)
-{
-    struct pollfd wanted = {.fd = cli_interrupt_descriptor(), .events = POLLIN};
-    while (!cli_interrupted()) poll(&wanted, 1, 1000);
-}
-
 static int run(serve *s)
 {
     const serve_options *o = &s->options;
-    int code = read_token(s, service_context(s->service[0])), left = 0;
+    int code = read_token(o->token_path, &s->token), left = 0;
     const server_options options = {.host = o->host,
                                     .port = o->port,
-                                    .token = s->token.data,
+                                    .token = s->token,
                                     .most_connections = o->most_connections,
                                     .most_inputs = o->most_inputs,
                                     .most_bytes = (int64_t)o->most_kilobytes << 10,
                                     .patience = o->patience};
     cli_interrupt_heed();
-    for (int m = 0; m < s->n && code == CLI_OK; m++) code = service_start(s->service[m]);
-    if (code == CLI_OK) code = server_open(&s->server, &options, s->service, s->n);
+    if (code == CLI_OK) code = models_start(s->now);
+    if (code == CLI_OK) code = server_open(&s->server, &options, s->now);
     if (code == CLI_OK) {
-        for (int m = 0; m < s->n; m++) cli_say("%s: at %s", s->name[m], server_address(s->server));
-        wait_for_signal();
+        for (int m = 0; m < s->now->n; m++) cli_say("%s: at %s", s->now->name[m], server_address(s->server));
+        wait_for_end(s);
         cli_say("stopping: what was accepted is answered");
         left = server_drain(s->server, o->drain);
         if (left > 0) cli_say("%d request%s not answered in %d seconds", left, left == 1 ? " was" : "s were", o->drain);
     }
-    for (int m = 0; m < s->n; m++) service_end(s->service[m], left > 0);
+    models_end(s->now, left > 0);
+    for (models *m = s->old; m; m = m->next) models_end(m, left > 0);
     /* Those whose time is over are told so. */
     if (left > 0) server_drain(s->server, 2);
     server_close(s->server);
-    rill_text_clear(&s->token);
     return code == CLI_OK && left > 0 ? CLI_FAILED : code;
 }
 
 int cli_serve(int argc, char **argv)
 {
     int helped = 0;
-    serve *s = calloc(1, sizeof *s);
-    if (!s) return cli_fail_memory("the command");
-    s->options = (serve_options){.host = "127.0.0.1",
-                                 .port = 8190,
-                                 .most_waiting = 10000,
-                                 .most_inputs = 1000,
-                                 .most_kilobytes = 1024,
-                                 .most_connections = 1000,
-                                 .patience = 30,
-                                 .drain = 30};
+    serve s = {.options = {.host = "127.0.0.1",
+                           .port = 8190,
+                           .most_waiting = 10000,
+                           .most_inputs = 1000,
+                           .most_kilobytes = 1024,
+                           .most_connections = 1000,
+                           .patience = 30,
+                           .drain = 30,
+                           .cache_megabytes = 64},
+               .argc = argc,
+               .argv = argv};
     json_object_seed(0);
-    int code = find_models(s, argc, argv);
-    if (code == CLI_OK) code = open_models(s, &helped);
-    if (code == CLI_OK && !helped) code = run(s);
-    for (int m = 0; m < MODELS_MAX; m++) {
-        service_close(s->service[m]);
-        free(s->name[m]);
+    int code = models_open(&s.now, &s.options, argc, argv, &helped);
+    if (code == CLI_OK && !helped) code = run(&s);
+    while (s.old) {
+        models *next = s.old->next;
+        models_close(s.old);
+        s.old = next;
     }
-    free(s->line);
-    free(s);
+    models_close(s.now);
+    free(s.token);
     return code;
 }

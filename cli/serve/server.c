@@ -23,6 +23,8 @@
 #include "form.h"
 #include "libre.h"
 #include "metrics.h"
+#include "parts.h"
+#include "result.h"
 #include "watch.h"
 
 struct server {
@@ -31,9 +33,10 @@ struct server {
     struct MHD_Daemon *daemon;
     watch *watch;
     char address[128];
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* of what follows, and of the token */
     pthread_cond_t quiet;
-    int busy; /* exchanges */
+    models *models; /* of requests that come */
+    int busy;       /* exchanges */
     int quiesced;
 };
 
@@ -46,7 +49,7 @@ typedef struct exchange {
     char *body; /* [used] */
     size_t used, room;
     double since;
-    int fd, suspended, watched, answered, form, too_large;
+    int fd, suspended, watched, answered, streams, form, too_large;
 } exchange;
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
@@ -55,7 +58,7 @@ typedef struct exchange {
 static enum MHD_Result answer(exchange *x, api_answer a)
 {
     if (x->route && x->route->libre) a = libre_error(a);
-    char *text = a.json ? json_dumps(a.json, JSON_COMPACT | JSON_REAL_PRECISION(9)) : a.text;
+    char *text = a.json ? result_text(a.json) : a.text;
     const char *type = a.json ? "application/json" : a.type;
     char seconds[16];
     json_decref(a.json);
@@ -72,7 +75,6 @@ static enum MHD_Result answer(exchange *x, api_answer a)
             response, "Content-Security-Policy",
             "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'");
     if (a.retry) MHD_add_response_header(response, "Retry-After", seconds);
-    if (a.allow) MHD_add_response_header(response, "Allow", a.allow);
     if (a.allow) MHD_add_response_header(response, "Allow", a.allow);
     if (a.code == 401) MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
     if (x->of->api.draining || a.code == 408 || a.code == 413) MHD_add_response_header(response, "Connection", "close");
@@ -161,7 +163,7 @@ static enum MHD_Result stream(exchange *x)
     MHD_add_response_header(response, "Cache-Control", "no-store");
     MHD_add_response_header(response, "X-Accel-Buffering", "no");
     watch_for(x->of->watch, x->fd, x);
-    x->watched = x->answered = 1;
+    x->watched = x->answered = x->streams = 1;
     pthread_mutex_lock(&j->lock);
     j->user = x;
     j->told = wake;
@@ -185,10 +187,14 @@ static int same_token(const char *given, const char *token)
 static int is_authorised(const exchange *x)
 {
     static const char scheme[] = "Bearer ";
-    const char *token = x->of->options.token;
+    server *s = x->of;
     const char *given = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
-    if (!token || x->route->open) return 1;
-    return given && !strncasecmp(given, scheme, sizeof scheme - 1) && same_token(given + sizeof scheme - 1, token);
+    const int is_bearer = given && !strncasecmp(given, scheme, sizeof scheme - 1);
+    pthread_mutex_lock(&s->lock);
+    const char *token = s->options.token;
+    const int fine = !token || x->route->open || (is_bearer && same_token(given + sizeof scheme - 1, token));
+    pthread_mutex_unlock(&s->lock);
+    return fine;
 }
 
 static api_answer find_route(exchange *x, const char *method, const char *path)
@@ -288,6 +294,8 @@ static exchange *open_exchange(server *s, struct MHD_Connection *connection)
     *x = (exchange){.of = s, .connection = connection, .since = cli_now(), .fd = socket_of(connection)};
     pthread_mutex_lock(&s->lock);
     s->busy++;
+    s->models->users++;
+    x->request.models = s->models;
     pthread_mutex_unlock(&s->lock);
     return x;
 }
@@ -326,7 +334,7 @@ static void completed(void *user, struct MHD_Connection *connection, void **stat
     stop_watching(x);
     watch_begin(s->watch, x->fd); /* the next request's time begins */
     job *j = x->request.job;
-    if (j && j->stream && x->answered) metrics_request(200, cli_now() - x->since);
+    if (x->streams) metrics_request(200, cli_now() - x->since);
     if (j) {
         pthread_mutex_lock(&j->lock);
         j->told = NULL;
@@ -334,10 +342,12 @@ static void completed(void *user, struct MHD_Connection *connection, void **stat
         if (!job_is_done(j)) service_cancel(x->request.to, j);
         job_release(j);
     }
+    parts_clear(&x->request);
     json_decref(x->parsed);
     free(x->body);
-    free(x);
     pthread_mutex_lock(&s->lock);
+    x->request.models->users--;
+    free(x);
     s->busy--;
     pthread_cond_signal(&s->quiet);
     pthread_mutex_unlock(&s->lock);
@@ -409,7 +419,7 @@ static int start(server *s)
     return cli_fail("%s: the server cannot be started (%s)", s->address, strerror(errno));
 }
 
-int server_open(server **out, const server_options *options, service *const *services, int n)
+int server_open(server **out, const server_options *options, models *now)
 {
     server *s = calloc(1, sizeof *s);
     *out = NULL;
@@ -418,13 +428,30 @@ int server_open(server **out, const server_options *options, service *const *ser
         return cli_fail_memory("the server");
     }
     s->options = *options;
-    s->api = (api){.service = services, .n = n, .most_inputs = options->most_inputs};
+    s->models = now;
+    s->api = (api){.most_inputs = options->most_inputs};
     int code = watch_open(&s->watch, options->patience, client_gone) ? start(s) : cli_fail_memory("the server");
     if (code == CLI_OK)
         *out = s;
     else
         server_close(s);
     return code;
+}
+
+void server_switch(server *s, models *next, const char *token)
+{
+    pthread_mutex_lock(&s->lock);
+    s->models = next;
+    s->options.token = token;
+    pthread_mutex_unlock(&s->lock);
+}
+
+int server_users(server *s, const models *m)
+{
+    pthread_mutex_lock(&s->lock);
+    const int n = m->users;
+    pthread_mutex_unlock(&s->lock);
+    return n;
 }
 
 const char *server_address(const server *s)

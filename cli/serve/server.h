@@ -5,7 +5,7 @@
 #ifndef CLI_SERVE_SERVER_H
 #define CLI_SERVE_SERVER_H
 
-#include "service.h"
+#include "models.h"
 
 typedef struct server server;
 
@@ -19,7 +19,13 @@ typedef struct server_options {
     int patience;        /* seconds in which a request has to arrive */
 } server_options;
 
-int server_open(server **out, const server_options *options, service *const *services, int n);
+/* The models stay the caller's. */
+int server_open(server **out, const server_options *options, models *now);
+/* From now on requests are for other models and another token; those that have begun go on with what they have. The token is looked at no
+ * more when this returns. */
+void server_switch(server *s, models *next, const char *token);
+/* How many requests look at these models. */
+int server_users(server *s, const models *m);
 /* "http://127.0.0.1:8190" */
 const char *server_address(const server *s);
 /* Take no more connections and refuse what comes on others; wait until all that was accepted is answered, or `seconds` are over.

@@ -1,17 +1,14 @@
-/* Models that are served; see service.h.
+/* Models that are served: opening them, their threads, and settings of requests; see service.h. What is done for jobs is queue.c's.
  *
- * Locks: the service's own guards the queue and what is counted; a job's lock is taken inside it, never the other way round.
- *
- * Divisions: opening · the queue · the reader's side of the run · the writer's · life. */
+ * Divisions: opening · life · requests. */
 #include "service.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "constraints.h"
 #include "crew.h"
-#include "result.h"
 #include "search.h"
 #include "service_inside.h"
 
@@ -49,6 +46,16 @@ static int make_plan(service *s)
                                                                                : CLI_OK;
 }
 
+/* Requests may bring constraints of their own: the scorers for them are there, and say nothing where nothing is asked. */
+static int open_constraints(service *s)
+{
+    if (cli_constraints_join_run(s->plan) < 0 ||
+        rill_constraints_create(&s->lines, s->session.ctx, &s->plan->setup) < 0 ||
+        rill_constraints_create(&s->asked, s->asking, &s->plan->setup) < 0)
+        return cli_fail_context(s->session.ctx);
+    return CLI_OK;
+}
+
 static int prepare(service *s)
 {
     cli_session *session = &s->session;
@@ -61,12 +68,16 @@ static int prepare(service *s)
     if (code == CLI_OK) code = cli_session_open(session);
     if (code != CLI_OK) return code;
     if (rill_context_create_worker(&s->asking, session->ctx, NULL) < 0) return cli_fail_context(session->ctx);
+    code = open_constraints(s);
+    if (code != CLI_OK) return code;
     if (cli_crew_begin(session, s->plan, &s->plan->setup) < 0) return cli_fail_context(session->ctx);
     const int64_t flight = rill_workers_settings(session->crew)->max_items;
     s->most_under_way = (int64_t)session->workers * flight + session->workers;
     s->queue = s->options->most_waiting;
-    s->given = calloc((size_t)s->most_under_way, sizeof(job_input *));
-    return s->given ? CLI_OK : cli_fail_memory("the inputs under way");
+    s->given = calloc((size_t)s->most_under_way, sizeof(decoding *));
+    s->cache = cache_create((size_t)s->options->cache_megabytes << 20);
+    s->settings_key = queue_settings_key(&s->plan->resolved);
+    return s->given && s->cache && s->settings_key ? CLI_OK : cli_fail_memory("the inputs under way");
 }
 
 int service_open(service **out, const char *name, serve_options *options, int argc, char **argv, int *helped)
@@ -89,206 +100,18 @@ int service_open(service **out, const char *name, serve_options *options, int ar
     return code;
 }
 
-/* --- the queue ---------------------------------------------------------------------------------------------------- */
-
-/* Under the service's lock, as all of this division. */
-static void put_last(service *s, job *j)
-{
-    j->next = NULL;
-    j->before = s->last;
-    *(s->last ? &s->last->next : &s->first) = j;
-    s->last = j;
-}
-
-static void take_out(service *s, job *j)
-{
-    *(j->before ? &j->before->next : &s->first) = j->next;
-    *(j->next ? &j->next->before : &s->last) = j->before;
-    j->next = j->before = NULL;
-}
-
-static int is_queued(const service *s, const job *j)
-{
-    return j->before || s->first == j;
-}
-
-rill_status service_submit(service *s, job *j)
-{
-    pthread_mutex_lock(&s->lock);
-    rill_status status = s->draining || s->over ? RILL_ERR_STOPPED : RILL_OK;
-    if (status == RILL_OK && s->waiting + j->n > s->queue) status = RILL_AGAIN;
-    if (status == RILL_OK) {
-        put_last(s, job_hold(j));
-        j->submitted = 1;
-        s->waiting += j->n;
-        pthread_cond_signal(&s->news);
-    }
-    pthread_mutex_unlock(&s->lock);
-    return status;
-}
-
-/* Of a job that leaves the queue, what was never given to an engine. */
-static void drop_rest(service *s, job *j, rill_status status, const char *why)
-{
-    s->waiting -= j->n - j->given;
-    for (; j->given < j->n; j->given++) job_note(&j->input[j->given], status, result_failed(status, why));
-}
-
-static int note_cancel(service *s, job_input *input)
-{
-    if (s->n_cancel == s->room_cancel) {
-        const size_t room = 2 * s->room_cancel + 16;
-        job_input **more = realloc(s->cancel, room * sizeof(job_input *));
-        if (!more) return 0;
-        s->cancel = more;
-        s->room_cancel = room;
-    }
-    job_hold(input->of);
-    s->cancel[s->n_cancel++] = input;
-    return 1;
-}
-
-void service_cancel(service *s, job *j)
-{
-    pthread_mutex_lock(&s->lock);
-    if (j->submitted && !j->cancelled) {
-        j->cancelled = 1;
-        s->cancelled += j->n;
-        if (is_queued(s, j)) {
-            take_out(s, j);
-            drop_rest(s, j, RILL_ERR_CANCELLED, "");
-            job_release(j);
-        }
-        for (int32_t i = 0; i < j->given; i++)
-            if (j->input[i].id >= 0 && !note_cancel(s, &j->input[i])) break; /* it is decoded for nobody */
-        pthread_cond_signal(&s->news);
-    }
-    pthread_mutex_unlock(&s->lock);
-}
-
-/* --- the reader's side of the run --------------------------------------------------------------------------------- */
-
-/* On the run's thread; the lock is held. */
-static void pass_on_cancels(service *s)
-{
-    for (size_t i = 0; i < s->n_cancel; i++) {
-        job *of = s->cancel[i]->of;
-        if (s->cancel[i]->id >= 0) rill_workers_cancel(s->session.crew, s->cancel[i]->id);
-        job_release(of);
-    }
-    s->n_cancel = 0;
-}
-
-static job_input *next_input(service *s)
-{
-    job *j = s->first;
-    if (!j || s->under_way >= s->most_under_way) return NULL;
-    job_input *input = &j->input[j->given++];
-    take_out(s, j);
-    input->id = s->next_id++;
-    input->place = s->under_way;
-    s->given[s->under_way++] = input;
-    job_hold(j);
-    if (j->given < j->n)
-        put_last(s, j); /* others first */
-    else
-        job_release(j);
-    s->waiting--;
-    return input;
-}
-
-static void tell_progress(void *user, const rill_progress *progress)
-{
-    job_progress(user, progress);
-}
-
-static void ask(job_input *input, rill_request *request)
-{
-    const job *j = input->of;
-    request->text = input->text;
-    request->length = input->length;
-    request->user = input;
-    request->settings = &j->settings;
-    if (j->stream) request->progress = tell_progress;
-    if (j->deadline > 0) request->seconds = fmax(j->deadline - cli_now(), 1e-9);
-}
-
-static rill_status read_request(void *user, int may_block, rill_request *request)
-{
-    service *s = user;
-    job_input *input;
-    pthread_mutex_lock(&s->lock);
-    rill_workers_stats(s->session.crew, &s->stats);
-    for (;;) {
-        pass_on_cancels(s);
-        input = next_input(s);
-        if (input || !may_block || s->draining) break;
-        pthread_cond_wait(&s->news, &s->lock);
-    }
-    const int ends = !input && s->draining && s->waiting == 0;
-    pthread_mutex_unlock(&s->lock);
-    if (!input) return ends ? RILL_END_OF_INPUT : RILL_AGAIN;
-    ask(input, request);
-    return RILL_OK;
-}
-
-/* Its result is noted; the lock is held. */
-static void end_input(service *s, job_input *input, rill_status status, json_t *told)
-{
-    job_input *other = s->given[--s->under_way];
-    s->given[input->place] = other;
-    other->place = input->place;
-    job *j = input->of;
-    job_note(input, status, told);
-    job_release(j);
-}
-
-/* --- the writer's ------------------------------------------------------------------------------------------------- */
-
-static rill_status write_result(void *user, const rill_result *result)
-{
-    service *s = user;
-    job_input *input = result->user;
-    json_t *told = result_json(s->session.model, result, input->of->tokens);
-    pthread_mutex_lock(&s->lock);
-    s->inputs++;
-    s->failed_inputs += result->status < 0 && result->status != RILL_ERR_CANCELLED;
-    for (int32_t i = 0; i < result->n; i++) s->actions += i == 0 ? result->output[i].actions : 0;
-    end_input(s, input, result->status, told);
-    pthread_mutex_unlock(&s->lock);
-    return RILL_OK;
-}
-
 /* --- life --------------------------------------------------------------------------------------------------------- */
-
-/* The run is over: what is not done by now never will be. */
-static void end_all(service *s, rill_status status)
-{
-    pthread_mutex_lock(&s->lock);
-    s->over = 1;
-    if (status < 0) snprintf(s->failure, sizeof s->failure, "%s", rill_error(s->session.ctx));
-    while (s->first) {
-        job *j = s->first;
-        take_out(s, j);
-        drop_rest(s, j, RILL_ERR_STOPPED, s->failure);
-        job_release(j);
-    }
-    for (size_t i = 0; i < s->n_cancel; i++) job_release(s->cancel[i]->of);
-    s->n_cancel = 0;
-    while (s->under_way > 0) end_input(s, s->given[0], RILL_ERR_STOPPED, result_failed(RILL_ERR_STOPPED, s->failure));
-    pthread_mutex_unlock(&s->lock);
-}
 
 static void *serve(void *user)
 {
     service *s = user;
-    end_all(s, rill_workers_run_requests(s->session.crew, read_request, s, write_result, s));
+    queue_end(s, rill_workers_run_requests(s->session.crew, queue_read, s, queue_write, s));
     return NULL;
 }
 
 int service_start(service *s)
 {
-    s->stats.struct_size = sizeof s->stats;
+    s->counts.run.struct_size = sizeof s->counts.run;
     if (pthread_create(&s->thread, NULL, serve, s)) return cli_fail("%s: no thread can be started", s->name);
     s->started = 1;
     return CLI_OK;
@@ -312,11 +135,14 @@ void service_end(service *s, int now)
 void service_close(service *s)
 {
     if (!s) return;
+    rill_constraints_free(s->lines);
+    rill_constraints_free(s->asked);
     rill_plan_free(s->plan);
     rill_layer_free(s->usual);
     if (s->asking) rill_context_destroy(s->asking);
     cli_session_end(&s->session);
-    free(s->cancel);
+    cache_destroy(s->cache);
+    free(s->settings_key);
     free(s->given);
     pthread_cond_destroy(&s->news);
     pthread_mutex_destroy(&s->lock);
@@ -370,6 +196,21 @@ rill_status service_read(service *s, int (*said)(void *user, int i, const char *
     return status < 0 ? status : RILL_OK;
 }
 
+rill_status service_check_constraints(service *s, const char *line, const char **why)
+{
+    const char *const *scorers;
+    const rill_status status = rill_constraints_read(s->asked, line, strlen(line), &scorers);
+    *why = rill_error(s->asking);
+    return status;
+}
+
+void service_language(const service *s, char *out, size_t size)
+{
+    const size_t length = strcspn(s->name, "-");
+    const int is_pair = s->name[length] == '-' && length > 1 && length < size && !strchr(s->name + length + 1, '-');
+    snprintf(out, size, "%.*s", is_pair ? (int)length : 0, s->name);
+}
+
 rill_context *service_context(const service *s)
 {
     return s->session.ctx;
@@ -388,6 +229,8 @@ const char *service_device(const service *s)
 void service_count(service *s, service_counts *out)
 {
     pthread_mutex_lock(&s->lock);
-    *out = (service_counts){s->waiting, s->under_way, s->inputs, s->failed_inputs, s->cancelled, s->actions, s->stats};
+    s->counts.cache_entries = (int64_t)cache_entries(s->cache);
+    s->counts.cache_bytes = (int64_t)cache_bytes(s->cache);
+    *out = s->counts;
     pthread_mutex_unlock(&s->lock);
 }

@@ -2,7 +2,8 @@
  *
  * Inputs join the run at any timestep: its reader (rill/run.h) takes them from the queue of jobs, one of each job in turn, so that a
  * small request does not wait behind a large one. No more are handed to the engine than it can have in flight and a few beside, for
- * the same reason. Results come as they are finished. A job that is given up leaves the queue, and what of it is under way is cancelled
+ * the same reason. Results come as they are finished. An input that asks what was answered before gets that answer at once, and one that
+ * asks what is being decoded waits for that: an answer depends on what is asked alone (what is drawn at random is not shared). A job that is given up leaves the queue, and what of it is under way is cancelled
  * before the next timestep.
  *
  * Order of use: service_open() on the main thread, service_start(), jobs from any thread, service_end(), service_close().
@@ -16,8 +17,11 @@
 typedef struct service service;
 
 typedef struct service_counts {
-    int64_t waiting, under_way;                 /* inputs, now */
-    int64_t inputs, failed, cancelled, actions; /* so far */
+    int64_t waiting;                            /* inputs, now */
+    int64_t under_way;                          /* what engines have, now */
+    int64_t inputs, failed, cancelled, actions; /* so far; (actions: of searches) */
+    int64_t from_cache, shared;                 /* inputs that were answered without a search of their own */
+    int64_t cache_entries, cache_bytes;
     rill_stats run;
 } service_counts;
 
@@ -46,6 +50,10 @@ const rill_settings *service_settings(const service *s); /* of requests that say
  *   RILL_OK · RILL_ERR_OPTION (*why, valid until the next call: unknown, refused, impossible) · RILL_ERR_MEMORY */
 rill_status service_read(service *s, int (*said)(void *user, int i, const char **name, const char **value), void *user,
                          rill_settings *out, const char **why);
+/* Whether a line of constraints is one, on the connections' thread. RILL_OK · RILL_ERR_INPUT (*why, until the next call) · RILL_ERR_MEMORY */
+rill_status service_check_constraints(service *s, const char *line, const char **why);
+/* The code of the language that it translates from: FROM where its name is FROM-TO, else "". */
+void service_language(const service *s, char *out, size_t size);
 /* The main thread's, before the start and after the end. */
 rill_context *service_context(const service *s);
 rill_model *service_model(const service *s);

@@ -1,15 +1,34 @@
-/* What services are made of, for service.c and tracing.c alone. */
+/* What services are made of, for service.c, queue.c and tracing.c alone.
+ *
+ * Locks: the service's guards the queue, what is under way and what is counted; a job's is taken inside it, never the other way round. */
 #ifndef CLI_SERVE_SERVICE_INSIDE_H
 #define CLI_SERVE_SERVICE_INSIDE_H
 
+#include "cache.h"
+#include "rill/constraints.h"
 #include "service.h"
 #include "session.h"
+
+/* What an engine has: one search, for all inputs that ask the same. */
+typedef struct decoding {
+    service *of;
+    int64_t id;    /* of the service's run */
+    int64_t place; /* among what is under way */
+    char *key;     /* [key_length] what is asked; NULL: it is nobody else's */
+    size_t key_length;
+    uint64_t hash;
+    int tokens, watched; /* its result tells its actions; the engine tells of its progress */
+    job_input *first;    /* who waits for it; none: it is given up */
+} decoding;
 
 struct service {
     cli_session session;
     rill_layer *usual; /* how requests are scheduled where nobody says it */
     rill_plan *plan;
-    rill_context *asking; /* the connections' thread's, for reading settings */
+    rill_constraints *lines; /* the run's reader of inputs' constraints */
+    char *settings_key;      /* what requests ask that say nothing */
+    rill_context *asking;    /* the connections' thread's, for reading settings */
+    rill_constraints *asked; /* and for constraints */
     const char *name;
     serve_options *options; /* the command's, until it is open */
     int64_t queue;          /* most inputs that wait */
@@ -18,15 +37,23 @@ struct service {
     pthread_mutex_t lock;
     pthread_cond_t news;
     job *first, *last; /* jobs with inputs that wait; whose turn it is first */
-    int64_t waiting, under_way, most_under_way, next_id;
-    int64_t inputs, failed_inputs, cancelled, actions;
-    rill_stats stats;
-    job_input **given;  /* [under_way] those that an engine has; each with a reference to its job */
-    job_input **cancel; /* [n_cancel] inputs under way that were given up; each with a reference to its job */
-    size_t n_cancel, room_cancel;
+    job *read_last;    /* whose text the run has not copied yet */
+    int64_t most_under_way, next_id;
+    service_counts counts;
+    cache *cache;
+    decoding **given; /* [counts.under_way] those that an engine has */
+    int64_t given_up; /* of them, whose engine does not know it yet */
     int draining, over;
     int tracing; /* a request is decoded to be looked at */
     char failure[512];
 };
+
+/* The run's side of the queue: for rill_workers_run_requests(), with the service. */
+rill_status queue_read(void *service, int may_block, rill_request *request);
+rill_status queue_write(void *service, const rill_result *result);
+/* The run is over: what is not done by now never will be. */
+void queue_end(service *s, rill_status status);
+/* What a search with these settings asks, as a text to compare; NULL: out of memory. */
+char *queue_settings_key(const rill_settings *settings);
 
 #endif

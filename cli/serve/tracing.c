@@ -33,6 +33,14 @@ static rill_status submit(tracing *t, rill_engine *engine, job_input *input, int
     return status;
 }
 
+static int is_given_up(job *j)
+{
+    pthread_mutex_lock(&j->lock);
+    const int is = j->cancelled;
+    pthread_mutex_unlock(&j->lock);
+    return is;
+}
+
 static rill_status decode(tracing *t, rill_engine *engine)
 {
     job *j = t->job;
@@ -40,6 +48,7 @@ static rill_status decode(tracing *t, rill_engine *engine)
     rill_status status = RILL_OK;
     for (int32_t next = 0; status >= 0 && j->done < j->n;) {
         int64_t id;
+        if (is_given_up(j)) return RILL_ERR_CANCELLED;
         for (; next < j->n && rill_engine_room(engine) > 0 && status >= 0; next++)
             status = submit(t, engine, &j->input[next], &id);
         if (next == j->n) rill_engine_close_input(engine);

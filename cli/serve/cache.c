@@ -1,0 +1,150 @@
+/* Answers that are kept; see cache.h. A table of chains, and a list of all entries in order of use. */
+#include "cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+typedef struct entry {
+    struct entry *chain;
+    struct entry *newer, *older;
+    uint64_t hash;
+    size_t key, bytes; /* of the key; of all of it */
+    char text[];       /* the key, then the answer with its NUL */
+} entry;
+
+struct cache {
+    size_t most, used, n, room;
+    uint64_t seed[2];
+    entry **at; /* [room], a power of two */
+    entry *newest, *oldest;
+};
+
+enum { FIRST_ROOM = 256 };
+
+cache *cache_create(size_t most)
+{
+    cache *c = calloc(1, sizeof *c);
+    if (!c) return NULL;
+    *c = (cache){.most = most, .room = FIRST_ROOM, .at = calloc(FIRST_ROOM, sizeof *c->at)};
+    if (!c->at) {
+        free(c);
+        return NULL;
+    }
+    if (getrandom(c->seed, sizeof c->seed, GRND_NONBLOCK) != sizeof c->seed) c->seed[0] = (uintptr_t)c; /* at boot */
+    return c;
+}
+
+void cache_destroy(cache *c)
+{
+    if (!c) return;
+    for (entry *e = c->newest; e;) {
+        entry *next = e->older;
+        free(e);
+        e = next;
+    }
+    free(c->at);
+    free(c);
+}
+
+/* Bits are mixed by multiplication with odd numbers and shifts; the second secret number keeps the first one from showing. */
+uint64_t cache_hash(const cache *c, const void *key, size_t length)
+{
+    const unsigned char *byte = key;
+    uint64_t x = c->seed[0] ^ length;
+    for (size_t i = 0; i < length; i++) {
+        x = (x ^ byte[i]) * UINT64_C(0x9E3779B97F4A7C15);
+        x ^= x >> 29;
+    }
+    x = (x ^ c->seed[1]) * UINT64_C(0xD6E8FEB86659FD93);
+    return x ^ x >> 32;
+}
+
+static entry **chain_of(const cache *c, uint64_t hash)
+{
+    return &c->at[hash & (c->room - 1)];
+}
+
+static void link_newest(cache *c, entry *e)
+{
+    e->newer = NULL;
+    e->older = c->newest;
+    *(c->newest ? &c->newest->newer : &c->oldest) = e;
+    c->newest = e;
+}
+
+static void unlink_entry(cache *c, entry *e)
+{
+    *(e->newer ? &e->newer->older : &c->newest) = e->older;
+    *(e->older ? &e->older->newer : &c->oldest) = e->newer;
+}
+
+static entry *look_up(const cache *c, uint64_t hash, const void *key, size_t length)
+{
+    entry *e = *chain_of(c, hash);
+    while (e && (e->hash != hash || e->key != length || memcmp(e->text, key, length) != 0)) e = e->chain;
+    return e;
+}
+
+const char *cache_find(cache *c, uint64_t hash, const void *key, size_t length)
+{
+    entry *e = look_up(c, hash, key, length);
+    if (!e) return NULL;
+    unlink_entry(c, e);
+    link_newest(c, e);
+    return e->text + e->key;
+}
+
+static void drop_oldest(cache *c)
+{
+    entry *e = c->oldest, **from = chain_of(c, e->hash);
+    while (*from != e) from = &(*from)->chain;
+    *from = e->chain;
+    unlink_entry(c, e);
+    c->used -= e->bytes;
+    c->n--;
+    free(e);
+}
+
+/* More chains, so that they stay short; without memory they grow. */
+static void widen(cache *c)
+{
+    entry **more = calloc(2 * c->room, sizeof(entry *));
+    if (!more) return;
+    free(c->at);
+    c->at = more;
+    c->room *= 2;
+    for (entry *e = c->newest; e; e = e->older) {
+        entry **to = chain_of(c, e->hash);
+        e->chain = *to;
+        *to = e;
+    }
+}
+
+void cache_keep(cache *c, uint64_t hash, const void *key, size_t length, const char *answer)
+{
+    const size_t text = strlen(answer) + 1, bytes = sizeof(entry) + sizeof(entry *) + length + text;
+    if (bytes > c->most || look_up(c, hash, key, length)) return;
+    while (c->used + bytes > c->most) drop_oldest(c);
+    entry *e = malloc(sizeof *e + length + text);
+    if (!e) return;
+    if (c->n >= c->room) widen(c);
+    entry **chain = chain_of(c, hash);
+    *e = (entry){.chain = *chain, .hash = hash, .key = length, .bytes = bytes};
+    memcpy(e->text, key, length);
+    memcpy(e->text + length, answer, text);
+    *chain = e;
+    link_newest(c, e);
+    c->used += bytes;
+    c->n++;
+}
+
+size_t cache_entries(const cache *c)
+{
+    return c->n;
+}
+
+size_t cache_bytes(const cache *c)
+{
+    return c->used;
+}

@@ -1,0 +1,44 @@
+/* Inputs that are decoded in parts and put together again.
+ *
+ * A document is a text that models read sentence by sentence: lines of them, or a page with simple markup. What lies between its parts is
+ * kept to the byte: blanks, ends of lines, tags of blocks. Sentences are those of Unicode (UAX 29), by ICU, but for abbreviations.
+ * Of a page tags that stand within a sentence (bold, links) come to what their text became: that text is decoded by itself too, and
+ * looked for in the sentence's output; where it is not found they are placed in proportion. Each tag comes once, in the old order.
+ * Threads: a document is one thread's at a time. */
+#ifndef CLI_SERVE_DOCUMENT_H
+#define CLI_SERVE_DOCUMENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum document_split {
+    DOCUMENT_WHOLE,
+    DOCUMENT_LINES,     /* each line is a part */
+    DOCUMENT_SENTENCES, /* each sentence of a line */
+    DOCUMENT_HTML       /* each sentence of a paragraph; entities are read */
+} document_split;
+
+typedef struct document document;
+
+/* "lines", "sentences", "html"; NULL: DOCUMENT_WHOLE */
+const char *document_split_name(document_split split);
+
+/* Cut a text into parts.
+ *   text: [length] UTF-8 (what is none is a part of its own accord: the model refuses it)
+ *   language: a code ("el": its semicolon asks); NULL: not known
+ * NULL: out of memory. */
+document *document_open(const char *text, size_t length, document_split split, const char *language);
+void document_close(document *d); /* NULL is allowed */
+
+int32_t document_parts(const document *d);
+/* The i-th, valid as long as the document. */
+const char *document_part(const document *d, int32_t i, size_t *length);
+/* Whether it is a sentence (1), or the text of tags within one (0). */
+int document_is_sentence(const document *d, int32_t i);
+
+/* Put the outputs together.
+ *   output: of part i, a text without markup; NULL: there is none, and the part itself stays
+ * The caller's to free; NULL: out of memory. */
+char *document_join(const document *d, const char *(*output)(void *user, int32_t i), void *user);
+
+#endif

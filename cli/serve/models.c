@@ -1,0 +1,109 @@
+/* The models that are served; see models.h. */
+#include "models.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+/* The value of -m in any of its forms; NULL: it is none. *uses: how many words it takes. */
+static const char *model_of(char **argv, int argc, int at, int *uses)
+{
+    static const char *const starts[] = {"--model=", "-m"};
+    *uses = 2;
+    if (!strcmp(argv[at], "-m") || !strcmp(argv[at], "--model")) return at + 1 < argc ? argv[at + 1] : NULL;
+    *uses = 1;
+    for (int i = 0; i < 2; i++)
+        if (!strncmp(argv[at], starts[i], strlen(starts[i]))) return argv[at] + strlen(starts[i]);
+    return NULL;
+}
+
+/* DIR's last part, or NAME. */
+static char *name_of(const char **model)
+{
+    const char *equals = strchr(*model, '='), *slash = strchr(*model, '/');
+    if (equals && equals > *model && (!slash || equals < slash)) {
+        char *name = strndup(*model, (size_t)(equals - *model));
+        *model = equals + 1;
+        return name;
+    }
+    size_t end = strlen(*model);
+    while (end > 1 && (*model)[end - 1] == '/') end--;
+    size_t begin = end;
+    while (begin > 0 && (*model)[begin - 1] != '/') begin--;
+    return strndup(*model + begin, end - begin);
+}
+
+static int find_models(models *all, int argc, char **argv)
+{
+    all->line = calloc((size_t)argc + 3, sizeof *all->line);
+    if (!all->line) return cli_fail_memory("the command line");
+    all->line[all->n_line++] = argv[0];
+    for (int i = 1, uses; i < argc; i++) {
+        const char *model = model_of(argv, argc, i, &uses);
+        if (!model) {
+            all->line[all->n_line++] = argv[i];
+            continue;
+        }
+        i += uses - 1;
+        if (all->n == MODELS_MAX) return cli_fail("--model: at most %d", MODELS_MAX);
+        all->name[all->n] = name_of(&model);
+        all->model[all->n++] = model;
+        for (int m = 0; m + 1 < all->n; m++)
+            if (!strcmp(all->name[m], all->name[all->n - 1]))
+                return cli_fail("two models are called \"%s\": -m NAME=DIR gives one another name", all->name[m]);
+    }
+    return CLI_OK;
+}
+
+static int open_models(models *all, serve_options *options, int *helped)
+{
+    char option[] = "-m";
+    int code = CLI_OK;
+    for (int m = 0; (m == 0 || m < all->n) && code == CLI_OK && !*helped; m++) {
+        int n = all->n_line;
+        if (all->n > 0) {
+            all->line[n++] = option;
+            all->line[n++] = (char *)(size_t)all->model[m];
+        }
+        code = service_open(&all->service[m], all->name[m], options, n, all->line, helped);
+    }
+    return code;
+}
+
+int models_open(models **out, serve_options *options, int argc, char **argv, int *helped)
+{
+    models *all = calloc(1, sizeof *all);
+    *out = NULL;
+    if (!all) return cli_fail_memory("the models");
+    int code = find_models(all, argc, argv);
+    if (code == CLI_OK) code = open_models(all, options, helped);
+    if (code == CLI_OK && !*helped)
+        *out = all;
+    else
+        models_close(all);
+    return code;
+}
+
+int models_start(models *all)
+{
+    int code = CLI_OK;
+    for (int m = 0; m < all->n && code == CLI_OK; m++) code = service_start(all->service[m]);
+    return code;
+}
+
+void models_end(models *all, int now)
+{
+    for (int m = 0; m < all->n; m++) service_end(all->service[m], now);
+}
+
+void models_close(models *all)
+{
+    if (!all) return;
+    for (int m = 0; m < MODELS_MAX; m++) {
+        service_close(all->service[m]);
+        free(all->name[m]);
+    }
+    free(all->line);
+    free(all);
+}

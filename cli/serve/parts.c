@@ -1,0 +1,110 @@
+/* Requests in parts; see parts.h. */
+#include "parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+#include "result.h"
+
+int parts_read_split(const json_t *value, document_split *split, api_answer *refused)
+{
+    *split = DOCUMENT_WHOLE;
+    if (value == NULL) return 1;
+    for (int s = DOCUMENT_LINES; s <= DOCUMENT_HTML && json_is_string(value); s++)
+        if (!strcmp(document_split_name((document_split)s), json_string_value(value))) {
+            *split = (document_split)s;
+            return 1;
+        }
+    *refused = api_refuse(400, "bad-request", "split: expected \"lines\", \"sentences\" or \"html\"");
+    return 0;
+}
+
+/* The documents of the request, and all their parts; NULL: out of memory. */
+static json_t *cut(api_request *r, const json_t *inputs, document_split split)
+{
+    char language[16];
+    service_language(r->to, language, sizeof language);
+    const size_t n = json_is_string(inputs) ? 1 : json_array_size(inputs);
+    json_t *parts = json_array();
+    r->document = calloc(n + 1, sizeof(document *));
+    int fine = r->document && parts;
+    for (size_t i = 0; i < n && fine; i++) {
+        const json_t *text = json_is_string(inputs) ? inputs : json_array_get(inputs, i);
+        document *d = document_open(json_string_value(text), json_string_length(text), split, language);
+        fine = d != NULL;
+        r->document[i] = d;
+        r->n_documents += fine;
+        for (int32_t k = 0; fine && k < document_parts(d); k++) {
+            size_t length;
+            const char *part = document_part(d, k, &length);
+            fine = !json_array_append_new(parts, json_stringn_nocheck(part, length));
+        }
+    }
+    if (fine) return parts;
+    json_decref(parts);
+    return NULL;
+}
+
+job *parts_job(const api *a, api_request *r, const json_t *inputs, document_split split, api_answer *refused)
+{
+    if (!api_check_inputs(a, inputs, refused)) return NULL;
+    r->one = json_is_string(inputs);
+    if (split == DOCUMENT_WHOLE) return api_job(a, r->to, inputs, refused);
+    json_t *parts = cut(r, inputs, split);
+    job *j = parts ? api_job(a, r->to, parts, refused) : NULL;
+    if (!parts) *refused = api_refuse(503, "out-of-memory", "there is no memory for the request");
+    json_decref(parts);
+    return j;
+}
+
+/* Where a document's parts are among the job's inputs. */
+typedef struct range {
+    const api_request *request;
+    int32_t first;
+} range;
+
+static range range_of(const api_request *r, size_t i)
+{
+    range found = {.request = r};
+    for (size_t d = 0; d < i; d++) found.first += document_parts(r->document[d]);
+    return found;
+}
+
+static const char *output_of(void *user, int32_t i)
+{
+    const range *where = user;
+    return json_string_value(result_best(where->request->job->input[where->first + i].result));
+}
+
+json_t *parts_text(const api_request *r, size_t i)
+{
+    range where = range_of(r, i);
+    char *text = document_join(r->document[i], output_of, &where);
+    json_t *told = text ? cli_json_text(text, strlen(text)) : NULL;
+    free(text);
+    return told;
+}
+
+json_t *parts_results(const api_request *r, size_t i)
+{
+    const range where = range_of(r, i);
+    json_t *list = json_array();
+    for (int32_t k = 0; k < document_parts(r->document[i]); k++) {
+        if (!document_is_sentence(r->document[i], k)) continue;
+        size_t length;
+        const char *part = document_part(r->document[i], k, &length);
+        json_t *told = json_pack("{s:o}", "input", cli_json_text(part, length));
+        json_object_update(told, r->job->input[where.first + k].result);
+        json_array_append_new(list, told);
+    }
+    return list;
+}
+
+void parts_clear(api_request *r)
+{
+    for (size_t i = 0; i < r->n_documents; i++) document_close(r->document[i]);
+    free(r->document);
+    r->document = NULL;
+    r->n_documents = 0;
+}

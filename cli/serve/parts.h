@@ -1,0 +1,21 @@
+/* Requests whose inputs are documents (document.h): their parts are a job's inputs, and the answer puts them together. Threads: the
+ * server's one. */
+#ifndef CLI_SERVE_PARTS_H
+#define CLI_SERVE_PARTS_H
+
+#include "api.h"
+
+/* Read a value of "split", or of LibreTranslate's "format". 0: refused. */
+int parts_read_split(const json_t *value, document_split *split, api_answer *refused);
+
+/* The request's job of a text or a list of texts, cut into parts (api_job() has the rest). NULL: refused. */
+job *parts_job(const api *a, api_request *request, const json_t *inputs, document_split split, api_answer *refused);
+
+/* The i-th input's text again, of the parts' best outputs; NULL: out of memory. */
+json_t *parts_text(const api_request *request, size_t i);
+/* What came of its sentences: [{"input", "outputs"}, ...] */
+json_t *parts_results(const api_request *request, size_t i);
+
+void parts_clear(api_request *request);
+
+#endif

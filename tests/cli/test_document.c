@@ -1,0 +1,190 @@
+/* Documents (cli/serve/document.h): whatever a page is, what is no sentence stays, tags keep their order, and a text whose outputs are its
+ * parts is itself again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "document.h"
+
+static const document *now;
+
+/* Each part is its own output. */
+static const char *same(void *user, int32_t i)
+{
+    char **kept = user;
+    size_t length;
+    const char *part = document_part(now, i, &length);
+    free(kept[0]);
+    kept[0] = strndup(part, length);
+    return kept[0];
+}
+
+/* Outputs by a list: "input=output". */
+static const char *listed(void *user, int32_t i)
+{
+    size_t length;
+    const char *part = document_part(now, i, &length);
+    for (const char *const *pair = user; *pair; pair++)
+        if (strlen(*pair) > length && (*pair)[length] == '=' && !memcmp(*pair, part, length)) return *pair + length + 1;
+    return NULL;
+}
+
+static void joins(const char *text, document_split split, const char *const *outputs, const char *expected)
+{
+    document *d = document_open(text, strlen(text), split, "de");
+    assert_non_null(d);
+    now = d;
+    char *joined = document_join(d, listed, (void *)(size_t)outputs);
+    assert_string_equal(joined, expected);
+    free(joined);
+    document_close(d);
+}
+
+static int32_t parts_of(const char *text, document_split split, const char **first)
+{
+    static char kept[256];
+    document *d = document_open(text, strlen(text), split, "de");
+    assert_non_null(d);
+    const int32_t n = document_parts(d);
+    if (n > 0) {
+        size_t length;
+        const char *part = document_part(d, 0, &length);
+        snprintf(kept, sizeof kept, "%.*s", (int)length, part);
+        *first = kept;
+    }
+    document_close(d);
+    return n;
+}
+
+static void sentences(void **state)
+{
+    static const char *const outputs[] = {"Eins.=One.", "Zwei!=Two!", "Herr Dr. Maier kam.=Dr Maier came.",
+                                          "Drei=Three", NULL};
+    const char *first = "";
+    (void)state;
+    joins(" Eins.  Zwei!\n\n\tHerr Dr. Maier kam. \r\n---\nDrei", DOCUMENT_SENTENCES, outputs,
+          " One.  Two!\n\n\tDr Maier came. \r\n---\nThree");
+    assert_int_equal(parts_of("Eins. Zwei!\nDrei", DOCUMENT_LINES, &first), 2);
+    assert_string_equal(first, "Eins. Zwei!");
+    assert_int_equal(parts_of(" \n \xc2\xa0 ... \n", DOCUMENT_SENTENCES, &first), 0);
+    joins("Vier.", DOCUMENT_SENTENCES, outputs, "Vier."); /* without an output it stays */
+}
+
+static void pages(void **state)
+{
+    static const char *const outputs[] = {"Ein großer Hund.=A large dog.",
+                                          "großer=Large.",
+                                          "A & B < C=C > B & A",
+                                          "Hier.=Here.",
+                                          "Zwei Wege.=Two ways.",
+                                          "Wege=xyz",
+                                          "Das geht.=That works.",
+                                          "Eins und zwei.=One and two.",
+                                          "Eins=One",
+                                          "zwei=Two",
+                                          NULL};
+    (void)state;
+    joins("<p>\n  Ein <b>gro&szlig;er</b>\n Hund. </p>", DOCUMENT_HTML, outputs, "<p>\n  A <b>large</b> dog. </p>");
+    joins("<td>A &amp; B &lt; C</td><td title='a>b'>Hier.</td>", DOCUMENT_HTML, outputs,
+          "<td>C &gt; B &amp; A</td><td title='a>b'>Here.</td>");
+    joins("Zwei <i>Wege</i>.", DOCUMENT_HTML, outputs, "Two <i>ways</i>."); /* not found: in proportion */
+    joins("<b>Hier.</b> <i>Das geht.</i>", DOCUMENT_HTML, outputs, "<b>Here.</b> <i>That works.</i>");
+    joins("<b>Eins</b> und <i><u>zwei</u></i>.", DOCUMENT_HTML, outputs, "<b>One</b> and <i><u>two</u></i>.");
+    joins("<script>if (a < b) Hier.</script><pre>Hier.</pre><div translate=\"no\">Hier.<div>Hier.</div></div>Hier.",
+          DOCUMENT_HTML, outputs,
+          "<script>if (a < b) Hier.</script><pre>Hier.</pre><div translate=\"no\">Hier.<div>Hier.</div></div>Here.");
+    joins("<!DOCTYPE html><!-- Hier. -->Hier.<br>Hier.", DOCUMENT_HTML, outputs,
+          "<!DOCTYPE html><!-- Hier. -->Here.<br>Here.");
+}
+
+static uint32_t number;
+
+static uint32_t draw(uint32_t below)
+{
+    number = number * 1664525u + 1013904223u;
+    return (number >> 8) % below;
+}
+
+/* The tags of a page in order; nothing else. */
+static char *tags_of(const char *page)
+{
+    char *out = calloc(1, strlen(page) + 1), *to = out;
+    for (int within = 0; *page; page++) {
+        within |= *page == '<';
+        if (within) *to++ = *page;
+        if (*page == '>') within = 0;
+    }
+    return out;
+}
+
+static void random_documents(void **state)
+{
+    static const char *const bits[] = {"Ein ",
+                                       "Hund",
+                                       ". ",
+                                       "Zwei",
+                                       "! ",
+                                       "\n",
+                                       " ",
+                                       "&amp;",
+                                       "&auml;",
+                                       "\xc3\xa4",
+                                       "<b>",
+                                       "</b>",
+                                       "<i>",
+                                       "</i>",
+                                       "<p>",
+                                       "</p>",
+                                       "<br>",
+                                       "<img src=\"a>b\">",
+                                       "<a href='x'>",
+                                       "</a>",
+                                       "\xe4\xb8\xad",
+                                       "z.B. ",
+                                       "3",
+                                       "<code>x</code>",
+                                       "<!-- c -->",
+                                       "\t",
+                                       "\xc2\xa0"};
+    static const char *const wild[] = {"<",  ">",    "&",    "<!",  "</", "\"", "'", "&#x;", "&#1234567890123;",
+                                       "<?", "\xff", "<pre", "<!--"};
+    (void)state;
+    for (int round = 0; round < 20000; round++) {
+        char text[600] = "", *kept = NULL;
+        const int is_wild = round % 4 == 3;
+        for (uint32_t n = draw(20); n > 0; n--)
+            strcat(text, is_wild && draw(3) == 0 ? wild[draw(sizeof wild / sizeof *wild)]
+                                                 : bits[draw(sizeof bits / sizeof *bits)]);
+        for (int split = DOCUMENT_LINES; split <= DOCUMENT_HTML; split++) {
+            document *d = document_open(text, strlen(text), (document_split)split, draw(2) ? "de" : NULL);
+            assert_non_null(d);
+            now = d;
+            char *joined = document_join(d, same, &kept);
+            assert_non_null(joined);
+            if (split < DOCUMENT_HTML)
+                assert_string_equal(joined, text);
+            else if (!is_wild) {
+                char *before = tags_of(text), *after = tags_of(joined);
+                assert_string_equal(before, after);
+                free(before);
+                free(after);
+            }
+            free(joined);
+            document_close(d);
+        }
+        free(kept);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sentences), cmocka_unit_test(pages),
+                                       cmocka_unit_test(random_documents)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
