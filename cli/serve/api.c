@@ -59,18 +59,22 @@ static service *find_service(const models *a, const char *name)
     return NULL;
 }
 
+/* A text without a NUL in it. */
+static int is_plain(const json_t *value)
+{
+    return json_is_string(value) && strlen(json_string_value(value)) == json_string_length(value);
+}
+
 /* The model that the request names; without a name the first. */
 static service *service_of(const models *a, const json_t *body, api_answer *refused)
 {
     const json_t *name = json_object_get(body, "model");
-    service *found = name == NULL           ? a->service[0]
-                     : json_is_string(name) ? find_service(a, json_string_value(name))
-                                            : NULL;
-    if (!found && json_is_string(name))
+    service *found = name == NULL ? a->service[0] : is_plain(name) ? find_service(a, json_string_value(name)) : NULL;
+    if (!found && is_plain(name))
         *refused = api_refuse(404, "unknown-model", "there is no model \"%s\" here: GET /v1/models names them",
                               json_string_value(name));
     else if (!found)
-        *refused = api_refuse(400, "bad-request", "model: expected a text");
+        *refused = api_refuse(400, "bad-request", "model: expected a text, without a NUL");
     return found;
 }
 
@@ -82,6 +86,7 @@ static const char *text_of(const rill_option *row, const json_t *value, char out
               is_number = is_whole || type == RILL_OPTION_REAL;
     if (json_is_boolean(value)) return type != RILL_OPTION_SWITCH ? NULL : json_is_true(value) ? "1" : "0";
     if (json_is_string(value)) {
+        if (!is_plain(value)) return NULL;
         const char *text = json_string_value(value);
         return is_whole || type == RILL_OPTION_SWITCH || (is_number && strcmp(text, "inf") != 0) ? NULL : text;
     }
@@ -248,7 +253,10 @@ static api_answer begin_decode(api *a, api_request *request)
     if (request->to) request->job = parts_job(a, request, input ? input : inputs, split, &refused);
     job *j = request->job;
     if (!j || !read_decode(request, &refused)) return refused;
-    return j->n > 0 ? api_submit(request) : api_routes[0].end(a, request);
+    if (j->n > 0) return api_submit(request);
+    if (!j->stream) return api_routes[0].end(a, request);
+    job_say_end(j);
+    return waits;
 }
 
 /* One bad input among others is told in its place; a single one is what the request is about. */

@@ -28,7 +28,8 @@ typedef struct api_answer {
 /* A request as it is handled. */
 typedef struct api_request {
     models *models;      /* that it is for; they stay until it is answered */
-    const json_t *body;  /* of a POST; NULL: there is none */
+    const json_t *body;  /* of a POST, for `begin`; NULL: there is none */
+    int alternatives;    /* other outputs that are asked for (LibreTranslate's) */
     service *to;         /* of the job */
     job *job;            /* made by `begin`, released by the caller */
     int one;             /* a single input was given as such, and gets a single answer */

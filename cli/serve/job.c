@@ -133,6 +133,11 @@ static void say_result(job_input *input)
     if (j->done == j->n) say(j, "end", json_object());
 }
 
+void job_say_end(job *j)
+{
+    say(j, "end", json_object());
+}
+
 /* --- results ------------------------------------------------------------------------------------------------------ */
 
 void job_note(job_input *input, rill_status status, json_t *result)

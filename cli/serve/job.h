@@ -67,6 +67,8 @@ void job_release(job *j); /* NULL is allowed */
 void job_note(job_input *input, rill_status status, json_t *result);
 int job_is_done(job *j);
 
+/* Tell a stream without inputs of its end. */
+void job_say_end(job *j);
 /* Of a stream: note how far the search of an input has come. Any thread. */
 void job_progress(job_input *input, const rill_progress *progress);
 /* Under the lock: take up to `most` bytes of events. */

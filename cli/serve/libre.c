@@ -97,14 +97,22 @@ static int say_n_best(void *user, int i, const char **name, const char **value)
     return i == 0;
 }
 
-static int read_alternatives(const json_t *body, service *to, job *j, api_answer *refused)
+/* A form's values are texts. */
+static int read_alternatives(api_request *r, api_answer *refused)
 {
-    const json_t *value = json_object_get(body, "alternatives");
-    const json_int_t n = json_integer_value(value);
-    if (value && (!json_is_integer(value) || n < 0 || n > 100)) {
-        *refused = REFUSE(400, "alternatives: expected a number from 0 to 100");
-        return 0;
-    }
+    const json_t *value = json_object_get(r->body, "alternatives");
+    const char *text = json_string_value(value);
+    const int digits = text && *text && strlen(text) <= 3 && strspn(text, "0123456789") == json_string_length(value);
+    const json_int_t n = digits ? atoi(text) : json_integer_value(value);
+    r->alternatives = (int)n;
+    if (!value || ((digits || json_is_integer(value)) && n >= 0 && n <= 100)) return 1;
+    *refused = REFUSE(400, "alternatives: expected a number from 0 to 100");
+    return 0;
+}
+
+static int ask_alternatives(const api_request *r, service *to, job *j, api_answer *refused)
+{
+    const int n = r->alternatives;
     if (n == 0) return 1;
     n_best asked = {.text = ""};
     const char *why;
@@ -132,11 +140,12 @@ api_answer libre_translate(api *a, api_request *request)
     document_split split;
     api_answer refused = {0};
     if (!q) return REFUSE(400, "expected \"q\": a text, or a list of texts");
-    if (!read_format(json_object_get(request->body, "format"), &split, &refused) || !choose(request, &refused))
+    if (!read_format(json_object_get(request->body, "format"), &split, &refused) ||
+        !read_alternatives(request, &refused) || !choose(request, &refused))
         return refused;
     request->job = parts_job(a, request, q, split, &refused);
     if (!request->job) return refused;
-    if (!request->then && !read_alternatives(request->body, request->to, request->job, &refused)) return refused;
+    if (!request->then && !ask_alternatives(request, request->to, request->job, &refused)) return refused;
     return request->job->n > 0 ? api_submit(request) : libre_translated(a, request);
 }
 
@@ -165,7 +174,7 @@ static api_answer go_on(api *a, api_request *request)
     request->then = NULL;
     request->job = api_job(a, request->to, texts, &refused);
     json_decref(texts);
-    if (!request->job || !read_alternatives(request->body, request->to, request->job, &refused)) return refused;
+    if (!request->job || !ask_alternatives(request, request->to, request->job, &refused)) return refused;
     request->job->since = since;
     return api_submit(request);
 }
@@ -189,8 +198,7 @@ static json_t *translated(const api_request *r)
         json_array_append_new(others, alternatives_of(r, i));
     }
     json_object_set(body, "translatedText", r->one ? json_array_get(texts, 0) : texts);
-    if (json_integer_value(json_object_get(r->body, "alternatives")) > 0)
-        json_object_set(body, "alternatives", r->one ? json_array_get(others, 0) : others);
+    if (r->alternatives > 0) json_object_set(body, "alternatives", r->one ? json_array_get(others, 0) : others);
     json_decref(texts);
     json_decref(others);
     return body;

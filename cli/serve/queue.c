@@ -220,7 +220,7 @@ static void give_up(service *s, job_input *input)
 {
     decoding *d = input->decoding;
     s->counts.cancelled++;
-    leave(s, input, RILL_ERR_CANCELLED, result_failed(RILL_ERR_CANCELLED, ""));
+    leave(s, input, RILL_ERR_CANCELLED, result_failed(RILL_ERR_CANCELLED, "its client closed the connection"));
     s->given_up += !d->first;
 }
 
@@ -241,7 +241,7 @@ void service_cancel(service *s, job *j)
         if (is_queued(s, j)) {
             take_out(s, j);
             s->counts.cancelled += j->n - j->given;
-            drop_rest(s, j, RILL_ERR_CANCELLED, "");
+            drop_rest(s, j, RILL_ERR_CANCELLED, "its client closed the connection");
             job_release(j);
         }
         for (int32_t i = 0; i < j->n; i++)

@@ -6,7 +6,6 @@
  * Divisions: options · the token · taking over · the command. */
 #include "serve.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -187,22 +186,21 @@ static void reload(serve *s)
     cli_say("the models are new");
 }
 
-/* A terminal that is gone has its programs end, where nobody asked for the contrary (nohup). */
-static int terminal_gone(int had_terminal)
+/* One of ours that is a terminal; -1: none is. */
+static int terminal_of(void)
 {
-    const int fd = had_terminal ? open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
-    if (fd >= 0) close(fd);
-    return had_terminal && fd < 0;
+    return isatty(STDIN_FILENO) ? STDIN_FILENO : isatty(STDERR_FILENO) ? STDERR_FILENO : -1;
 }
 
 static void wait_for_end(serve *s)
 {
     struct pollfd wanted = {.fd = cli_interrupt_descriptor(), .events = POLLIN};
-    const int stays = cli_interrupt_reloads(), had_terminal = !stays && !terminal_gone(1);
+    const int stays = cli_interrupt_reloads(), terminal = stays ? -1 : terminal_of();
     while (!cli_interrupted()) {
         poll(&wanted, 1, 1000);
         if (cli_interrupt_hung_up()) {
-            if (terminal_gone(had_terminal)) return;
+            /* A terminal that is gone has its programs end, where nobody asked for the contrary (nohup). */
+            if (terminal >= 0 && !isatty(terminal)) return;
             reload(s);
         }
         close_idle(s);

@@ -49,7 +49,8 @@ typedef struct exchange {
     char *body; /* [used] */
     size_t used, room;
     double since;
-    int fd, suspended, watched, answered, streams, form, too_large;
+    api_answer refused; /* of code != 0: as soon as the body is here, which is not kept */
+    int fd, suspended, watched, answered, streams, form;
 } exchange;
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
@@ -277,7 +278,14 @@ static api_answer begin(exchange *x)
         if (!json_is_object(x->parsed)) return api_refuse(400, "bad-json", "expected an object");
         x->request.body = x->parsed;
     }
-    return x->route->begin(&x->of->api, &x->request);
+    free(x->body);
+    x->body = NULL;
+    api_answer a = x->route->begin(&x->of->api, &x->request);
+    /* It may be large in memory, and the answer is far off. */
+    json_decref(x->parsed);
+    x->parsed = NULL;
+    x->request.body = NULL;
+    return a;
 }
 
 /* --- what the library calls --------------------------------------------------------------------------------------- */
@@ -300,6 +308,16 @@ static exchange *open_exchange(server *s, struct MHD_Connection *connection)
     return x;
 }
 
+/* Whether a body comes in any case: a client that is answered before it has sent all is told so by most systems as a broken connection. */
+static int sends_body(struct MHD_Connection *connection)
+{
+    const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH),
+               *expect = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_EXPECT);
+    const int is_chunked = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+                                                       MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
+    return !expect && (is_chunked || (length && strtoll(length, NULL, 10) > 0));
+}
+
 static enum MHD_Result handle(void *user, struct MHD_Connection *connection, const char *path, const char *method,
                               const char *version, const char *bytes, size_t *n, void **state)
 {
@@ -309,17 +327,21 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
         *state = x = open_exchange(user, connection);
         if (!x) return MHD_NO;
         const api_answer refused = check_head(x, method, path);
-        return refused.code ? answer(x, refused) : MHD_YES;
+        if (!refused.code) return MHD_YES;
+        if (!sends_body(connection)) return answer(x, refused);
+        x->refused = refused;
+        return MHD_YES;
     }
     if (x->request.job && !x->answered) return go_on(x);
     if (*n > 0) {
         /* No answer is possible before the body's end; what is too much of it is not kept. */
-        if (!x->answered && !x->too_large) x->too_large = !take_bytes(x, bytes, *n);
+        if (!x->answered && !x->refused.code && !take_bytes(x, bytes, *n)) x->refused = refuse_large(x);
         *n = 0;
         return MHD_YES;
     }
     if (x->answered) return MHD_YES;
-    const api_answer a = x->too_large ? refuse_large(x) : begin(x);
+    const api_answer a = x->refused.code ? x->refused : begin(x);
+    x->refused.code = 0;
     return a.code ? answer(x, a) : x->request.job->stream ? stream(x) : go_on(x);
 }
 
@@ -344,6 +366,7 @@ static void completed(void *user, struct MHD_Connection *connection, void **stat
     }
     parts_clear(&x->request);
     json_decref(x->parsed);
+    if (x->refused.code) json_decref(x->refused.json);
     free(x->body);
     pthread_mutex_lock(&s->lock);
     x->request.models->users--;

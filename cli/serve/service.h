@@ -3,8 +3,8 @@
  * Inputs join the run at any timestep: its reader (rill/run.h) takes them from the queue of jobs, one of each job in turn, so that a
  * small request does not wait behind a large one. No more are handed to the engine than it can have in flight and a few beside, for
  * the same reason. Results come as they are finished. An input that asks what was answered before gets that answer at once, and one that
- * asks what is being decoded waits for that: an answer depends on what is asked alone (what is drawn at random is not shared). A job that is given up leaves the queue, and what of it is under way is cancelled
- * before the next timestep.
+ * asks what is being decoded waits for that: an answer depends on what is asked alone (what is drawn at random is not shared). A job that
+ * is given up leaves the queue, and what of it is under way for nobody else is cancelled before the next timestep.
  *
  * Order of use: service_open() on the main thread, service_start(), jobs from any thread, service_end(), service_close().
  * Failures before the start have been said on stderr; later ones fail the jobs, and service_failure() tells why. */
@@ -50,7 +50,8 @@ const rill_settings *service_settings(const service *s); /* of requests that say
  *   RILL_OK · RILL_ERR_OPTION (*why, valid until the next call: unknown, refused, impossible) · RILL_ERR_MEMORY */
 rill_status service_read(service *s, int (*said)(void *user, int i, const char **name, const char **value), void *user,
                          rill_settings *out, const char **why);
-/* Whether a line of constraints is one, on the connections' thread. RILL_OK · RILL_ERR_INPUT (*why, until the next call) · RILL_ERR_MEMORY */
+/* Whether a line of constraints is one, on the connections' thread.
+ *   RILL_OK · RILL_ERR_INPUT (*why, valid until the next call) · RILL_ERR_MEMORY */
 rill_status service_check_constraints(service *s, const char *line, const char **why);
 /* The code of the language that it translates from: FROM where its name is FROM-TO, else "". */
 void service_language(const service *s, char *out, size_t size);

@@ -162,8 +162,13 @@ def refusals(s):
     check(ask("GET", "/nowhere")[0] == 404, "no such path")
     code, _, headers = ask("GET", "/v1/decode")
     check(code == 405 and headers["Allow"] == "POST", "no such method")
-    link = s.raw(b"POST /v1/decode HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1048577\r\n\r\n")
+    link = s.raw(b"POST /v1/decode HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1048577\r\n"
+                 b"Expect: 100-continue\r\n\r\n")
     check(b" 413 " in link.recv(100), "too large, told before it is sent")
+    check(ask("POST", "/v1/decode", "x" * 3000000)[0] == 413, "too large, told when it is sent")
+    check(ask("POST", "/v1/decode", "x" * 900000, {"Content-Type": "text/plain"})[0] == 415, "another large type")
+    check(s.decode(input="a", model="de-en\0x")[0] == 400, "a name with a NUL")
+    check(ask("POST", "/v1/decode", {"inputs": [], "stream": True})[1] == "event: end\ndata: {}\n\n", "a stream of nothing")
     link.close()
     link = s.raw(b"POST /v1/decode HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n")
     for _ in range(40):
@@ -246,17 +251,21 @@ def answered_before(s):
     check(s.decode(input=line, settings={"k": 3})[0] == 200, "another search")
     check("tokens" in s.decode(input=line, tokens=True)[1]["outputs"][0], "other things told")
     check(count("from_cache") == before + 2, "are decoded")
-    line, before, done = sentence(25, 30), count("shared"), s.counts()["timesteps_total"]
-    slow = {"input": line, "settings": {"k": 200 if RACES else 2000}}
-    body = json.dumps(slow).encode()
-    gone = s.raw(b"POST /v1/decode HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
-    check(until(lambda: s.counts()["inputs_under_way"] > 0), "a slow one is under way")
+    line, before = sentence(25, 30), count("shared")
+    slow = {"input": line, "settings": {"k": 30, "max-candidates": 30}}
+    head, body = b"POST /v1/decode HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", json.dumps(slow).encode()
+    beside = json.dumps({"inputs": [sentence(20, 30) for _ in range(100 if RACES else 600)], "settings": slow["settings"]}).encode()
+    large = s.raw(head % len(beside) + beside)
+    check(until(lambda: s.counts()["inputs_under_way"] > 8), "many are under way")
+    gone = s.raw(head % len(body) + body)
+    time.sleep(0.05)
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         asked = [pool.submit(s.decode, **slow) for _ in range(4)]
         check(until(lambda: count("shared") > before), "others wait for it")
         gone.close()
         results = [f.result() for f in asked]
     check(results[0][0] == 200 and all(r == results[0] for r in results), "who asked first goes, the others are answered")
+    large.close()
     check(s.decode(input=line, deadline=1e-9)[0] in (200, 422), "with a deadline")
 
 
