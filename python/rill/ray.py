@@ -1,0 +1,240 @@
+"""rill on Ray (docs.ray.io): one engine per actor, fed from several blocks or shards at once, so that it never runs empty.
+
+    import ray, rill.ray
+
+    captions = ray.data.read_text("captions/")
+    captions = captions.map_batches(rill.ray.Decoder, fn_constructor_kwargs={"model": "examples/models/de-en"}, concurrency=2)
+    captions.write_parquet("translated/")
+
+    rill.ray.decode_files("examples/models/de-en", ["in.txt"], "out/", shards=64, actors=8, num_cpus=4)
+
+An answer never depends on what is decoded beside it, so what a lost machine had is done again by another, and is the same to the byte.
+Ray is not installed along: pip install "ray[data]".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import importlib
+import itertools
+import json
+import os
+import uuid
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import Any
+
+from . import errors
+from .model import Model
+from .results import Result
+from .stream import Request
+
+Path = str | os.PathLike[str]
+
+
+class Feed:
+    """One engine for all that ask it, on one event loop: inputs join it at any time, and each gets its own result."""
+
+    def __init__(self, model: Model, settings: Mapping[str, Any]) -> None:
+        """model: stays the caller's; settings: of all that is decoded. Raises rill.Error for those that are wrong."""
+        self._queue: asyncio.Queue[Request] = asyncio.Queue()
+        self._stream = model.stream(self._inputs(), unordered=True, **settings)
+        self._waiting: set[asyncio.Future[Result]] = set()
+        self._task: asyncio.Task[None] | None = None
+
+    async def _inputs(self) -> AsyncIterator[Request]:
+        while True:
+            yield await self._queue.get()
+
+    async def _run(self) -> None:
+        try:
+            async for result in self._stream:
+                if not result.user.done():
+                    result.user.set_result(result)
+        except Exception as failure:
+            for future in self._waiting:
+                if not future.done():
+                    future.set_exception(failure)
+
+    def submit(self, text: str) -> asyncio.Future[Result]:
+        """Have a text decoded; its result comes whatever came of it."""
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._run())
+        future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._waiting.add(future)
+        future.add_done_callback(self._waiting.discard)
+        self._queue.put_nowait(Request(text, user=future))
+        return future
+
+
+class Decoder:
+    """For Dataset.map_batches(): reads a column of texts and adds one with the best outputs, and one that says why there is none."""
+
+    def __init__(self, model: Path | Sequence[Path], *, column: str = "text", output: str = "output", error: str = "error",
+                 threads: int = 1, workers: int = 1, **settings: Any) -> None:
+        """model: its directory, on every machine; column, output, error: names of columns; the rest as in rill.Model.
+
+        Raises rill.Error, which ends the run before it has done anything.
+        """
+        self._column, self._output, self._error = column, output, error
+        self._model = Model(model, threads=threads, workers=workers, **settings)
+        self._feed: Feed | None = None
+
+    async def __call__(self, batch: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
+        """Decode a batch; several are under way at once."""
+        if self._column not in batch:
+            raise KeyError(f"there is no column {self._column!r}, but {', '.join(map(repr, batch))}: say column=NAME")
+        if self._feed is None:
+            self._feed = Feed(self._model, {})
+        results = await asyncio.gather(*[self._feed.submit(str(text)) for text in batch[self._column]])
+        yield {
+            **batch,
+            self._output: [result.text if result.ok else "" for result in results],
+            self._error: ["" if result.error is None else str(result.error) for result in results],
+        }
+
+
+# --- files ---
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What decode_files() did.
+
+    shards: paths of all shards, in order; there: how many were there before; done: how many this run has decoded
+    failed: inputs that could not be decoded, as (shard, line in it, why), of those; their lines are empty
+    """
+
+    shards: list[str]
+    there: int
+    done: int
+    failed: list[tuple[int, int, str]]
+
+
+def lines_of(inputs: Sequence[str], shard: int, shards: int) -> Iterator[bytes]:
+    """The lines of one of `shards` parts of the files, from 0: bytes are divided evenly, and a line is in the part in which it begins."""
+    sizes = [os.path.getsize(path) for path in inputs]
+    begin, end = sum(sizes) * shard // shards, sum(sizes) * (shard + 1) // shards
+    for path, size, first in zip(inputs, sizes, itertools.accumulate([0, *sizes])):
+        low, high = max(begin - first, 0), min(end - first, size)
+        if low >= high:
+            continue
+        with open(path, "rb") as file:
+            if low > 0:
+                file.seek(low - 1)
+                file.readline()
+            while file.tell() < high:
+                yield file.readline().removesuffix(b"\n")
+
+
+class Shards:
+    """An actor that decodes shards of files, several at once by one engine."""
+
+    AHEAD = 2000  # lines of a shard that are under way
+
+    def __init__(self, model: Sequence[str], inputs: Sequence[str], shards: int, threads: int, settings: Mapping[str, Any]) -> None:
+        """inputs: paths of all files; shards: how many parts they have. Raises rill.Error."""
+        self._inputs, self._shards = list(inputs), shards
+        self._model = Model(list(model), workers=threads, **settings)
+        self._feed: Feed | None = None
+
+    async def check(self) -> int:
+        """The process, once the model is open."""
+        return os.getpid()
+
+    async def decode(self, shard: int, path: str) -> list[tuple[int, int, str]]:
+        """Decode a part into a file that is there when it is whole, and not before. Returns inputs that failed."""
+        if self._feed is None:
+            self._feed = Feed(self._model, {})
+        failed: list[tuple[int, int, str]] = []
+        unfinished = f"{path}.{uuid.uuid4().hex}.tmp"
+        lines = enumerate(lines_of(self._inputs, shard, self._shards), 1)
+        try:
+            with open(unfinished, "wb") as file:
+                while block := list(itertools.islice(lines, self.AHEAD)):
+                    for number, result in await asyncio.gather(*[self._one(number, line) for number, line in block]):
+                        if isinstance(result, str):
+                            failed.append((shard, number, result))
+                        file.write(b"\n" if isinstance(result, str) else result.text.encode() + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(unfinished, path)
+        finally:
+            if os.path.exists(unfinished):
+                os.remove(unfinished)
+        return failed
+
+    async def _one(self, number: int, line: bytes) -> tuple[int, Result | str]:
+        assert self._feed is not None
+        try:
+            text = line.decode()
+        except UnicodeDecodeError as wrong:
+            return number, f"byte {wrong.start + 1} is not UTF-8"
+        result = await self._feed.submit(text)
+        return number, result if result.error is None else str(result.error)
+
+
+def _agree(output: str, plan: Mapping[str, Any]) -> None:
+    """A folder has shards of one run: what they are made of is written beside them."""
+    path = os.path.join(output, "run.json")
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            before = json.load(file)
+        if before != plan:
+            differs = ", ".join(key for key in plan if before.get(key) != plan[key])
+            raise errors.OptionError(f"{output}: it has shards of another run ({differs} differ): name another folder", "RILL_ERR_OPTION")
+        return
+    with open(f"{path}.{uuid.uuid4().hex}.tmp", "w", encoding="utf-8") as file:
+        json.dump(plan, file)
+    os.replace(file.name, path)
+
+
+def decode_files(model: Path | Sequence[Path], inputs: Sequence[Path], output: Path, *, shards: int = 64, actors: int = 1, at_once: int = 2,
+                 num_cpus: int = 1, num_gpus: float = 0, **settings: Any) -> Report:
+    """Decode lines of files on a Ray cluster, into shards that are those of the whole when they are joined in order.
+
+    model, inputs, output: paths that all machines see; output: a folder, made where it is not there
+    shards: parts, each a file of its own that is there when it is whole. What is there is not done again, so a run that was ended goes on
+    actors: processes with an engine each, of num_cpus processors (a worker each) and num_gpus cards; at_once: shards of one at a time
+    settings: as in rill.Model. A lost actor, or machine, is replaced, and its shards are begun again.
+    Raises rill.Error for what is wrong with model or settings, before anything is decoded.
+    """
+    ray: Any = importlib.import_module("ray")
+    paths = [os.path.abspath(os.fspath(path)) for path in inputs]
+    models = [model] if isinstance(model, (str, os.PathLike)) else list(model)
+    models = [os.path.abspath(os.fspath(path)) for path in models]
+    folder = os.path.abspath(os.fspath(output))
+    if shards < 1 or actors < 1 or at_once < 1:
+        raise errors.OptionError("shards, actors, at_once: numbers from 1 were expected", "RILL_ERR_OPTION")
+    sizes = [os.path.getsize(path) for path in paths]
+    os.makedirs(folder, exist_ok=True)
+    _agree(folder, {"model": [str(one) for one in models], "inputs": paths, "sizes": sizes, "shards": shards,
+                    "settings": {name: str(value) for name, value in sorted(settings.items())}})
+    width = len(str(shards))
+    targets = [os.path.join(folder, f"part-{shard + 1:0{width}}-of-{shards}.txt") for shard in range(shards)]
+    left = [shard for shard in range(shards) if not os.path.exists(targets[shard])]
+    failed: list[tuple[int, int, str]] = []
+    if not ray.is_initialized():
+        ray.init()
+    again = {"max_restarts": -1, "max_task_retries": -1}
+    kind = ray.remote(Shards).options(num_cpus=num_cpus, num_gpus=num_gpus, max_concurrency=at_once + 1, **again)
+    crew = [kind.remote(models, paths, shards, num_cpus, settings) for _ in range(min(actors, len(left)))]
+    try:
+        if crew:
+            ray.get(crew[0].check.remote())
+    except ray.exceptions.RayActorError as failure:
+        raise errors.OptionError(f"no actor could open the model: {failure}", "RILL_ERR_OPTION") from failure
+    # An actor has at_once shards; whoever is ready gets the next.
+    queue, under_way = iter(left), {}
+    for actor in crew * at_once:
+        for shard in itertools.islice(queue, 1):
+            under_way[actor.decode.remote(shard, targets[shard])] = actor
+    while under_way:
+        ready, _ = ray.wait(list(under_way), num_returns=1)
+        actor = under_way.pop(ready[0])
+        failed += ray.get(ready[0])
+        for shard in itertools.islice(queue, 1):
+            under_way[actor.decode.remote(shard, targets[shard])] = actor
+    for actor in crew:
+        ray.kill(actor)
+    return Report(targets, shards - len(left), len(left), sorted(failed))

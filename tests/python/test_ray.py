@@ -1,0 +1,136 @@
+"""rill.ray on a local Ray cluster of several nodes. Without Ray it is skipped: docs/measurements/serving.md has the command."""
+
+import importlib.util
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+import rill
+import rill.ray
+from common import COMMAND, ROOT
+
+HAS_RAY = importlib.util.find_spec("ray") is not None
+MODEL = os.path.join(ROOT, "examples", "models", "de-en")
+QUESTIONS = os.path.join(ROOT, "examples", "questions", "de-en.txt")
+
+
+class Lines(unittest.TestCase):
+    """Parts of files."""
+
+    def test_parts_are_the_whole(self):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = []
+            for name, data in (("a", b"one\ntwo\n\nthree"), ("b", b""), ("c", b"four\nfive\n")):
+                paths.append(os.path.join(folder, name))
+                with open(paths[-1], "wb") as file:
+                    file.write(data)
+            for shards in range(1, 30):
+                lines = [line for shard in range(shards) for line in rill.ray.lines_of(paths, shard, shards)]
+                self.assertEqual(lines, [b"one", b"two", b"", b"three", b"four", b"five"])
+
+
+@unittest.skipUnless(HAS_RAY, "there is no Ray here")
+class Cluster(unittest.TestCase):
+    """Four nodes on this machine, three of which decode."""
+
+    @classmethod
+    def setUpClass(cls):
+        import ray
+        from ray.cluster_utils import Cluster as Local
+
+        cls.ray = ray
+        noticed = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 4}
+        cls.cluster = Local(initialize_head=True, head_node_args={"num_cpus": 0, "_system_config": noticed})
+        cls.nodes = [cls.cluster.add_node(num_cpus=1) for _ in range(3)]
+        ray.init(address=cls.cluster.address, log_to_driver=False)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.ray.shutdown()
+        cls.cluster.shutdown()
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.input = os.path.join(self.folder.name, "in.txt")
+        with open(QUESTIONS, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        with open(self.input, "w", encoding="utf-8") as file:
+            for i in range(int(os.environ.get("RILL_RAY_LINES", "3000"))):
+                file.write(" ".join(lines[(i * k) % len(lines)].rstrip(".") for k in (1, 7)) + ".\n")
+        whole = subprocess.run([COMMAND, "decode", "-q", "-m", MODEL, "-i", self.input], stdout=subprocess.PIPE, check=True)
+        self.whole = whole.stdout
+
+    def joined(self, report):
+        parts = []
+        for path in report.shards:
+            with open(path, "rb") as file:
+                parts.append(file.read())
+        return b"".join(parts)
+
+    def test_workers_that_are_killed(self):
+        output = os.path.join(self.folder.name, "out")
+        killed, stop = [], threading.Event()
+
+        def kill():
+            """Processes of actors, and a node, are killed while shards are decoded."""
+            while not stop.wait(0.2):
+                there = [name for name in os.listdir(output) if name.endswith(".txt")] if os.path.isdir(output) else []
+                if len(killed) < 3 and len(there) > 4 * len(killed):
+                    found = subprocess.run(["pgrep", "-f", "ray::Shards"], stdout=subprocess.PIPE, text=True, check=False).stdout.split()
+                    for process in found[:1]:
+                        os.kill(int(process), signal.SIGKILL)
+                        killed.append(f"process {process}")
+                elif len(killed) == 3 and len(there) > 14:
+                    self.cluster.remove_node(self.nodes.pop(0), allow_graceful=False)
+                    killed.append("a node")
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        try:
+            report = rill.ray.decode_files(MODEL, [self.input], output, shards=24, actors=2)
+        finally:
+            stop.set()
+            killer.join()
+        print(f"\n{report.done} shards, killed: {', '.join(killed)}")
+        self.assertGreaterEqual(len(killed), 2)
+        self.assertEqual(self.joined(report), self.whole)
+        self.assertEqual((report.there, report.done, report.failed), (0, 24, []))
+        # What is missing is done, and nothing else.
+        times = {path: os.path.getmtime(path) for path in report.shards}
+        for path in report.shards[3:5]:
+            os.remove(path)
+        again = rill.ray.decode_files(MODEL, [self.input], output, shards=24, actors=2)
+        self.assertEqual((again.there, again.done, self.joined(again)), (22, 2, self.whole))
+        self.assertEqual([p for p in again.shards if os.path.getmtime(p) != times[p]], report.shards[3:5])
+        self.assertFalse([name for name in os.listdir(output) if name.endswith(".txt.tmp")])
+        with self.assertRaisesRegex(rill.OptionError, "shards of another run"):
+            rill.ray.decode_files(MODEL, [self.input], output, shards=24, k=3)
+
+    def test_wrong_settings_and_inputs(self):
+        output = os.path.join(self.folder.name, "out")
+        with self.assertRaisesRegex(rill.OptionError, "lenght"):
+            rill.ray.decode_files(MODEL, [self.input], output, shards=2, lenght_penalty=1)
+        bad = os.path.join(self.folder.name, "bad.txt")
+        with open(bad, "wb") as file:
+            file.write(b"Ein Hund.\n\xff\nEin Mann.\n")
+        report = rill.ray.decode_files(MODEL, [bad], output + "2", shards=1)
+        self.assertEqual([(shard, line) for shard, line, _ in report.failed], [(0, 2)])
+        self.assertEqual(self.joined(report).splitlines()[1], b"")
+
+    def test_data(self):
+        import ray.data
+
+        with open(self.input, encoding="utf-8") as file:
+            rows = [{"number": i, "text": line} for i, line in enumerate(file.read().splitlines()[:400])]
+        done = ray.data.from_items(rows).map_batches(rill.ray.Decoder, fn_constructor_kwargs={"model": MODEL}, batch_size=50, concurrency=1)
+        told = {row["number"]: row["output"] for row in done.iter_rows()}
+        self.assertEqual([told[i] for i in range(400)], self.whole.decode().splitlines()[:400])
+
+
+if __name__ == "__main__":
+    unittest.main()
