@@ -149,6 +149,7 @@ static void put_last(service *s, job *j)
     j->before = s->last;
     *(s->last ? &s->last->next : &s->first) = j;
     s->last = j;
+    s->deadlines += j->deadline > 0;
 }
 
 static void take_out(service *s, job *j)
@@ -156,6 +157,7 @@ static void take_out(service *s, job *j)
     *(j->before ? &j->before->next : &s->first) = j->next;
     *(j->next ? &j->next->before : &s->last) = j->before;
     j->next = j->before = NULL;
+    s->deadlines -= j->deadline > 0;
 }
 
 static int is_queued(const service *s, const job *j)
@@ -261,6 +263,19 @@ static void pass_on_cancels(service *s)
     s->given_up = 0;
 }
 
+/* Jobs that waited until their deadline have nothing to give. */
+static void drop_late(service *s)
+{
+    const double now = s->deadlines > 0 ? cli_now() : 0;
+    for (job *j = s->deadlines > 0 ? s->first : NULL, *next; j; j = next) {
+        next = j->next;
+        if (j->deadline <= 0 || j->deadline > now) continue;
+        take_out(s, j);
+        drop_rest(s, j, RILL_ERR_LATE, "its deadline came while it waited");
+        job_release(j);
+    }
+}
+
 /* The next search, if an input's turn has come that needs one. */
 static decoding *next_decoding(service *s, job_input **input)
 {
@@ -329,6 +344,7 @@ rill_status queue_read(void *user, int may_block, rill_request *request)
     s->read_last = NULL;
     for (;;) {
         pass_on_cancels(s);
+        drop_late(s);
         d = next_decoding(s, &input);
         if (d || !may_block || s->draining) break;
         pthread_cond_wait(&s->news, &s->lock);
@@ -378,7 +394,10 @@ void queue_end(service *s, rill_status status)
 {
     pthread_mutex_lock(&s->lock);
     s->over = 1;
-    if (status < 0) snprintf(s->failure, sizeof s->failure, "%s", rill_error(s->session.ctx));
+    if (status < 0 && status != RILL_ERR_STOPPED) {
+        snprintf(s->failure, sizeof s->failure, "%s", rill_error(s->session.ctx));
+        cli_say("%s: it decodes no more: %s", s->name, s->failure);
+    }
     while (s->first) {
         job *j = s->first;
         take_out(s, j);

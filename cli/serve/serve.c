@@ -29,7 +29,8 @@ enum {
     TAKE_CONNECTIONS,
     TAKE_PATIENCE,
     TAKE_DRAIN,
-    TAKE_CACHE
+    TAKE_CACHE,
+    TAKE_WIDTH
 };
 
 static const cli_option server_options_rows[] = {
@@ -43,6 +44,9 @@ static const cli_option server_options_rows[] = {
      .id = TAKE_WAITING},
     {"max-inputs", 0, "N", "inputs of a request (default 1000)", .id = TAKE_INPUTS},
     {"max-body", 0, "KB", "size of a request (default 1024)", .id = TAKE_BYTES},
+    {"max-width", 0, "N",
+     "most that a request may say for k, n-best, max-candidates, stop-after and sample (default 1000)",
+     .id = TAKE_WIDTH},
     {"cache", 0, "MB",
      "answers that are kept for each model, so that what is asked again is not decoded again; 0: none (default 64)",
      .id = TAKE_CACHE},
@@ -63,6 +67,7 @@ int serve_take(serve_options *o, const cli_option *option, const char *value)
     case TAKE_INPUTS: return cli_whole("--max-inputs", value, 1, 1 << 24, &o->most_inputs);
     case TAKE_BYTES: return cli_whole("--max-body", value, 1, 1 << 20, &o->most_kilobytes);
     case TAKE_CONNECTIONS: return cli_whole("--max-connections", value, 1, 1 << 20, &o->most_connections);
+    case TAKE_WIDTH: return cli_whole("--max-width", value, 1, 65536, &o->most_width);
     case TAKE_CACHE: return cli_whole("--cache", value, 0, 1 << 20, &o->cache_megabytes);
     case TAKE_PATIENCE: return cli_whole("--patience", value, 1, 86400, &o->patience);
     case TAKE_DRAIN: return cli_whole("--drain", value, 0, 86400, &o->drain);
@@ -209,6 +214,13 @@ static void wait_for_end(serve *s)
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
+static int has_failed(const serve *s)
+{
+    for (int m = 0; m < s->now->n; m++)
+        if (service_failure(s->now->service[m])[0]) return 1;
+    return 0;
+}
+
 static int run(serve *s)
 {
     const serve_options *o = &s->options;
@@ -235,7 +247,7 @@ static int run(serve *s)
     /* Those whose time is over are told so. */
     if (left > 0) server_drain(s->server, 2);
     server_close(s->server);
-    return code == CLI_OK && left > 0 ? CLI_FAILED : code;
+    return code == CLI_OK && (left > 0 || has_failed(s)) ? CLI_FAILED : code;
 }
 
 int cli_serve(int argc, char **argv)
@@ -249,7 +261,8 @@ int cli_serve(int argc, char **argv)
                            .most_connections = 1000,
                            .patience = 30,
                            .drain = 30,
-                           .cache_megabytes = 64},
+                           .cache_megabytes = 64,
+                           .most_width = 1000},
                .argc = argc,
                .argv = argv};
     json_object_seed(0);

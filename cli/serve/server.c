@@ -36,7 +36,7 @@ struct server {
     pthread_mutex_t lock; /* of what follows, and of the token */
     pthread_cond_t quiet;
     models *models; /* of requests that come */
-    int busy;       /* exchanges */
+    int busy;       /* exchanges whose request is here */
     int quiesced;
 };
 
@@ -50,7 +50,7 @@ typedef struct exchange {
     size_t used, room;
     double since;
     api_answer refused; /* of code != 0: as soon as the body is here, which is not kept */
-    int fd, suspended, watched, answered, streams, form;
+    int fd, counted, suspended, watched, answered, streams, form;
 } exchange;
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
@@ -301,7 +301,6 @@ static exchange *open_exchange(server *s, struct MHD_Connection *connection)
     if (!x) return NULL;
     *x = (exchange){.of = s, .connection = connection, .since = cli_now(), .fd = socket_of(connection)};
     pthread_mutex_lock(&s->lock);
-    s->busy++;
     s->models->users++;
     x->request.models = s->models;
     pthread_mutex_unlock(&s->lock);
@@ -340,6 +339,10 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
         return MHD_YES;
     }
     if (x->answered) return MHD_YES;
+    pthread_mutex_lock(&x->of->lock);
+    x->of->busy += !x->counted;
+    x->counted = 1;
+    pthread_mutex_unlock(&x->of->lock);
     const api_answer a = x->refused.code ? x->refused : begin(x);
     x->refused.code = 0;
     return a.code ? answer(x, a) : x->request.job->stream ? stream(x) : go_on(x);
@@ -370,8 +373,8 @@ static void completed(void *user, struct MHD_Connection *connection, void **stat
     free(x->body);
     pthread_mutex_lock(&s->lock);
     x->request.models->users--;
+    s->busy -= x->counted;
     free(x);
-    s->busy--;
     pthread_cond_signal(&s->quiet);
     pthread_mutex_unlock(&s->lock);
 }

@@ -74,6 +74,7 @@ static int prepare(service *s)
     const int64_t flight = rill_workers_settings(session->crew)->max_items;
     s->most_under_way = (int64_t)session->workers * flight + session->workers;
     s->queue = s->options->most_waiting;
+    s->most_width = s->options->most_width;
     s->given = calloc((size_t)s->most_under_way, sizeof(decoding *));
     s->cache = cache_create((size_t)s->options->cache_megabytes << 20);
     s->settings_key = queue_settings_key(&s->plan->resolved);
@@ -173,8 +174,13 @@ static rill_status read_one(service *s, rill_layer *layer, const char *name, con
     const rill_option *row = rill_option_find(rill_setting_table(), name);
     rill_settings one;
     rill_settings_default(&one);
+    static const char *const widths[] = {"k", "n-best", "max-candidates", "stop-after", "sample"};
     if (row && row->kind == RILL_OPTION_SCHEDULE)
         return rill_fail(s->asking, RILL_ERR_OPTION, "%s is the server's, for all requests alike", row->name);
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
+        if (row && !strcmp(row->name, widths[i]) && strtol(value, NULL, 10) > s->most_width)
+            return rill_fail(s->asking, RILL_ERR_OPTION, "%s: %s: a request may have %d here (--max-width)", row->name,
+                             value, s->most_width);
     rill_status status = rill_settings_set(s->asking, &one, name, value);
     return status < 0 ? status : rill_layer_set(layer, name, value);
 }

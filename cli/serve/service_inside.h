@@ -32,6 +32,8 @@ struct service {
     const char *name;
     serve_options *options; /* the command's, until it is open */
     int64_t queue;          /* most inputs that wait */
+    int most_width;         /* of requests */
+    int64_t deadlines;      /* jobs in the queue that have one */
     pthread_t thread;
     int started;
     pthread_mutex_t lock;
