@@ -86,22 +86,31 @@ void document_close(document *d)
 
 /* --- sentences ---------------------------------------------------------------------------------------------------- */
 
-/* Without blanks around it; nothing where no letter and no number is there, of which a model would only make something up. */
+/* Of what has no letter and no number a model would only make something up. */
+static int says_something(const char *text, size_t length)
+{
+    for (size_t at = 0; at < length;) {
+        UChar32 c;
+        U8_NEXT((const uint8_t *)text, at, length, c);
+        if (c < 0 || u_isalnum(c)) return 1; /* what is no UTF-8 the model refuses */
+    }
+    return 0;
+}
+
+/* Without blanks around it; nothing where it says nothing. */
 static void trim(const char *text, size_t begin, size_t end, void (*found)(void *user, size_t begin, size_t end),
                  void *user)
 {
     size_t first = end, last = begin;
-    int says = 0;
     for (size_t at = begin; at < end;) {
         const size_t here = at;
         UChar32 c;
         U8_NEXT((const uint8_t *)text, at, end, c);
         if (c >= 0 && u_isUWhiteSpace(c)) continue;
-        says |= c < 0 || u_isalnum(c); /* what is no UTF-8 the model refuses */
         if (first == end) first = here;
         last = at;
     }
-    if (says) found(user, first, last);
+    if (says_something(text + begin, end - begin)) found(user, first, last);
 }
 
 /* Words whose full stop ends no sentence as a rule. (ICU's own list of them, "ss=standard", takes every German word with "r" at its end for
@@ -118,7 +127,7 @@ static int is_abbreviated(const char *text, size_t begin, size_t end)
     while (end > begin && (text[end - 1] == ' ' || text[end - 1] == '\n')) end--;
     if (end == begin || text[end - 1] != '.') return 0;
     size_t word = --end;
-    while (word > begin && !strchr(" \t\n(\"", text[word - 1])) word--;
+    while (word > begin && end - word < 16 && !strchr(" \t\n(\"", text[word - 1])) word--;
     const size_t length = end - word;
     int digits = 0, letters = 0;
     for (size_t i = word; i < end; i++) digits += text[i] >= '0' && text[i] <= '9';
@@ -144,11 +153,13 @@ void document_sentences(document *d, const char *text, size_t length, const char
                         void (*found)(void *user, size_t begin, size_t end), void *user)
 {
     UErrorCode error = U_ZERO_ERROR;
+    if (!says_something(text, length)) return; /* to open an iterator takes longer */
     UText *utf8 = d->split == DOCUMENT_LINES ? NULL : utext_openUTF8(NULL, text, (int64_t)length, &error);
     UBreakIterator *sentences = utf8 ? open_sentences(language, utf8) : NULL;
     size_t begin = 0;
     if (sentences)
-        for (int32_t end = ubrk_next(sentences); end != UBRK_DONE; end = ubrk_next(sentences)) {
+        for (int32_t end = ubrk_next(sentences); end != UBRK_DONE && d->n_parts <= d->most;
+             end = ubrk_next(sentences)) {
             if ((size_t)end < length && is_abbreviated(text, begin, (size_t)end)) continue;
             trim(text, begin, (size_t)end, found, user);
             begin = (size_t)end;
@@ -177,7 +188,7 @@ static void add_sentence(void *user, size_t begin, size_t end)
 
 static void cut_lines(document *d, const char *text, size_t length, const char *language)
 {
-    for (size_t begin = 0; begin < length;) {
+    for (size_t begin = 0; begin < length && d->n_parts <= d->most;) {
         const char *end = memchr(text + begin, '\n', length - begin);
         const size_t line = (end ? (size_t)(end - text) + 1 : length) - begin;
         cutting c = {.d = d, .text = text + begin};
@@ -187,11 +198,12 @@ static void cut_lines(document *d, const char *text, size_t length, const char *
     }
 }
 
-document *document_open(const char *text, size_t length, document_split split, const char *language)
+document *document_open(const char *text, size_t length, document_split split, const char *language, int32_t most)
 {
     document *d = calloc(1, sizeof *d);
     if (!d) return NULL;
     d->split = split;
+    d->most = most;
     if (length > INT32_MAX)
         d->failed = 1;
     else if (split == DOCUMENT_HTML)
@@ -216,11 +228,13 @@ static int find_output(const char *in, size_t from, const char *what, size_t *be
     return found;
 }
 
-static size_t in_proportion(const char *text, const piece *tag, size_t of)
+static size_t in_proportion(const char *text, size_t n, const piece *tag, size_t of)
 {
-    const size_t n = strlen(text);
-    return words_edge(text, (size_t)((double)tag->at / (double)of * (double)n + 0.5), !tag->opens && !tag->alone);
+    return words_edge(text, n, (size_t)((double)tag->at / (double)of * (double)n + 0.5), !tag->opens && !tag->alone);
 }
+
+/* A place that is known, and not in proportion. */
+#define FIXED (~(SIZE_MAX >> 1))
 
 /* Tags whose text is found in the sentence's output get their places around it. at: [to - first] of the pieces behind the sentence;
  * SIZE_MAX: not known */
@@ -241,18 +255,23 @@ static void place_found(const document *d, int32_t first, int32_t to, const char
 /* All others are placed in proportion, between those that have their places: their order stays. */
 static void place_others(const document *d, int32_t first, int32_t to, const char *whole, size_t *at)
 {
-    const size_t of = d->piece[first - 1].length;
-    size_t least = 0;
+    const size_t of = d->piece[first - 1].length, n = strlen(whole);
+    size_t least = 0, most = n;
+    for (int32_t i = first; i < to; i++)
+        if (d->piece[i].kind == PIECE_TAG && at[i - first] == SIZE_MAX)
+            at[i - first] = in_proportion(whole, n, &d->piece[i], of);
+        else if (d->piece[i].kind == PIECE_TAG)
+            at[i - first] |= FIXED;
+    /* From behind: not beyond a place that is known; then from the front: not before one. */
+    for (int32_t i = to - 1; i >= first; i--) {
+        if (d->piece[i].kind != PIECE_TAG) continue;
+        if (at[i - first] & FIXED) most = at[i - first] &= ~FIXED;
+        if (at[i - first] > most) at[i - first] = most;
+    }
     for (int32_t i = first; i < to; i++) {
-        const piece *tag = &d->piece[i];
-        size_t *mine = &at[i - first], most = strlen(whole);
-        if (tag->kind != PIECE_TAG) continue;
-        for (int32_t later = i + 1; later < to; later++)
-            if (d->piece[later].kind == PIECE_TAG && at[later - first] < most) most = at[later - first];
-        if (*mine == SIZE_MAX) *mine = in_proportion(whole, tag, of);
-        if (*mine > most) *mine = most;
-        if (*mine < least) *mine = least;
-        least = *mine;
+        if (d->piece[i].kind != PIECE_TAG) continue;
+        if (at[i - first] < least) at[i - first] = least;
+        least = at[i - first];
     }
 }
 

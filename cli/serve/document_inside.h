@@ -27,6 +27,7 @@ typedef struct piece {
 
 struct document {
     document_split split;
+    int32_t most; /* parts */
     buffer text;
     piece *piece; /* [n] */
     int32_t n, room, n_parts;

@@ -269,7 +269,7 @@ static void add_sentence(void *user, size_t begin, size_t end)
         within->alone = m->alone;
         within->blank_before = m->at > 0 && p->plain.data[m->at - 1] == ' ';
         within->blank_behind = blanks(m->raw + m->length, p->end) > 0;
-        if (m->depth > 0) add_tagged(p, m->at, begin, end);
+        if (m->depth > 0 && p->d->n_parts <= p->d->most) add_tagged(p, m->at, begin, end);
     }
     p->done = end;
 }
@@ -327,7 +327,7 @@ void markup_read(document *d, const char *text, size_t length, const char *langu
 {
     const char *end = text + length;
     paragraph p = {.d = d, .language = language, .end = end};
-    for (const char *at = text; at < end && !d->failed;) {
+    for (const char *at = text; at < end && !d->failed && d->n_parts <= d->most;) {
         tag t;
         const char *next = memchr(at, '<', (size_t)(end - at));
         while (next && !read_tag(next, end, &t)) next = memchr(next + 1, '<', (size_t)(end - next - 1));

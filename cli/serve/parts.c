@@ -21,7 +21,7 @@ int parts_read_split(const json_t *value, document_split *split, api_answer *ref
 }
 
 /* The documents of the request, and all their parts; NULL: out of memory. */
-static json_t *cut(api_request *r, const json_t *inputs, document_split split)
+static json_t *cut(api_request *r, const json_t *inputs, document_split split, int32_t most)
 {
     char language[16];
     service_language(r->to, language, sizeof language);
@@ -29,9 +29,9 @@ static json_t *cut(api_request *r, const json_t *inputs, document_split split)
     json_t *parts = json_array();
     r->document = calloc(n + 1, sizeof(document *));
     int fine = r->document && parts;
-    for (size_t i = 0; i < n && fine; i++) {
+    for (size_t i = 0; i < n && fine && json_array_size(parts) <= (size_t)most; i++) {
         const json_t *text = json_is_string(inputs) ? inputs : json_array_get(inputs, i);
-        document *d = document_open(json_string_value(text), json_string_length(text), split, language);
+        document *d = document_open(json_string_value(text), json_string_length(text), split, language, most);
         fine = d != NULL;
         r->document[i] = d;
         r->n_documents += fine;
@@ -51,7 +51,7 @@ job *parts_job(const api *a, api_request *r, const json_t *inputs, document_spli
     if (!api_check_inputs(a, inputs, refused)) return NULL;
     r->one = json_is_string(inputs);
     if (split == DOCUMENT_WHOLE) return api_job(a, r->to, inputs, refused);
-    json_t *parts = cut(r, inputs, split);
+    json_t *parts = cut(r, inputs, split, (int32_t)a->most_inputs);
     job *j = parts ? api_job(a, r->to, parts, refused) : NULL;
     if (!parts) *refused = api_refuse(503, "out-of-memory", "there is no memory for the request");
     json_decref(parts);

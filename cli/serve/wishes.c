@@ -62,6 +62,8 @@ static int read_constraints(const api_request *r, const json_t *value, api_answe
     return 1;
 }
 
+enum { MOST_TERMS = 1000 }; /* each is looked for in each input */
+
 static int is_term(const char *text, size_t length)
 {
     return length > 0 && strlen(text) == length && !strstr(text, "|||") && !strchr(text, '\n');
@@ -75,6 +77,11 @@ static int read_glossary(const api_request *r, json_t *value, api_answer *refuse
     if (value == NULL) return 1;
     if (!json_is_object(value)) {
         *refused = api_refuse(400, "bad-request", "glossary: expected an object {TERM: TEXT}");
+        return 0;
+    }
+    if (json_object_size(value) > MOST_TERMS) {
+        *refused = api_refuse(400, "bad-request", "glossary: %zu terms: a request may have %d", json_object_size(value),
+                              MOST_TERMS);
         return 0;
     }
     json_object_foreach(value, term, target)

@@ -57,10 +57,10 @@ static int is_edge(const char *text, size_t n, size_t at, int ends)
     return of >= 0 && u_isalnum(of) && !(is_of_word(left) && is_of_word(right));
 }
 
-size_t words_edge(const char *text, size_t at, int ends)
+size_t words_edge(const char *text, size_t n, size_t at, int ends)
 {
-    const size_t n = strlen(text);
-    for (size_t away = 0; away <= n; away++) {
+    enum { NEARBY = 200 };
+    for (size_t away = 0; away <= n && away <= NEARBY; away++) {
         if (away <= at && at - away <= n && is_edge(text, n, at - away, ends)) return at - away;
         if (at + away <= n && is_edge(text, n, at + away, ends)) return at + away;
     }

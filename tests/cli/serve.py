@@ -302,6 +302,7 @@ def wishes(s):
         check(s.decode(inputs=lines, **wrong)[0] == 400, f"{wrong}")
     code, body = s.decode(inputs=lines, split="sentences", settings={"n-best": 2})
     check([r["text"] for r in body["results"]] == decode_lines(lines) and len(body["results"][0]["parts"][0]["outputs"]) == 2, "parts")
+    check(s.decode(input="Ein Hund. " * 1500, split="sentences")[0] == 413, "too many parts")
     check(s.decode(input="a", split="x")[0] == 400 and s.decode(input="a", split="lines", stream=True)[0] == 400, "no such parts")
 
 

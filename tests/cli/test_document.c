@@ -37,7 +37,7 @@ static const char *listed(void *user, int32_t i)
 
 static void joins(const char *text, document_split split, const char *const *outputs, const char *expected)
 {
-    document *d = document_open(text, strlen(text), split, "de");
+    document *d = document_open(text, strlen(text), split, "de", 1000);
     assert_non_null(d);
     now = d;
     char *joined = document_join(d, listed, (void *)(size_t)outputs);
@@ -49,7 +49,7 @@ static void joins(const char *text, document_split split, const char *const *out
 static int32_t parts_of(const char *text, document_split split, const char **first)
 {
     static char kept[256];
-    document *d = document_open(text, strlen(text), split, "de");
+    document *d = document_open(text, strlen(text), split, "de", 1000);
     assert_non_null(d);
     const int32_t n = document_parts(d);
     if (n > 0) {
@@ -101,6 +101,28 @@ static void pages(void **state)
           "<script>if (a < b) Hier.</script><pre>Hier.</pre><div translate=\"no\">Hier.<div>Hier.</div></div>Here.");
     joins("<!DOCTYPE html><!-- Hier. -->Hier.<br>Hier.", DOCUMENT_HTML, outputs,
           "<!DOCTYPE html><!-- Hier. -->Here.<br>Here.");
+}
+
+/* Time grows with the text and not with its square, and parts stop soon after what is wanted. */
+static void large_pages(void **state)
+{
+    static const char *const bits[] = {"1<p>", "<p> ", "<b>", "<b>a</b>",           "&",     "<", "a.",
+                                       "a. ",  "<!--", "\n",  "<div translate=no>", "<code>"};
+    (void)state;
+    for (size_t b = 0; b < sizeof bits / sizeof *bits; b++)
+        for (int split = DOCUMENT_LINES; split <= DOCUMENT_HTML; split++) {
+            const size_t n = strlen(bits[b]), times = 1000000 / n;
+            char *text = malloc(times * n + 1), *kept = NULL;
+            for (size_t i = 0; i < times; i++) memcpy(text + i * n, bits[b], n + 1);
+            document *d = document_open(text, times * n, (document_split)split, "de", 1000);
+            assert_non_null(d);
+            assert_in_range(document_parts(d), 0, 1002);
+            now = d;
+            if (document_parts(d) <= 1000) free(document_join(d, same, &kept));
+            free(kept);
+            document_close(d);
+            free(text);
+        }
 }
 
 static uint32_t number;
@@ -162,7 +184,7 @@ static void random_documents(void **state)
             strcat(text, is_wild && draw(3) == 0 ? wild[draw(sizeof wild / sizeof *wild)]
                                                  : bits[draw(sizeof bits / sizeof *bits)]);
         for (int split = DOCUMENT_LINES; split <= DOCUMENT_HTML; split++) {
-            document *d = document_open(text, strlen(text), (document_split)split, draw(2) ? "de" : NULL);
+            document *d = document_open(text, strlen(text), (document_split)split, draw(2) ? "de" : NULL, 1000);
             assert_non_null(d);
             now = d;
             char *joined = document_join(d, same, &kept);
@@ -185,6 +207,6 @@ static void random_documents(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(sentences), cmocka_unit_test(pages),
-                                       cmocka_unit_test(random_documents)};
+                                       cmocka_unit_test(large_pages), cmocka_unit_test(random_documents)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
