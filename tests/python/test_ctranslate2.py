@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import pathlib
+import shutil
 import tempfile
 import unittest
 from typing import Any
@@ -128,6 +129,13 @@ class Calls(unittest.TestCase):
         for unsupported in ({"coverage_penalty": 0.1}, {"prefix_bias_beta": 0.1}, {"return_logits_vocab": True}):
             with self.assertRaises(NotImplementedError):
                 self.mine.translate_batch(self.source, **unsupported)
+        self.assertEqual(self.mine.translate_batch(self.source, use_vmap=True), self.mine.translate_batch(self.source))
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name) / "model"
+            shutil.copytree(self.folder, folder)
+            (folder / "vmap.txt").write_text("a\tb\n")
+            with self.assertRaisesRegex(NotImplementedError, "vmap.txt"):
+                ours.Translator(str(folder)).translate_batch(self.source, use_vmap=True)
 
     def test_asynchronous(self) -> None:
         wanted = self.mine.translate_batch(self.source)

@@ -256,6 +256,8 @@ class Translator:
                     watch.numbers.append((number, len(ids)))
                 yield Request(" ".join(tokens), arguments={"python-prefix": " ".join(map(str, ids))} if ids else None)
 
+        if wanted.use_vmap and os.path.exists(os.path.join(self._made["path"], "vmap.txt")):
+            raise NotImplementedError("use_vmap: rill does not read vmap.txt")
         settings = wanted.settings()
         if together is not None:
             settings["n"] = together
