@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import glob
 import importlib
 import itertools
 import json
@@ -41,6 +42,7 @@ class Feed:
         self._stream = model.stream(self._inputs(), unordered=True, **settings)
         self._waiting: set[asyncio.Future[Result]] = set()
         self._task: asyncio.Task[None] | None = None
+        self._failure: Exception | None = None
 
     async def _inputs(self) -> AsyncIterator[Request]:
         while True:
@@ -52,19 +54,29 @@ class Feed:
                 if not result.user.done():
                     result.user.set_result(result)
         except Exception as failure:
+            self._failure = failure
             for future in self._waiting:
                 if not future.done():
                     future.set_exception(failure)
 
     def submit(self, text: str) -> asyncio.Future[Result]:
-        """Have a text decoded; its result comes whatever came of it."""
-        if self._task is None or self._task.done():
+        """Have a text decoded; its result comes whatever came of it. Raises what ended the engine."""
+        if self._failure is not None:
+            raise self._failure
+        if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._run())
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._waiting.add(future)
         future.add_done_callback(self._waiting.discard)
         self._queue.put_nowait(Request(text, user=future))
         return future
+
+
+def _one_output(settings: Mapping[str, Any]) -> None:
+    """Refuse what would give several outputs."""
+    for name in ("n_best", "n-best", "sample"):
+        if int(settings.get(name) or 1) > 1:
+            raise errors.OptionError(f"{name}: best outputs alone are given here, one for each input", "RILL_ERR_OPTION")
 
 
 class Decoder:
@@ -76,6 +88,7 @@ class Decoder:
 
         Raises rill.Error, which ends the run before it has done anything.
         """
+        _one_output(settings)
         self._column, self._output, self._error = column, output, error
         self._model = Model(model, threads=threads, workers=workers, **settings)
         self._feed: Feed | None = None
@@ -86,12 +99,15 @@ class Decoder:
             raise KeyError(f"there is no column {self._column!r}, but {', '.join(map(repr, batch))}: say column=NAME")
         if self._feed is None:
             self._feed = Feed(self._model, {})
-        results = await asyncio.gather(*[self._feed.submit(str(text)) for text in batch[self._column]])
-        yield {
-            **batch,
-            self._output: [result.text if result.ok else "" for result in results],
-            self._error: ["" if result.error is None else str(result.error) for result in results],
-        }
+        results = await asyncio.gather(*[self._one(cell) for cell in batch[self._column]])
+        yield {**batch, self._output: [text for text, _ in results], self._error: [why for _, why in results]}
+
+    async def _one(self, cell: Any) -> tuple[str, str]:
+        assert self._feed is not None
+        if not isinstance(cell, str):
+            return "", f"a text was expected, found {type(cell).__name__}"
+        result = await self._feed.submit(cell)
+        return (result.text, "") if result.error is None else ("", str(result.error))
 
 
 # --- files ---
@@ -102,7 +118,7 @@ class Report:
     """What decode_files() did.
 
     shards: paths of all shards, in order; there: how many were there before; done: how many this run has decoded
-    failed: inputs that could not be decoded, as (shard, line in it, why), of those; their lines are empty
+    failed: inputs of all shards that could not be decoded, as (shard from 0, line in it from 1, why); their lines are empty
     """
 
     shards: list[str]
@@ -135,17 +151,18 @@ class Shards:
     def __init__(self, model: Sequence[str], inputs: Sequence[str], shards: int, threads: int, settings: Mapping[str, Any]) -> None:
         """inputs: paths of all files; shards: how many parts they have. Raises rill.Error."""
         self._inputs, self._shards = list(inputs), shards
+        _one_output(settings)
         self._model = Model(list(model), workers=threads, **settings)
         self._feed: Feed | None = None
 
     async def check(self) -> int:
-        """The process, once the model is open."""
+        """The process, once the model is open and all settings are found to agree."""
+        self._feed = self._feed or Feed(self._model, {})
         return os.getpid()
 
     async def decode(self, shard: int, path: str) -> list[tuple[int, int, str]]:
-        """Decode a part into a file that is there when it is whole, and not before. Returns inputs that failed."""
-        if self._feed is None:
-            self._feed = Feed(self._model, {})
+        """Decode a part into a file that is there when it is whole, and not before; PATH.failed has inputs that failed, and is returned."""
+        self._feed = self._feed or Feed(self._model, {})
         failed: list[tuple[int, int, str]] = []
         unfinished = f"{path}.{uuid.uuid4().hex}.tmp"
         lines = enumerate(lines_of(self._inputs, shard, self._shards), 1)
@@ -158,6 +175,9 @@ class Shards:
                         file.write(b"\n" if isinstance(result, str) else result.text.encode() + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
+            if failed:
+                with open(f"{path}.failed", "w", encoding="utf-8") as notes:
+                    json.dump(failed, notes)
             os.replace(unfinished, path)
         finally:
             if os.path.exists(unfinished):
@@ -174,8 +194,8 @@ class Shards:
         return number, result if result.error is None else str(result.error)
 
 
-def _agree(output: str, plan: Mapping[str, Any]) -> None:
-    """A folder has shards of one run: what they are made of is written beside them."""
+def _agree(output: str, plan: Mapping[str, Any], note: bool) -> None:
+    """A folder has shards of one run: what they are made of is written beside them, once it is known to be possible (note)."""
     path = os.path.join(output, "run.json")
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
@@ -183,10 +203,25 @@ def _agree(output: str, plan: Mapping[str, Any]) -> None:
         if before != plan:
             differs = ", ".join(key for key in plan if before.get(key) != plan[key])
             raise errors.OptionError(f"{output}: it has shards of another run ({differs} differ): name another folder", "RILL_ERR_OPTION")
+    if not note or os.path.exists(path):
         return
     with open(f"{path}.{uuid.uuid4().hex}.tmp", "w", encoding="utf-8") as file:
         json.dump(plan, file)
     os.replace(file.name, path)
+
+
+def _failed(path: str) -> list[tuple[int, int, str]]:
+    if not os.path.exists(f"{path}.failed"):
+        return []
+    with open(f"{path}.failed", encoding="utf-8") as file:
+        return [(shard, line, why) for shard, line, why in json.load(file)]
+
+
+def _import_ray() -> Any:
+    try:
+        return importlib.import_module("ray")
+    except ImportError as missing:
+        raise ImportError('rill.ray needs Ray: pip install "ray[data]"') from missing
 
 
 def decode_files(model: Path | Sequence[Path], inputs: Sequence[Path], output: Path, *, shards: int = 64, actors: int = 1, at_once: int = 2,
@@ -196,10 +231,10 @@ def decode_files(model: Path | Sequence[Path], inputs: Sequence[Path], output: P
     model, inputs, output: paths that all machines see; output: a folder, made where it is not there
     shards: parts, each a file of its own that is there when it is whole. What is there is not done again, so a run that was ended goes on
     actors: processes with an engine each, of num_cpus processors (a worker each) and num_gpus cards; at_once: shards of one at a time
-    settings: as in rill.Model. A lost actor, or machine, is replaced, and its shards are begun again.
+    settings: as in rill.Model. A lost actor, or machine, is replaced, and its shards are begun again, each at most five times.
     Raises rill.Error for what is wrong with model or settings, before anything is decoded.
     """
-    ray: Any = importlib.import_module("ray")
+    ray = _import_ray()
     paths = [os.path.abspath(os.fspath(path)) for path in inputs]
     models = [model] if isinstance(model, (str, os.PathLike)) else list(model)
     models = [os.path.abspath(os.fspath(path)) for path in models]
@@ -208,15 +243,16 @@ def decode_files(model: Path | Sequence[Path], inputs: Sequence[Path], output: P
         raise errors.OptionError("shards, actors, at_once: numbers from 1 were expected", "RILL_ERR_OPTION")
     sizes = [os.path.getsize(path) for path in paths]
     os.makedirs(folder, exist_ok=True)
-    _agree(folder, {"model": [str(one) for one in models], "inputs": paths, "sizes": sizes, "shards": shards,
-                    "settings": {name: str(value) for name, value in sorted(settings.items())}})
+    plan = {"model": [str(one) for one in models], "inputs": paths, "sizes": sizes, "shards": shards,
+            "settings": {name: str(value) for name, value in sorted(settings.items())}}
+    _agree(folder, plan, note=False)
     width = len(str(shards))
     targets = [os.path.join(folder, f"part-{shard + 1:0{width}}-of-{shards}.txt") for shard in range(shards)]
     left = [shard for shard in range(shards) if not os.path.exists(targets[shard])]
-    failed: list[tuple[int, int, str]] = []
+    failed = [one for shard in range(shards) if shard not in left for one in _failed(targets[shard])]
     if not ray.is_initialized():
         ray.init()
-    again = {"max_restarts": -1, "max_task_retries": -1}
+    again = {"max_restarts": -1, "max_task_retries": 5}
     kind = ray.remote(Shards).options(num_cpus=num_cpus, num_gpus=num_gpus, max_concurrency=at_once + 1, **again)
     crew = [kind.remote(models, paths, shards, num_cpus, settings) for _ in range(min(actors, len(left)))]
     try:
@@ -224,6 +260,7 @@ def decode_files(model: Path | Sequence[Path], inputs: Sequence[Path], output: P
             ray.get(crew[0].check.remote())
     except ray.exceptions.RayActorError as failure:
         raise errors.OptionError(f"no actor could open the model: {failure}", "RILL_ERR_OPTION") from failure
+    _agree(folder, plan, note=True)
     # An actor has at_once shards; whoever is ready gets the next.
     queue, under_way = iter(left), {}
     for actor in crew * at_once:
@@ -237,4 +274,7 @@ def decode_files(model: Path | Sequence[Path], inputs: Sequence[Path], output: P
             under_way[actor.decode.remote(shard, targets[shard])] = actor
     for actor in crew:
         ray.kill(actor)
+    # What actors left that were killed.
+    for path in glob.glob(os.path.join(glob.escape(folder), "part-*.tmp")):
+        os.remove(path)
     return Report(targets, shards - len(left), len(left), sorted(failed))

@@ -107,7 +107,7 @@ class Cluster(unittest.TestCase):
         again = rill.ray.decode_files(MODEL, [self.input], output, shards=24, actors=2)
         self.assertEqual((again.there, again.done, self.joined(again)), (22, 2, self.whole))
         self.assertEqual([p for p in again.shards if os.path.getmtime(p) != times[p]], report.shards[3:5])
-        self.assertFalse([name for name in os.listdir(output) if name.endswith(".txt.tmp")])
+        self.assertFalse([name for name in os.listdir(output) if not name.endswith(".txt") and name != "run.json"])
         with self.assertRaisesRegex(rill.OptionError, "shards of another run"):
             rill.ray.decode_files(MODEL, [self.input], output, shards=24, k=3)
 
@@ -115,11 +115,14 @@ class Cluster(unittest.TestCase):
         output = os.path.join(self.folder.name, "out")
         with self.assertRaisesRegex(rill.OptionError, "lenght"):
             rill.ray.decode_files(MODEL, [self.input], output, shards=2, lenght_penalty=1)
+        with self.assertRaisesRegex(rill.OptionError, "n_best"):
+            rill.ray.decode_files(MODEL, [self.input], output, shards=2, n_best=2)
         bad = os.path.join(self.folder.name, "bad.txt")
         with open(bad, "wb") as file:
             file.write(b"Ein Hund.\n\xff\nEin Mann.\n")
-        report = rill.ray.decode_files(MODEL, [bad], output + "2", shards=1)
+        report = rill.ray.decode_files(MODEL, [bad], output, shards=1)
         self.assertEqual([(shard, line) for shard, line, _ in report.failed], [(0, 2)])
+        self.assertEqual(rill.ray.decode_files(MODEL, [bad], output, shards=1), rill.ray.Report(report.shards, 1, 0, report.failed))
         self.assertEqual(self.joined(report).splitlines()[1], b"")
 
     def test_data(self):
@@ -127,9 +130,13 @@ class Cluster(unittest.TestCase):
 
         with open(self.input, encoding="utf-8") as file:
             rows = [{"number": i, "text": line} for i, line in enumerate(file.read().splitlines()[:400])]
+        rows[7]["text"] = None
         done = ray.data.from_items(rows).map_batches(rill.ray.Decoder, fn_constructor_kwargs={"model": MODEL}, batch_size=50, concurrency=1)
-        told = {row["number"]: row["output"] for row in done.iter_rows()}
-        self.assertEqual([told[i] for i in range(400)], self.whole.decode().splitlines()[:400])
+        told = {row["number"]: row for row in done.iter_rows()}
+        wanted = self.whole.decode().splitlines()[:400]
+        wanted[7] = ""
+        self.assertEqual([told[i]["output"] for i in range(400)], wanted)
+        self.assertEqual([i for i in told if told[i]["error"]], [7])
 
 
 if __name__ == "__main__":
