@@ -106,6 +106,8 @@ class Decoder:
         assert self._feed is not None
         if not isinstance(cell, str):
             return "", f"a text was expected, found {type(cell).__name__}"
+        if "\0" in cell:
+            return "", "there is a NUL in the text"
         result = await self._feed.submit(cell)
         return (result.text, "") if result.error is None else ("", str(result.error))
 
@@ -190,6 +192,8 @@ class Shards:
             text = line.decode()
         except UnicodeDecodeError as wrong:
             return number, f"byte {wrong.start + 1} is not UTF-8"
+        if "\0" in text:
+            return number, f"byte {line.index(0) + 1} is a NUL"
         result = await self._feed.submit(text)
         return number, result if result.error is None else str(result.error)
 

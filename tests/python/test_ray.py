@@ -119,9 +119,9 @@ class Cluster(unittest.TestCase):
             rill.ray.decode_files(MODEL, [self.input], output, shards=2, n_best=2)
         bad = os.path.join(self.folder.name, "bad.txt")
         with open(bad, "wb") as file:
-            file.write(b"Ein Hund.\n\xff\nEin Mann.\n")
+            file.write(b"Ein Hund.\n\xff\nEin Mann.\nEin\0Kind.\n")
         report = rill.ray.decode_files(MODEL, [bad], output, shards=1)
-        self.assertEqual([(shard, line) for shard, line, _ in report.failed], [(0, 2)])
+        self.assertEqual([(shard, line) for shard, line, _ in report.failed], [(0, 2), (0, 4)])
         self.assertEqual(rill.ray.decode_files(MODEL, [bad], output, shards=1), rill.ray.Report(report.shards, 1, 0, report.failed))
         self.assertEqual(self.joined(report).splitlines()[1], b"")
 
