@@ -406,7 +406,7 @@ void queue_end(service *s, rill_status status)
     }
     json_t *told = result_failed(RILL_ERR_STOPPED, s->failure);
     char *text = result_text(told);
-    while (s->counts.under_way > 0) end_decoding(s, s->given[0], RILL_ERR_STOPPED, json_incref(told), text);
+    while (s->counts.under_way > 0) end_decoding(s, s->given[0], RILL_ERR_STOPPED, NULL, text); /* each its own */
     json_decref(told);
     free(text);
     job_release(s->read_last);
