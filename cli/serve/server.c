@@ -37,7 +37,7 @@ struct server {
     pthread_cond_t quiet;
     models *models; /* of requests that come */
     int busy;       /* exchanges whose request is here */
-    int quiesced;
+    int quiesced, listened; /* then, the socket that nobody listens at any more */
 };
 
 typedef struct exchange {
@@ -492,8 +492,9 @@ int server_drain(server *s, double seconds)
     until.tv_sec += (time_t)seconds;
     atomic_store(&s->api.draining, 1);
     if (!s->quiesced) {
-        const int fd = MHD_quiesce_daemon(s->daemon);
-        if (fd >= 0) close(fd);
+        /* The library's thread may look at it until it ends. */
+        s->listened = MHD_quiesce_daemon(s->daemon);
+        if (s->listened >= 0) shutdown(s->listened, SHUT_RDWR);
         s->quiesced = 1;
     }
     pthread_mutex_lock(&s->lock);
@@ -507,6 +508,7 @@ void server_close(server *s)
 {
     if (!s) return;
     if (s->daemon) MHD_stop_daemon(s->daemon);
+    if (s->quiesced && s->listened >= 0) close(s->listened);
     watch_close(s->watch);
     pthread_cond_destroy(&s->quiet);
     pthread_mutex_destroy(&s->lock);
