@@ -11,88 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "internal.h"
 
 /* --- allocation --------------------------------------------------------------------------------------------------- */
-
-enum { ALIGNMENT = 64, HUGE_PAGE = 2 << 20, HUGE_BLOCK = HUGE_PAGE / 2 };
-
-/* Large blocks are mapped by themselves and go back to the system when they are freed: the C library keeps what it mapped once, a
- * loader's passing tables for instance, and loses up to a huge page for each that is aligned to one. Measured with the weights of
- * a model of 600 million numbers in int8: 2.12 GB in place of 2.54 in all.
- *
- * They ask for huge pages: state tables are read row by row all over, and on a virtual machine each small page that is touched first
- * costs microseconds. A wish only; where it cannot be had, nothing changes. The last page is asked for where the block fills half
- * of it: else a block of just over 2 MB would take 4. Sanitizers see blocks of the C library's only. */
-#if defined(__has_feature)
-#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-#endif
-#if SANITIZED
-static const int maps = 0;
-#else
-static const int maps = 1;
-#endif
-
-static int is_mapped(size_t size)
-{
-    return maps && size >= HUGE_BLOCK;
-}
-
-static size_t whole_pages(size_t size)
-{
-    const size_t page = 64 << 10; /* the largest that processors with small ones have */
-    return (size + page - 1) / page * page;
-}
-
-/* What is mapped begins at a huge page; what is before and behind it is given back at once. */
-static void *map_pages(size_t size)
-{
-    const size_t rounded = whole_pages(size), more = rounded + HUGE_PAGE;
-    char *block = mmap(NULL, more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (block == MAP_FAILED) return NULL;
-    const size_t before = (HUGE_PAGE - (uintptr_t)block % HUGE_PAGE) % HUGE_PAGE;
-    if (before > 0) munmap(block, before);
-    block += before;
-    munmap(block + rounded, more - before - rounded);
-#if defined(MADV_HUGEPAGE)
-    size_t pages = (size + HUGE_PAGE - HUGE_BLOCK) / HUGE_PAGE;
-    madvise(block, pages * HUGE_PAGE, MADV_HUGEPAGE);
-#endif
-    return block;
-}
-
-static void give_back(void *block, size_t size)
-{
-    if (block != NULL && is_mapped(size))
-        munmap(block, whole_pages(size));
-    else
-        free(block);
-}
-
-/* The C library's allocator under rill's contract. realloc() would lose the alignment, hence the copy. */
-static void *default_allocate(void *user, void *block, size_t old_size, size_t new_size)
-{
-    (void)user;
-    if (new_size == 0) {
-        give_back(block, old_size);
-        return NULL;
-    }
-    if (new_size > SIZE_MAX - 2 * HUGE_PAGE) return NULL;
-    size_t rounded = (new_size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    void *fresh = is_mapped(new_size) ? map_pages(new_size) : aligned_alloc(ALIGNMENT, rounded);
-    if (fresh == NULL) return NULL;
-    if (block != NULL) {
-        memcpy(fresh, block, old_size < new_size ? old_size : new_size);
-        give_back(block, old_size);
-    }
-    return fresh;
-}
 
 /* What is only counted needs no order among threads. */
 static void account(rill_context *ctx, size_t old_size, size_t new_size)
@@ -110,7 +32,7 @@ static void account(rill_context *ctx, size_t old_size, size_t new_size)
 /* The context's allocation function, one thread at a time. */
 static void *request(rill_context *ctx, void *block, size_t old_size, size_t new_size)
 {
-    if (ctx->allocate == default_allocate) return default_allocate(NULL, block, old_size, new_size);
+    if (ctx->allocate == rill__default_allocate) return rill__default_allocate(NULL, block, old_size, new_size);
     pthread_mutex_lock(&ctx->first->lock);
     void *fresh = ctx->allocate(ctx->allocate_user, block, old_size, new_size);
     pthread_mutex_unlock(&ctx->first->lock);
@@ -133,7 +55,7 @@ rill_status rill_context_create(rill_context **out, const rill_context_options *
     *out = NULL;
     rill_context_options own = {0};
     if (options != NULL && !rill__take(&own, sizeof own, options, sizeof own)) return RILL_ERR_ABI;
-    rill_realloc_fn allocate = own.allocate != NULL ? own.allocate : default_allocate;
+    rill_realloc_fn allocate = own.allocate != NULL ? own.allocate : rill__default_allocate;
     void *user = own.allocate != NULL ? own.allocate_user : NULL;
     rill_context *ctx = allocate(user, NULL, 0, sizeof *ctx);
     if (ctx == NULL) return RILL_ERR_MEMORY;

@@ -51,6 +51,9 @@ struct rill_context {
     struct trie *tries; /* the first's: those that are in use; trie.c */
 };
 
+/* The allocator of contexts that were given none (pages.c): as rill_realloc_fn says; any number of threads may call it. */
+void *rill__default_allocate(void *user, void *block, size_t old_size, size_t new_size);
+
 /* Free the registry's lists and unload plugins. */
 void rill__registry_finish(rill_context *ctx);
 

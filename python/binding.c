@@ -88,30 +88,47 @@ void rillpy_answer(const rill_ask *ask, int32_t n, int32_t actions, const int32_
         rill_choices_give(ask, r, actions, every, logp + (size_t)r * (size_t)actions, NULL, out);
 }
 
-/* --- prefixes without scores -------------------------------------------------------------------------------------- */
+/* --- prefixes: numbers of actions, and what is to be added to each --------------------------------------------------- */
+
+typedef struct prefix_action {
+    int32_t action;
+    float bias;
+} prefix_action;
 
 typedef struct prefix {
     rill_context *ctx;
     size_t size; /* of this block */
+    float share; /* of a bias: what all actions of a row have added */
     int32_t n;
-    int32_t action[]; /* [n] */
+    prefix_action at[]; /* [n] */
 } prefix;
 
+/* "ACTION ACTION ...", or with biases "SHARE ACTION:BIAS ..." */
 static rill_status prefix_create(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
 {
-    (void)table;
-    const size_t size = sizeof(prefix) + (strlen(arguments) + 1) * sizeof(int32_t);
+    const int biased = strcmp(table->name, "python-bias") == 0;
+    const size_t size = sizeof(prefix) + (strlen(arguments) + 1) * sizeof(prefix_action);
     prefix *p = rill_alloc(ctx, size);
     if (p == NULL) return rill_fail_memory(ctx, size, "a prefix");
     *p = (prefix){.ctx = ctx, .size = size};
-    for (char *end; *(arguments += strspn(arguments, " ")) != '\0'; arguments = end) {
-        p->action[p->n++] = (int32_t)strtol(arguments, &end, 10);
+    char *end = (char *)arguments;
+    if (biased) p->share = strtof(arguments, &end);
+    for (arguments = end; *(arguments += strspn(arguments, " ")) != '\0'; arguments = end) {
+        prefix_action *one = &p->at[p->n++];
+        *one = (prefix_action){.action = (int32_t)strtol(arguments, &end, 10)};
+        if (end != arguments && biased && *end == ':') one->bias = strtof(end + 1, &end);
         if (end != arguments) continue;
         rill_free(ctx, p, size);
-        return rill_fail(ctx, RILL_ERR_OPTION, "python-prefix: \"%.40s\" is not the number of an action", arguments);
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s: \"%.40s\" is not the number of an action", table->name, arguments);
     }
     *self = p;
     return RILL_OK;
+}
+
+static void prefix_destroy(void *self)
+{
+    prefix *p = self;
+    if (p != NULL) rill_free(p->ctx, p, p->size);
 }
 
 /* No factor is 0, and this one leaves nothing that a float could tell from it. */
@@ -123,18 +140,12 @@ static rill_status prefix_score(void *self, const rill_scorer_rows *rows, rill_a
     rill_status status = RILL_OK;
     for (int32_t row = 0; row < rows->n && status == RILL_OK; row++) {
         if (rows->timestep[row] >= p->n) continue;
-        const int32_t action = p->action[rows->timestep[row]];
+        const int32_t action = p->at[rows->timestep[row]].action;
         status = rill_ask_allow(ask, row, action);
         if (status == RILL_OK) status = rill_ask_scale(ask, row, action, HARDLY);
         if (status == RILL_OK) status = rill_ask_end(ask, row, RILL_END_FORBIDDEN);
     }
     return status;
-}
-
-static void prefix_destroy(void *self)
-{
-    prefix *p = self;
-    if (p != NULL) rill_free(p->ctx, p, p->size);
 }
 
 const rill_scorer *rillpy_prefix(void)
@@ -146,6 +157,42 @@ const rill_scorer *rillpy_prefix(void)
                                       .summary = "outputs begin with these actions, which no score has",
                                       .create = prefix_create,
                                       .score = prefix_score,
+                                      .destroy = prefix_destroy};
+    return &table;
+}
+
+/* Whether the row's hypothesis is the beginning of the prefix. */
+static int follows(const prefix *p, const rill_scorer_rows *rows, int32_t row)
+{
+    int32_t h = rows->history[row];
+    for (int32_t t = rows->timestep[row]; t-- > 0; h = rows->histories[h].parent)
+        if (rows->histories[h].action != p->at[t].action) return 0;
+    return 1;
+}
+
+static rill_status bias_score(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+{
+    const prefix *p = self;
+    rill_status status = RILL_OK;
+    for (int32_t row = 0; row < rows->n && status == RILL_OK; row++) {
+        if (rows->timestep[row] >= p->n || !follows(p, rows, row)) continue;
+        const prefix_action *one = &p->at[rows->timestep[row]];
+        status = rill_ask_reward(ask, row, p->share);
+        if (status == RILL_OK) status = rill_ask_end_reward(ask, row, p->share);
+        if (status == RILL_OK) status = rill_ask_add(ask, row, one->action, one->bias);
+    }
+    return status;
+}
+
+const rill_scorer *rillpy_bias(void)
+{
+    static const rill_scorer table = {.abi_version = RILL_ABI_VERSION,
+                                      .struct_size = sizeof table,
+                                      .name = "python-bias",
+                                      .arguments = "SHARE ACTION:BIAS ...",
+                                      .summary = "outputs that follow these actions have others by so much less",
+                                      .create = prefix_create,
+                                      .score = bias_score,
                                       .destroy = prefix_destroy};
     return &table;
 }

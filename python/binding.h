@@ -50,6 +50,10 @@ rill_status rillpy_say(rill_ask_builder *ask, int32_t what, int32_t n, const int
  * length and not in their scores. Without an argument it says nothing. Its table. */
 const rill_scorer *rillpy_prefix(void);
 
+/* The scorer "python-bias" of requests whose argument is "SHARE ACTION:BIAS ACTION:BIAS ...": while a hypothesis is the beginning of these
+ * actions, all its choices have SHARE added, and the next of the actions its BIAS too. Without an argument it says nothing. Its table. */
+const rill_scorer *rillpy_bias(void);
+
 /* Answer all rows of a score call from a table of log-probabilities [n, actions], C-contiguous: actions that are not legal are -inf. */
 void rillpy_answer(const rill_ask *ask, int32_t n, int32_t actions, const int32_t *every, const float *logp,
                    rill_choices *out);

@@ -291,7 +291,7 @@ def check_marian_refusals(work):
             ("type", "s2s"), ("transformer-preprocess", "n"), ("transformer-preprocess", "r"), ("transformer-postprocess", "da"),
             ("transformer-postprocess-emb", "r"), ("transformer-postprocess-top", "a"), ("transformer-ffn-depth", 3),
             ("transformer-decoder-autoreg", "gru"), ("transformer-no-projection", "true"),
-            ("transformer-guided-alignment-layer", 1), ("transformer-tied-layers", [1]),
+            ("transformer-guided-alignment-layer", 99), ("transformer-tied-layers", [1]),
             ("transformer-train-position-embeddings", "true"),
             ("right-left", "true"), ("layer-normalization", "true"), ("lemma-dim-emb", 64),
             ("transformer-ffn-activation", "gelu"), ("transformer-ffn-activation", "tanh")]:

@@ -269,8 +269,8 @@ def check_decoder(source):
             refuse_option(source, "transformer-aan-depth", "1 and 2")
         if source.option("transformer-aan-activation", "swish") not in ACTIVATIONS:
             refuse_option(source, "transformer-aan-activation", "swish and relu")
-    if str(source.option("transformer-guided-alignment-layer", "last")) not in ("last", str(depth)):
-        refuse_option(source, "transformer-guided-alignment-layer", "the last layer's alignment")
+    if str(source.option("transformer-guided-alignment-layer", "last")) not in ("last", *map(str, range(1, depth + 1))):
+        refuse_option(source, "transformer-guided-alignment-layer", f"'last' and a layer of {depth}")
     tied = [number for number in source.option("transformer-tied-layers", []) if number != ""]
     if tied and (len(tied) != depth or not all(isinstance(number, int) and number > 0 for number in tied)):
         refuse_option(source, "transformer-tied-layers", f"a number for each of {depth} layers")
@@ -393,6 +393,12 @@ def decoder_config(source, first):
             "average_gate": not source.option("transformer-aan-nogate", False)}
 
 
+def aligned_layer(source):
+    """The layer, from 0, whose first head is for alignments."""
+    layer, depth = source.option("transformer-guided-alignment-layer", "last"), source.option("dec-depth")
+    return (depth if layer == "last" else int(layer)) - 1
+
+
 def make_config(source, tensors, shared, tied, positions, first, norms):
     rows = [tensors[SHARED if shared else name].shape[0] for name in (ENCODER_WORDS, DECODER_WORDS)]
     width, inner = source.option("dim-emb"), source.option("transformer-dim-ffn")
@@ -409,7 +415,7 @@ def make_config(source, tensors, shared, tied, positions, first, norms):
         **decoder_config(source, first),
         "static_position_embeddings": True, "max_position_embeddings": max(LENGTH, width),
         "pad_token_id": pad, "decoder_start_token_id": pad, "bad_words_ids": [[pad]], "max_length": LENGTH,
-        "rill": {"positions": positions},
+        "rill": {"positions": positions, "alignment_layer": aligned_layer(source), "alignment_heads": 1},
     }
 
 

@@ -102,10 +102,23 @@ void mt_describe(mt_net *net)
              set->gated ? "gated " : "", names[set->activation], first[set->first_block], symbols, positions);
 }
 
+/* The mean over the last layer's heads stands in where none was trained on alignments. Marian trains the first head of a layer. */
+static rill_status read_watched(mt_net *net, const rill_config *config)
+{
+    const int64_t layers = (int64_t)net->decoder.layers, heads = (int64_t)net->decoder.heads;
+    int64_t layer, watched;
+    TRY(rill_config_int_or(config, "rill.alignment_layer", 0, layers - 1, layers - 1, &layer));
+    TRY(rill_config_int_or(config, "rill.alignment_heads", 1, heads, heads, &watched));
+    net->settings.watched_layer = (size_t)layer;
+    net->settings.watched_heads = (size_t)watched;
+    return RILL_OK;
+}
+
 static rill_status read_main(void *user, const rill_config *config)
 {
     mt_net *net = user;
     TRY(mt_read_family(net, config));
+    TRY(read_watched(net, config));
     TRY(set_defaults(net));
     TRY(read_generation(net, config, MAIN_FILE));
     /* Not of generation_config.json, whose pad_token_id is only what is never chosen. */

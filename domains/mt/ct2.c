@@ -211,11 +211,23 @@ static rill_status read_norms(const reading *r, const char *side, common *c)
     return RILL_OK;
 }
 
-/* What is there and means nothing to what is computed here: alignments are of all heads of the last layer. */
+/* The layer and heads that alignments are of: -1 is the last layer, 0 are all heads. */
+static rill_status read_watched(const reading *r)
+{
+    mt_settings *set = &r->net->settings;
+    const double layers = (double)r->net->decoder.layers, all = (double)r->net->decoder.heads;
+    double layer, heads;
+    TRY(read_number(r, "decoder", "alignment_layer", -layers, layers - 1, -1, &layer));
+    TRY(read_number(r, "decoder", "alignment_heads", 0, all, 1, &heads));
+    set->watched_layer = (size_t)(layer < 0 ? layer + layers : layer);
+    set->watched_heads = (size_t)(heads == 0 ? all : heads);
+    return RILL_OK;
+}
+
+/* What is there and means nothing to what is computed here. */
 static rill_status pass_over(const reading *r, const char *side)
 {
-    static const char *const names[] = {"alignment_layer", "alignment_heads", "alibi_use_positive_positions",
-                                        "scale_alibi", "embeddings_merge"};
+    static const char *const names[] = {"alibi_use_positive_positions", "scale_alibi", "embeddings_merge"};
     double value;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         TRY(read_number(r, side, names[i], -INFINITY, INFINITY, 0, &value));
@@ -246,6 +258,7 @@ static rill_status read_side(const reading *r, const char *name, mt_side *side, 
     c->gated = find(r, name, "layer_0/ffn/linear_0_noact/weight") != NULL;
     if (find(r, name, "position_encodings/encodings") != NULL)
         TRY(read_size(r, name, "position_encodings/encodings", 0, 2, LENGTH_LIMIT, &c->positions));
+    if (side == &r->net->decoder) TRY(read_watched(r));
     return pass_over(r, name);
 }
 

@@ -134,9 +134,10 @@ typedef struct mt_settings {
     float eps;              /* of norms */
     int32_t buckets, reach; /* of distances, without positions */
     mt_position_form form;
-    int32_t first;        /* p of the first piece */
-    const char *pad_file; /* name of the file that said what padding is */
-    int renormalized;     /* pieces that may not be chosen are outside the softmax */
+    int32_t first;                       /* p of the first piece */
+    const char *pad_file;                /* name of the file that said what padding is */
+    size_t watched_layer, watched_heads; /* alignments are of this layer's first heads, in the mean */
+    int renormalized;                    /* pieces that may not be chosen are outside the softmax */
 } mt_settings;
 
 /* --- the net ------------------------------------------------------------------------------------------------------ */

@@ -289,7 +289,7 @@ static void attend_above(const pass *p, const mt_layer *layer, const seq_writer 
     behind(p, &layer->self.out, &layer->self.norm, rill_of(p->context), rill_of(p->x));
 }
 
-/* With `watch` nothing is written, and the last layer ends where it has attended to the input. */
+/* With `watch` nothing is written, and the layer that alignments are of ends where it has attended to the input. */
 static void decode_net(const pass *p, const seq_writer *w)
 {
     const size_t layers = p->side->layers;
@@ -298,12 +298,13 @@ static void decode_net(const pass *p, const seq_writer *w)
         [MT_SELF_ATTENTION] = attend_above, [MT_SSRU] = pass_ssru, [MT_AVERAGE] = pass_average};
     for (size_t i = 0; i < layers; i++) {
         const mt_layer *layer = &p->side->layer[i];
-        const int last = i + 1 == layers;
-        const rill_attend input = {
-            .slot = w->slot, .keys = rill_in(layer->slots, w->slot, RILL_OWN), .watch = w->watch && last};
+        const int last = i + 1 == layers, watched = w->watch && i == p->net->settings.watched_layer;
+        const rill_attend input = {.slot = w->slot,
+                                   .keys = rill_in(layer->slots, w->slot, RILL_OWN),
+                                   .watch = watched ? p->net->settings.watched_heads : 0};
         first[p->net->settings.first_block](p, layer, w);
         attend(p, &layer->cross, before(p, &layer->cross.norm), input);
-        if (w->watch && last) return;
+        if (watched) return;
         behind(p, &layer->cross.out, &layer->cross.norm, rill_of(p->context), rill_of(p->x));
         feed_forward(p, &layer->feed, last ? last_of(p, top) : rill_of(p->x));
     }

@@ -83,7 +83,7 @@ static void attend(const rnn_net *net, const seq_writer *w, rill_value context)
                                 .keys = rill_in(net->memory_keys, w->slot, RILL_OWN),
                                 .values = rill_in(net->annotations, w->slot, RILL_OWN),
                                 .out = rill_of(context),
-                                .watch = w->watch};
+                                .watch = w->watch ? 1 : 0};
     rill_op_attend(net->seq.model->plan, w->program, RILL_ROWS, &attend);
 }
 

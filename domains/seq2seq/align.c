@@ -1,7 +1,7 @@
 /* Alignments: how much each action of an output attends to each piece of its input.
  *
- * These models have no head that was trained on alignments, so the mean over the heads of the last decoder layer stands in:
- * the distribution that the action was chosen with. Nothing of it is kept while decoding. An output that is asked for goes
+ * Where no head was trained on alignments, the mean over the heads of the last decoder layer stands in: what attention the action
+ * was chosen with. Nothing of it is kept while decoding. An output that is asked for goes
  * through the layers once more, all its positions in one call, over the keys and values that are still in the tree; so it
  * costs nothing where nobody asks, and no memory per node where somebody does. Of an ensemble the first model is asked, as in
  * marian-decoder, whose forms these are.

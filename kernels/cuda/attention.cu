@@ -473,7 +473,7 @@ __global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP) watch(gpu_attend
     const int32_t r = (int32_t)blockIdx.x;
     if (gpu_leave(r >= *a.rows.count)) return;
     float *mean = a.watched + (size_t)r * (size_t)a.ld_watched;
-    for (int32_t h = 0; h < a.heads; h++) {
+    for (int32_t h = 0; h < a.watched_heads; h++) {
         const attend_head head = head_of(a, r, h);
         tally own = {-INFINITY, 0.0f}, all = own;
         for (int32_t t = warp; t < head.length; t += WIDE_WARPS)
@@ -486,7 +486,7 @@ __global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP) watch(gpu_attend
             const float share = share_of(score_of<false>(a, head, t), all.max) / all.sum;
             if (lane != 0) continue;
             const float sum = h > 0 ? mean[t] + share : share;
-            mean[t] = h + 1 == a.heads ? sum / (float)a.heads : sum;
+            mean[t] = h + 1 == a.watched_heads ? sum / (float)a.watched_heads : sum;
         }
     }
 }

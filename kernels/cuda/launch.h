@@ -209,7 +209,8 @@ typedef struct gpu_attend {
     gpu_panel panel; /* none unless gpu_attend_rounds() */
     float *part;     /* [gpu_attend_part()] floats of working memory, for long memories of few rows, or NULL */
     int32_t longest; /* at least the longest length */
-    float *watched;  /* [rows, ld_watched] mean over heads of the weights, or NULL */
+    float *watched;  /* [rows, ld_watched] mean over the first heads' weights, or NULL */
+    int32_t watched_heads;
     int32_t ld_watched;
 } gpu_attend;
 void gpu_run_attend(gpu_queue *queue, const gpu_attend *args);

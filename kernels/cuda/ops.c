@@ -217,6 +217,7 @@ static void attend(cuda_run *r, const dev_op *op, size_t number)
     if (o->watch && r->asked->watched != NULL) {
         args.watched = cuda_twin(r, r->watched);
         args.ld_watched = (int32_t)r->asked->ld_watched;
+        args.watched_heads = (int32_t)o->watch;
     }
     gpu_run_attend(r->queue, &args);
 }

@@ -357,9 +357,10 @@ void rill_op_attend(rill_plan *plan, rill_program program, rill_space space, con
     b.op->as.attend.value_width = columns;
     b.op->path = op->path - 1;
     b.op->slot = op->slot != 0 ? dev_column_index(&b, space, op->slot, "slot") : dev_map_index(&b, space, RILL_ROWS);
-    if (op->watch && (space != RILL_ROWS || b.program->watches))
+    if (op->watch > op->heads) dev_build_fail(&b, "more heads are watched than there are");
+    if (op->watch > 0 && (space != RILL_ROWS || b.program->watches))
         dev_build_fail(&b, "one operation, over the run's rows, can be watched");
-    b.program->watches |= op->watch;
+    b.program->watches |= op->watch > 0;
 }
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */

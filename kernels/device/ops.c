@@ -146,7 +146,7 @@ static void walk_paths(dev_block *b, const dev_op *op)
     }
 }
 
-/* The mean over heads of rows' weights, to the host. */
+/* The mean over the first heads of rows' weights, to the host. */
 static void watch(const dev_block *b, const dev_op *op, const rill_attention *a, size_t from)
 {
     const rill_run_arguments *arguments = b->run->arguments;
@@ -155,8 +155,8 @@ static void watch(const dev_block *b, const dev_op *op, const rill_attention *a,
         float *mean = arguments->watched + row * arguments->ld_watched;
         for (size_t t = 0; t < (size_t)a->length[slot]; t++) {
             float sum = 0.0f;
-            for (size_t h = 0; h < a->heads; h++) sum += a->weights[(r * a->heads + h) * a->ld_weights + t];
-            mean[t] = sum / (float)op->as.attend.heads;
+            for (size_t h = 0; h < op->as.attend.watch; h++) sum += a->weights[(r * a->heads + h) * a->ld_weights + t];
+            mean[t] = sum / (float)op->as.attend.watch;
         }
     }
 }

@@ -16,7 +16,7 @@ enum {
     NEAR_BYTES = 600 << 10, /* of a block's values, beside weights that fit the second-level cache ... */
     FAR_BYTES = 4 << 20,    /* ... and beside larger ones */
     L3_BYTES = 32 << 20,    /* weights beyond that come from memory for each block: then blocks may have ... */
-    FAR_SHARE = 2,          /* ... this part of their size, so that they come seldom */
+    FAR_SHARE = 4,          /* ... this part of their size, so that they come seldom */
     LEAST_BLOCK = 64,
     MOST_BLOCK = 256,
     MOST_FAR_BLOCK = 512,
@@ -84,7 +84,9 @@ static void choose_cuts(dev_run *r, size_t units, size_t longest)
     r->inside = threads > 1 && worthy < threads;
     r->spans = threads > 1 && !r->inside ? least_of(threads * SPANS_PER_THREAD, worthy) : 1;
     r->spans = rill_pool_even(r->stream->pool, r->spans);
-    r->block_rows = least_of(choose_block(r, near), (r->n + r->spans - 1) / r->spans);
+    const size_t rows = (r->n + r->spans - 1) / r->spans, most_rows = choose_block(r, near);
+    const size_t blocks = (rows + most_rows - 1) / most_rows;
+    r->block_rows = blocks > 1 ? (rows + blocks - 1) / blocks : rows;
     const size_t most = r->plan->device->block_rows > 0 ? r->plan->device->block_rows : BLOCK_UNITS;
     r->block_units = least_of(most, units);
     if (r->block_units < longest) r->block_units = longest;

@@ -187,15 +187,13 @@ class Crew:
 
     def take(self, user_of: Any) -> Result | None:
         """The next result, if there is one now."""
-        import dataclasses
-
         with self._desk.change:
             if not self._desk.results:
                 return None
             result = self._desk.results.popleft()
         self._taken += 1
         user = user_of(result.id)
-        return result if user is None else dataclasses.replace(result, user=user)
+        return result if user is None else result._replace(user=user)
 
     def idle(self) -> bool:
         """Nothing is waiting, in flight or unread."""

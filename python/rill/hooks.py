@@ -6,8 +6,7 @@ function raises ends the run and comes out of the call that advanced it, as it w
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import errors
 from ._native import ffi, lib
@@ -66,8 +65,7 @@ class Hooks:
             raise failure
 
 
-@dataclasses.dataclass
-class Hook:
+class Hook(NamedTuple):
     """A function and the run that calls it."""
 
     hooks: Hooks
@@ -180,8 +178,7 @@ def rillpy_refill(self: Any, flight: Any, admit: Any) -> int:
     return 0
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TraceEvent:
+class TraceEvent(NamedTuple):
     """An event of a trace, copied.
 
     kind: "admitted", "timestep", "finished" or "sent_back"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import errors
 from ._native import ffi, lib
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
 Path = str | os.PathLike[str]
 
 
-@dataclasses.dataclass(frozen=True)
-class Info:
+class Info(NamedTuple):
     """What a model says of itself.
 
     domain: the domain's name; description: one line about the model

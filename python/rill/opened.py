@@ -88,7 +88,8 @@ class Opened:
         """A context with all that the recipe registers."""
         ctx = make_context()
         closer.add(lib.rill_context_destroy, ctx)
-        errors.check(ctx, lib.rill_register_scorer(ctx, lib.rillpy_prefix()))
+        for scorer in (lib.rillpy_prefix(), lib.rillpy_bias()):
+            errors.check(ctx, lib.rill_register_scorer(ctx, scorer))
         for plugin in self.recipe.plugins:
             errors.check(ctx, lib.rill_plugin_load(ctx, os.fsencode(plugin)))
         if self.recipe.domain is not None and not isinstance(self.recipe.domain, str):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import errors
 from ._native import ffi, lib
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
 Alignment = list[tuple[int, int]] | list[list[float]]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Output:
+class Output(NamedTuple):
     """One output of an input.
 
     text: what the user reads
@@ -44,7 +42,7 @@ class Output:
     certified: bool
     alignment: Alignment | None
     unknown_names: str | None
-    tokens: list[str] = dataclasses.field(repr=False)
+    tokens: list[str]
 
     @property
     def truncated(self) -> bool:
@@ -52,8 +50,7 @@ class Output:
         return self.ended != "end"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """What came of one input.
 
     id: its place among the inputs, from 0

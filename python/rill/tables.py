@@ -6,10 +6,9 @@ with "_" for "-"; what the tables do not know is refused with the nearest name t
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import errors
 from ._native import ffi, lib
@@ -25,8 +24,7 @@ _CHAIN_IDS = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """A row of rill's tables.
 
     `kind` is "search" (answers depend on it), "schedule" (no answer does), "output" or "model". `argument` is what a value is called, for

@@ -27,7 +27,7 @@ typedef struct problem {
     int32_t first[MOST_ROWS], length[MOST_ROWS], longest;
     int32_t *entry; /* or NULL */
     int32_t entries;
-    int watched;
+    int watched; /* heads */
     dice d;
 } problem;
 
@@ -126,7 +126,7 @@ static problem draw(uint64_t seed)
         p.query_index[r] = dice_chance(d, negative) ? -1 : dice_range(d, 0, TABLE - 1);
         p.out_index[r] = dice_chance(d, negative) ? -2 : (r * 7 + 3) % (TABLE - 1);
     }
-    p.watched = dice_chance(d, 40);
+    p.watched = dice_chance(d, 40) ? dice_range(d, 1, p.heads) : 0;
     return p;
 }
 
@@ -200,6 +200,7 @@ static answer call(rig *g, const problem *p, const company *c)
                     .first = put_column(g, c, p->first, 0),
                     .length = put_column(g, c, p->length, 0),
                     .longest = p->longest + c->longer,
+                    .watched_heads = p->watched,
                     .ld_watched = p->longest + c->gap + 1};
     a.query.index = put_column(g, c, p->query_index, 0);
     if (p->additive.at != NULL) a.additive = put_table(g, &p->additive, c).at;
@@ -291,10 +292,10 @@ static void expect_row(const problem *p, const rill_kernels *k, int32_t r, const
                      (int)p->heads, (int)p->width, (double)got->out[r][j], (double)want[j]);
     for (size_t t = 0; got->watched[r] != NULL && t < (size_t)got->ld_watched; t++) {
         float sum = 0.0f;
-        for (size_t h = 0; h < (size_t)p->heads && t < n; h++) sum += weights[h * n + t];
-        if (!near(got->watched[r][t], t < n ? sum / (float)p->heads : NAN, p->tolerance))
+        for (size_t h = 0; h < (size_t)p->watched && t < n; h++) sum += weights[h * n + t];
+        if (!near(got->watched[r][t], t < n ? sum / (float)p->watched : NAN, p->tolerance))
             fail_msg("row %d of length %d, %d heads of %d: weight %d is %.9g, not %.9g", (int)r, (int)n, (int)p->heads,
-                     (int)p->width, (int)t, (double)got->watched[r][t], (double)sum / (double)p->heads);
+                     (int)p->width, (int)t, (double)got->watched[r][t], (double)sum / (double)p->watched);
     }
     free(weights);
     free(want);

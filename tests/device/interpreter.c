@@ -380,8 +380,8 @@ static void tell_attend(const telling *x, const told_op *op, int32_t r)
     memcpy(see(x, op->view[3], op->space, r), out, wide * sizeof *out);
     for (size_t t = 0; o->watch && t < n; t++) {
         float sum = 0.0f;
-        for (size_t h = 0; h < o->heads; h++) sum += weights[h * n + t];
-        x->a->watched[(size_t)r * x->a->ld_watched + t] = sum / (float)o->heads;
+        for (size_t h = 0; h < o->watch; h++) sum += weights[h * n + t];
+        x->a->watched[(size_t)r * x->a->ld_watched + t] = sum / (float)o->watch;
     }
     free(keys), free(values), free(weights), free(out);
 }

@@ -153,7 +153,10 @@ static void make_attend(problem *p)
     if (how == 1 || (how == 2 && space == s->units))
         if (dice_chance(&p->d, 50)) o.relative = add_constant(p, o.heads, (size_t)dice_range(&p->d, 0, 4) * 2 + 1);
     v[3] = (look){LOOK_VALUE, add_value(p, space, columns), RILL_OWN, 0, 0};
-    if (space == RILL_ROWS && how < 2 && !p->t.watches && dice_chance(&p->d, 30)) o.watch = p->t.watches = 1;
+    if (space == RILL_ROWS && how < 2 && !p->t.watches && dice_chance(&p->d, 30)) {
+        p->t.watches = 1;
+        o.watch = (size_t)dice_range(&p->d, 1, (int32_t)o.heads);
+    }
     told_op *op = add_op(p, TOLD_ATTEND, space);
     memcpy(op->view, v, sizeof v);
     op->as.attend = o;

@@ -206,6 +206,10 @@ static void keys_that_are_refused(void **state)
          "%s/config.json: activation_function: expected swish, silu, relu, gelu, gelu_new, gelu_fast, gelu_pytorch_tanh or "
          "quick_gelu, found \"mish\""},
         {"rill", "{\"positions\": \"x\"}", "%s/config.json: rill.positions: expected hf or marian, found \"x\""},
+        {"rill", "{\"alignment_heads\": 5}",
+         "%s/config.json: rill.alignment_heads: expected an integer from 1 to 2, found 5"},
+        {"rill", "{\"alignment_layer\": 9}",
+         "%s/config.json: rill.alignment_layer: expected an integer from 0 to 1, found 9"},
         {"d_model", "1", "%s/config.json: d_model: expected an integer from 2 to 65536, found 1"},
         {"encoder_layers", "0", "%s/config.json: encoder_layers: expected an integer from 1 to 1024, found 0"},
         {"decoder_attention_heads", "3",

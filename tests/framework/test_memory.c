@@ -203,6 +203,42 @@ static void large_blocks_go_back(void **state)
     rill_context_destroy(ctx);
 }
 
+/* Blocks side by side that grow in turn keep what they hold, and what was not written is not touched. */
+static void growing_blocks_keep_their_pages(void **state)
+{
+    (void)state;
+    enum { COUNT = 3, TURNS = 5, STRIDE = 70001 };
+    rill_context *ctx;
+    unsigned char *block[COUNT] = {0}, *idle = NULL;
+    size_t size[COUNT] = {0}, idle_size = 0;
+    assert_int_equal(rill_context_create(&ctx, NULL), RILL_OK);
+    for (size_t turn = 1; turn <= TURNS; turn++) {
+        for (size_t i = 0; i < COUNT; i++) {
+            const size_t had = size[i];
+            assert_int_equal(rill_grow(ctx, (void **)&block[i], &size[i], (turn << 20) * (i + 1) + i, 1, "b"), RILL_OK);
+            assert_int_equal((uintptr_t)block[i] % 64, 0);
+            for (size_t c = 0; c < size[i]; c += STRIDE) {
+                if (c < had) assert_int_equal(block[i][c], (unsigned char)(c / STRIDE + i));
+                block[i][c] = (unsigned char)(c / STRIDE + i);
+            }
+        }
+    }
+    const double before = resident();
+    for (size_t wanted = 4 << 20; wanted <= 128 << 20; wanted *= 2) {
+        assert_int_equal(rill_grow(ctx, (void **)&idle, &idle_size, wanted, 1, "idle"), RILL_OK);
+        idle[wanted / 2] = 1;
+    }
+    const double touched = resident() - before;
+    rill_free(ctx, idle, idle_size);
+    for (size_t i = 0; i < COUNT; i++) rill_free(ctx, block[i], size[i]);
+    rill_context_destroy(ctx);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__linux__)
+    if (before >= 0 && touched > 30) fail_msg("%.1f MB are touched of a block that is hardly written", touched);
+#else
+    (void)touched;
+#endif
+}
+
 /* --- a million inputs ----------------------------------------------------------------------------------------------- */
 
 typedef struct stream {
@@ -305,6 +341,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(each_allocation_fails_for_ever),
     cmocka_unit_test(a_workers_context_may_be_refused),
     cmocka_unit_test(blocks_take_what_they_hold),
+    cmocka_unit_test(growing_blocks_keep_their_pages),
     cmocka_unit_test(large_blocks_go_back),
     cmocka_unit_test(a_million_inputs),
     cmocka_unit_test(methods_hold_constant_memory),

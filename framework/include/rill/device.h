@@ -248,7 +248,7 @@ typedef struct rill_attend {
     int own;                /* memory: the units of the row's own input, of ragged values `keys`, `values` (encoders) */
     rill_view keys, values; /* [T, heads * width], [T, heads * value_width]; row columns are not read */
     rill_view out;          /* [R, heads * value_width] */
-    int watch;              /* give the mean over heads of the weights back to the host, see rill_run_arguments */
+    size_t watch; /* give the mean over so many heads' weights, the first ones, back to the host: rill_run_arguments */
     size_t value_width;     /* of one head's values; 0: width */
     rill_constant additive; /* [1, heads * width]; none: scores are dot products */
     rill_constant relative; /* [heads, 2 L + 1] for any L >= 0; none; not with `slot` */

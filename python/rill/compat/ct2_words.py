@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import concurrent.futures
 import dataclasses
+import math
 import random
 from collections.abc import Callable, Sequence
 from typing import Any
+
+from ..results import Output
 
 Tokens = Sequence[str]
 DICE = random.Random()
@@ -145,6 +148,23 @@ class Wanted:
         """Whether outputs are drawn."""
         return self.sampling_topk != 1
 
+    @property
+    def covers(self) -> bool:
+        """Whether what was found of an input is put in order by coverage_penalty."""
+        return self.coverage_penalty != 0 and self.beam_size > 1 and not self.samples
+
+    @property
+    def most(self) -> int:
+        """Outputs that a beam comes to at the most."""
+        return round(self.beam_size * self.patience) + self.beam_size
+
+    def ordered(self, outputs: list[Output]) -> list[tuple[float, Output]]:
+        """Outputs with the scores that order them, best first."""
+        if not self.covers:
+            return [(output.rank_score, output) for output in outputs]
+        scored = [(output.rank_score + self.coverage_penalty * _coverage(output.alignment or []), output) for output in outputs]
+        return sorted(scored, key=lambda pair: -pair[0])[: self.num_hypotheses]
+
     def check(self) -> None:
         """Raise for what is impossible, in CTranslate2's words where it has some, and for what rill lacks."""
         for wrong, why in (
@@ -166,13 +186,14 @@ class Wanted:
                 self.callback is not None and (self.beam_size > 1 or self.prefix_bias_beta > 0),
                 "The callback function is not compatible with beam_size > 1 or prefix_bias_beta > 0",
             ),
+            (self.prefix_bias_beta >= 1, "The beta value in biased decoding must be < 1"),
             (not 0 < self.sampling_topp <= 1, "sampling_topp must be between 0 and 1"),
         ):
             if wrong:
                 raise ValueError(why)
         refuse(
-            coverage_penalty=self.coverage_penalty != 0,
-            prefix_bias_beta=self.prefix_bias_beta != 0,
+            prefix_bias_beta_with_alternatives=self.prefix_bias_beta > 0 and self.return_alternatives,
+            coverage_penalty_with_alternatives=self.coverage_penalty != 0 and self.return_alternatives,
             return_logits_vocab=self.return_logits_vocab,
             sampling_with_a_beam=self.samples and self.beam_size > 1,
             callback_with_samples=self.callback is not None and self.samples,
@@ -197,8 +218,10 @@ class Wanted:
         elif self.beam_size == 1:
             said |= {"method": "greedy"}
         else:
-            said |= {"k": self.beam_size, "n_best": self.num_hypotheses}
-            if self.length_penalty == 0 and self.patience == 1:
+            said |= {"k": self.beam_size, "n_best": self.most if self.covers else self.num_hypotheses}
+            if self.covers:
+                said |= {"stop": "count", "stop_after": round(self.beam_size * self.patience)}
+            elif self.length_penalty == 0 and self.patience == 1:
                 said |= {"stop_after": self.num_hypotheses}
             elif self.patience != 1:
                 said |= {"patience": self.patience}
@@ -211,18 +234,25 @@ class Wanted:
         if self.suppress_sequences:
             phrases = [" ".join(sequence) for sequence in self.suppress_sequences]
             said["scorer"] = ["python-prefix", "ban:" + " ||| ".join(phrases)]
-        if self.return_attention or self.replace_unknowns:
+        if self.prefix_bias_beta > 0:
+            said["scorer"] = ["python-bias", *said["scorer"]]
+        if self.return_attention or self.replace_unknowns or self.covers:
             said["alignment"] = "soft"
         return said
 
 
-def empty(wanted: Wanted) -> TranslationResult:
-    """What comes of an input without tokens."""
-    n = wanted.num_hypotheses
+def _coverage(shares: Any) -> float:
+    """The sum over pieces of log min(1, attention that they had in all) (Wu et al. 2016, without its factor)."""
+    return sum(math.log(min(1.0, piece)) for piece in map(sum, zip(*shares)) if piece > 0)
+
+
+def empty(wanted: Wanted, prefix: list[str]) -> TranslationResult:
+    """What comes of an input without tokens: its prefix."""
+    n, tokens = wanted.num_hypotheses, prefix[: wanted.max_decoding_length]
     return TranslationResult(
-        hypotheses=[[] for _ in range(n)],
+        hypotheses=[list(tokens) for _ in range(n)],
         scores=[0.0] * n if wanted.return_scores else [],
-        attention=[[] for _ in range(n)] if wanted.return_attention else [],
+        attention=[[[] for _ in tokens] for _ in range(n)] if wanted.return_attention else [],
     )
 
 

@@ -184,8 +184,7 @@ class Translator:
     ) -> list[Any]:
         """Translate a batch of tokenised inputs: TranslationResult of each, or AsyncTranslationResult. options: Wanted's.
 
-        Attention is the mean over all heads of the decoder's last layer, where CTranslate2 has the heads that its folder names. What may
-        not be chosen (min_decoding_length, disable_unk, suppressed and repeated tokens) is struck behind the softmax, there before it.
+        What may not be chosen (min_decoding_length, disable_unk, suppressed and repeated tokens) is struck behind the softmax, there before it.
         """
         wanted = Wanted(**options)
         wanted.check()
@@ -235,9 +234,28 @@ class Translator:
         found = [model.find(token) for token in tokens]
         return [one if one is not None else unknown if unknown is not None else 0 for one in found]
 
+    def _names(self, ids: list[int]) -> list[str]:
+        return [self._open().name(one) for one in ids]
+
+    def _request(self, text: str, ids: list[int], wanted: Wanted) -> Request:
+        """An input whose outputs begin with `ids`, or are more probable if they do."""
+        beta = wanted.prefix_bias_beta
+        if not ids:
+            return Request(text)
+        if beta <= 0:
+            return Request(text, arguments={"python-prefix": " ".join(map(str, ids))})
+        scored = self._open().score([(text, ids)])[0]
+        if scored.error is not None:
+            raise scored.error
+        share = math.log1p(-beta)
+        # log((1 - beta) p + beta) in place of log p + log(1 - beta)
+        biases = [math.log((1 - beta) * math.exp(logp) + beta) - logp - share for logp in scored.best.word_scores]
+        said = " ".join(f"{one}:{bias!r}" for one, bias in zip(ids, biases))
+        return Request(text, arguments={"python-bias": f"{share!r} {said}"})
+
     def _translate(self, pairs: Iterable[tuple[Any, Any]], wanted: Wanted, together: int | None) -> Iterator[TranslationResult]:
         """Results in the order of inputs. Those without tokens never come to the engine."""
-        waiting: collections.deque[tuple[list[str], list[int]] | None] = collections.deque()
+        waiting: collections.deque[tuple[list[str], list[int]]] = collections.deque()  # of each input its tokens and its prefix
         watch = _Watch(self._open(), wanted) if wanted.callback is not None else None
         numbers = itertools.count()
 
@@ -246,15 +264,13 @@ class Translator:
                 if source is None:
                     raise ValueError("there are more target prefixes than inputs")
                 number = next(numbers)
-                tokens = list(source)[: wanted.max_input_length or None]
-                if not tokens:
-                    waiting.append(None)
-                    continue
-                ids = self._prefix(prefix or ())
+                tokens, ids = list(source)[: wanted.max_input_length or None], self._prefix(prefix or ())
                 waiting.append((tokens, ids))
+                if not tokens:
+                    continue
                 if watch is not None:
                     watch.numbers.append((number, len(ids)))
-                yield Request(" ".join(tokens), arguments={"python-prefix": " ".join(map(str, ids))} if ids else None)
+                yield self._request(" ".join(tokens), ids, wanted)
 
         if wanted.use_vmap and os.path.exists(os.path.join(self._made["path"], "vmap.txt")):
             raise NotImplementedError("use_vmap: rill does not read vmap.txt")
@@ -268,26 +284,24 @@ class Translator:
             return
         with self._open().stream(requests(), **settings) as stream:
             for result in stream:
-                while waiting and waiting[0] is None:
-                    waiting.popleft()
-                    yield empty(wanted)
+                while not waiting[0][0]:
+                    yield empty(wanted, self._names(waiting.popleft()[1]))
                 entry = waiting.popleft()
-                assert entry is not None
                 if watch is not None:
                     watch.finish(result)
                 yield self._result(result, entry, wanted)
-        for _ in waiting:
-            yield empty(wanted)
+        for _, ids in waiting:
+            yield empty(wanted, self._names(ids))
 
     def _result(self, result: Result, entry: tuple[list[str], list[int]], wanted: Wanted) -> TranslationResult:
         if result.error is not None:
             raise result.error
-        outputs = result.outputs
         source, _ = entry
+        ordered = wanted.ordered(result.outputs)
         return TranslationResult(
-            hypotheses=[self._tokens(output, source, wanted) for output in outputs],
-            scores=[output.rank_score for output in outputs] if wanted.return_scores else [],
-            attention=[self._attention(output, wanted) for output in outputs] if wanted.return_attention else [],
+            hypotheses=[self._tokens(output, source, wanted) for _, output in ordered],
+            scores=[score for score, _ in ordered] if wanted.return_scores else [],
+            attention=[self._attention(output, wanted) for _, output in ordered] if wanted.return_attention else [],
         )
 
     def _kept(self, output: Output, wanted: Wanted) -> int:
@@ -315,10 +329,10 @@ class Translator:
         one = dataclasses.replace(wanted, return_alternatives=False, num_hypotheses=wanted.beam_size, callback=None)
         for source, prefix in pairs:
             tokens = list(source)[: wanted.max_input_length or None]
-            if not tokens:
-                yield empty(wanted)
-                continue
             text, ids = " ".join(tokens), self._prefix(prefix or ())
+            if not tokens:
+                yield empty(wanted, self._names(ids))
+                continue
             begun = self._begun(text, ids, wanted, settings)
             given = [Request(text, arguments={"python-prefix": " ".join(map(str, [*ids, action]))}) for action, _ in begun]
             hypotheses, scores, attention = [], [], []
@@ -440,7 +454,7 @@ class Translator:
         pairs = [(source, [*target, *([] if end is None else [end])]) for source, target in pairs]
         found = iter(model.score((" ".join(source), ids) for source, ids in pairs if source))
         for source, ids in pairs:
-            names = [model.name(action) for action in ids]
+            names = self._names(ids)
             if not source:
                 yield ScoringResult(names, [0.0] * len(names))
                 continue
