@@ -17,6 +17,7 @@ inputs=$data/mt/multi30k/test_2016_flickr.de
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+unset PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE # Python as it is by itself: lines in blocks, modules compiled once
 python=${RILL_BENCH_PYTHON:-}
 if [ -z "$python" ]; then
   python3 -m venv "$work/venv"

@@ -81,6 +81,22 @@ rill_status rillpy_say(rill_ask_builder *ask, int32_t what, int32_t n, const int
     return status;
 }
 
+rill_status rillpy_names(const rill_model *model, int32_t n, const int32_t *action, int32_t *length, rill_text *out)
+{
+    const int named = rill_model_domain(model)->action_name != NULL;
+    for (int32_t i = 0; i < n; i++) {
+        const size_t before = out->length;
+        rill_status status = named ? rill_model_action_name(model, action[i], out) : RILL_ERR_NOT_FOUND;
+        if (status != RILL_OK) {
+            out->length = before;
+            status = rill_text_printf(out, "%d", action[i]);
+        }
+        if (status != RILL_OK) return status;
+        length[i] = (int32_t)(out->length - before);
+    }
+    return RILL_OK;
+}
+
 void rillpy_answer(const rill_ask *ask, int32_t n, int32_t actions, const int32_t *every, const float *logp,
                    rill_choices *out)
 {

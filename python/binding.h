@@ -54,6 +54,10 @@ const rill_scorer *rillpy_prefix(void);
  * actions, all its choices have SHARE added, and the next of the actions its BIAS too. Without an argument it says nothing. Its table. */
 const rill_scorer *rillpy_bias(void);
 
+/* Write the names of actions to `out`, one behind the other, and how many bytes each has to length [n]; of one that has none, its number.
+ *   RILL_OK · RILL_ERR_MEMORY */
+rill_status rillpy_names(const rill_model *model, int32_t n, const int32_t *action, int32_t *length, rill_text *out);
+
 /* Answer all rows of a score call from a table of log-probabilities [n, actions], C-contiguous: actions that are not legal are -inf. */
 void rillpy_answer(const rill_ask *ask, int32_t n, int32_t actions, const int32_t *every, const float *logp,
                    rill_choices *out);

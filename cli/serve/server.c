@@ -35,8 +35,8 @@ struct server {
     char address[128];
     pthread_mutex_t lock; /* of what follows, and of the token */
     pthread_cond_t quiet;
-    models *models; /* of requests that come */
-    int busy;       /* exchanges whose request is here */
+    models *models;         /* of requests that come */
+    int busy;               /* exchanges whose request is here */
     int quiesced, listened; /* then, the socket that nobody listens at any more */
 };
 

@@ -36,35 +36,46 @@ class Info(NamedTuple):
     languages: list[str]
 
 
+_BLOCK = 512
+
+
 class Vocabulary:
     """Names of actions, asked for once each."""
 
     def __init__(self, opened: Opened) -> None:
         self._opened = opened
         self._known: dict[int, str] = {}
-        self._named = opened.model != ffi.NULL and lib.rill_model_domain(opened.model).action_name != ffi.NULL
 
     def name(self, action: int) -> str:
         """The name of an action; its number as text where the domain has no names."""
-        if action not in self._known:
-            self._known[action] = self._ask(action)
-        return self._known[action]
+        return self.of([action])[0]
 
-    def _ask(self, action: int) -> str:
+    def _ask(self, actions: list[int]) -> None:
         opened = self._opened
         with opened.lock:
             text = ffi.new("rill_text *", {"ctx": opened.ctx})
+            lengths = ffi.new("int32_t[]", len(actions))
             try:
-                if self._named and lib.rill_model_action_name(opened.model, action, text) == lib.RILL_OK:
-                    return str(ffi.unpack(text.data, text.length).decode(errors="replace")) if text.length else ""
-                return str(action)
+                errors.check(opened.ctx, lib.rillpy_names(opened.model, len(actions), actions, lengths, text))
+                names = ffi.unpack(text.data, text.length) if text.length else b""
             finally:
                 lib.rill_text_clear(text)
+        at = 0
+        for action, length in zip(actions, ffi.unpack(lengths, len(actions))):
+            self._known[action] = names[at : at + length].decode(errors="replace")
+            at += length
 
-    def of(self, actions: Iterable[int]) -> list[str]:
+    def of(self, actions: list[int]) -> list[str]:
         """The names of several."""
         known = self._known
-        return [known[action] if action in known else self.name(action) for action in actions]
+        try:
+            return [known[action] for action in actions]
+        except KeyError:
+            # Neighbours with them: a call costs as much as hundreds of names.
+            blocks = sorted({action // _BLOCK * _BLOCK for action in actions if action not in known})
+            most = self._opened.info.actions
+            self._ask([action for first in blocks for action in range(first, min(first + _BLOCK, most))])
+            return [known[action] for action in actions]
 
 
 class Model:

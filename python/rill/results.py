@@ -115,13 +115,14 @@ class Reader:
         self.soft = "alignment=soft" in fields
 
     def _field(self, output: Any, name: str) -> str | None:
-        if name not in self.fields:
+        if not self.fields or name not in self.fields:
             return None
         return str(ffi.string(lib.rill_output_field(ffi.addressof(output), self.fields.index(name))).decode(errors="replace"))
 
     def output(self, output: Any, late: bool) -> Output:
         """A copy of one output of the engine's, which is borrowed."""
-        ids = ffi.unpack(output.action, output.n_actions) if output.n_actions else []
+        n = output.n_actions
+        ids = ffi.unpack(output.action, n) if n else []
         alignment = self._field(output, "alignment")
         return Output(
             text=ffi.unpack(output.text, output.length).decode(errors="replace"),
@@ -130,7 +131,7 @@ class Reader:
             logp=output.logp,
             length=output.actions,
             ids=ids,
-            word_scores=ffi.unpack(output.action_logp, output.n_actions) if output.n_actions else [],
+            word_scores=ffi.unpack(output.action_logp, n) if n else [],
             ended="end" if not output.truncated else "late" if late else "cut",
             certified=bool(output.certified),
             alignment=None if alignment is None else read_alignment(alignment, self.soft),

@@ -498,7 +498,8 @@ class Local:
     def __init__(self, engine: Engine) -> None:
         self._at = engine
         self._engine = engine.engine
-        self._request = ffi.new("rill_request *")
+        self._request, self._nothing = ffi.new("rill_request *"), ffi.new("rill_request *")
+        self._bytes = ffi.sizeof("rill_request")
         self._id = ffi.new("int64_t *")
         self._result = ffi.new("rill_result *")
         self.process = engine.opened.process
@@ -510,13 +511,19 @@ class Local:
 
     def submit(self, request: Request) -> None:
         """Submit one; there is room."""
-        ffi.buffer(self._request)[:] = bytes(ffi.sizeof("rill_request"))
+        ffi.memmove(self._request, self._nothing, self._bytes)
         kept = self._at.wishes.fill(self._request, request)
         status = lib.rill_engine_submit_request(self._engine, self._request, self._id)
         del kept
-        self._at.hooks.raise_failure()
-        self._at.opened.hooks.raise_failure()
-        errors.check(self._at.ctx, status)
+        self._check(status)
+
+    def _check(self, status: int) -> None:
+        if self._at.hooks.failure is not None:
+            self._at.hooks.raise_failure()
+        if self._at.opened.hooks.failure is not None:
+            self._at.opened.hooks.raise_failure()
+        if status < 0:
+            errors.fail(self._at.ctx, status)
 
     def close_input(self) -> None:
         """No more inputs will come."""
@@ -537,9 +544,7 @@ class Local:
         status = lib.rill_engine_step(self._engine)
         if status < 0:
             self.failed = True
-        self._at.hooks.raise_failure()
-        self._at.opened.hooks.raise_failure()
-        errors.check(self._at.ctx, status)
+        self._check(status)
 
     def cancel(self, identity: int) -> bool:
         """Give an input up."""

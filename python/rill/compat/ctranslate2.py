@@ -184,7 +184,8 @@ class Translator:
     ) -> list[Any]:
         """Translate a batch of tokenised inputs: TranslationResult of each, or AsyncTranslationResult. options: Wanted's.
 
-        What may not be chosen (min_decoding_length, disable_unk, suppressed and repeated tokens) is struck behind the softmax, there before it.
+        What may not be chosen (min_decoding_length, disable_unk, suppressed and repeated tokens) is struck behind the softmax, there before
+        it.
         """
         wanted = Wanted(**options)
         wanted.check()
