@@ -210,6 +210,10 @@ BOTH2(vm, vi_gt, vi, vcgtq_s32)
 BOTH1(vi, vi_nearest, vf, vcvtnq_s32_f32)
 BOTH1(vf, v_from_int, vi, vcvtq_f32_s32)
 BOTH1(vi, vi_magnitude, vf, v4_magnitude)
+static inline int32_t vi_most(vi x)
+{
+    return vmaxvq_s32(vmaxq_s32(x.low, x.high));
+}
 static inline vi vi_count(vi n, vm m)
 {
     return (vi){v4_count(n.low, m.low), v4_count(n.high, m.high)};

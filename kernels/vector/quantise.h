@@ -28,15 +28,27 @@ typedef struct quantising {
 /* Magnitudes compared as integers: a NaN is larger than any number. */
 RILL_INLINE vi largest(vi most, const float *x, size_t n)
 {
-    for (size_t i = 0; i < n; i += VL) most = vi_max(most, vi_magnitude(v_load_n(x + i, n - i)));
+    size_t i = 0;
+    for (; i + 4 * VL <= n; i += 4 * VL) {
+        const vi a = vi_max(vi_magnitude(v_load(x + i)), vi_magnitude(v_load(x + i + VL)));
+        const vi b = vi_max(vi_magnitude(v_load(x + i + 2 * VL)), vi_magnitude(v_load(x + i + 3 * VL)));
+        most = vi_max(most, vi_max(a, b));
+    }
+    for (; i < n; i += VL) most = vi_max(most, vi_magnitude(v_load_n(x + i, n - i)));
     return most;
 }
 
 /* Whole vectors are written, so parts go in order. */
 RILL_INLINE void quantise(const float *x, size_t n, float inverse, element *to)
 {
-    for (size_t i = 0; i < n; i += VL)
-        store_elements(to + i, vi_nearest(v_mul(v_load_n(x + i, n - i), v_set1(inverse))));
+    const vf by = v_set1(inverse);
+    size_t i = 0;
+#if defined(RILL_VEC_VNNI)
+    for (; i + 4 * VL <= n; i += 4 * VL)
+        store_four(to + i, vi_nearest(v_mul(v_load(x + i), by)), vi_nearest(v_mul(v_load(x + i + VL), by)),
+                   vi_nearest(v_mul(v_load(x + i + 2 * VL), by)), vi_nearest(v_mul(v_load(x + i + 3 * VL), by)));
+#endif
+    for (; i < n; i += VL) store_elements(to + i, vi_nearest(v_mul(v_load_n(x + i, n - i), by)));
 }
 
 /* As quantise() for a row that is all zeros as integers, whatever its values. */
@@ -70,18 +82,34 @@ static void quantise_rows(const void *arg, size_t begin, size_t end)
 /* ---- sums ------------------------------------------------------------------------------------------------ */
 
 /* start + float(sum) * (unit of the row * unit of the column). Apart from the sums: in one loop with them it costs the
- * compiler its registers (measured: every sum stored at each k, a fifth of the speed). */
-RILL_INLINE void put_numbers(const strip *s, const tile_rows *t, int32_t (*sums)[WIDE], const int mr, const int nv)
+ * compiler its registers (measured: every sum stored at each k, a fifth of the speed). What a row has is copied first, for what is stored
+ * may be anything to the compiler, which would read it again for each vector. */
+RILL_INLINE void put_columns(const strip *s, const tile_rows *t, int32_t (*sums)[WIDE], const int mr, const int nv,
+                             const int adds)
 {
+    const float *const scale = s->scale, *add[MR];
+    float *c[MR];
+    vf row[MR];
     for (int i = 0; i < mr; i++) {
-        const vf row = v_set1(t->scale[i]);
-        for (int j = 0; j < nv * VL; j += VL) {
-            vf y = v_load(s->start + j);
-            if (s->adds) y = v_add(y, v_load(t->add[i] + j));
-            const vf unit = v_mul(row, v_load(s->scale + j));
-            v_store(t->c[i] + j, v_add(y, v_mul(v_from_int(vi_load(sums[i] + j)), unit)));
+        row[i] = v_set1(t->scale[i]);
+        add[i] = t->add[i];
+        c[i] = t->c[i];
+    }
+    for (int j = 0; j < nv * VL; j += VL) {
+        const vf start = v_load(s->start + j), column = v_load(scale + j);
+        for (int i = 0; i < mr; i++) {
+            const vf y = adds ? v_add(start, v_load(add[i] + j)) : start;
+            v_store(c[i] + j, v_add(y, v_mul(v_from_int(vi_load(sums[i] + j)), v_mul(row[i], column))));
         }
     }
+}
+
+RILL_INLINE void put_numbers(const strip *s, const tile_rows *t, int32_t (*sums)[WIDE], const int mr, const int nv)
+{
+    if (s->adds)
+        put_columns(s, t, sums, mr, nv, 1);
+    else
+        put_columns(s, t, sums, mr, nv, 0);
 }
 
 /* ---- the call -------------------------------------------------------------------------------------------- */

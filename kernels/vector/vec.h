@@ -52,10 +52,8 @@ RILL_INLINE float v_hmax(vf x)
 /* The largest lane of bits that are not those of a negative number, as the float they are. */
 RILL_INLINE float vi_most_as_float(vi x)
 {
-    int32_t each[VL], most = 0;
+    const int32_t most = vi_most(x);
     float value;
-    vi_store(each, x);
-    for (int i = 0; i < VL; i++) most = each[i] > most ? each[i] : most;
     memcpy(&value, &most, sizeof value);
     return value;
 }
