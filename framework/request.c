@@ -77,8 +77,12 @@ static rill_status fill(requests *all, const rill_model *model, chain *c, const 
     if (asked->seconds < 0 || isnan(asked->seconds))
         return rill_fail(all->ctx, RILL_ERR_OPTION,
                          "a request's seconds are %g: a number above 0, or 0 for no deadline", asked->seconds);
+    if (asked->number < 0)
+        return rill_fail(all->ctx, RILL_ERR_OPTION, "a request's number is %lld: a number from 1, or 0 for its id",
+                         (long long)asked->number);
     r->user = asked->user;
     r->progress = asked->progress;
+    r->number = asked->number;
     r->settings = *all->own;
     r->deadline = asked->seconds > 0 ? at + asked->seconds : INFINITY;
     if (asked->settings != NULL) {

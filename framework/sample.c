@@ -31,7 +31,8 @@ static uint64_t pair_of(int32_t high, int32_t low)
 static double number(const timestep *t, const item *it, int32_t rank, int32_t draw)
 {
     uint64_t x = mix(0, (uint64_t)(uint32_t)it->settings->seed);
-    x = mix(x, (uint64_t)(it->id + t->first_input));
+    const int64_t own = it->request != NULL ? it->request->number : 0;
+    x = mix(x, (uint64_t)(own > 0 ? own - 1 : it->id + t->first_input));
     x = mix(x, pair_of(it->timestep, t->phase));
     x = mix(x, pair_of(rank, draw));
     return (double)(x >> 11) * 0x1p-53;

@@ -28,26 +28,34 @@ char *queue_settings_key(const rill_settings *settings)
     return NULL;
 }
 
-/* Settings, whether tokens are told, constraints, and the text: nothing else makes two answers differ. 0: out of memory. */
+/* Samples are drawn by an input's place in its request, so that the same request has the same answer whenever it comes. */
+static int64_t number_of(const job_input *input)
+{
+    return input->of->settings.sample > 0 ? input - input->of->input + 1 : 0;
+}
+
+/* Settings, whether tokens are told, a sample's number, constraints, and the text: nothing else makes two answers differ. 0: out of
+ * memory. */
 static int make_key(const service *s, job_input *input, const char *settings)
 {
     const char *constraints = input->constraints ? input->constraints : "";
+    char said[32];
+    const size_t told = (size_t)snprintf(said, sizeof said, "%d %lld", input->of->tokens, (long long)number_of(input)) +
+                        1;
     const size_t head = strlen(settings) + 1, middle = strlen(constraints) + 1;
-    input->key_length = head + 1 + middle + input->length;
+    input->key_length = head + told + middle + input->length;
     input->key = malloc(input->key_length);
     if (!input->key) return 0;
     memcpy(input->key, settings, head);
-    input->key[head] = (char)('0' + input->of->tokens);
-    memcpy(input->key + head + 1, constraints, middle);
-    memcpy(input->key + head + 1 + middle, input->text, input->length);
+    memcpy(input->key + head, said, told);
+    memcpy(input->key + head + told, constraints, middle);
+    memcpy(input->key + head + told + middle, input->text, input->length);
     input->hash = cache_hash(s->cache, input->key, input->key_length);
     return 1;
 }
 
-/* What is drawn depends on when it is drawn: it is nobody else's. */
 static int make_keys(const service *s, job *j)
 {
-    if (j->settings.sample > 0) return 1;
     char *own = j->own_settings ? queue_settings_key(&j->settings) : s->settings_key;
     int fine = own != NULL;
     for (int32_t i = 0; i < j->n && fine; i++) fine = make_key(s, &j->input[i], own);
@@ -324,6 +332,7 @@ static rill_status ask(service *s, decoding *d, const job_input *input, rill_req
     request->length = input->length;
     request->user = d;
     request->settings = &j->settings;
+    request->number = number_of(input);
     if (d->watched) request->progress = tell_progress;
     if (j->deadline > 0) request->seconds = fmax(j->deadline - cli_now(), 1e-9);
     if (!input->constraints) return RILL_OK;

@@ -251,6 +251,14 @@ def answered_before(s):
     check(s.decode(input=line, settings={"k": 3})[0] == 200, "another search")
     check("tokens" in s.decode(input=line, tokens=True)[1]["outputs"][0], "other things told")
     check(count("from_cache") == before + 2, "are decoded")
+    line = sentence(6, 8)
+    drawn = s.decode(inputs=[line, line, sentence(6, 8)], settings={"sample": 2, "seed": 7})[1]["results"]
+    texts = [output["text"] for result in drawn[:2] for output in result["outputs"]]
+    asked = [said.split(" ||| ")[1] for said in decode_lines([line, line], "--sample", "2", "--seed", "7", "--n-best", "2")]
+    check(texts == asked and texts[:2] != texts[2:], "samples are the command's, by their place")
+    before = count("from_cache")
+    check(s.decode(inputs=[line], settings={"sample": 2, "seed": 7})[1]["results"] == drawn[:1], "and the same when they are asked again")
+    check(count("from_cache") == before + 1, "from the cache")
     line, before = sentence(25, 30), count("shared")
     slow = {"input": line, "settings": {"k": 30, "max-candidates": 30}}
     head, body = b"POST /v1/decode HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", json.dumps(slow).encode()

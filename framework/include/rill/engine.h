@@ -183,6 +183,8 @@ typedef struct rill_request {
     /* Told after each timestep of the input but its last, with `user`; texts of what is not finished cost what finalize does. NULL: nobody
      * watches. */
     rill_progress_fn progress;
+    /* Samples are drawn as for line `number` of a run, from 1, whenever the input comes; 0: by its id. */
+    int64_t number;
 } rill_request;
 
 /* Whether a request may have its own value of a setting, a row of rill_setting_table(): 0 where it is the run's. */
