@@ -176,38 +176,13 @@ static rill_status write_result(void *user, const rill_result *result)
 
 /* --- preparing ---------------------------------------------------------------------------------------------------- */
 
-/* How it is searched, where one path is all there is. */
-static const rill_pair one_path[] = {
-    {"k", "1"},         {"n-best", "1"},      {"stop-after", "1"},        {"keep", "all"},
-    {"stop", "count"},  {"at-limit", "open"}, {"min-length", "0"},        {"max-length", "1000000"},
-    {"min-width", "0"}, {"require-end", "0"}, {"max-length-factor", "0"}, {"no-repeat-ngram", "0"},
-};
-/* Of the rest these shape an output's score, or nothing. */
-static const char *const takes[] = {"like",      "length-penalty",  "word-penalty",
-                                    "count-end", "unknown-penalty", "repetition-penalty"};
-
-static int is_taken(const rill_option *row)
-{
-    int taken = row->kind == RILL_OPTION_SCHEDULE;
-    for (size_t i = 0; i < sizeof takes / sizeof *takes; i++) taken |= !strcmp(takes[i], row->name);
-    return taken;
-}
-
 static int make_plan(score *s)
 {
     cli_session *session = &s->session;
     const rill_layer *soft[] = {session->folder.search};
-    for (const rill_option *row = rill_setting_table(); row->name; row++)
-        if (!is_taken(row) && rill_layer_get(session->given, row->name))
-            return cli_fail("--%s is for a search, and given outputs need none: leave it out", row->name);
-    if (rill_layer_has(session->given, RILL_CHAIN_HEURISTICS))
-        return cli_fail("heuristics are for a search, and given outputs need none: leave them out");
     if (cli_is_on(session, "pretty")) return cli_fail("--pretty shows trees, and this shows scores: leave it out");
-    for (size_t i = 0; i < sizeof one_path / sizeof *one_path; i++)
-        if (rill_layer_set(session->given, one_path[i].name, one_path[i].value) < 0)
-            return cli_fail_context(session->ctx);
-    rill_layer_say(session->given, RILL_CHAIN_HEURISTICS);
-    if (rill_plan_make(&s->plan, session->ctx, session->given, soft, 1) < 0 ||
+    if (rill_layer_score_given(session->given) < 0 ||
+        rill_plan_make(&s->plan, session->ctx, session->given, soft, 1) < 0 ||
         rill_plan_add_scorer(s->plan, "given", "") < 0)
         return cli_fail_context(session->ctx);
     s->scorers = calloc((size_t)s->plan->setup.n_scorers, sizeof *s->scorers);

@@ -4,9 +4,14 @@
  *   given:ids 5 7 2   these actions, the end among them where there is one
  *
  * Each timestep has one allowed action, so the engine asks the domain for its log-probability alone (select.c). What the model
- * cannot write, or holds impossible, has no output. An output that is cut short is one without an end, whose length is the item's limit. */
+ * cannot write, or holds impossible, has no output. An output that is cut short is one without an end, whose length is the item's limit.
+ *
+ * Divisions: the scorer · the layer of settings. */
 #include "builtin.h"
+#include "layers.h"
 #include "phrases.h"
+
+/* --- the scorer --------------------------------------------------------------------------------------------------- */
 
 static rill_status create_given(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
 {
@@ -69,3 +74,37 @@ const rill_scorer rill__given_scorer = {
     .score = score_given,
     .destroy = constraint_destroy,
 };
+
+/* --- the layer of settings ---------------------------------------------------------------------------------------- */
+
+/* How it is searched, where one path is all there is. */
+static const rill_pair one_path[] = {
+    {"k", "1"},         {"n-best", "1"},      {"stop-after", "1"},        {"keep", "all"},
+    {"stop", "count"},  {"at-limit", "open"}, {"min-length", "0"},        {"max-length", "1000000"},
+    {"min-width", "0"}, {"require-end", "0"}, {"max-length-factor", "0"}, {"no-repeat-ngram", "0"},
+};
+/* Of the rest these shape an output's score, or nothing. */
+static const char *const takes[] = {"like",      "length-penalty",  "word-penalty",
+                                    "count-end", "unknown-penalty", "repetition-penalty"};
+
+static int is_taken(const rill_option *row)
+{
+    int taken = row->kind == RILL_OPTION_SCHEDULE;
+    for (size_t i = 0; i < sizeof takes / sizeof *takes; i++) taken |= !strcmp(takes[i], row->name);
+    return taken;
+}
+
+rill_status rill_layer_score_given(rill_layer *layer)
+{
+    for (const rill_option *row = rill_setting_table(); row->name; row++)
+        if (!is_taken(row) && rill_layer_get(layer, row->name) != NULL)
+            return rill_fail(layer->ctx, RILL_ERR_OPTION,
+                             "%s is for a search, and given outputs need none: leave it out", row->name);
+    if (rill_layer_has(layer, RILL_CHAIN_HEURISTICS))
+        return rill_fail(layer->ctx, RILL_ERR_OPTION,
+                         "heuristics are for a search, and given outputs need none: leave them out");
+    for (size_t i = 0; i < sizeof one_path / sizeof *one_path; i++)
+        RILL__TRY(rill_layer_set(layer, one_path[i].name, one_path[i].value));
+    rill_layer_say(layer, RILL_CHAIN_HEURISTICS);
+    return RILL_OK;
+}

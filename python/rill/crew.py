@@ -138,11 +138,11 @@ class Crew:
         kept = hooks.Hooks()
         try:
             with opened.lock:
-                plan = opened.plan([said], None)
+                plan = opened.plan([said], None, given)
                 try:
                     if given:
                         errors.check(opened.ctx, lib.rill_plan_add_scorer(plan.plan, b"given", b""))
-                    self._wishes = Wishes(opened, said, plan)
+                    self._wishes = Wishes(opened, said, plan, given)
                     self._desk = Desk(opened, Reader(names, fields_of(plan, kept)))
                     setups = ffi.new("rill_engine_setup *[]", [ffi.addressof(plan.setup)] * opened.n_workers)
                     errors.check(opened.model_ctx, lib.rill_workers_begin(opened.workers, setups))

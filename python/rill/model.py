@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import errors
@@ -243,23 +243,7 @@ class Model:
         """
         from .stream import Stream, given_requests
 
-        refused = [name for name in settings if settings[name] is not None and not _shapes_scores(name)]
-        if refused:
-            raise errors.OptionError(f"{refused[0]}: is for a search, and outputs that are given need none", "RILL_ERR_OPTION")
         opened = self._opened
         requests = given_requests(opened, pairs)
-        with Stream(self, opened, self._names, requests, {**settings, **_ONE_PATH}, None, None, given=True) as stream:
+        with Stream(self, opened, self._names, requests, settings, None, None, given=True) as stream:
             return list(stream)
-
-
-# How it is searched where one path is all there is, and which of the other settings shape a path's score, or nothing.
-_ONE_PATH: Mapping[str, Any] = {
-    "k": 1, "n_best": 1, "stop_after": 1, "keep": "all", "stop": "count", "at_limit": "open", "min_length": 0, "max_length": 1000000,
-    "min_width": 0, "require_end": False, "max_length_factor": 0, "no_repeat_ngram": 0, "heuristic": [],
-}  # fmt: skip
-_SHAPES = frozenset({"like", "length_penalty", "word_penalty", "count_end", "unknown_penalty", "repetition_penalty", "alignment"})
-
-
-def _shapes_scores(name: str) -> bool:
-    row = lib.rill_option_find(lib.rill_setting_table(), name.encode())
-    return name in _SHAPES or (bool(row) and row.kind == lib.RILL_OPTION_SCHEDULE)

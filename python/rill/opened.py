@@ -165,8 +165,11 @@ class Opened:
             raise
         return out[0]
 
-    def plan(self, nearest: list[Mapping[str, Any]], register: Any) -> Plan:
-        """What keyword arguments, nearest first, come to together with the model's own defaults. With the lock; the caller frees it."""
+    def plan(self, nearest: list[Mapping[str, Any]], register: Any, given: bool = False) -> Plan:
+        """What keyword arguments, nearest first, come to together with the model's own defaults. With the lock; the caller frees it.
+
+        given: the farthest of them are those of a run that scores outputs that are given
+        """
         for said in nearest:
             for name in said:
                 if said[name] is not None and tables.is_model_option(self.ctx, name):
@@ -175,6 +178,8 @@ class Opened:
         try:
             for said in [*nearest, self.said]:
                 layers.append(self._layer(said, register))
+            if given:
+                errors.check(self.ctx, lib.rill_layer_score_given(layers[len(nearest) - 1]))
             soft = ffi.new("rill_layer *[]", [*layers[1:], self.folder.search])
             out = ffi.new("rill_plan **")
             errors.check(self.ctx, lib.rill_plan_make(out, self.ctx, layers[0], soft, len(soft)))

@@ -85,8 +85,8 @@ def as_request(item: Any) -> Request:
 class Wishes:
     """What requests want, as the engine takes it: arguments in the chain's order and settings of their own."""
 
-    def __init__(self, opened: Opened, said: Mapping[str, Any], plan: Plan) -> None:
-        self._opened, self._said = opened, said
+    def __init__(self, opened: Opened, said: Mapping[str, Any], plan: Plan, given: bool) -> None:
+        self._opened, self._said, self._given = opened, said, given
         setup = plan.setup
         self.heuristics = [ffi.string(setup.heuristics[i].name).decode() for i in range(setup.n_heuristics)]
         self.scorers = [ffi.string(setup.scorers[i].name).decode() for i in range(setup.n_scorers)]
@@ -140,7 +140,7 @@ class Wishes:
                     raise errors.OptionError(f"{name} belongs to a run, and cannot be one request's", "RILL_ERR_OPTION")
         said = {name: value for name, value in self._said.items() if not tables.is_chain(name)}
         with opened.lock:
-            plan = opened.plan([given, said], None)
+            plan = opened.plan([given, said], None, self._given)
             try:
                 return ffi.new("rill_settings *", plan.setup.settings)
             finally:
@@ -163,11 +163,11 @@ class Engine:
             self.ctx = out[0]
             closer.add(lib.rill_context_destroy, self.ctx)
             own = self.ctx
-            plan = opened.plan([said], lambda chain, function: self.hooks.register(own, chain, function))
+            plan = opened.plan([said], lambda chain, function: self.hooks.register(own, chain, function), given)
             try:
                 if given:
                     errors.check(opened.ctx, lib.rill_plan_add_scorer(plan.plan, b"given", b""))
-                self.wishes = Wishes(opened, said, plan)
+                self.wishes = Wishes(opened, said, plan, given)
                 self.reader = Reader(names, fields_of(plan, self.hooks))
                 if trace is not None:
                     plan.setup.trace, plan.setup.trace_user = lib.rillpy_trace, self.hooks.handle(trace)

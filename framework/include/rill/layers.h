@@ -74,6 +74,11 @@ RILL_API const rill_chain_entry *rill_layer_entries(const rill_layer *layer, ril
 /* It says something of the search: a setting, heuristics, scorers. */
 RILL_API int rill_layer_searches(const rill_layer *layer);
 
+/* Search as outputs are scored that are given: one path, for the scorer "given" (rill_plan_add_scorer). What a layer says that shapes a
+ * score or the schedule stays.
+ *   RILL_OK · RILL_ERR_OPTION (it says something that is for a search, named) · RILL_ERR_MEMORY */
+RILL_API rill_status rill_layer_score_given(rill_layer *layer);
+
 /* Would the layer alone be possible? RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
 RILL_API rill_status rill_layer_check(const rill_layer *layer);
 
