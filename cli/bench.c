@@ -223,7 +223,7 @@ static int prepare(bench *b)
 {
     int code = parse_methods(b);
     if (code == CLI_OK) code = cli_runfile_load(&b->runfile, &b->session);
-    if (code == CLI_OK) code = cli_runfile_unconstrained(&b->runfile);
+    if (code == CLI_OK) code = cli_runfile_plain(&b->runfile);
     if (code == CLI_OK && b->runfile.said && !b->input_path && !b->tsv_path) {
         b->input_path = b->runfile.said->input;
         b->references_path = cli_given_or(b->references_path, b->runfile.said->references);

@@ -310,6 +310,8 @@ static int take_run(check *c)
     int code = cli_runfile_load(&c->runfile, &c->session);
     if (code != CLI_OK || !c->runfile.said) return code;
     if (c->runfile.said->constraints) cli_say("warning: %s: constraints are not checked", c->runfile.path);
+    if (c->runfile.said->tsv || c->runfile.said->jsonl)
+        cli_say("warning: %s: inputs are lines here, not rows or objects", c->runfile.path);
     c->runfile.points = 1; /* what workers decode with here is the domain alone */
     c->input_path = cli_given_or(c->input_path, c->runfile.said->input);
     for (int kind = CLI_CHECK_HEURISTIC; kind <= CLI_CHECK_POLICY; kind++) {

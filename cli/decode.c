@@ -189,7 +189,7 @@ static const face run_face = {
     "Further entries: domain, domain_args, weights, backend, input_format, shortlist,\n"
     "source_lang, target_lang, language_columns, tokenized, threads, workers,\n"
     "plugins, policy, alignment, unknown_names, word_scores, ids, pretty, unordered,\n"
-    "output, stats, trace, references, constraints, sweep, tune.\n"
+    "output, tsv, jsonl, stats, trace, references, constraints, sweep, tune.\n"
     "A script writes files and loads native plugins only where an option names the\n"
     "same file, or with --unsafe-scripts. search holds the settings of\n"
     "`rill decode --help` with _ for -; its budget may be a function of the step.\n"
@@ -386,6 +386,7 @@ static int configure(decode *d)
         if (!d->n_inputs) d->input_path = cli_given_or(d->input_path, said->input);
         d->references_path = cli_given_or(d->references_path, said->references);
         d->constraints_path = cli_given_or(d->constraints_path, said->constraints);
+        if (!d->tsv && !d->jsonl) d->tsv = said->tsv, d->jsonl = said->jsonl;
         code = cli_runfile_written(&d->runfile, "output", "-o", said->output, &d->output_path);
         if (code == CLI_OK) code = cli_runfile_written(&d->runfile, "stats", "--stats", said->stats, &d->stats_path);
         if (code == CLI_OK) code = cli_runfile_written(&d->runfile, "trace", "--trace", said->trace, &d->trace_path);

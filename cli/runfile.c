@@ -114,10 +114,16 @@ int cli_runfile_written(const cli_runfile *file, const char *key, const char *op
     return refuse(file, key, "writes to a file", said, option);
 }
 
-int cli_runfile_unconstrained(const cli_runfile *file)
+int cli_runfile_plain(const cli_runfile *file)
 {
-    if (!file->said || !file->said->constraints) return CLI_OK;
-    rill_script_config_refuse(file->script, "constraints", "this command decodes without them: leave them out");
+    const rill_script_config *said = file->said;
+    const char *key = !said               ? NULL
+                      : said->constraints ? "constraints"
+                      : said->tsv         ? "tsv"
+                      : said->jsonl       ? "jsonl"
+                                          : NULL;
+    if (!key) return CLI_OK;
+    rill_script_config_refuse(file->script, key, "this command decodes lines without it: leave it out");
     return cli_fail_context(file->session->ctx);
 }
 

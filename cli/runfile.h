@@ -35,9 +35,9 @@ int cli_runfile_load(cli_runfile *file, cli_session *session);
 int cli_runfile_written(const cli_runfile *file, const char *key, const char *option, const char *said,
                         const char **path);
 
-/* Refuse a configuration with constraints of inputs, for commands that decode without them; they would measure another search. Nothing
- * to do without a configuration. CLI_OK or CLI_FAILED after a message. */
-int cli_runfile_unconstrained(const cli_runfile *file);
+/* Refuse a configuration whose inputs are more than lines, for commands that decode no more; they would measure another search. Nothing to
+ * do without a configuration. CLI_OK or CLI_FAILED after a message. */
+int cli_runfile_plain(const cli_runfile *file);
 
 /* The configuration alone, with the model's defaults behind it: must be possible. Same returns. */
 int cli_runfile_check(const cli_runfile *file, const cli_session *session);

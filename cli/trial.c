@@ -183,6 +183,8 @@ static const char *other_key(const rill_script_config *point, const rill_script_
                  {"output", point->output, script->output},
                  {"references", point->references, script->references},
                  {"constraints", point->constraints, script->constraints},
+                 {"tsv", point->tsv, script->tsv},
+                 {"jsonl", point->jsonl, script->jsonl},
                  {"stats", point->stats, script->stats},
                  {"trace", point->trace, script->trace}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)

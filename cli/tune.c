@@ -176,7 +176,7 @@ static int prepare(tune *t)
     if (!t->runfile.path) return cli_fail("no configuration: rill tune FILE.lua --dev FILE.tsv");
     int code = cli_runfile_load(&t->runfile, &t->session);
     t->runfile.points = 1;
-    if (code == CLI_OK) code = cli_runfile_unconstrained(&t->runfile);
+    if (code == CLI_OK) code = cli_runfile_plain(&t->runfile);
     if (code == CLI_OK) code = check_search(t);
     if (code == CLI_OK && !t->runfile.said->has_tune) code = cli_sweep_check(&t->runfile);
     if (code == CLI_OK) code = cli_session_configure(&t->session);

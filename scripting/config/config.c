@@ -34,6 +34,8 @@ static const field FIELDS[] = {
     {"output", "path", TEXT, AT(output), 0},
     {"references", "path", TEXT, AT(references), 0},
     {"constraints", "path", TEXT, AT(constraints), 0},
+    {"tsv", "form", TEXT, AT(tsv), 0},
+    {"jsonl", "form", TEXT, AT(jsonl), 0},
     {"stats", "path", TEXT, AT(stats), 0},
     {"trace", "path", TEXT, AT(trace), 0},
     {"tokenized", "flag", NUMBER, AT(tokenized), 0},

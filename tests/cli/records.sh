@@ -37,6 +37,23 @@ done
 feed first "$rill" decode -m "$tiny" --tsv --jsonl
 exits 1; says "leave out --tsv or --jsonl"
 
+# --- a run file says it too; an option goes before it; what decodes lines alone refuses it
+printf 'return { model = "%s", tsv = 2 }\n' "$tiny" >run.lua
+feed second "$rill" run run.lua -q
+exits 0; same out want
+feed first "$rill" run run.lua -q --tsv=1
+exits 0
+paste first outputs >other
+same out other
+feed second "$rill" bench --config run.lua --methods greedy
+exits 1; says "run.lua"; says "tsv: this command decodes lines without it"
+printf 'return { model = "%s", jsonl = true }\n' "$tiny" >run.lua
+echo '{"text": "w3"}' >one
+feed one "$rill" run run.lua -q
+exits 0; prints '{"text": "w3", "output": '
+feed second "$rill" run run.lua -q --tsv=2
+exits 0; same out want
+
 # --- objects: their own bytes stay
 printf '%s\n' '{"id": 1.10, "text": "w0 w1 w2", "tags": ["\u00fc", {"a": null}]}' '' \
   '  { "big": 12345678901234567, "input": "w3" }  ' '{"text": "w4 w5"}' >objects

@@ -264,7 +264,7 @@ exits 1; says "run.lua sets k, and so does an option"; prints_nothing
 # Model and files are opened once: a function that wants others would have its rows tell of what was not.
 for key in 'model = "'"$odd"'"' 'model = { config.model, config.model }' 'domain = "mt"' 'domain_args = "x"' 'input = "refs"' \
   'references = "three"' 'output = "o"' 'stats = "o"' 'trace = "o"' 'plugins = { "x.lua" }' 'tokenized = true' 'threads = 2' 'workers = 2' \
-  'constraints = "three"' 'word_scores = true' 'weights = "int8"'; do
+  'constraints = "three"' 'tsv = 2' 'jsonl = "text"' 'word_scores = true' 'weights = "int8"'; do
   sweep "sweep = rill.sweep({ a = {1} }, function(config, point) config.$key end)"
   run "$rill" run run.lua -q
   exits 2; lines 2; prints "refused: ${key%% =*}: a point cannot change it"

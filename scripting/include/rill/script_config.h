@@ -79,6 +79,8 @@ typedef struct rill_script_config {
     rill_key_fn cube_key; /* search.cube_key, which belongs to the script; NULL: not said */
     void *cube_key_user;
     const char *constraints; /* a file with a line for each input (rill/constraints.h), as `input` is; NULL: not said */
+    const char *tsv,
+        *jsonl; /* inputs are rows or objects: the column, or the member; "": the usual one; NULL: not said */
 } rill_script_config;
 
 /* Read what the script returned. *out: freed by the caller; on failure NULL.
