@@ -238,40 +238,38 @@ class Translator:
     def _names(self, ids: list[int]) -> list[str]:
         return [self._open().name(one) for one in ids]
 
-    def _request(self, text: str, ids: list[int], wanted: Wanted) -> Request:
-        """An input whose outputs begin with `ids`, or are more probable if they do."""
-        beta = wanted.prefix_bias_beta
-        if not ids:
-            return Request(text)
-        if beta <= 0:
-            return Request(text, arguments={"python-prefix": " ".join(map(str, ids))})
-        scored = self._open().score([(text, ids)])[0]
-        if scored.error is not None:
-            raise scored.error
-        share = math.log1p(-beta)
-        # log((1 - beta) p + beta) in place of log p + log(1 - beta)
-        biases = [math.log((1 - beta) * math.exp(logp) + beta) - logp - share for logp in scored.best.word_scores]
-        said = " ".join(f"{one}:{bias!r}" for one, bias in zip(ids, biases))
-        return Request(text, arguments={"python-bias": f"{share!r} {said}"})
+    def _requests(self, pairs: Iterable[tuple[Any, Any]], wanted: Wanted) -> Iterator[tuple[list[str], list[int], Request]]:
+        """Of each pair the input's tokens, its prefix, and what is asked: outputs that begin with it, or are more probable if they do."""
+        read, biased = self._read(pairs, wanted), wanted.prefix_bias_beta > 0
+        while many := list(itertools.islice(read, 64 if biased else 1)):
+            scored = iter(self._open().score((" ".join(tokens), ids) for tokens, ids in many if tokens and ids) if biased else ())
+            for tokens, ids in many:
+                arguments = None
+                if biased and tokens and ids:
+                    arguments = {"python-bias": _bias(ids, next(scored), wanted.prefix_bias_beta)}
+                elif ids:
+                    arguments = {"python-prefix": " ".join(map(str, ids))}
+                yield tokens, ids, Request(" ".join(tokens), arguments=arguments)
+
+    def _read(self, pairs: Iterable[tuple[Any, Any]], wanted: Wanted) -> Iterator[tuple[list[str], list[int]]]:
+        for source, prefix in pairs:
+            if source is None:
+                raise ValueError("there are more target prefixes than inputs")
+            yield list(source)[: wanted.max_input_length or None], self._prefix(prefix or ())
 
     def _translate(self, pairs: Iterable[tuple[Any, Any]], wanted: Wanted, together: int | None) -> Iterator[TranslationResult]:
         """Results in the order of inputs. Those without tokens never come to the engine."""
         waiting: collections.deque[tuple[list[str], list[int]]] = collections.deque()  # of each input its tokens and its prefix
         watch = _Watch(self._open(), wanted) if wanted.callback is not None else None
-        numbers = itertools.count()
 
         def requests() -> Iterator[Request]:
-            for source, prefix in pairs:
-                if source is None:
-                    raise ValueError("there are more target prefixes than inputs")
-                number = next(numbers)
-                tokens, ids = list(source)[: wanted.max_input_length or None], self._prefix(prefix or ())
+            for number, (tokens, ids, request) in enumerate(self._requests(pairs, wanted)):
                 waiting.append((tokens, ids))
                 if not tokens:
                     continue
                 if watch is not None:
                     watch.numbers.append((number, len(ids)))
-                yield self._request(" ".join(tokens), ids, wanted)
+                yield request
 
         if wanted.use_vmap and os.path.exists(os.path.join(self._made["path"], "vmap.txt")):
             raise NotImplementedError("use_vmap: rill does not read vmap.txt")
@@ -564,6 +562,13 @@ class Translator:
                 while steps:
                     step = steps.popleft()
                     yield step if return_log_prob else dataclasses.replace(step, log_prob=None)
+
+
+def _bias(ids: list[int], scored: Result, beta: float) -> str:
+    """Arguments by which log((1 - beta) p + beta) stands in place of log p for a prefix, and log((1 - beta) p) for all else."""
+    share = math.log1p(-beta)
+    biases = [math.log((1 - beta) * math.exp(logp) + beta) - logp - share for logp in scored.best.word_scores]
+    return f"{share!r} " + " ".join(f"{one}:{bias!r}" for one, bias in zip(ids, biases))
 
 
 class _Watch:
