@@ -36,35 +36,37 @@ typedef struct item_output {
     uint8_t end; /* an end action is counted where the length is (count_end) */
 } item_output;
 
+/* What every timestep looks at stands first: with many in flight an item is cold whenever its turn comes. */
 typedef struct item {
-    int64_t id, size;
-    request *request;                 /* NULL: it wants nothing of its own */
     const rill_settings *settings;    /* that it is searched by: the engine's or its request's */
     chain_instance *const *instances; /* of heuristics and scorers, likewise */
-    int32_t entry;                    /* its place in the intake, where its text stays */
+    beam_entry *beam;                 /* [width] */
+    item_output *outputs;             /* [n_outputs] */
+    int32_t width, live;              /* beam entries; of these live */
     int32_t timestep;                 /* timesteps completed: l_t */
     int32_t max_length;
-    int32_t width, live; /* beam entries; of these live */
     int32_t n_outputs;
-    int32_t next; /* slot of the next item that is ready */
-    double best_output;
-    double abandoned, lost; /* certify.h: B; the greatest score given up in the phase that goes on */
-    item_output best_ended; /* history -1: there is none (best_ended.c) */
-    exact_search exact;
+    int32_t blamed; /* 1 + the last scorer that left one of its hypotheses no action; 0: none has */
+    int64_t id;
     forest_arena arena;
-    beam_entry *beam;
-    size_t beam_capacity;
-    item_output *outputs;
-    size_t outputs_capacity;
     uint8_t stop_asked; /* by a heuristic, in an earlier phase of this timestep */
     uint8_t late;       /* its deadline has come */
     uint8_t cancelled;  /* while it was busy */
     uint8_t top_ended;  /* the best candidate of some timestep was an ended one */
     uint8_t cut;        /* outputs that were cut short have been left out */
-    int32_t blamed;     /* 1 + the last scorer that left one of its hypotheses no action; 0: none has */
-    rill_text refused;  /* why a scorer will not have it decoded; empty: none minds */
-    int64_t expanded;   /* hypotheses of the run when it was expanded last, or joined the flight */
-    int64_t slot_bytes; /* what its slot takes, by what the domain says; counted under a bound on memory only */
+    double best_output;
+    int64_t expanded; /* hypotheses of the run when it was expanded last, or joined the flight */
+    exact_search exact;
+
+    size_t beam_capacity, outputs_capacity;
+    int64_t size;
+    request *request;       /* NULL: it wants nothing of its own */
+    int32_t entry;          /* its place in the intake, where its text stays */
+    int32_t next;           /* slot of the next item that is ready */
+    double abandoned, lost; /* certify.h: B; the greatest score given up in the phase that goes on */
+    item_output best_ended; /* history -1: there is none (best_ended.c) */
+    rill_text refused;      /* why a scorer will not have it decoded; empty: none minds */
+    int64_t slot_bytes;     /* what its slot takes, by what the domain says; counted under a bound on memory only */
 } item;
 
 typedef struct items {

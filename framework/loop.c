@@ -111,7 +111,8 @@ static rill_status finish_items(rill_engine *e)
             status = engine_finish_item(e, slot);
             if (status == RILL_OK) continue;
         }
-        flight_move(&e->flight, &e->items, kept++, i);
+        if (kept < i) flight_move(&e->flight, &e->items, kept, i);
+        kept++;
         if (status == RILL_AGAIN) flight_update(&e->flight, &e->items, slot);
         if (status == RILL_AGAIN) status = RILL_OK;
     }

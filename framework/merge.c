@@ -38,8 +38,6 @@ static void sift_down(merge_head *heap, int32_t n, int32_t at)
     heap[at] = moved;
 }
 
-/* --- taking a child ----------------------------------------------------------------------------------------------- */
-
 /* The item at work and where its candidates go. */
 typedef struct merge {
     rill_engine *e;
@@ -49,6 +47,7 @@ typedef struct merge {
     merge_head *heap;
     int32_t n_heap;
     int chosen;  /* the heap is a list of all that is taken, in rank order */
+    int taken;   /* the head has been: it goes when the next one is wanted */
     int32_t to;  /* next candidate */
     int32_t i;   /* the item's index in the selection */
     int certify; /* what is given up is kept account of */
@@ -65,14 +64,6 @@ static int32_t (*choice_of(const merge *m, const int32_t *row))(timestep *, cons
 /* One head per entry that has a child. Without cube pruning `row` is the item's first row and is moved behind its last. */
 static void make_heap(merge *m, int32_t *row)
 {
-    m->heap = m->t->heap;
-    m->n_heap = 0;
-    int32_t (*const choose)(timestep *, const item *, int32_t *) = choice_of(m, row);
-    m->chosen = choose != NULL;
-    if (m->chosen) {
-        m->n_heap = choose(m->t, m->it, row);
-        return;
-    }
     for (int32_t rank = 0; rank < m->it->width; rank++) {
         const beam_entry *entry = &m->it->beam[rank];
         if (entry->ended) {
@@ -88,10 +79,26 @@ static void make_heap(merge *m, int32_t *row)
     for (int32_t i = m->n_heap / 2 - 1; i >= 0; i--) sift_down(m->heap, m->n_heap, i);
 }
 
+static void find_children(merge *m, int32_t *row)
+{
+    int32_t (*const choose)(timestep *, const item *, int32_t *) = choice_of(m, row);
+    m->heap = m->t->heap;
+    m->n_heap = 0;
+    m->taken = 0;
+    m->chosen = choose != NULL;
+    if (m->chosen)
+        m->n_heap = choose(m->t, m->it, row);
+    else
+        make_heap(m, row);
+}
+
+/* --- taking a child ----------------------------------------------------------------------------------------------- */
+
 /* Replace the head by its parent's next child. */
 static void advance(merge *m)
 {
     merge_head *head = &m->heap[0];
+    m->taken = 0;
     if (m->chosen) {
         m->heap++;
         m->n_heap--;
@@ -104,11 +111,20 @@ static void advance(merge *m)
     if (m->n_heap > 1) sift_down(m->heap, m->n_heap, 0);
 }
 
-static rill_terminal head_terminal(const merge *m)
+/* Whether there is a head that has not been taken. Behind the last that is wanted nobody looks. */
+static int has_head(merge *m)
+{
+    if (m->taken) advance(m);
+    return m->n_heap > 0;
+}
+
+/* The head itself: an entry that has ended stands for the action that ended it. */
+static timestep_child child_of(const merge *m)
 {
     const merge_head *head = &m->heap[0];
-    if (head->row < 0) return (rill_terminal)m->it->beam[head->rank].ended;
-    return timestep_choice(m->t, head->row, head->next).terminal;
+    if (head->row >= 0) return timestep_choice(m->t, head->row, head->next);
+    const beam_entry *entry = &m->it->beam[head->rank];
+    return (timestep_child){entry->action, entry->action_logp, 0, (rill_terminal)entry->ended};
 }
 
 /* Put the output in its place among the best, which are in order; returns the one that there is no place for any more, if
@@ -167,60 +183,47 @@ static void drop_head(const merge *m, rill_terminal terminal)
 /* Children that were not taken. What follows a head scores no more than that. */
 static void give_up_heap(merge *m)
 {
-    for (; m->certify && m->n_heap > 0; m->heap[0] = m->heap[--m->n_heap])
+    if (!m->certify || !has_head(m)) return;
+    for (; m->n_heap > 0; m->heap[0] = m->heap[--m->n_heap])
         if (m->heap[0].row < 0)
-            drop_head(m, head_terminal(m));
+            drop_head(m, child_of(m).terminal);
         else
             certify_lost(m->it, m->heap[0].score);
 }
 
 /* The head leaves for the outputs. An entry that waited in the beam hands its reference over. */
-static void take_output(merge *m, rill_terminal terminal)
+static void take_output(merge *m, const timestep_child *child)
 {
     rill_engine *e = m->e;
     const merge_head *head = &m->heap[0];
     beam_entry *entry = &m->it->beam[head->rank];
     int32_t history = entry->history;
-    const int32_t length = length_of_head(m, terminal);
-    if (head->row >= 0) {
-        const timestep_child c = timestep_choice(m->t, head->row, head->next);
-        history = forest_add(&e->forest, &m->it->arena, history, m->it->beam[entry->carrier].history, c.action, c.logp,
-                             c.score, 0);
-    } else {
+    const int32_t length = length_of_head(m, child->terminal);
+    if (head->row >= 0)
+        history = forest_add(&e->forest, &m->it->arena, history, m->it->beam[entry->carrier].history, child->action,
+                             child->logp, child->score, 0);
+    else
         entry->history = -1;
-    }
-    item_output output = ending_output(m->it->settings, head->score, history, length, 0, terminal == RILL_END);
+    item_output output = ending_output(m->it->settings, head->score, history, length, 0, child->terminal == RILL_END);
     output.group = head->bank;
-    const int32_t action = head->row < 0 ? entry->action : timestep_choice(m->t, head->row, head->next).action;
-    tracing_output(&e->tracing, m->t, m->i, head->rank, action, head->score);
+    tracing_output(&e->tracing, m->t, m->i, head->rank, child->action, head->score);
     engine_output(e, m->it, &output);
 }
 
-static void take_candidate(merge *m, rill_terminal terminal)
+static void take_candidate(merge *m, const timestep_child *child)
 {
     candidates *c = &m->t->candidates;
     const merge_head *head = &m->heap[0];
-    const beam_entry *entry = &m->it->beam[head->rank];
-    int32_t to = m->to++;
+    const int32_t to = m->to++;
     c->score[to] = head->score;
     c->parent_rank[to] = head->rank;
     c->group[to] = head->bank;
-    if (head->row < 0) {
-        c->history[to] = entry->history;
-        c->action[to] = entry->action;
-        c->action_logp[to] = entry->action_logp;
-        c->action_score[to] = 0;
-        c->terminal[to] = entry->ended;
-        c->ended[to] = 1;
-        return;
-    }
-    const timestep_child child = timestep_choice(m->t, head->row, head->next);
-    c->history[to] = -1;
-    c->action[to] = child.action;
-    c->action_logp[to] = child.logp;
-    c->action_score[to] = child.score;
-    c->terminal[to] = (uint8_t)terminal;
-    c->ended[to] = terminal != RILL_LIVE;
+    c->history[to] = head->row < 0 ? m->it->beam[head->rank].history : -1;
+    c->action[to] = child->action;
+    c->action_logp[to] = child->logp;
+    c->action_score[to] = child->score;
+    c->terminal[to] = (uint8_t)child->terminal;
+    c->ended[to] = child->terminal != RILL_LIVE;
 }
 
 /* --- the pass ----------------------------------------------------------------------------------------------------- */
@@ -228,10 +231,10 @@ static void take_candidate(merge *m, rill_terminal terminal)
 /* Every phase but the last: the best children, ended or not. */
 static void merge_all(merge *m)
 {
-    int32_t most = rill__merge_limit(m->it->settings);
-    for (; most > 0 && m->n_heap > 0; most--) {
-        take_candidate(m, head_terminal(m));
-        advance(m);
+    for (int32_t most = rill__merge_limit(m->it->settings); most > 0 && has_head(m); most--) {
+        const timestep_child child = child_of(m);
+        take_candidate(m, &child);
+        m->taken = 1;
     }
 }
 
@@ -241,18 +244,18 @@ static void merge_last(merge *m)
     const ending_quota quota = ending_of_children(m->it);
     int32_t live = 0;
     int leading = 1; /* every child so far has ended */
-    for (int32_t popped = 0; popped < quota.most && live < quota.live && m->n_heap > 0; popped++) {
-        rill_terminal terminal = head_terminal(m);
-        leading = leading && terminal != RILL_LIVE;
+    for (int32_t popped = 0; popped < quota.most && live < quota.live && has_head(m); popped++) {
+        const timestep_child child = child_of(m);
+        leading = leading && child.terminal != RILL_LIVE;
         if (leading && popped == 0) m->it->top_ended = 1;
-        if (terminal == RILL_LIVE || (quota.top && !leading))
-            take_candidate(m, terminal);
+        if (child.terminal == RILL_LIVE || (quota.top && !leading))
+            take_candidate(m, &child);
         else if (quota.top || popped < quota.leaving)
-            take_output(m, terminal);
+            take_output(m, &child);
         else
-            drop_head(m, terminal);
-        live += terminal == RILL_LIVE;
-        advance(m);
+            drop_head(m, child.terminal);
+        live += child.terminal == RILL_LIVE;
+        m->taken = 1;
     }
 }
 
@@ -311,10 +314,10 @@ void engine_take_cells(rill_engine *e, timestep *t)
         begin_item(&m, i, base);
         base += m.it->width;
         if (m.it->settings->cube != RILL_CUBE_NAIVE) continue;
-        make_heap(&m, NULL);
-        for (int32_t most = rill__merge_limit(m.it->settings); most > 0 && m.n_heap > 0; most--) {
+        find_children(&m, NULL);
+        for (int32_t most = rill__merge_limit(m.it->settings); most > 0 && has_head(&m); most--) {
             t->cube.taken[base - m.it->width + m.heap[0].rank]++;
-            advance(&m);
+            m.taken = 1;
         }
     }
 }
@@ -322,7 +325,7 @@ void engine_take_cells(rill_engine *e, timestep *t)
 static void merge_item(merge *m, int32_t *row, int last)
 {
     if (last) best_ended_look(m->e, m->t, m->it, m->rows, *row);
-    make_heap(m, row);
+    find_children(m, row);
     if (last)
         merge_last(m);
     else

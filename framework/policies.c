@@ -19,10 +19,9 @@ enum { MOST_KEYS = 4096 }; /* larger keys share the last place: an order is a wi
 
 typedef struct sorter {
     rill_context *ctx;
-    int32_t *count;   /* [MOST_KEYS + 1] */
-    int32_t *scratch; /* [capacity] */
-    int32_t *key;     /* [key_capacity] of the items in flight */
-    size_t capacity, key_capacity;
+    int32_t *count; /* [MOST_KEYS + 1] */
+    int32_t *key;   /* [capacity] of the items in flight */
+    size_t capacity;
 } sorter;
 
 static rill_status sorter_create(const rill_policy *table, rill_context *ctx, const char *arguments, void **self)
@@ -47,8 +46,7 @@ static void sorter_destroy(void *self)
     sorter *s = self;
     if (s == NULL) return;
     rill_free(s->ctx, s->count, (MOST_KEYS + 1) * sizeof *s->count);
-    rill_free(s->ctx, s->scratch, s->capacity * sizeof *s->scratch);
-    rill_free(s->ctx, s->key, s->key_capacity * sizeof *s->key);
+    rill_free(s->ctx, s->key, s->capacity * sizeof *s->key);
     rill_free(s->ctx, s, sizeof *s);
 }
 
@@ -86,22 +84,19 @@ static rill_status choose_least_advanced(void *self, const rill_flight *flight, 
 
 static rill_status sorter_reserve(sorter *s, int32_t n)
 {
-    RILL__TRY(RILL__GROW(s->ctx, s->scratch, s->capacity, (size_t)n, "a policy's order"));
-    return RILL__GROW(s->ctx, s->key, s->key_capacity, (size_t)n, "a policy's order");
+    return RILL__GROW(s->ctx, s->key, s->capacity, (size_t)n, "a policy's order");
 }
 
-/* Stable counting sort of from[0..n) by descending s->key into to[0..n); `from` NULL: in order of admission. */
-static void sort_descending(const sorter *s, int32_t n, const int32_t *from, int32_t *to)
+/* Stable counting sort of the items [from, end) of the flight, in order of admission, by descending s->key into order[from..end). */
+static void sort_descending(const sorter *s, int32_t from, int32_t end, int32_t *order)
 {
     int32_t most = 0;
-    for (int32_t i = 0; i < n; i++) most = s->key[i] > most ? s->key[i] : most;
+    for (int32_t i = from; i < end; i++) most = s->key[i] > most ? s->key[i] : most;
     memset(s->count, 0, ((size_t)most + 2) * sizeof *s->count);
-    for (int32_t i = 0; i < n; i++) s->count[most - s->key[i] + 1]++;
+    for (int32_t i = from; i < end; i++) s->count[most - s->key[i] + 1]++;
+    s->count[0] = from;
     for (int32_t key = 1; key <= most; key++) s->count[key] += s->count[key - 1];
-    for (int32_t i = 0; i < n; i++) {
-        int32_t item = from != NULL ? from[i] : i;
-        to[s->count[most - s->key[item]]++] = item;
-    }
+    for (int32_t i = from; i < end; i++) order[s->count[most - s->key[i]]++] = i;
 }
 
 static void key_by_depth(sorter *s, const rill_flight *flight)
@@ -123,34 +118,26 @@ static void key_by_remaining(sorter *s, const rill_flight *flight)
     }
 }
 
-/* Items are listed in order of admission, so the first has the earliest wave; the earliest wave gets the largest key. */
-static void key_by_wave(sorter *s, const rill_flight *flight)
-{
-    int64_t last = flight->wave[flight->n - 1];
-    for (int32_t i = 0; i < flight->n; i++) s->key[i] = clamp_key(last - flight->wave[i]);
-}
-
 static rill_status choose_most_advanced(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
 {
     RILL__TRY(sorter_reserve(self, flight->n));
     key_by_depth(self, flight);
-    sort_descending(self, flight->n, NULL, order);
+    sort_descending(self, 0, flight->n, order);
     *count = flight->n;
     return RILL_OK;
 }
 
+/* Items are listed in order of admission, so those of a refill stand together, an earlier one's first. */
 static rill_status choose_farthest(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
 {
     sorter *s = self;
     *count = flight->n;
-    if (flight->n == 0) return RILL_OK;
-    int several_waves = flight->wave[0] != flight->wave[flight->n - 1];
     RILL__TRY(sorter_reserve(s, flight->n));
     key_by_remaining(s, flight);
-    sort_descending(s, flight->n, NULL, several_waves ? s->scratch : order);
-    if (!several_waves) return RILL_OK;
-    key_by_wave(s, flight);
-    sort_descending(s, flight->n, s->scratch, order);
+    for (int32_t from = 0, end; from < flight->n; from = end) {
+        for (end = from + 1; end < flight->n && flight->wave[end] == flight->wave[from];) end++;
+        sort_descending(s, from, end, order);
+    }
     return RILL_OK;
 }
 

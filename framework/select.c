@@ -299,12 +299,6 @@ static void lay_out(selector *s, rill_carver *c, const select_room *room)
 
 /* --- checking ----------------------------------------------------------------------------------------------------- */
 
-static rill_terminal kind_of(const selector *s, uint8_t ends, int32_t action)
-{
-    if (ends == RILL_ENDS_LAST) return RILL_LAST;
-    return action == s->info->end_action ? RILL_END : RILL_LIVE;
-}
-
 static int found(selector *s, int32_t row, const char *wrong)
 {
     if (s->wrong == NULL) s->bad = row;
@@ -312,31 +306,22 @@ static int found(selector *s, int32_t row, const char *wrong)
     return 0;
 }
 
-/* Check choice i of row r of the answer, and fill in how it ends; 0 when there is none. Merging relies on order and on finite
- * scores; a domain that gives neither must not corrupt a beam silently. */
-static inline int read_choice(selector *s, int32_t r, int32_t i)
+/* What is the matter with choice i of row r of the answer, which selector_read() found not to be an ordinary one; 0 when there is none:
+ * dead ones come last, and none behind them can be chosen. */
+int selector_judge(selector *s, int32_t r, int32_t i)
 {
     const rill_choices *raw = &s->raw;
     const size_t at = (size_t)r * (size_t)raw->stride + (size_t)i;
     const int32_t action = raw->action[at];
     const float logp = raw->logp[at], before = i > 0 ? raw->logp[at - 1] : FLT_MAX; /* it is finite, or dead */
-    const uint8_t ends = raw->ends[r];
     if (!(logp <= before)) return found(s, r, "not numbers in order");
     if (logp == (float)RILL_SCORE_DEAD) return 0;
     if ((uint32_t)action >= (uint32_t)s->info->actions) return found(s, r, "unknown actions");
     if (logp == before && i > 0 && action <= raw->action[at - 1])
         return found(s, r, "equal, but not in order of action");
-    if (ends != RILL_ENDS_AS_TOLD) raw->terminal[at] = (uint8_t)kind_of(s, ends, action);
     if (raw->terminal[at] > RILL_LAST) return found(s, r, "not of a known terminal kind");
     if (!s->last && raw->terminal[at] != RILL_LIVE) return found(s, r, "terminal before the last phase");
     return 1;
-}
-
-int selector_read(selector *s, int32_t row, int32_t i)
-{
-    if (read_choice(s, row, i)) return 1;
-    s->choices.count[row] = i; /* dead ones come last: none behind it can be chosen */
-    return 0;
 }
 
 static int check_row(selector *s, int32_t r)
@@ -353,7 +338,7 @@ static void read_row(selector *s, int32_t r)
 {
     int32_t i = 0;
     if (!check_row(s, r)) return;
-    while (i < s->raw.count[r] && read_choice(s, r, i)) i++;
+    while (i < s->raw.count[r] && selector_read(s, r, i)) i++;
     s->raw.count[r] = i;
 }
 
@@ -431,7 +416,7 @@ static void choose_of(selector *s, const row_rules *rules, int32_t row, int32_t 
     for (int32_t i = 0; i < picks.n; i++)
         if ((span_find(rules->kept, picks.action[i]) >= 0) == kept)
             consider(s, rules, row, picks.action[i], raw->pick_logp[s->pick_from[row] + i],
-                     kind_of(s, raw->ends[r], picks.action[i]));
+                     selector_kind(s, raw->ends[r], picks.action[i]));
 }
 
 /* What the domain has not returned of the row, which is row r of its part. */

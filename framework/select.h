@@ -8,6 +8,8 @@
 #ifndef RILL_SELECT_H
 #define RILL_SELECT_H
 
+#include <float.h>
+
 #include "ask.h"
 #include "rill/carve.h"
 
@@ -75,14 +77,39 @@ int32_t selector_part(selector *s, int32_t from, rill_ask *ask, rill_choices *ou
  * a hypothesis may end. */
 const char *selector_take(selector *s, int32_t from, int32_t n, int last);
 
-/* selector_look() at a choice that is not checked yet. */
-int selector_read(selector *s, int32_t row, int32_t i);
+/* --- what merging does with every choice stands here, to be inlined ------------------------------------------------- */
+
+static inline rill_terminal selector_kind(const selector *s, uint8_t ends, int32_t action)
+{
+    if (ends == RILL_ENDS_LAST) return RILL_LAST;
+    return action == s->info->end_action ? RILL_END : RILL_LIVE;
+}
+
+/* selector_read() of a choice that is not simply in order. */
+int selector_judge(selector *s, int32_t r, int32_t i);
+
+/* Check choice i of row r of the answer, whose predecessor has been, and fill in how it ends; 0 when there is none. Merging relies on
+ * order and on finite scores; a domain that gives neither must not corrupt a beam silently. */
+static inline int selector_read(selector *s, int32_t r, int32_t i)
+{
+    const rill_choices *raw = &s->raw;
+    const size_t at = (size_t)r * (size_t)raw->stride + (size_t)i;
+    const int32_t action = raw->action[at];
+    const float logp = raw->logp[at], before = i > 0 ? raw->logp[at - 1] : FLT_MAX;
+    if (raw->ends[r] != RILL_ENDS_AS_TOLD) raw->terminal[at] = (uint8_t)selector_kind(s, raw->ends[r], action);
+    const int ordinary = (logp < before) & (logp > (float)RILL_SCORE_DEAD) &
+                         ((uint32_t)action < (uint32_t)s->info->actions) &
+                         (raw->terminal[at] <= (s->last ? RILL_LAST : RILL_LIVE));
+    return ordinary || selector_judge(s, r, i);
+}
 
 /* Whether the row has a choice i; those before it were looked at. */
 static inline int selector_look(selector *s, int32_t row, int32_t i)
 {
     if (i >= s->choices.count[row]) return 0;
-    return !s->unread || selector_read(s, row, i);
+    if (!s->unread || selector_read(s, row, i)) return 1;
+    s->choices.count[row] = i;
+    return 0;
 }
 
 #endif
