@@ -386,8 +386,8 @@ static int configure(decode *d)
         if (!d->n_inputs) d->input_path = cli_given_or(d->input_path, said->input);
         d->references_path = cli_given_or(d->references_path, said->references);
         d->constraints_path = cli_given_or(d->constraints_path, said->constraints);
-        if (!d->tsv && !d->jsonl) d->tsv = said->tsv, d->jsonl = said->jsonl;
-        code = cli_runfile_written(&d->runfile, "output", "-o", said->output, &d->output_path);
+        code = cli_runfile_form(&d->runfile, &d->tsv, &d->jsonl);
+        if (code == CLI_OK) code = cli_runfile_written(&d->runfile, "output", "-o", said->output, &d->output_path);
         if (code == CLI_OK) code = cli_runfile_written(&d->runfile, "stats", "--stats", said->stats, &d->stats_path);
         if (code == CLI_OK) code = cli_runfile_written(&d->runfile, "trace", "--trace", said->trace, &d->trace_path);
     }

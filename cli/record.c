@@ -20,14 +20,24 @@ typedef struct cli_record {
     char line[];
 } cli_record;
 
+enum { MOST_COLUMNS = 10000 };
+
 /* --- keeping ------------------------------------------------------------------------------------------------------ */
+
+int cli_records_column(const char *text)
+{
+    char *end;
+    const long column = strtol(text, &end, 10);
+    return end == text || *end || column < 1 || column > MOST_COLUMNS ? 0 : (int)column;
+}
 
 int cli_records_start(cli_records *r, rill_context *ctx, const char *tsv, const char *jsonl)
 {
     int column = 1;
     *r = (cli_records){.ctx = ctx, .text.ctx = ctx};
     if (tsv && jsonl) return cli_fail("an input has rows or objects: leave out --tsv or --jsonl");
-    if (tsv && tsv[0] && cli_whole("--tsv", tsv, 1, 10000, &column) != CLI_OK) return CLI_FAILED;
+    if (tsv && tsv[0] && !(column = cli_records_column(tsv)))
+        return cli_fail("--tsv: \"%s\" is not a whole number from 1 to %d", tsv, MOST_COLUMNS);
     r->kind = tsv ? CLI_RECORD_TSV : jsonl ? CLI_RECORD_JSONL : CLI_RECORD_NONE;
     r->column = column - 1;
     r->key = jsonl && jsonl[0] ? jsonl : NULL;

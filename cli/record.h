@@ -28,6 +28,9 @@ typedef struct cli_records {
     rill_settings settings; /* of the object at work */
 } cli_records;
 
+/* The column that a text names, from 1; 0: it names none. */
+int cli_records_column(const char *text);
+
 /* What --tsv[=COLUMN] and --jsonl[=KEY] ask for; NULL: not given, "": given without a value. CLI_OK, or CLI_FAILED after a message. */
 int cli_records_start(cli_records *records, rill_context *ctx, const char *tsv, const char *jsonl);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "files.h"
+#include "record.h"
 
 static rill_status take_chain(const rill_script_chain *from, rill_layer *layer, rill_chain chain)
 {
@@ -112,6 +113,22 @@ int cli_runfile_written(const cli_runfile *file, const char *key, const char *op
     *path = said;
     if (file->session->script.unsafe || cli_file_standard(said)) return CLI_OK;
     return refuse(file, key, "writes to a file", said, option);
+}
+
+int cli_runfile_form(const cli_runfile *file, const char **tsv, const char **jsonl)
+{
+    const rill_script_config *said = file->said;
+    const char *why = NULL;
+    if (!said || *tsv || *jsonl) return CLI_OK;
+    if (said->tsv && said->jsonl)
+        why = "inputs are rows or objects: leave out tsv or jsonl";
+    else if (said->tsv && said->tsv[0] && !cli_records_column(said->tsv))
+        why = "true or the number of a column, from 1, was expected";
+    *tsv = said->tsv;
+    *jsonl = said->jsonl;
+    if (!why) return CLI_OK;
+    rill_script_config_refuse(file->script, "tsv", why);
+    return cli_fail_context(file->session->ctx);
 }
 
 int cli_runfile_plain(const cli_runfile *file)

@@ -35,6 +35,10 @@ int cli_runfile_load(cli_runfile *file, cli_session *session);
 int cli_runfile_written(const cli_runfile *file, const char *key, const char *option, const char *said,
                         const char **path);
 
+/* Give *tsv and *jsonl, where no option has given either, what the configuration says its inputs are (cli_records_start()). CLI_OK or
+ * CLI_FAILED after a message, which names the key. */
+int cli_runfile_form(const cli_runfile *file, const char **tsv, const char **jsonl);
+
 /* Refuse a configuration whose inputs are more than lines, for commands that decode no more; they would measure another search. Nothing to
  * do without a configuration. CLI_OK or CLI_FAILED after a message. */
 int cli_runfile_plain(const cli_runfile *file);

@@ -264,6 +264,27 @@ int rill_config_says(const rill_config *config, const char *key, double nothing)
     return json_is_true(value) || json_array_size(value) > 0 || json_object_size(value) > 0;
 }
 
+static int heeds(const char *const *heeded, size_t n, const char *member)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(heeded[i], member) == 0) return 1;
+    return 0;
+}
+
+void rill_config_heed(const rill_config *config, const char *key, const char *const *heeded, size_t n)
+{
+    const char *name;
+    json_t *value, *object = find(config, key);
+    json_object_foreach(object, name, value)
+    {
+        if (heeds(heeded, n, name)) continue;
+        const char *near = rill_nearest(name, heeded, n);
+        rill_log(config->ctx, RILL_LOG_WARNING, "%s: \"%s\" under \"%s\" is not read%s%s%s", config->name, name, key,
+                 near != NULL ? ": did you mean \"" : ": this kind of model has no such key", near != NULL ? near : "",
+                 near != NULL ? "\"?" : "");
+    }
+}
+
 rill_status rill_config_expect(const rill_config *config, const char *key, const char *expected)
 {
     const json_t *value = find(config, key);

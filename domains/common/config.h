@@ -2,7 +2,8 @@
  *
  * Order of use: rill_config_open() (or _parse()), any number of getters, rill_config_close().
  * A key is a path of member names joined by dots: "hidden_size", "rill.domain". Members nobody asks for are ignored, so one
- * file can serve rill and other programs; a member given twice is refused. A member that is null counts as absent.
+ * file can serve rill and other programs, but for those that are rill's alone (rill_config_heed()); a member given twice is
+ * refused. A member that is null counts as absent.
  * Every error names the file, the key and what was expected; errors of syntax name the line.
  * Memory: the parser behind it (jansson) uses malloc() for the document; everything else comes from the context.
  * One thread at a time. Stability: internal to rill. */
@@ -65,6 +66,10 @@ rill_status rill_config_each_list(const rill_config *config, const char *key, ri
 /* Whether the file says anything at `key` but null, false, the number `nothing` or what is empty: asked of keys that nobody
  * heeds. */
 int rill_config_says(const rill_config *config, const char *key, double nothing);
+
+/* Name in a warning each member of the object at `key` that is none of the `n` in `heeded`, with the one of these that may be meant.
+ * Nothing to do where there is no such object. */
+void rill_config_heed(const rill_config *config, const char *key, const char *const *heeded, size_t n);
 
 /* The file must say `expected` at `key` or nothing at all: "model_type", "rill.domain".
  *   RILL_OK · RILL_ERR_FORMAT (both texts are in the error) */

@@ -105,8 +105,11 @@ void mt_describe(mt_net *net)
 /* The mean over the last layer's heads stands in where none was trained on alignments. Marian trains the first head of a layer. */
 static rill_status read_watched(mt_net *net, const rill_config *config)
 {
+    static const char *const heeded[] = {"domain", "search", "alignment_layer", "alignment_heads", "positions"};
     const int64_t layers = (int64_t)net->decoder.layers, heads = (int64_t)net->decoder.heads;
     int64_t layer, watched;
+    const int placed = net->settings.family->layout != MT_LAYOUT_T5; /* T5 has distances, and no form of positions */
+    rill_config_heed(config, "rill", heeded, sizeof heeded / sizeof *heeded - !placed);
     TRY(rill_config_int_or(config, "rill.alignment_layer", 0, layers - 1, layers - 1, &layer));
     TRY(rill_config_int_or(config, "rill.alignment_heads", 1, heads, heads, &watched));
     net->settings.watched_layer = (size_t)layer;

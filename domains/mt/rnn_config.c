@@ -107,6 +107,7 @@ static void describe(rnn_net *net)
 static rill_status read_main(void *user, const rill_config *config)
 {
     rnn_net *net = user;
+    rill_config_heed(config, "rill", (const char *const[]){"domain", "search"}, 2);
     TRY(read_decoder(net, config));
     TRY(read_widths(net, config));
     TRY(read_vocabularies(net, config));

@@ -38,6 +38,7 @@ static rill_status read_settings(void *user, const rill_config *config)
     int found;
     TRY(rill_config_expect(config, "model_type", "seq2seq-attention"));
     TRY(rill_config_object(config, "rill", &found));
+    rill_config_heed(config, "rill", (const char *const[]){"domain", "search"}, 2);
     TRY(rill_config_expect(config, "rill.domain", "semparse"));
     TRY(rill_config_object(config, "text", &found));
     TRY(rill_config_string_or(config, "text.stemmer", "",

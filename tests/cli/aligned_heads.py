@@ -94,6 +94,12 @@ def shares(rill, model, work):
     return [[[float(cell) for cell in row.split(",")] for row in line.split(" ||| ")[2].split()] for line in text.splitlines()]
 
 
+def warned(rill, model):
+    """What opening the model says."""
+    return subprocess.run([rill, "decode", "-m", model], input="w1\n", stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+                          check=True).stderr
+
+
 def near(a, b):
     return len(a) == len(b) and all(near(x, y) if isinstance(x, list) else abs(x - y) < 2e-5 for x, y in zip(a, b))
 
@@ -111,7 +117,12 @@ def main():
 
         plain, first, one = at("plain", {}), at("first", {"alignment_layer": 0}), at("one", {"alignment_heads": 1})
         turned = at("turned", {"alignment_heads": 1}, other_way_round)
+        slips = warned(rill, make(model, os.path.join(work, "slips"), {"alignment_layers": 0, "positions": "hf", "colour": 1}))
         for what, holds in (
+            ("a slip is named with the key that is meant",
+             '"alignment_layers" under "rill" is not read: did you mean "alignment_layer"?' in slips),
+            ("a key that is none", '"colour" under "rill" is not read: this kind of model' in slips),
+            ("a key that is one", "positions" not in slips),
             ("all heads of the last layer are named", at("named", {"alignment_layer": 1, "alignment_heads": 2}) == plain),
             ("the first layer", near(first, at("short", {}, without_last_layer, decoder_layers=1))),
             ("the first layer is another than the last", not near(first, plain)),

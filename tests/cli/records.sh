@@ -54,6 +54,12 @@ exits 0; prints '{"text": "w3", "output": '
 feed second "$rill" run run.lua -q --tsv=2
 exits 0; same out want
 
+for said in 'tsv = 0' 'tsv = "text"' 'tsv = true, jsonl = true'; do
+  printf 'return { model = "%s", %s }\n' "$tiny" "$said" >run.lua
+  feed second "$rill" run run.lua -q
+  exits 1; says "run.lua"; says "tsv: "; prints_nothing
+done
+
 # --- objects: their own bytes stay
 printf '%s\n' '{"id": 1.10, "text": "w0 w1 w2", "tags": ["\u00fc", {"a": null}]}' '' \
   '  { "big": 12345678901234567, "input": "w3" }  ' '{"text": "w4 w5"}' >objects
