@@ -217,14 +217,15 @@ document *document_open(const char *text, size_t length, document_split split, c
 
 /* --- putting together --------------------------------------------------------------------------------------------- */
 
-/* Where `what`, without the punctuation that a sentence of its own would end with, stands. */
-static int find_output(const char *in, size_t from, const char *what, size_t *begin, size_t *end)
+/* Where `what`, without the punctuation that a sentence of its own would end with, stands in a folded text. */
+static int find_output(const char *in, size_t n, size_t from, const char *what, size_t *begin, size_t *end)
 {
     size_t length = strlen(what);
     while (length > 0 && strchr(".,;:!? ", what[length - 1])) length--;
-    char *bare = strndup(what, length);
-    const int found = bare && words_find(in, from, bare, begin, end);
-    free(bare);
+    char *folded = words_fold(what, length);
+    const int found = folded && words_find(in, n, from, folded, length, begin);
+    *end = *begin + length;
+    free(folded);
     return found;
 }
 
@@ -236,43 +237,59 @@ static size_t in_proportion(const char *text, size_t n, const piece *tag, size_t
 /* A place that is known, and not in proportion. */
 #define FIXED (~(SIZE_MAX >> 1))
 
-/* Tags whose text is found in the sentence's output get their places around it. at: [to - first] of the pieces behind the sentence;
- * SIZE_MAX: not known */
-static void place_found(const document *d, int32_t first, int32_t to, const char *whole,
-                        const char *(*output)(void *user, int32_t i), void *user, size_t *at)
+/* What a sentence has become: its output, or itself. */
+typedef struct joined {
+    char *text;        /* [n] */
+    size_t n, *at;     /* of the piece `first` + i: where a tag goes; SIZE_MAX: not known */
+    int32_t first, to; /* the pieces within it */
+} joined;
+
+/* Tags whose text is found in the sentence's output get their places around it. */
+static void place_found(const document *d, joined *s, const char *(*output)(void *user, int32_t i), void *user)
 {
     size_t least = 0, begin = 0, end = 0;
-    for (int32_t i = first; i < to; i++) at[i - first] = SIZE_MAX;
-    for (int32_t i = first; i < to; i++) {
+    char *folded = words_fold(s->text, s->n);
+    for (int32_t i = s->first; i < s->to; i++) s->at[i - s->first] = SIZE_MAX;
+    for (int32_t i = s->first; i < s->to && folded; i++) {
         const char *own = d->piece[i].kind == PIECE_TAGGED ? output(user, d->piece[i].part) : NULL;
-        if (!own || !find_output(whole, least, own, &begin, &end)) continue;
-        for (int32_t t = i - 1; t >= first && d->piece[t].opens; t--) at[t - first] = begin;
-        for (int32_t t = i + 1; t < to && d->piece[t].kind == PIECE_TAG && !d->piece[t].opens; t++) at[t - first] = end;
+        if (!own || !find_output(folded, s->n, least, own, &begin, &end)) continue;
+        for (int32_t t = i - 1; t >= s->first && d->piece[t].opens; t--) s->at[t - s->first] = begin;
+        for (int32_t t = i + 1; t < s->to && d->piece[t].kind == PIECE_TAG && !d->piece[t].opens; t++)
+            s->at[t - s->first] = end;
         least = end;
     }
+    free(folded);
 }
 
 /* All others are placed in proportion, between those that have their places: their order stays. */
-static void place_others(const document *d, int32_t first, int32_t to, const char *whole, size_t *at)
+static void place_others(const document *d, joined *s)
 {
-    const size_t of = d->piece[first - 1].length, n = strlen(whole);
-    size_t least = 0, most = n;
-    for (int32_t i = first; i < to; i++)
-        if (d->piece[i].kind == PIECE_TAG && at[i - first] == SIZE_MAX)
-            at[i - first] = in_proportion(whole, n, &d->piece[i], of);
+    const size_t of = d->piece[s->first - 1].length;
+    size_t least = 0, most = s->n;
+    for (int32_t i = s->first; i < s->to; i++)
+        if (d->piece[i].kind == PIECE_TAG && s->at[i - s->first] == SIZE_MAX)
+            s->at[i - s->first] = in_proportion(s->text, s->n, &d->piece[i], of);
         else if (d->piece[i].kind == PIECE_TAG)
-            at[i - first] |= FIXED;
+            s->at[i - s->first] |= FIXED;
     /* From behind: not beyond a place that is known; then from the front: not before one. */
-    for (int32_t i = to - 1; i >= first; i--) {
+    for (int32_t i = s->to - 1; i >= s->first; i--) {
+        size_t *at = &s->at[i - s->first];
         if (d->piece[i].kind != PIECE_TAG) continue;
-        if (at[i - first] & FIXED) most = at[i - first] &= ~FIXED;
-        if (at[i - first] > most) at[i - first] = most;
+        if (*at & FIXED) most = *at &= ~FIXED;
+        if (*at > most) *at = most;
     }
-    for (int32_t i = first; i < to; i++) {
+    for (int32_t i = s->first; i < s->to; i++) {
+        size_t *at = &s->at[i - s->first];
         if (d->piece[i].kind != PIECE_TAG) continue;
-        if (at[i - first] < least) at[i - first] = least;
-        least = at[i - first];
+        if (*at < least) *at = least;
+        least = *at;
     }
+}
+
+/* A sentence without an output stays as it was. */
+static void place_back(const document *d, joined *s)
+{
+    for (int32_t i = s->first; i < s->to; i++) s->at[i - s->first] = d->piece[i].at;
 }
 
 static void write_text(const document *d, buffer *out, const char *text, size_t length)
@@ -286,9 +303,22 @@ static void write_text(const document *d, buffer *out, const char *text, size_t 
 /* One that stands alone, like a picture, has blanks around it where it had some. */
 static void write_tag(const document *d, const piece *tag, const char *whole, size_t at, buffer *out)
 {
-    if (tag->alone && tag->blank_before && at > 0 && whole[at - 1] != ' ') buffer_add(out, " ", 1);
+    if (tag->alone && tag->blank_before && at > 0 && out->data[out->used - 1] != ' ') buffer_add(out, " ", 1);
     buffer_add(out, d->text.data + tag->begin, tag->length);
     if (tag->alone && tag->blank_behind && whole[at] && !strchr(" .,;:!?", whole[at])) buffer_add(out, " ", 1);
+}
+
+static void write_sentence(const document *d, const joined *s, buffer *out)
+{
+    size_t done = 0;
+    for (int32_t i = s->first; i < s->to; i++) {
+        if (d->piece[i].kind != PIECE_TAG) continue;
+        const size_t place = s->at[i - s->first];
+        write_text(d, out, s->text + done, place - done);
+        done = place;
+        write_tag(d, &d->piece[i], s->text, place, out);
+    }
+    write_text(d, out, s->text + done, s->n - done);
 }
 
 /* A sentence with what stands in it; returns the piece behind. */
@@ -296,27 +326,24 @@ static int32_t join_sentence(const document *d, int32_t sentence, const char *(*
                              void *user, buffer *out)
 {
     const piece *p = &d->piece[sentence];
-    int32_t to = sentence + 1;
-    while (to < d->n && (d->piece[to].kind == PIECE_TAG || d->piece[to].kind == PIECE_TAGGED)) to++;
     const char *given = output(user, p->part);
-    char *whole = given ? strdup(given) : strndup(d->text.data + p->begin, p->length);
-    size_t *at = malloc((size_t)(to - sentence) * sizeof *at), done = 0;
-    out->failed |= !whole || !at;
+    buffer text = {0};
+    joined s = {.first = sentence + 1, .to = sentence + 1};
+    while (s.to < d->n && (d->piece[s.to].kind == PIECE_TAG || d->piece[s.to].kind == PIECE_TAGGED)) s.to++;
+    buffer_add(&text, given ? given : d->text.data + p->begin, given ? strlen(given) : p->length);
+    s.text = text.data;
+    s.n = text.used;
+    s.at = malloc((size_t)(s.to - sentence) * sizeof *s.at);
+    out->failed |= text.failed || !s.at;
     if (!out->failed) {
-        place_found(d, sentence + 1, to, whole, output, user, at);
-        place_others(d, sentence + 1, to, whole, at);
-        for (int32_t i = sentence + 1; i < to; i++) {
-            if (d->piece[i].kind != PIECE_TAG) continue;
-            const size_t place = at[i - sentence - 1];
-            write_text(d, out, whole + done, place - done);
-            done = place;
-            write_tag(d, &d->piece[i], whole, place, out);
-        }
-        write_text(d, out, whole + done, strlen(whole) - done);
+        if (given) place_found(d, &s, output, user);
+        if (given) place_others(d, &s);
+        if (!given) place_back(d, &s);
+        write_sentence(d, &s, out);
     }
-    free(whole);
-    free(at);
-    return to;
+    free(text.data);
+    free(s.at);
+    return s.to;
 }
 
 char *document_join(const document *d, const char *(*output)(void *user, int32_t i), void *user)

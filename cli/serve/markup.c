@@ -54,19 +54,34 @@ static int32_t number_of(const char *name, size_t length)
     return -1;
 }
 
-/* The entity at *text as UTF-8 in out, and step behind it; 0: there is none. */
-static int read_entity(const char **text, const char *end, char out[4], size_t *n)
+static int is_letter(char c)
 {
-    enum { LONGEST = 10 };
-    const char *last = *text + 1;
-    while (last < end && last - *text <= LONGEST && *last != ';' && *last != '&') last++;
-    if (last >= end || *last != ';') return 0;
-    const int32_t number = number_of(*text + 1, (size_t)(last - *text) - 1);
-    if (number < 0) return 0;
-    *n = 0;
-    U8_APPEND_UNSAFE((uint8_t *)out, *n, number);
-    *text = last + 1;
-    return 1;
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static int is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Behind the entity at a '&'; NULL: none is there. */
+static const char *entity_end(const char *text, const char *end)
+{
+    enum { LONGEST = 33 }; /* &CounterClockwiseContourIntegral; */
+    const char *last = text + 1;
+    if (last < end && *last == '#') last++;
+    const char *first = last;
+    while (last < end && last - text < LONGEST && (is_letter(*last) || is_digit(*last))) last++;
+    return last > first && last < end && *last == ';' ? last + 1 : NULL;
+}
+
+/* An entity as UTF-8 in out; 0: it is not known here. */
+static size_t read_entity(const char *text, const char *behind, char out[4])
+{
+    const int32_t number = number_of(text + 1, (size_t)(behind - text) - 2);
+    size_t n = 0;
+    if (number >= 0) U8_APPEND_UNSAFE((uint8_t *)out, n, number);
+    return n;
 }
 
 void markup_write(buffer *out, const char *text, size_t length)
@@ -83,28 +98,82 @@ typedef struct tag {
     const char *name; /* [name_length]; none of a comment */
     size_t name_length;
     const char *end; /* behind it */
-    int closes, is_doctype;
+    int closes, closes_itself, is_doctype;
+    int says_no; /* what is within is not to be translated */
 } tag;
 
-static int is_letter(char c)
+/* Of a name or a value: its bytes. */
+typedef struct span {
+    const char *begin;
+    size_t length;
+} span;
+
+static size_t blanks(const char *at, const char *end)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    size_t n = 0;
+    while (at + n < end && strchr(" \t\r\n\f", at[n]) && at[n]) n++;
+    return n;
 }
 
-/* Behind the '>' that ends a tag; one in quotes ends none. */
-static const char *tag_end(const char *at, const char *end)
+static int is_text(span s, const char *text)
 {
-    for (char quote = 0; at < end; at++) {
-        if (quote)
-            quote = *at == quote ? 0 : quote;
-        else if (*at == '>')
-            return at + 1;
-        else if (*at == '"' || *at == '\'')
-            quote = *at;
+    return s.length == strlen(text) && !strncasecmp(s.begin, text, s.length);
+}
+
+/* Up to a byte of `ends`. */
+static span read_until(const char **at, const char *end, const char *ends)
+{
+    span s = {.begin = *at};
+    while (*at < end && (!strchr(ends, **at) || !**at)) ++*at;
+    s.length = (size_t)(*at - s.begin);
+    return s;
+}
+
+/* The value at *at: a word, or what is in quotes. */
+static span read_value(const char **at, const char *end)
+{
+    if (*at == end || (**at != '"' && **at != '\'')) return read_until(at, end, " \t\r\n\f>");
+    const char quote[] = {*(*at)++, '\0'};
+    const span value = read_until(at, end, quote);
+    if (*at < end) ++*at;
+    return value;
+}
+
+static int has_word(span value, const char *word)
+{
+    const char *at = value.begin, *end = at + value.length;
+    while (at < end) {
+        at += blanks(at, end);
+        if (is_text(read_until(&at, end, " \t\r\n\f"), word)) return 1;
     }
-    return end;
+    return 0;
 }
 
+/* The attributes behind a tag's name, up to its '>'. */
+static void read_attributes(tag *t, const char *at, const char *end)
+{
+    while ((at += blanks(at, end)) < end && *at != '>') {
+        const int slash = *at == '/';
+        if (slash) at++;
+        t->closes_itself = slash && at < end && *at == '>';
+        if (slash) continue;
+        const char *begin = at++; /* even a '=' */
+        read_until(&at, end, " \t\r\n\f/>=");
+        const span name = {begin, (size_t)(at - begin)};
+        span value = {at, 0};
+        const char *equals = at + blanks(at, end);
+        if (equals < end && *equals == '=') {
+            at = equals + 1;
+            at += blanks(at, end);
+            value = read_value(&at, end);
+        }
+        t->says_no |= (is_text(name, "translate") && is_text(value, "no")) ||
+                      (is_text(name, "class") && has_word(value, "notranslate"));
+    }
+    t->end = at < end ? at + 1 : end;
+}
+
+/* Behind `what`; the end where it is not. */
 static const char *find(const char *at, const char *end, const char *what)
 {
     const char *found = memmem(at, (size_t)(end - at), what, strlen(what));
@@ -118,14 +187,13 @@ static int read_tag(const char *at, const char *end, tag *out)
     const char *name = at + 1 + out->closes;
     if (name < end && is_letter(*name)) {
         out->name = name;
-        while (name < end && (is_letter(*name) || (*name >= '0' && *name <= '9') || *name == '-')) name++;
-        out->name_length = (size_t)(name - out->name);
-        out->end = tag_end(name, end);
+        out->name_length = read_until(&name, end, " \t\r\n\f/>").length;
+        read_attributes(out, name, end);
         return 1;
     }
     if (name >= end || out->closes || (*name != '!' && *name != '?')) return 0;
     out->is_doctype = name + 1 < end && is_letter(name[1]) && *name == '!';
-    out->end = end - at > 4 && !memcmp(at, "<!--", 4) ? find(at + 4, end, "-->") : tag_end(name, end);
+    out->end = end - at > 4 && !memcmp(at, "<!--", 4) ? find(at + 2, end, "-->") : find(name, end, ">");
     return 1;
 }
 
@@ -142,13 +210,27 @@ static const char *const inline_names[] = {
     "span", "strike", "strong",  "sub", "sup", "time", "tt",  "u",    "var",  "wbr",  NULL};
 static const char *const empty_names[] = {"img", "input", "wbr", NULL};
 /* What is in them is not read. */
-static const char *const raw_names[] = {"code",  "kbd", "math",     "pre",      "samp", "script",
-                                        "style", "svg", "template", "textarea", "var",  NULL};
+static const char *const raw_names[] = {"code",     "kbd",      "math", "pre", "samp",   "script",  "style",    "svg",
+                                        "template", "textarea", "var",  "xmp", "iframe", "noembed", "noframes", NULL};
 
-static int says_no(const tag *t)
+/* Whose text has no tags in it, so that only their own end tag ends them. */
+static const char *const plain_names[] = {"iframe",   "noembed", "noframes", "script", "style",
+                                          "textarea", "title",   "xmp",      NULL};
+
+static const char *const title_names[] = {"title", NULL};
+
+/* Of such an element: where its end tag begins. */
+static const char *plain_end(const tag *t, const char *end)
 {
-    const size_t n = (size_t)(t->end - t->name);
-    return memmem(t->name, n, "translate=\"no\"", 14) || memmem(t->name, n, "notranslate", 11);
+    const char *at = t->end;
+    while ((at = memchr(at, '<', (size_t)(end - at)))) {
+        const char *behind = at + 2 + t->name_length;
+        if (behind < end && at[1] == '/' && !strncasecmp(at + 2, t->name, t->name_length) &&
+            strchr(" \t\r\n\f/>", *behind) && *behind)
+            return at;
+        at++;
+    }
+    return end;
 }
 
 /* Behind the end tag of an element, those of its name within it counted. */
@@ -156,15 +238,16 @@ static const char *element_end(const tag *t, const char *end)
 {
     int depth = 1;
     tag other;
-    for (const char *at = t->end; at < end;) {
+    const int is_plain = is_one_of(t, plain_names);
+    for (const char *at = is_plain ? plain_end(t, end) : t->end; at < end;) {
         if (*at != '<' || !read_tag(at, end, &other)) {
             at++;
             continue;
         }
         const int same = other.name_length == t->name_length && other.name &&
-                         !strncasecmp(other.name, t->name, t->name_length) && other.end[-2] != '/';
+                         !strncasecmp(other.name, t->name, t->name_length) && !other.closes_itself;
         if (same) depth += other.closes ? -1 : 1;
-        at = other.end;
+        at = !other.closes && is_one_of(&other, plain_names) ? plain_end(&other, end) : other.end;
         if (depth == 0) return at;
     }
     return end;
@@ -206,37 +289,41 @@ static void add_mark(paragraph *p, const char *raw, size_t length, int step)
         .raw = raw, .length = length, .at = p->plain.used, .depth = p->depth, .opens = step > 0, .alone = step == 0};
 }
 
-static size_t blanks(const char *at, const char *end)
-{
-    size_t n = 0;
-    while (at + n < end && strchr(" \t\r\n\f", at[n]) && at[n]) n++;
-    return n;
-}
-
+/* An entity that is not known here is a tag of its own accord: it stays as it is written. */
 static void add_text(paragraph *p, const char *at, const char *end)
 {
     char bytes[4];
-    size_t n;
     while (at < end) {
-        if (*at == '&' && read_entity(&at, end, bytes, &n)) {
+        const char *behind = *at == '&' ? entity_end(at, end) : NULL;
+        const size_t n = behind ? read_entity(at, behind, bytes) : blanks(at, end);
+        if (behind && n == 0)
+            add_mark(p, at, (size_t)(behind - at), 0);
+        else if (behind)
             buffer_add(&p->plain, bytes, n);
-        } else if (blanks(at, end) > 0) {
-            if (p->plain.used == 0 || p->plain.data[p->plain.used - 1] != ' ') buffer_add(&p->plain, " ", 1);
-            at += blanks(at, end);
-        } else {
-            buffer_add(&p->plain, at++, 1);
-        }
+        else if (n == 0)
+            buffer_add(&p->plain, at, 1);
+        else if (p->plain.used == 0 || p->plain.data[p->plain.used - 1] != ' ')
+            buffer_add(&p->plain, " ", 1);
+        at = behind ? behind : at + (n > 0 ? n : 1);
     }
 }
 
-/* Between sentences: text up to `to`, and marks that stand there. */
+static int is_before_blank(const paragraph *p, const mark *m)
+{
+    return blanks(m->raw + m->length, p->end) > 0;
+}
+
+/* Between sentences: text up to `to`, and marks that stand there, with a blank between two that had one. */
 static void keep(paragraph *p, size_t to)
 {
     buffer out = {0};
     for (; p->used < p->n && p->mark[p->used].at <= to; p->used++) {
-        markup_write(&out, p->plain.data + p->done, p->mark[p->used].at - p->done);
-        buffer_add(&out, p->mark[p->used].raw, p->mark[p->used].length);
-        p->done = p->mark[p->used].at;
+        const mark *m = &p->mark[p->used];
+        const int is_last = p->used + 1 == p->n && m->at == p->plain.used;
+        markup_write(&out, p->plain.data + p->done, m->at - p->done);
+        buffer_add(&out, m->raw, m->length);
+        if (m->alone && is_before_blank(p, m) && !is_last && p->plain.data[m->at] != ' ') buffer_add(&out, " ", 1);
+        p->done = m->at;
     }
     if (to > p->done) markup_write(&out, p->plain.data + p->done, to - p->done);
     if (out.used > 0) document_add(p->d, PIECE_KEPT, out.data, out.used);
@@ -267,8 +354,8 @@ static void add_sentence(void *user, size_t begin, size_t end)
         within->at = m->at - begin;
         within->opens = m->opens;
         within->alone = m->alone;
-        within->blank_before = m->at > 0 && p->plain.data[m->at - 1] == ' ';
-        within->blank_behind = blanks(m->raw + m->length, p->end) > 0;
+        within->blank_before = m->at > 0 && blanks(m->raw - 1, m->raw) > 0;
+        within->blank_behind = is_before_blank(p, m);
         if (m->depth > 0 && p->d->n_parts <= p->d->most) add_tagged(p, m->at, begin, end);
     }
     p->done = end;
@@ -309,18 +396,27 @@ static void read_text(paragraph *p, const char *at, const char *end, int block_f
     document_add(p->d, PIECE_KEPT, last, (size_t)(end - last));
 }
 
-/* An element that is not read is one tag, of which nothing is within. */
-static void read_markup(paragraph *p, const char *at, tag *t)
+/* A title's text has no tags in it. */
+static const char *read_title(paragraph *p, const tag *t)
 {
-    const int is_empty = !t->name || is_one_of(t, empty_names) || t->end[-2] == '/';
-    const int is_raw = !is_empty && !t->closes && (is_one_of(t, raw_names) || says_no(t));
+    const char *end = plain_end(t, p->end);
+    read_text(p, t->end, end, 1);
+    return end;
+}
+
+/* An element that is not read is one tag, of which nothing is within. Returns what is behind. */
+static const char *read_markup(paragraph *p, const char *at, tag *t)
+{
+    const int is_empty = !t->name || is_one_of(t, empty_names) || t->closes_itself;
+    const int is_raw = !is_empty && !t->closes && (is_one_of(t, raw_names) || t->says_no);
     if (is_raw) t->end = element_end(t, p->end);
     if (is_within_lines(t)) {
         add_mark(p, at, (size_t)(t->end - at), is_empty || is_raw ? 0 : t->closes ? -1 : 1);
-    } else {
-        end_paragraph(p);
-        document_add(p->d, PIECE_KEPT, at, (size_t)(t->end - at));
+        return t->end;
     }
+    end_paragraph(p);
+    document_add(p->d, PIECE_KEPT, at, (size_t)(t->end - at));
+    return !is_raw && !is_empty && !t->closes && is_one_of(t, title_names) ? read_title(p, t) : t->end;
 }
 
 void markup_read(document *d, const char *text, size_t length, const char *language)
@@ -333,8 +429,7 @@ void markup_read(document *d, const char *text, size_t length, const char *langu
         while (next && !read_tag(next, end, &t)) next = memchr(next + 1, '<', (size_t)(end - next - 1));
         if (!next) next = end;
         read_text(&p, at, next, next == end || !is_within_lines(&t));
-        if (next < end) read_markup(&p, next, &t);
-        at = next < end ? t.end : end;
+        at = next < end ? read_markup(&p, next, &t) : end;
     }
     end_paragraph(&p);
     free(p.plain.data);

@@ -1,4 +1,6 @@
-/* Constraints and glossaries of requests; see wishes.h. */
+/* Constraints and glossaries of requests; see wishes.h.
+ *
+ * Divisions: constraints · glossaries. */
 #include "wishes.h"
 
 #include <stdio.h>
@@ -6,6 +8,8 @@
 #include <string.h>
 
 #include "words.h"
+
+/* --- constraints -------------------------------------------------------------------------------------------------- */
 
 static const char BETWEEN[] = " ||| ";
 
@@ -48,8 +52,8 @@ static int read_constraints(const api_request *r, const json_t *value, api_answe
     for (int32_t i = 0; i < j->n; i++) {
         const json_t *line = each ? json_array_get(value, (size_t)i) : value;
         if (json_is_null(line)) continue;
-        if (!json_is_string(line) || strlen(json_string_value(line)) != json_string_length(line)) {
-            *refused = api_refuse(400, "bad-request", "constraints: %d: expected a text or null", (int)i);
+        if (!json_is_string(line) || strcspn(json_string_value(line), "\r\n") != json_string_length(line)) {
+            *refused = api_refuse(400, "bad-request", "constraints: %d: expected a text of one line, or null", (int)i);
             return 0;
         }
         if (service_check_constraints(r->to, json_string_value(line), &why) < 0) {
@@ -62,42 +66,89 @@ static int read_constraints(const api_request *r, const json_t *value, api_answe
     return 1;
 }
 
-enum { MOST_TERMS = 1000 }; /* each is looked for in each input */
+/* --- glossaries --------------------------------------------------------------------------------------------------- */
 
+/* Each term is looked for in each input by the thread that all connections share: for a tenth of a second, or two in texts made for it. */
+enum { MOST_TERMS = 1000, LONGEST_TERM = 200 };
+#define MOST_SEARCHED ((size_t)100 << 20)
+
+/* One line of a constraint. */
 static int is_term(const char *text, size_t length)
 {
-    return length > 0 && strlen(text) == length && !strstr(text, "|||") && !strchr(text, '\n');
+    return length > 0 && length <= LONGEST_TERM && strlen(text) == length && !strstr(text, "|||") &&
+           !strpbrk(text, "\r\n");
 }
 
-static int read_glossary(const api_request *r, json_t *value, api_answer *refused)
+static int check_glossary(const api_request *r, json_t *glossary, api_answer *refused)
 {
+    const size_t n = json_object_size(glossary);
+    size_t bytes = 0;
     const char *term;
     json_t *target;
-    size_t begin, end;
-    if (value == NULL) return 1;
-    if (!json_is_object(value)) {
+    if (!json_is_object(glossary)) {
         *refused = api_refuse(400, "bad-request", "glossary: expected an object {TERM: TEXT}");
         return 0;
     }
-    if (json_object_size(value) > MOST_TERMS) {
-        *refused = api_refuse(400, "bad-request", "glossary: %zu terms: a request may have %d", json_object_size(value),
-                              MOST_TERMS);
+    if (n > MOST_TERMS) {
+        *refused = api_refuse(400, "bad-request", "glossary: %zu terms: a request may have %d", n, MOST_TERMS);
         return 0;
     }
-    json_object_foreach(value, term, target)
+    json_object_foreach(glossary, term, target)
     {
-        if (!is_term(term, strlen(term)) || !json_is_string(target) ||
-            !is_term(json_string_value(target), json_string_length(target))) {
-            *refused = api_refuse(400, "bad-request",
-                                  "glossary: \"%s\": expected a term and its text, on one line, without \"|||\"", term);
-            return 0;
-        }
-        for (int32_t i = 0; i < r->job->n; i++)
-            if (words_find(r->job->input[i].text, 0, term, &begin, &end) &&
-                !add_part(&r->job->input[i], "require:", json_string_value(target)))
-                return refuse_memory(refused);
+        if (is_term(term, strlen(term)) && json_is_string(target) &&
+            is_term(json_string_value(target), json_string_length(target)))
+            continue;
+        *refused = api_refuse(
+            400, "bad-request",
+            "glossary: \"%.100s\": expected a term and its text, on one line of at most %d bytes, without \"|||\"",
+            term, LONGEST_TERM);
+        return 0;
     }
-    return 1;
+    for (int32_t i = 0; i < r->job->n; i++) bytes += r->job->input[i].length;
+    if (n == 0 || bytes <= MOST_SEARCHED / n) return 1;
+    *refused = api_refuse(413, "too-large", "glossary: %zu terms are for inputs of at most %zu bytes, not %zu", n,
+                          MOST_SEARCHED / n, bytes);
+    return 0;
+}
+
+/* A term, folded, and the constraint that it makes. */
+typedef struct term {
+    char *text; /* [length] */
+    size_t length;
+    const char *target;
+} term;
+
+static int require_terms(job_input *input, const term *terms, size_t n)
+{
+    size_t begin;
+    char *text = words_fold(input->text, input->length);
+    int fine = text != NULL;
+    for (size_t t = 0; t < n && fine; t++)
+        if (words_find(text, input->length, 0, terms[t].text, terms[t].length, &begin))
+            fine = add_part(input, "require:", terms[t].target);
+    free(text);
+    return fine;
+}
+
+static int read_glossary(const api_request *r, json_t *glossary, api_answer *refused)
+{
+    const char *name;
+    json_t *target;
+    size_t n = 0;
+    if (glossary == NULL) return 1;
+    if (!check_glossary(r, glossary, refused)) return 0;
+    term *terms = calloc(json_object_size(glossary) + 1, sizeof *terms);
+    int fine = terms != NULL;
+    json_object_foreach(glossary, name, target)
+    {
+        if (!fine) break;
+        terms[n] = (term){words_fold(name, strlen(name)), strlen(name), json_string_value(target)};
+        fine = terms[n++].text != NULL;
+    }
+    for (int32_t i = 0; i < r->job->n && fine; i++) fine = require_terms(&r->job->input[i], terms, n);
+    while (n > 0) free(terms[--n].text);
+    free(terms);
+    return fine || refuse_memory(refused);
 }
 
 int wishes_read(const api_request *r, api_answer *refused)

@@ -1,13 +1,18 @@
 /* Words in texts; see words.h. Letters and numbers are Unicode's, by ICU. */
 #include "words.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
 
-static char lower(char c)
+char *words_fold(const char *text, size_t n)
 {
-    return (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
+    char *folded = malloc(n + 1);
+    if (!folded) return NULL;
+    for (size_t i = 0; i < n; i++) folded[i] = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] + 32 : text[i]);
+    folded[n] = '\0';
+    return folded;
 }
 
 /* Scripts without blanks have no words that could be told apart here: any of their characters begins and ends one. */
@@ -33,17 +38,16 @@ static int is_within(const char *text, size_t n, size_t at)
     return is_of_word(left) && is_of_word(right);
 }
 
-int words_find(const char *in, size_t from, const char *what, size_t *begin, size_t *end)
+/* Each step leaves a word behind, so that one long word costs no more than many short ones. */
+int words_find(const char *in, size_t n, size_t from, const char *what, size_t m, size_t *begin)
 {
-    const size_t n = strlen(in), m = strlen(what);
-    if (n > INT32_MAX) return 0;
-    for (size_t at = from; m > 0 && at + m <= n; at++) {
-        size_t i = 0;
-        while (i < m && lower(in[at + i]) == lower(what[i])) i++;
-        if (i < m || is_within(in, n, at) || is_within(in, n, at + m)) continue;
-        *begin = at;
-        *end = at + m;
-        return 1;
+    if (n > INT32_MAX || m == 0) return 0;
+    for (size_t at = from; at + m <= n; at++) {
+        const char *found = memmem(in + at, n - at, what, m);
+        if (!found) return 0;
+        *begin = at = (size_t)(found - in);
+        if (!is_within(in, n, at) && !is_within(in, n, at + m)) return 1;
+        while (at + 1 < n && (U8_IS_TRAIL(in[at + 1]) || is_within(in, n, at + 1))) at++;
     }
     return 0;
 }

@@ -103,11 +103,84 @@ static void pages(void **state)
           "<!DOCTYPE html><!-- Hier. -->Here.<br>Here.");
 }
 
+/* Elements whose text has no tags end at their own end tag; attributes say what is not to be translated. */
+static void elements(void **state)
+{
+    static const char *const outputs[] = {"Hier.=Here.", "a<b Hier.=a<b Here.", NULL};
+    static const char *const stay[] = {"<script>if(i<n)f()</script>",
+                                       "<script>'</scripts>'</SCRIPT >",
+                                       "<style>a{b:'c}</style>",
+                                       "<textarea>a<b \" Hier.</textarea>",
+                                       "<div class=\"a notranslate\"><script>a<b</script>Hier.</div>",
+                                       "<p translate='no'>Hier.</p>",
+                                       "<p TRANSLATE = \"NO\">Hier.</p>",
+                                       "<p translate=no>Hier.</p>",
+                                       "<!-->",
+                                       "<!--->",
+                                       "<?a '>",
+                                       "<!DOCTYPE html PUBLIC \"-//W3C//DTD\">"};
+    static const char *const read[] = {
+        "<p title=it's>",         "<p a='>'>",       "<p href=\"/notranslate-info\">", "<p data-x='translate=\"no\"'>",
+        "<p class=notranslated>", "<p a = b =c / d>"};
+    char page[200], expected[200];
+    (void)state;
+    for (size_t i = 0; i < sizeof stay / sizeof *stay; i++) {
+        snprintf(page, sizeof page, "%s<p>Hier.</p>", stay[i]);
+        snprintf(expected, sizeof expected, "%s<p>Here.</p>", stay[i]);
+        joins(page, DOCUMENT_HTML, outputs, expected);
+    }
+    for (size_t i = 0; i < sizeof read / sizeof *read; i++) {
+        snprintf(page, sizeof page, "%sHier.</p>", read[i]);
+        snprintf(expected, sizeof expected, "%sHere.</p>", read[i]);
+        joins(page, DOCUMENT_HTML, outputs, expected);
+    }
+    joins("<title>a<b Hier.</title><p>Hier.", DOCUMENT_HTML, outputs, "<title>a&lt;b Here.</title><p>Here.");
+    joins("<a href=/x/>Hier.</a>", DOCUMENT_HTML, outputs, "<a href=/x/>Here.</a>");
+}
+
+/* What is not known as an entity, and sentences without an output, are as they were. */
+static void kept_as_written(void **state)
+{
+    static const char *const outputs[] = {"Eins zwei.=One two.", NULL};
+    static const char *const stay[] = {"Der <b>rote</b> Hund. ", "Er <img src=x> läuft <i>a &amp; b</i> <u>weit.</u>",
+                                       "&check; &zwnj; &#x110000; A &amp; B &lt;", "&rarr;"};
+    (void)state;
+    for (size_t i = 0; i < sizeof stay / sizeof *stay; i++) joins(stay[i], DOCUMENT_HTML, outputs, stay[i]);
+    joins("Eins &rarr; zwei.", DOCUMENT_HTML, outputs, "One &rarr; two.");
+    joins("Eins zwei.&check;", DOCUMENT_HTML, outputs, "One two.&check;");
+    joins("Eins zwei. &rarr; &check;&check;<p>", DOCUMENT_HTML, outputs, "One two. &rarr; &check;&check;<p>");
+    joins("AT&T &unknown Eins", DOCUMENT_HTML, outputs, "AT&amp;T &amp;unknown Eins");
+    document *d = document_open("a\0<b>b</b> c", 12, DOCUMENT_HTML, "de", 10);
+    assert_non_null(d);
+    now = d;
+    const char *none[] = {NULL};
+    char *joined = document_join(d, listed, none);
+    assert_memory_equal(joined, "a\0<b>b</b> c", 13);
+    free(joined);
+    document_close(d);
+}
+
 /* Time grows with the text and not with its square, and parts stop soon after what is wanted. */
 static void large_pages(void **state)
 {
-    static const char *const bits[] = {"1<p>", "<p> ", "<b>", "<b>a</b>",           "&",     "<", "a.",
-                                       "a. ",  "<!--", "\n",  "<div translate=no>", "<code>"};
+    static const char *const bits[] = {"1<p>",
+                                       "<p> ",
+                                       "<b>",
+                                       "<b>a</b>",
+                                       "&",
+                                       "<",
+                                       "a.",
+                                       "a. ",
+                                       "<!--",
+                                       "\n",
+                                       "<div translate=no>",
+                                       "<code>",
+                                       "<title>",
+                                       "<script>",
+                                       "<b a=\"",
+                                       "<b a='>'",
+                                       "&rarr;",
+                                       "</title"};
     (void)state;
     for (size_t b = 0; b < sizeof bits / sizeof *bits; b++)
         for (int split = DOCUMENT_LINES; split <= DOCUMENT_HTML; split++) {
@@ -174,8 +247,9 @@ static void random_documents(void **state)
                                        "<!-- c -->",
                                        "\t",
                                        "\xc2\xa0"};
-    static const char *const wild[] = {"<",  ">",    "&",    "<!",  "</", "\"", "'", "&#x;", "&#1234567890123;",
-                                       "<?", "\xff", "<pre", "<!--"};
+    static const char *const wild[] = {
+        "<",  ">",    "&",    "<!",   "</",      "\"",       "'",        "&#x;",   "&#1234567890123;",
+        "<?", "\xff", "<pre", "<!--", "<title>", "<script>", "</script", "&rarr;", "translate=no "};
     (void)state;
     for (int round = 0; round < 20000; round++) {
         char text[600] = "", *kept = NULL;
@@ -206,7 +280,8 @@ static void random_documents(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sentences), cmocka_unit_test(pages),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sentences),   cmocka_unit_test(pages),
+                                       cmocka_unit_test(elements),    cmocka_unit_test(kept_as_written),
                                        cmocka_unit_test(large_pages), cmocka_unit_test(random_documents)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
