@@ -278,7 +278,7 @@ static api_answer end_decode(api *a, api_request *request)
     json_t *results = json_array();
     for (size_t i = 0; i < request->n_documents; i++)
         json_array_append_new(
-            results, json_pack("{s:o, s:o}", "text", parts_text(request, i), "parts", parts_results(request, i)));
+            results, json_pack("{s:o, s:o}", "text", parts_text(request, i, 0), "parts", parts_results(request, i)));
     for (int32_t i = 0; i < request->job->n && !request->document; i++)
         json_array_append(results, request->job->input[i].result);
     json_t *body = request->one ? json_incref(json_array_get(results, 0))

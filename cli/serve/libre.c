@@ -149,65 +149,108 @@ api_answer libre_translate(api *a, api_request *request)
     return request->job->n > 0 ? api_submit(request) : libre_translated(a, request);
 }
 
+/* Whether its own text is why an input has no output. */
+static int is_own_fault(rill_status status)
+{
+    return status == RILL_ERR_INPUT || status == RILL_ERR_NO_HYPOTHESIS;
+}
+
+/* What fails the request: the first input that failed by no fault of its own, or, where all sentences failed, the first of them. (Else
+ * sentences that fail stay as they are, and tags whose text does are placed without it.) NULL: nothing */
+static const job_input *find_failure(const api_request *r)
+{
+    const job_input *input = r->job->input, *first = NULL;
+    int32_t n_fine = 0;
+    for (size_t i = 0; i < r->n_documents; i++)
+        for (int32_t k = 0; k < document_parts(r->document[i]); k++, input++) {
+            if (input->status < 0 && !is_own_fault(input->status)) return input;
+            if (!document_is_sentence(r->document[i], k)) continue;
+            n_fine += input->status >= 0;
+            if (input->status < 0 && !first) first = input;
+        }
+    return n_fine > 0 ? NULL : first;
+}
+
 static api_answer failed(const job_input *input)
 {
     const char *why = json_string_value(json_object_get(json_object_get(input->result, "error"), "message"));
-    const unsigned code = input->status == RILL_ERR_INPUT || input->status == RILL_ERR_OPTION ? 400 : 500;
+    const unsigned code = is_own_fault(input->status) || input->status == RILL_ERR_OPTION ? 400 : 500;
     return REFUSE(code, "%s", why ? why : rill_status_name(input->status));
 }
 
-/* The outputs are the second model's inputs. */
+/* The outputs are the second model's inputs; what the first one failed at has its result. */
 static api_answer go_on(api *a, api_request *request)
 {
     api_answer refused = {0};
+    job *first = request->job;
     json_t *texts = json_array();
-    for (int32_t i = 0; i < request->job->n; i++) {
-        json_t *text = result_best(request->job->input[i].result);
-        if (text)
-            json_array_append(texts, text);
-        else
-            json_array_append_new(texts, json_string(""));
+    for (int32_t i = 0; i < first->n; i++) {
+        json_t *text = result_text_of(first->input[i].result, 0);
+        json_array_append_new(texts, text ? json_incref(text) : json_string(""));
     }
-    const double since = request->job->since;
-    job_release(request->job);
     request->to = request->then;
     request->then = NULL;
     request->job = api_job(a, request->to, texts, &refused);
     json_decref(texts);
+    for (int32_t i = 0; i < first->n && request->job; i++)
+        if (first->input[i].status < 0)
+            job_note(&request->job->input[i], first->input[i].status, json_incref(first->input[i].result));
+    if (request->job) request->job->since = first->since;
+    job_release(first);
     if (!request->job || !ask_alternatives(request, request->to, request->job, &refused)) return refused;
-    request->job->since = since;
     return api_submit(request);
 }
 
 /* Other outputs of an input that is one sentence; of others there are none. */
 static json_t *alternatives_of(const api_request *r, size_t i)
 {
-    json_t *list = json_array();
-    const json_t *parts = parts_results(r, i), *outputs = json_object_get(json_array_get(parts, 0), "outputs");
+    json_t *list = json_array(), *parts = parts_results(r, i);
+    const json_t *outputs = json_object_get(json_array_get(parts, 0), "outputs");
     for (size_t o = 1; json_array_size(parts) == 1 && o < json_array_size(outputs); o++)
-        json_array_append(list, json_object_get(json_array_get(outputs, o), "text"));
-    json_decref((json_t *)parts);
+        json_array_append_new(list, parts_text(r, i, o));
+    json_decref(parts);
+    return list;
+}
+
+/* Sentences that stayed as they are, and why. */
+static json_t *untranslated(const api_request *r)
+{
+    json_t *list = json_array(), *part;
+    size_t k;
+    for (size_t i = 0; i < r->n_documents; i++) {
+        json_t *parts = parts_results(r, i);
+        json_array_foreach(parts, k, part)
+        {
+            json_t *why = json_object_get(json_object_get(part, "error"), "message");
+            if (!why) continue;
+            json_array_append_new(
+                list, json_pack("{s:i, s:O, s:O}", "q", (int)i, "text", json_object_get(part, "input"), "error", why));
+        }
+        json_decref(parts);
+    }
     return list;
 }
 
 static json_t *translated(const api_request *r)
 {
-    json_t *texts = json_array(), *others = json_array(), *body = json_object();
+    json_t *texts = json_array(), *others = json_array(), *body = json_object(), *stayed = untranslated(r);
     for (size_t i = 0; i < r->n_documents; i++) {
-        json_array_append_new(texts, parts_text(r, i));
+        json_array_append_new(texts, parts_text(r, i, 0));
         json_array_append_new(others, alternatives_of(r, i));
     }
     json_object_set(body, "translatedText", r->one ? json_array_get(texts, 0) : texts);
     if (r->alternatives > 0) json_object_set(body, "alternatives", r->one ? json_array_get(others, 0) : others);
+    if (json_array_size(stayed) > 0) json_object_set(body, "untranslated", stayed);
     json_decref(texts);
     json_decref(others);
+    json_decref(stayed);
     return body;
 }
 
 api_answer libre_translated(api *a, api_request *request)
 {
-    for (int32_t i = 0; i < request->job->n; i++)
-        if (request->job->input[i].status < 0) return failed(&request->job->input[i]);
+    const job_input *failure = find_failure(request);
+    if (failure) return failed(failure);
     if (request->then && request->job->n > 0) return go_on(a, request);
     return (api_answer){.code = 200, .json = translated(request)};
 }

@@ -52,21 +52,27 @@ job *parts_job(const api *a, api_request *r, const json_t *inputs, document_spli
     r->one = json_is_string(inputs);
     if (split == DOCUMENT_WHOLE) return api_job(a, r->to, inputs, refused);
     json_t *parts = cut(r, inputs, split, (int32_t)a->most_inputs);
-    job *j = parts ? api_job(a, r->to, parts, refused) : NULL;
+    const int too_many = json_array_size(parts) > (size_t)a->most_inputs;
+    job *j = parts && !too_many ? api_job(a, r->to, parts, refused) : NULL;
     if (!parts) *refused = api_refuse(503, "out-of-memory", "there is no memory for the request");
+    if (too_many)
+        *refused = api_refuse(413, "too-many-inputs", "more than %lld sentences and texts of tags: send it in pieces",
+                              (long long)a->most_inputs);
     json_decref(parts);
     return j;
 }
 
-/* Where a document's parts are among the job's inputs. */
+/* Where a document's parts are among the job's inputs, and which output is wanted of its sentences. */
 typedef struct range {
     const api_request *request;
+    const document *document;
     int32_t first;
+    size_t output;
 } range;
 
 static range range_of(const api_request *r, size_t i)
 {
-    range found = {.request = r};
+    range found = {.request = r, .document = r->document[i]};
     for (size_t d = 0; d < i; d++) found.first += document_parts(r->document[d]);
     return found;
 }
@@ -74,12 +80,14 @@ static range range_of(const api_request *r, size_t i)
 static const char *output_of(void *user, int32_t i)
 {
     const range *where = user;
-    return json_string_value(result_best(where->request->job->input[where->first + i].result));
+    const size_t output = document_is_sentence(where->document, i) ? where->output : 0;
+    return json_string_value(result_text_of(where->request->job->input[where->first + i].result, output));
 }
 
-json_t *parts_text(const api_request *r, size_t i)
+json_t *parts_text(const api_request *r, size_t i, size_t output)
 {
     range where = range_of(r, i);
+    where.output = output;
     char *text = document_join(r->document[i], output_of, &where);
     json_t *told = text ? cli_json_text(text, strlen(text)) : NULL;
     free(text);

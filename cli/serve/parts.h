@@ -11,8 +11,9 @@ int parts_read_split(const json_t *value, document_split *split, api_answer *ref
 /* The request's job of a text or a list of texts, cut into parts (api_job() has the rest). NULL: refused. */
 job *parts_job(const api *a, api_request *request, const json_t *inputs, document_split split, api_answer *refused);
 
-/* The i-th input's text again, of the parts' best outputs; NULL: out of memory. */
-json_t *parts_text(const api_request *request, size_t i);
+/* The i-th input's text again, of its sentences' outputs of this rank (0: the best), or of themselves where there is none; NULL: out of
+ * memory. */
+json_t *parts_text(const api_request *request, size_t i, size_t output);
 /* What came of its sentences: [{"input", "outputs"}, ...] */
 json_t *parts_results(const api_request *request, size_t i);
 

@@ -89,6 +89,14 @@ static void join(decoding *d, job_input *input)
     job_hold(input->of);
 }
 
+/* An input has its result. */
+static void count_done(service *s, rill_status status)
+{
+    s->counts.inputs++;
+    s->counts.failed += status < 0 && status != RILL_ERR_CANCELLED;
+    s->counts.cancelled += status == RILL_ERR_CANCELLED;
+}
+
 /* Its job may be gone then. */
 static void leave(service *s, job_input *input, rill_status status, json_t *told)
 {
@@ -97,8 +105,7 @@ static void leave(service *s, job_input *input, rill_status status, json_t *told
     *(input->before ? &input->before->next : &d->first) = input->next;
     if (input->next) input->next->before = input->before;
     input->decoding = NULL;
-    s->counts.inputs++;
-    s->counts.failed += status < 0 && status != RILL_ERR_CANCELLED;
+    count_done(s, status);
     job_note(input, status, told);
     job_release(j);
 }
@@ -108,13 +115,18 @@ static json_t *from_text(const char *answer)
     return json_loads(answer, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
 }
 
+static int is_settled(const job_input *input)
+{
+    return input->decoding || input->result;
+}
+
 /* Whether an input needs no search of its own. */
 static int settle(service *s, job_input *input)
 {
     const char *answer = input->key ? cache_find(s->cache, input->hash, input->key, input->key_length) : NULL;
     decoding *d = answer ? NULL : find_decoding(s, input);
     if (answer) {
-        s->counts.inputs++;
+        count_done(s, RILL_OK);
         s->counts.from_cache++;
         job_note(input, RILL_OK, from_text(answer));
     } else if (d) {
@@ -122,11 +134,6 @@ static int settle(service *s, job_input *input)
         join(d, input);
     }
     return answer || d;
-}
-
-static int is_settled(const job_input *input)
-{
-    return input->decoding || input->result;
 }
 
 /* The input's key is given over. NULL: out of memory. */
@@ -185,7 +192,7 @@ static int64_t count_new(service *s, const job *j)
     int64_t n = 0;
     for (int32_t i = 0; i < j->n; i++) {
         const job_input *input = &j->input[i];
-        n += !(input->key && cache_find(s->cache, input->hash, input->key, input->key_length)) &&
+        n += !input->result && !(input->key && cache_find(s->cache, input->hash, input->key, input->key_length)) &&
              !find_decoding(s, input);
     }
     return n;
@@ -194,7 +201,7 @@ static int64_t count_new(service *s, const job *j)
 static void enqueue(service *s, job *j)
 {
     j->submitted = 1;
-    for (int32_t i = 0; i < j->n; i++) s->counts.waiting += !settle(s, &j->input[i]);
+    for (int32_t i = 0; i < j->n; i++) s->counts.waiting += !is_settled(&j->input[i]) && !settle(s, &j->input[i]);
     skip_settled(j);
     if (j->given == j->n) return;
     put_last(s, job_hold(j));
@@ -222,6 +229,7 @@ static void drop_rest(service *s, job *j, rill_status status, const char *why)
         job_input *input = &j->input[j->given];
         if (is_settled(input)) continue;
         s->counts.waiting--;
+        count_done(s, status);
         job_note(input, status, result_failed(status, why));
     }
 }
@@ -229,7 +237,6 @@ static void drop_rest(service *s, job *j, rill_status status, const char *why)
 static void give_up(service *s, job_input *input)
 {
     decoding *d = input->decoding;
-    s->counts.cancelled++;
     leave(s, input, RILL_ERR_CANCELLED, result_failed(RILL_ERR_CANCELLED, "its client closed the connection"));
     s->given_up += !d->first;
 }
@@ -250,7 +257,6 @@ void service_cancel(service *s, job *j)
     if (mark_cancelled(j) && j->submitted) {
         if (is_queued(s, j)) {
             take_out(s, j);
-            s->counts.cancelled += j->n - j->given;
             drop_rest(s, j, RILL_ERR_CANCELLED, "its client closed the connection");
             job_release(j);
         }
@@ -292,8 +298,8 @@ static decoding *next_decoding(service *s, job_input **input)
         *input = &j->input[j->given++];
         decoding *d = settle(s, *input) ? NULL : begin_decoding(s, *input);
         if (!is_settled(*input)) { /* no memory */
+            count_done(s, RILL_ERR_MEMORY);
             job_note(*input, RILL_ERR_MEMORY, NULL);
-            s->counts.failed++;
         }
         s->counts.waiting--;
         skip_settled(j);

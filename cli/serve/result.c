@@ -50,9 +50,9 @@ json_t *result_failed(rill_status status, const char *why)
                      cli_json_text(why[0] ? why : name, strlen(why[0] ? why : name)));
 }
 
-json_t *result_best(const json_t *result)
+json_t *result_text_of(const json_t *result, size_t output)
 {
-    return json_object_get(json_array_get(json_object_get(result, "outputs"), 0), "text");
+    return json_object_get(json_array_get(json_object_get(result, "outputs"), output), "text");
 }
 
 char *result_text(const json_t *result)

@@ -13,8 +13,8 @@ json_t *result_json(const rill_model *model, const rill_result *result, int toke
 /* {"error": {"code": "bad-input", "message": WHY}} */
 json_t *result_failed(rill_status status, const char *why);
 
-/* The text of a result's first output; NULL: there is none. */
-json_t *result_best(const json_t *result);
+/* The text of a result's output, counted from 0; borrowed. NULL: there is none. */
+json_t *result_text_of(const json_t *result, size_t output);
 
 /* A result as a line of text, the caller's to free; NULL: out of memory. */
 char *result_text(const json_t *result);
