@@ -211,6 +211,16 @@ def check_marks():
                 yield name, line_of(text, match.start()), "a mark of unfinished work: " + match.group()
 
 
+def check_dots():
+    """No tool leaves its cache: names that begin with a dot are these few."""
+    ours = {".ci", ".clang-format", ".editorconfig", ".gitignore"}
+    for name in FILES:
+        for part in name.split("/"):
+            if part.startswith(".") and part not in ours:
+                yield name, 0, "a tool's own? .gitignore keeps it out"
+                break
+
+
 def check_readme():
     """Every folder at the top, every domain and every room of scripting says in a README.md of about ten lines what lives there."""
     folders = {n.split("/")[0] for n in FILES if "/" in n and not n.startswith(".")}
