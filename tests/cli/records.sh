@@ -53,8 +53,15 @@ feed one "$rill" run run.lua -q
 exits 0; prints '{"text": "w3", "output": '
 feed second "$rill" run run.lua -q --tsv=2
 exits 0; same out want
-
-for said in 'tsv = 0' 'tsv = "text"' 'tsv = true, jsonl = true'; do
+for said in true 1; do
+  printf 'return { model = "%s", tsv = %s }\n' "$tiny" "$said" >run.lua
+  feed first "$rill" run run.lua -q
+  exits 0; same out other
+done
+printf 'return { model = "%s", tsv = false }\n' "$tiny" >run.lua
+feed texts "$rill" run run.lua -q
+exits 0; same out outputs
+for said in 'tsv = 0' 'tsv = 10001' 'tsv = 1.5' 'tsv = "text"' 'tsv = true, jsonl = true'; do
   printf 'return { model = "%s", %s }\n' "$tiny" "$said" >run.lua
   feed second "$rill" run run.lua -q
   exits 1; says "run.lua"; says "tsv: "; prints_nothing
