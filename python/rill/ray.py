@@ -25,7 +25,7 @@ import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any
 
-from . import errors
+from . import errors, tables
 from .model import Model
 from .results import Result
 from .stream import Request
@@ -72,11 +72,40 @@ class Feed:
         return future
 
 
-def _one_output(settings: Mapping[str, Any]) -> None:
-    """Refuse what would give several outputs."""
-    for name in ("n_best", "n-best", "sample"):
-        if int(settings.get(name) or 1) > 1:
-            raise errors.OptionError(f"{name}: best outputs alone are given here, one for each input", "RILL_ERR_OPTION")
+_SAID = {"path": "the model is said as model=DIRECTORY"}
+_BESIDE_TEXTS = ("alignment", "unknown_names", "certify", "word_scores", "ids", "pretty")
+
+
+def _not_one(name: str, value: Any, drawn: bool) -> str | None:
+    """Why so many outputs of an input, or samples, cannot be given; None: they can. drawn: an output may be another in another run."""
+    try:
+        n = float(tables.text_of(name, value))
+    except ValueError:
+        return f"a whole number was expected, found {value!r}"
+    if n > 1:
+        return "best outputs alone are given here, one for each input"
+    if name == "sample" and n > 0 and not drawn:
+        return "what is drawn goes by an input's number among all, which a shard does not know; rill decode --shard draws so"
+    return None
+
+
+def _check(settings: Mapping[str, Any], said: Mapping[str, str], drawn: bool) -> None:
+    """Raise rill.OptionError for settings that would not be heeded here: what gives more than a text for an input, or is said otherwise.
+
+    said: what has another name here, and the sentence that tells it; drawn: an output may be another in another run
+    """
+    for given, value in settings.items():
+        if value is None or value is False:
+            continue
+        name, why = given.replace("-", "_"), None
+        if name in said:
+            why = said[name]
+        elif name in _BESIDE_TEXTS:
+            why = "texts alone are given here; results of rill.Model have the rest"
+        elif name in ("n_best", "sample"):
+            why = _not_one(name, value, drawn)
+        if why is not None:
+            raise errors.OptionError(f"{given}: {why}", "RILL_ERR_OPTION")
 
 
 class Decoder:
@@ -88,7 +117,7 @@ class Decoder:
 
         Raises rill.Error, which ends the run before it has done anything.
         """
-        _one_output(settings)
+        _check(settings, _SAID, drawn=True)
         self._column, self._output, self._error = column, output, error
         self._model = Model(model, threads=threads, workers=workers, **settings)
         self._feed: Feed | None = None
@@ -153,7 +182,6 @@ class Shards:
     def __init__(self, model: Sequence[str], inputs: Sequence[str], shards: int, threads: int, settings: Mapping[str, Any]) -> None:
         """inputs: paths of all files; shards: how many parts they have. Raises rill.Error."""
         self._inputs, self._shards = list(inputs), shards
-        _one_output(settings)
         self._model = Model(list(model), workers=threads, **settings)
         self._feed: Feed | None = None
 
@@ -235,9 +263,11 @@ def decode_files(model: Path | Sequence[Path], inputs: Sequence[Path], output: P
     model, inputs, output: paths that all machines see; output: a folder, made where it is not there
     shards: parts, each a file of its own that is there when it is whole. What is there is not done again, so a run that was ended goes on
     actors: processes with an engine each, of num_cpus processors (a worker each) and num_gpus cards; at_once: shards of one at a time
-    settings: as in rill.Model. A lost actor, or machine, is replaced, and its shards are begun again, each at most five times.
+    settings: as in rill.Model, but for its workers and for what gives more than a text (n_best, alignment ...): files have lines of texts
+    A lost actor, or machine, is replaced, and its shards are begun again, each at most five times.
     Raises rill.Error for what is wrong with model or settings, before anything is decoded.
     """
+    _check(settings, {**_SAID, "workers": "an actor has num_cpus of them"}, drawn=False)
     ray = _import_ray()
     paths = [os.path.abspath(os.fspath(path)) for path in inputs]
     models = [model] if isinstance(model, (str, os.PathLike)) else list(model)

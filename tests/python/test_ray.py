@@ -1,6 +1,7 @@
 """rill.ray on a local Ray cluster of several nodes. Without Ray it is skipped: docs/measurements/serving.md has the command."""
 
 import importlib.util
+import itertools
 import os
 import signal
 import subprocess
@@ -31,6 +32,35 @@ class Lines(unittest.TestCase):
             for shards in range(1, 30):
                 lines = [line for shard in range(shards) for line in rill.ray.lines_of(paths, shard, shards)]
                 self.assertEqual(lines, [b"one", b"two", b"", b"three", b"four", b"five"])
+
+
+class Settings(unittest.TestCase):
+    """What would not be heeded is refused by its name, before Ray is looked for."""
+
+    def refused(self, decode, **settings):
+        name = next(iter(settings))
+        with self.subTest(settings=settings), self.assertRaisesRegex(rill.OptionError, f"^{name}: "):
+            decode(**settings)
+
+    def test_what_is_not_heeded(self):
+        with tempfile.TemporaryDirectory() as folder:
+            output = os.path.join(folder, "out")
+
+            def files(**settings):
+                rill.ray.decode_files(MODEL, [QUESTIONS], output, shards=2, **settings)
+
+            for decode in (files, lambda **settings: rill.ray.Decoder(MODEL, **settings)):
+                for name in ("alignment", "unknown_names", "unknown-names", "certify", "word_scores", "ids", "pretty"):
+                    self.refused(decode, **{name: True})
+                self.refused(decode, alignment="soft")
+                self.refused(decode, alignment=0)  # a share
+                self.refused(decode, path=MODEL)
+                for name, value in itertools.product(("n_best", "n-best", "sample"), (2, "2", "2.0", "x", [2])):
+                    self.refused(decode, **{name: value})
+            self.refused(files, workers=2)
+            self.refused(files, sample=1)
+            self.assertFalse(os.path.exists(output))
+        rill.ray.Decoder(MODEL, n_best=1, alignment=None, certify=False, sample=1, workers=2)
 
 
 @unittest.skipUnless(HAS_RAY, "there is no Ray here")
