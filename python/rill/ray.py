@@ -113,19 +113,30 @@ class Decoder:
 
     def __init__(self, model: Path | Sequence[Path], *, column: str = "text", output: str = "output", error: str = "error",
                  threads: int = 1, workers: int = 1, **settings: Any) -> None:
-        """model: its directory, on every machine; column, output, error: names of columns; the rest as in rill.Model.
+        """model: its directory, on every machine; column, output, error: names of three columns; the rest as in rill.Model.
 
         Raises rill.Error, which ends the run before it has done anything.
         """
+        if len({column, output, error}) < 3:
+            raise errors.OptionError(
+                f"column, output, error: three names were expected, found {column!r}, {output!r} and {error!r}", "RILL_ERR_OPTION"
+            )
         _check(settings, _SAID, drawn=True)
         self._column, self._output, self._error = column, output, error
         self._model = Model(model, threads=threads, workers=workers, **settings)
         self._feed: Feed | None = None
 
     async def __call__(self, batch: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
-        """Decode a batch; several are under way at once."""
+        """Decode a batch; several are under way at once.
+
+        Raises KeyError where the column of texts is missing, rill.OptionError where one is there that is to be added.
+        """
         if self._column not in batch:
             raise KeyError(f"there is no column {self._column!r}, but {', '.join(map(repr, batch))}: say column=NAME")
+        for name, column in (("output", self._output), ("error", self._error)):
+            if column in batch:
+                why = f"there is a column {column!r} already, which would be lost: say {name}=NAME, or drop it before"
+                raise errors.OptionError(f"{name}: {why}", "RILL_ERR_OPTION")
         if self._feed is None:
             self._feed = Feed(self._model, {})
         results = await asyncio.gather(*[self._one(cell) for cell in batch[self._column]])

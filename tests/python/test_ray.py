@@ -1,5 +1,6 @@
 """rill.ray on a local Ray cluster of several nodes. Without Ray it is skipped: docs/measurements/serving.md has the command."""
 
+import asyncio
 import importlib.util
 import itertools
 import os
@@ -61,6 +62,30 @@ class Settings(unittest.TestCase):
             self.refused(files, sample=1)
             self.assertFalse(os.path.exists(output))
         rill.ray.Decoder(MODEL, n_best=1, alignment=None, certify=False, sample=1, workers=2)
+
+
+class Columns(unittest.TestCase):
+    """Batches of a dataset, without Ray."""
+
+    def decoded(self, batch, **names):
+        async def told():
+            return [one async for one in rill.ray.Decoder(MODEL, **names)(batch)]
+
+        return asyncio.run(told())
+
+    def test_none_is_written_over(self):
+        batch = {"text": ["Ein Hund bellt."], "output": ["mine"]}
+        with self.assertRaisesRegex(rill.OptionError, "^output: there is a column 'output' already.* say output=NAME"):
+            self.decoded(batch)
+        with self.assertRaisesRegex(rill.OptionError, "^error: there is a column 'why' already.* say error=NAME"):
+            self.decoded({"text": [], "why": []}, error="why")
+        with self.assertRaisesRegex(KeyError, "say column=NAME"):
+            self.decoded(batch, column="source")
+        told = self.decoded(batch, output="english")
+        self.assertEqual(told, [{**batch, "english": ["A dog barks."], "error": [""]}])
+        for names in ({"output": "text"}, {"output": "error"}, {"error": "text"}):
+            with self.assertRaisesRegex(rill.OptionError, "three names"):
+                rill.ray.Decoder(MODEL, **names)
 
 
 @unittest.skipUnless(HAS_RAY, "there is no Ray here")
@@ -167,6 +192,8 @@ class Cluster(unittest.TestCase):
         wanted[7] = ""
         self.assertEqual([told[i]["output"] for i in range(400)], wanted)
         self.assertEqual([i for i in told if told[i]["error"]], [7])
+        with self.assertRaisesRegex(Exception, "there is a column 'output' already"):
+            done.map_batches(rill.ray.Decoder, fn_constructor_kwargs={"model": MODEL}, batch_size=50, concurrency=1).take_all()
 
 
 if __name__ == "__main__":
