@@ -10,6 +10,7 @@ import tempfile
 import unittest
 from typing import Any
 
+import rill
 from common import ROOT
 from rill.compat import ctranslate2 as ours
 
@@ -102,6 +103,40 @@ class Calls(unittest.TestCase):
         for beta, k in itertools.product((0.1, 0.5, 0.9), (1, 2, 4)):
             for given in (self.words[6:8], ["nosuch", *self.words[7:9]]):
                 self.both(**some, prefix_bias_beta=beta, beam_size=k, target_prefix=[given] * len(self.source))
+
+    def test_prefixes_that_end(self) -> None:
+        """Nothing stands behind an end, so a prefix counts up to its first, and the others' outputs are what they are."""
+        some = {"return_scores": True, "max_decoding_length": 12, "min_decoding_length": 0}
+        some_end = [self.words[6], "</s>", self.words[7]], ["</s>", self.words[6]], ["</s>", "</s>"]
+        for (beta, k), given in itertools.product(((0.1, 2), (0.5, 1), (0.5, 2), (0.9, 4)), some_end):
+            said = {**some, "prefix_bias_beta": beta, "beam_size": k}
+            if k == 1:
+                self.both(**said, target_prefix=[self.words[6:8], given, given, self.words[8:9], given])
+            # In a beam CTranslate2 favours by what is behind the end whoever comes to stand in the place of what has ended.
+            counts = given[: given.index("</s>") + 1]
+            mine, real = (
+                translator.translate_batch(self.source, [self.words[6:8], [], one, self.words[8:9], one], **said)
+                for translator, one in ((self.mine, given), (self.real, counts))
+            )
+            for a, b in zip(mine, real, strict=True):
+                with self.subTest(given=given, beta=beta, k=k):
+                    self.same(a, b)
+        # Outputs that have to go on behind an end are none that rill could find: it says which prefix asks for that.
+        ending = [self.words[6], "</s>", self.words[7]]
+        prefixes = [self.words[6:8], [], ending, None, None]
+        for options in ({}, {"beam_size": 1}, {"return_alternatives": True}):
+            with self.subTest(options=options), self.assertRaisesRegex(NotImplementedError, f"target_prefix: .*'{ending[0]}', '</s>'"):
+                self.mine.translate_batch(self.source, prefixes, **options)
+        with self.assertRaisesRegex(NotImplementedError, "target_prefix: .*</s>"):
+            list(self.mine.generate_tokens(self.source[0], ending))
+        with self.assertRaisesRegex(NotImplementedError, "target: .*</s>"):
+            self.mine.score_batch(self.source[:1], [ending])
+        self.both(**some, target_prefix=[None, ending, None, None, None])
+
+    def test_a_prefix_of_an_input_that_fails(self) -> None:
+        mine, _ = opened(FOLDERS[0].parent / "ct2-bart")
+        with mine, self.assertRaisesRegex(rill.InputError, "^target_prefix: .* of an input of 2000 tokens: .*positions"):
+            mine.translate_batch([["▁t"] * 2000], [["▁t"]], prefix_bias_beta=0.5, max_input_length=0)
 
     def test_attention(self) -> None:
         # Attention of a beam depends on the batch in CTranslate2, so each input is alone there. Greedy search with a coverage_penalty ends

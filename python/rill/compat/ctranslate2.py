@@ -15,6 +15,7 @@ import dataclasses
 import itertools
 import math
 import os
+import reprlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -185,7 +186,7 @@ class Translator:
         """Translate a batch of tokenised inputs: TranslationResult of each, or AsyncTranslationResult. options: Wanted's.
 
         What may not be chosen (min_decoding_length, disable_unk, suppressed and repeated tokens) is struck behind the softmax, there before
-        it.
+        it. Raises rill.Error for an input that cannot be translated, NotImplementedError for a prefix that goes on behind an end.
         """
         wanted = Wanted(**options)
         wanted.check()
@@ -235,6 +236,19 @@ class Translator:
         found = [model.find(token) for token in tokens]
         return [one if one is not None else unknown if unknown is not None else 0 for one in found]
 
+    def _forced(self, tokens: Tokens, said: str = "target_prefix") -> list[int]:
+        """The actions of tokens that an output has to have. Raises NotImplementedError for an end among them: nothing comes behind one."""
+        ids, end = self._prefix(tokens), self._open().info.end_action
+        if end is not None and end in ids:
+            name = self._open().name(end)
+            raise NotImplementedError(f"{said}: {reprlib.repr(list(tokens))}: {name!r} ends an output, and rill does not go on behind it")
+        return ids
+
+    def _favoured(self, tokens: Tokens) -> list[int]:
+        """The actions of a prefix that outputs are drawn to: none behind its end, for outputs that follow it end there."""
+        ids, end = self._prefix(tokens), self._open().info.end_action
+        return ids[: ids.index(end) + 1] if end is not None and end in ids else ids
+
     def _names(self, ids: list[int]) -> list[str]:
         return [self._open().name(one) for one in ids]
 
@@ -246,7 +260,11 @@ class Translator:
             for tokens, ids in many:
                 arguments = None
                 if biased and tokens and ids:
-                    arguments = {"python-bias": _bias(ids, next(scored), wanted.prefix_bias_beta)}
+                    found = next(scored)
+                    if found.error is not None:
+                        why = f"target_prefix: {reprlib.repr(self._names(ids))} of an input of {len(tokens)} tokens: {found.error}"
+                        raise type(found.error)(why, found.error.status)
+                    arguments = {"python-bias": _bias(ids, found, wanted.prefix_bias_beta)}
                 elif ids:
                     arguments = {"python-prefix": " ".join(map(str, ids))}
                 yield tokens, ids, Request(" ".join(tokens), arguments=arguments)
@@ -255,7 +273,9 @@ class Translator:
         for source, prefix in pairs:
             if source is None:
                 raise ValueError("there are more target prefixes than inputs")
-            yield list(source)[: wanted.max_input_length or None], self._prefix(prefix or ())
+            tokens = list(source)[: wanted.max_input_length or None]
+            read = self._prefix if not tokens else self._favoured if wanted.prefix_bias_beta > 0 else self._forced
+            yield tokens, read(prefix or ())
 
     def _translate(self, pairs: Iterable[tuple[Any, Any]], wanted: Wanted, together: int | None) -> Iterator[TranslationResult]:
         """Results in the order of inputs. Those without tokens never come to the engine."""
@@ -328,10 +348,10 @@ class Translator:
         one = dataclasses.replace(wanted, return_alternatives=False, num_hypotheses=wanted.beam_size, callback=None)
         for source, prefix in pairs:
             tokens = list(source)[: wanted.max_input_length or None]
-            text, ids = " ".join(tokens), self._prefix(prefix or ())
             if not tokens:
-                yield empty(wanted, self._names(ids))
+                yield empty(wanted, self._names(self._prefix(prefix or ())))
                 continue
+            text, ids = " ".join(tokens), self._forced(prefix or ())
             begun = self._begun(text, ids, wanted, settings)
             given = [Request(text, arguments={"python-prefix": " ".join(map(str, [*ids, action]))}) for action, _ in begun]
             hypotheses, scores, attention = [], [], []
@@ -449,7 +469,8 @@ class Translator:
         model = self._open()
         end = model.info.end_action
         most = max_input_length or None
-        pairs = [(list(source)[:most], self._prefix(list(target)[:most])) for source, target in pairs]
+        pairs = [(list(source)[:most], list(target)[:most]) for source, target in pairs]
+        pairs = [(source, self._forced(target, "target") if source else self._prefix(target)) for source, target in pairs]
         pairs = [(source, [*target, *([] if end is None else [end])]) for source, target in pairs]
         found = iter(model.score((" ".join(source), ids) for source, ids in pairs if source))
         for source, ids in pairs:
@@ -548,7 +569,7 @@ class Translator:
         wanted.check()
         self._check_tokens(wanted)
         watch = _Watch(self._open(), wanted)
-        ids = self._prefix(target_prefix or ())
+        ids = self._forced(target_prefix or ())
         watch.numbers.append((0, len(ids)))
         text = " ".join(list(source)[: max_input_length or None])
         arguments = {"python-prefix": " ".join(map(str, ids))} if ids else None
