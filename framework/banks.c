@@ -21,20 +21,18 @@ static int32_t bank_of(const ask_rules *rules, int32_t row, int32_t action)
 /* All children of the item. */
 static int32_t gather(timestep *t, const item *it, int32_t banks, int32_t *row)
 {
-    const choice_table *c = &t->selector.choices;
     int32_t n = 0;
     for (int32_t rank = 0; rank < it->width; rank++) {
         const beam_entry *entry = &it->beam[rank];
         if (entry->ended) {
-            t->heap[n++] = (merge_head){entry->score, rank, -1, 0, banks - 1};
+            t->heads[n++] = (merge_head){entry->score, timestep_ended(entry), rank, -1, 0, banks - 1};
             continue;
         }
         const int32_t r = (*row)++;
-        for (int32_t i = 0; selector_look(&t->selector, r, i); i++) {
-            const int64_t choice = (int64_t)r * c->stride + i;
-            t->heap[n++] = (merge_head){entry->score + (double)c->score[choice], rank, r, i,
-                                        bank_of(&t->rules, r, c->action[choice])};
-        }
+        selector_choice c;
+        for (int32_t i = 0; selector_look(&t->selector, r, i, &c); i++)
+            t->heads[n++] = (merge_head){entry->score + (double)c.score, c, rank, r, i,
+                                         bank_of(&t->rules, r, c.action)};
     }
     return n;
 }
@@ -59,10 +57,10 @@ int32_t banks_choose(timestep *t, const item *it, int32_t *row)
     const int32_t banks = t->rules.banks[*row];
     int32_t found[RILL_MOST_BANKS] = {0}, share[RILL_MOST_BANKS], kept = 0;
     const int32_t n = gather(t, it, banks, row);
-    for (int32_t i = 0; i < n; i++) found[t->heap[i].bank]++;
+    for (int32_t i = 0; i < n; i++) found[t->heads[i].bank]++;
     divide(ending_width(it, INT32_MAX), banks, found, share);
-    qsort(t->heap, (size_t)n, sizeof *t->heap, merge_in_rank_order);
+    qsort(t->heads, (size_t)n, sizeof *t->heads, merge_in_rank_order);
     for (int32_t i = 0; i < n; i++)
-        if (share[t->heap[i].bank]-- > 0) t->heap[kept++] = t->heap[i];
+        if (share[t->heads[i].bank]-- > 0) t->heads[kept++] = t->heads[i];
     return kept;
 }

@@ -11,7 +11,7 @@ static inline int item_is_banked(const timestep *t, const item *it, int32_t row)
     return t->rules.banks != NULL && it->live > 0 && t->rules.banks[row] > 0;
 }
 
-/* Put into t->heap, in rank order, the children that the banks have places for; *row is the item's first and is moved behind its last.
+/* Put into t->heads, in rank order, the children that the banks have places for; *row is the item's first and is moved behind its last.
  * Returns how many there are. */
 int32_t banks_choose(timestep *t, const item *it, int32_t *row);
 

@@ -14,8 +14,8 @@ typedef struct ended {
 /* The best choice of the row that ends, if it is better than *best. */
 static void look_at_row(timestep *t, const item *it, int32_t rank, int32_t row, ended *best)
 {
-    for (int32_t i = 0; timestep_look(t, row, i); i++) {
-        const timestep_child c = timestep_choice(t, row, i);
+    selector_choice c;
+    for (int32_t i = 0; timestep_look(t, row, i, &c); i++) {
         if (c.terminal == RILL_LIVE) continue;
         const item_output output = ending_output(it->settings, it->beam[rank].score + (double)c.score, -1,
                                                  it->timestep + (c.terminal == RILL_LAST), 0, c.terminal == RILL_END);
@@ -25,7 +25,7 @@ static void look_at_row(timestep *t, const item *it, int32_t rank, int32_t row, 
 
 static void take(rill_engine *e, const timestep *t, item *it, const ended *best)
 {
-    const timestep_child c = timestep_choice(t, best->row, best->next);
+    const selector_choice c = timestep_choice(t, best->row, best->next);
     const beam_entry *parent = &it->beam[best->rank];
     best_ended_drop(e, it);
     it->best_ended = best->output;

@@ -145,7 +145,7 @@ static void drop_output(rill_engine *e, item *it, const item_output *output)
 }
 
 /* A child of history `parent` has ended: it is an output if it ranks above the threshold. */
-static rill_status offer(rill_engine *e, item *it, int32_t parent, const timestep_child *c, item_output *output)
+static rill_status offer(rill_engine *e, item *it, int32_t parent, const selector_choice *c, item_output *output)
 {
     if (!(output->rank > threshold(it))) {
         certify_dropped(it, output->rank);
@@ -190,7 +190,7 @@ typedef struct row_of {
     int32_t history, row;
 } row_of;
 
-static rill_status take_child(rill_engine *e, item *it, const row_of *at, const timestep_child *c, int last)
+static rill_status take_child(rill_engine *e, item *it, const row_of *at, const selector_choice *c, int last)
 {
     const rill_settings *s = it->settings;
     const double score = at->from->score + (double)c->score;
@@ -221,7 +221,8 @@ static rill_status keep_rest(rill_engine *e, timestep *t, item *it, const row_of
     exact_entry rest = *at->from;
     exact_kind kind = it->exact.kind;
     double best = t->selector.rest[at->row];
-    if (timestep_look(t, at->row, seen)) best = fmax(best, (double)timestep_choice(t, at->row, seen).score);
+    selector_choice next;
+    if (timestep_look(t, at->row, seen, &next)) best = fmax(best, (double)next.score);
     rest.bound = best == RILL_SCORE_DEAD ? RILL_SCORE_DEAD : bound_of(e, it, rest.score + best);
     rest.seen = seen;
     kind.ask = kind.ask > e->info.actions / 2 ? e->info.actions : 2 * kind.ask;
@@ -232,10 +233,9 @@ static rill_status keep_rest(rill_engine *e, timestep *t, item *it, const row_of
 static rill_status take_row(rill_engine *e, timestep *t, item *it, const row_of *at, int last)
 {
     int32_t i = 0;
-    for (; i < it->exact.kind.ask && timestep_look(t, at->row, i); i++) {
-        const timestep_child c = timestep_choice(t, at->row, i);
+    selector_choice c;
+    for (; i < it->exact.kind.ask && timestep_look(t, at->row, i, &c); i++)
         if (i >= at->from->seen) RILL__TRY(take_child(e, it, at, &c, last));
-    }
     return keep_rest(e, t, it, at, i);
 }
 

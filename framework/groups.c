@@ -14,19 +14,14 @@
 typedef struct choosing {
     timestep *t;
     const item *it;
-    int32_t chosen; /* heads in front of the heap */
+    int32_t chosen; /* heads in front of these */
 } choosing;
 
-static int32_t action_of(const timestep *t, const merge_head *head)
-{
-    return timestep_choice(t, head->row, head->next).action;
-}
-
 /* How often groups before have chosen the action. */
-static int32_t times_chosen(const choosing *c, int32_t before, int32_t action)
+static int32_t times_chosen(const choosing *c, int32_t action)
 {
     int32_t times = 0;
-    for (int32_t i = 0; i < before; i++) times += action_of(c->t, &c->t->heap[i]) == action;
+    for (int32_t i = 0; i < c->chosen; i++) times += c->t->heads[i].child.action == action;
     return times;
 }
 
@@ -41,17 +36,16 @@ static int32_t places_of(const item *it, int32_t group)
 /* All children of the group, behind the chosen; `score` is what they are chosen by. Returns how many. */
 static int32_t gather(choosing *c, int32_t group, int32_t first_row)
 {
-    merge_head *to = c->t->heap + c->chosen;
+    merge_head *to = c->t->heads + c->chosen;
     const rill_settings *s = c->it->settings;
     int32_t n = 0;
     for (int32_t rank = 0; rank < c->it->width; rank++) { /* none has ended: that would have left */
         const int32_t row = first_row + rank;
         if (c->it->timestep + c->t->phase > 0 && c->it->beam[rank].group != group) continue;
-        for (int32_t i = 0; timestep_look(c->t, row, i); i++) {
-            to[n] = (merge_head){0, rank, row, i, group};
-            to[n].score = c->it->beam[rank].score + (double)timestep_choice(c->t, row, i).score;
-            to[n].score -= s->diversity * times_chosen(c, c->chosen, action_of(c->t, &to[n]));
-            n++;
+        selector_choice child;
+        for (int32_t i = 0; timestep_look(c->t, row, i, &child); i++) {
+            to[n] = (merge_head){c->it->beam[rank].score + (double)child.score, child, rank, row, i, group};
+            to[n++].score -= s->diversity * times_chosen(c, child.action);
         }
     }
     return n;
@@ -62,14 +56,14 @@ int32_t groups_choose(timestep *t, const item *it, int32_t *row)
     choosing c = {t, it, 0};
     for (int32_t group = 0; group < it->settings->groups; group++) {
         const int32_t n = gather(&c, group, *row), places = places_of(it, group);
-        qsort(t->heap + c.chosen, (size_t)n, sizeof *t->heap, merge_in_rank_order);
+        qsort(t->heads + c.chosen, (size_t)n, sizeof *t->heads, merge_in_rank_order);
         c.chosen += n < places ? n : places;
     }
     for (int32_t i = 0; i < c.chosen; i++) {
-        merge_head *head = &t->heap[i];
-        head->score = it->beam[head->rank].score + (double)timestep_choice(t, head->row, head->next).score;
+        merge_head *head = &t->heads[i];
+        head->score = it->beam[head->rank].score + (double)head->child.score;
     }
     *row += it->width;
-    qsort(t->heap, (size_t)c.chosen, sizeof *t->heap, merge_in_rank_order);
+    qsort(t->heads, (size_t)c.chosen, sizeof *t->heads, merge_in_rank_order);
     return c.chosen;
 }

@@ -5,7 +5,7 @@
 
 #include "timestep.h"
 
-/* Put into t->heap, in rank order, the children that the groups of an item choose; *row is its first and is moved behind its last.
+/* Put into t->heads, in rank order, the children that the groups of an item choose; *row is its first and is moved behind its last.
  * Returns how many there are. */
 int32_t groups_choose(timestep *t, const item *it, int32_t *row);
 

@@ -19,23 +19,24 @@
 
 /* --- the heap ----------------------------------------------------------------------------------------------------- */
 
-static inline int before(const merge_head *a, const merge_head *b)
+/* The rank order: what differs in score, and what does not. Without a branch, since no one could foretell it. */
+static inline int before(const merge_key *a, const merge_key *b)
 {
-    return a->score > b->score || (a->score == b->score && a->rank < b->rank);
+    return a->score > b->score || (a->score >= b->score && a->rank < b->rank);
 }
 
-static void sift_down(merge_head *heap, int32_t n, int32_t at)
+/* Put the key in its place under the empty place `at`. Behind the heap stands a key that is before none. */
+static inline void sift_down(merge_key *heap, int32_t n, int32_t at, double score, int32_t rank)
 {
-    merge_head moved = heap[at];
-    for (;;) {
-        int32_t child = 2 * at + 1;
-        if (child >= n) break;
-        if (child + 1 < n && before(&heap[child + 1], &heap[child])) child++;
+    const merge_key moved = {score, rank};
+    for (int32_t child; (child = 2 * at + 1) < n; at = child) {
+        if (before(&heap[child + 1], &heap[child])) child++;
         if (!before(&heap[child], &moved)) break;
-        heap[at] = heap[child];
-        at = child;
+        heap[at].score = heap[child].score;
+        heap[at].rank = heap[child].rank;
     }
-    heap[at] = moved;
+    heap[at].score = score;
+    heap[at].rank = rank;
 }
 
 /* The item at work and where its candidates go. */
@@ -44,9 +45,10 @@ typedef struct merge {
     timestep *t;
     item *it;
     const int32_t *rows; /* [width] of the item's entries; NULL: a row each, in order */
-    merge_head *heap;
+    merge_head *head;    /* the best */
+    merge_key *heap;     /* of the heads, by their ranks */
     int32_t n_heap;
-    int chosen;  /* the heap is a list of all that is taken, in rank order */
+    int chosen;  /* there is no heap: behind the head stand all others that are taken, in rank order */
     int taken;   /* the head has been: it goes when the next one is wanted */
     int32_t to;  /* next candidate */
     int32_t i;   /* the item's index in the selection */
@@ -64,26 +66,39 @@ static int32_t (*choice_of(const merge *m, const int32_t *row))(timestep *, cons
 /* One head per entry that has a child. Without cube pruning `row` is the item's first row and is moved behind its last. */
 static void make_heap(merge *m, int32_t *row)
 {
+    merge_key *heap = m->heap;
+    int32_t n = 0;
     for (int32_t rank = 0; rank < m->it->width; rank++) {
         const beam_entry *entry = &m->it->beam[rank];
-        if (entry->ended) {
-            m->heap[m->n_heap++] = (merge_head){entry->score, rank, -1, 0, 0};
-            continue;
+        merge_head *head = &m->t->heads[rank];
+        int32_t r = -1;
+        if (!entry->ended) {
+            r = m->rows != NULL ? m->rows[rank] : (*row)++;
+            if (m->certify && m->t->selector.rest[r] > RILL_SCORE_DEAD)
+                certify_lost(m->it, entry->score + m->t->selector.rest[r]);
+            if (r == CUBE_NO_ROW || !timestep_look(m->t, r, 0, &head->child)) continue;
+            head->score = entry->score + (double)head->child.score;
+        } else {
+            head->score = entry->score;
+            head->child = timestep_ended(entry);
         }
-        const int32_t r = m->rows != NULL ? m->rows[rank] : (*row)++;
-        if (m->certify && m->t->selector.rest[r] > RILL_SCORE_DEAD)
-            certify_lost(m->it, entry->score + m->t->selector.rest[r]);
-        if (r == CUBE_NO_ROW || !timestep_look(m->t, r, 0)) continue;
-        m->heap[m->n_heap++] = (merge_head){entry->score + (double)timestep_choice(m->t, r, 0).score, rank, r, 0, 0};
+        head->rank = rank;
+        head->row = r;
+        head->next = head->bank = 0;
+        heap[n].score = head->score;
+        heap[n++].rank = rank;
     }
-    for (int32_t i = m->n_heap / 2 - 1; i >= 0; i--) sift_down(m->heap, m->n_heap, i);
+    m->n_heap = n;
+    heap[n] = (merge_key){RILL_SCORE_DEAD, INT32_MAX};
+    for (int32_t i = n / 2 - 1; i >= 0; i--) sift_down(heap, n, i, heap[i].score, heap[i].rank);
+    if (n > 0) m->head = &m->t->heads[heap[0].rank];
 }
 
 static void find_children(merge *m, int32_t *row)
 {
     int32_t (*const choose)(timestep *, const item *, int32_t *) = choice_of(m, row);
+    m->head = m->t->heads;
     m->heap = m->t->heap;
-    m->n_heap = 0;
     m->taken = 0;
     m->chosen = choose != NULL;
     if (m->chosen)
@@ -97,18 +112,24 @@ static void find_children(merge *m, int32_t *row)
 /* Replace the head by its parent's next child. */
 static void advance(merge *m)
 {
-    merge_head *head = &m->heap[0];
+    merge_head *head = m->head;
+    merge_key *heap = m->heap;
     m->taken = 0;
     if (m->chosen) {
-        m->heap++;
+        m->head++;
         m->n_heap--;
         return;
     }
-    if (head->row >= 0 && timestep_look(m->t, head->row, ++head->next))
-        head->score = m->it->beam[head->rank].score + (double)timestep_choice(m->t, head->row, head->next).score;
-    else
-        *head = m->heap[--m->n_heap];
-    if (m->n_heap > 1) sift_down(m->heap, m->n_heap, 0);
+    if (head->row >= 0 && timestep_look(m->t, head->row, ++head->next, &head->child)) {
+        head->score = m->it->beam[head->rank].score + (double)head->child.score;
+        sift_down(heap, m->n_heap, 0, head->score, head->rank);
+    } else {
+        const merge_key last = heap[--m->n_heap];
+        if (m->n_heap == 0) return;
+        heap[m->n_heap] = (merge_key){RILL_SCORE_DEAD, INT32_MAX};
+        sift_down(heap, m->n_heap, 0, last.score, last.rank);
+    }
+    m->head = &m->t->heads[heap[0].rank];
 }
 
 /* Whether there is a head that has not been taken. Behind the last that is wanted nobody looks. */
@@ -116,15 +137,6 @@ static int has_head(merge *m)
 {
     if (m->taken) advance(m);
     return m->n_heap > 0;
-}
-
-/* The head itself: an entry that has ended stands for the action that ended it. */
-static timestep_child child_of(const merge *m)
-{
-    const merge_head *head = &m->heap[0];
-    if (head->row >= 0) return timestep_choice(m->t, head->row, head->next);
-    const beam_entry *entry = &m->it->beam[head->rank];
-    return (timestep_child){entry->action, entry->action_logp, 0, (rill_terminal)entry->ended};
 }
 
 /* Put the output in its place among the best, which are in order; returns the one that there is no place for any more, if
@@ -165,18 +177,18 @@ void engine_output(rill_engine *e, item *it, const item_output *output)
     forest_release(&e->forest, &it->arena, gone.history);
 }
 
-static int32_t length_of_head(const merge *m, rill_terminal terminal)
+static int32_t length_of_head(const merge *m)
 {
-    const merge_head *head = &m->heap[0];
-    return head->row < 0 ? m->it->beam[head->rank].length : m->it->timestep + (terminal != RILL_END);
+    const merge_head *head = m->head;
+    return head->row < 0 ? m->it->beam[head->rank].length : m->it->timestep + (head->child.terminal != RILL_END);
 }
 
 /* The head has ended and is neither an output nor a candidate. */
-static void drop_head(const merge *m, rill_terminal terminal)
+static void drop_head(const merge *m)
 {
     if (!m->certify) return;
-    const item_output output = ending_output(m->it->settings, m->heap[0].score, -1, length_of_head(m, terminal), 0,
-                                             terminal == RILL_END);
+    const item_output output = ending_output(m->it->settings, m->head->score, -1, length_of_head(m), 0,
+                                             m->head->child.terminal == RILL_END);
     certify_dropped(m->it, output.rank);
 }
 
@@ -184,21 +196,25 @@ static void drop_head(const merge *m, rill_terminal terminal)
 static void give_up_heap(merge *m)
 {
     if (!m->certify || !has_head(m)) return;
-    for (; m->n_heap > 0; m->heap[0] = m->heap[--m->n_heap])
-        if (m->heap[0].row < 0)
-            drop_head(m, child_of(m).terminal);
+    merge_head *first = m->head;
+    for (int32_t i = 0; i < m->n_heap; i++) {
+        m->head = m->chosen ? first + i : &m->t->heads[m->heap[i].rank];
+        if (m->head->row < 0)
+            drop_head(m);
         else
-            certify_lost(m->it, m->heap[0].score);
+            certify_lost(m->it, m->head->score);
+    }
 }
 
 /* The head leaves for the outputs. An entry that waited in the beam hands its reference over. */
-static void take_output(merge *m, const timestep_child *child)
+static void take_output(merge *m)
 {
     rill_engine *e = m->e;
-    const merge_head *head = &m->heap[0];
+    const merge_head *head = m->head;
+    const selector_choice *child = &head->child;
     beam_entry *entry = &m->it->beam[head->rank];
     int32_t history = entry->history;
-    const int32_t length = length_of_head(m, child->terminal);
+    const int32_t length = length_of_head(m);
     if (head->row >= 0)
         history = forest_add(&e->forest, &m->it->arena, history, m->it->beam[entry->carrier].history, child->action,
                              child->logp, child->score, 0);
@@ -210,10 +226,11 @@ static void take_output(merge *m, const timestep_child *child)
     engine_output(e, m->it, &output);
 }
 
-static void take_candidate(merge *m, const timestep_child *child)
+static void take_candidate(merge *m)
 {
     candidates *c = &m->t->candidates;
-    const merge_head *head = &m->heap[0];
+    const merge_head *head = m->head;
+    const selector_choice *child = &head->child;
     const int32_t to = m->to++;
     c->score[to] = head->score;
     c->parent_rank[to] = head->rank;
@@ -232,8 +249,7 @@ static void take_candidate(merge *m, const timestep_child *child)
 static void merge_all(merge *m)
 {
     for (int32_t most = rill__merge_limit(m->it->settings); most > 0 && has_head(m); most--) {
-        const timestep_child child = child_of(m);
-        take_candidate(m, &child);
+        take_candidate(m);
         m->taken = 1;
     }
 }
@@ -245,16 +261,16 @@ static void merge_last(merge *m)
     int32_t live = 0;
     int leading = 1; /* every child so far has ended */
     for (int32_t popped = 0; popped < quota.most && live < quota.live && has_head(m); popped++) {
-        const timestep_child child = child_of(m);
-        leading = leading && child.terminal != RILL_LIVE;
+        const int is_live = m->head->child.terminal == RILL_LIVE;
+        leading = leading && !is_live;
         if (leading && popped == 0) m->it->top_ended = 1;
-        if (child.terminal == RILL_LIVE || (quota.top && !leading))
-            take_candidate(m, &child);
+        if (is_live || (quota.top && !leading))
+            take_candidate(m);
         else if (quota.top || popped < quota.leaving)
-            take_output(m, &child);
+            take_output(m);
         else
-            drop_head(m, child.terminal);
-        live += child.terminal == RILL_LIVE;
+            drop_head(m);
+        live += is_live;
         m->taken = 1;
     }
 }
@@ -309,14 +325,14 @@ static void begin_item(merge *m, int32_t i, int32_t base)
 
 void engine_take_cells(rill_engine *e, timestep *t)
 {
-    merge m = {.e = e, .t = t, .heap = t->heap};
+    merge m = {.e = e, .t = t};
     for (int32_t i = 0, base = 0; i < t->n; i++) {
         begin_item(&m, i, base);
         base += m.it->width;
         if (m.it->settings->cube != RILL_CUBE_NAIVE) continue;
         find_children(&m, NULL);
         for (int32_t most = rill__merge_limit(m.it->settings); most > 0 && has_head(&m); most--) {
-            t->cube.taken[base - m.it->width + m.heap[0].rank]++;
+            t->cube.taken[base - m.it->width + m.head->rank]++;
             m.taken = 1;
         }
     }

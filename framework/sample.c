@@ -50,7 +50,8 @@ static int32_t cut(timestep *t, const rill_settings *s, int32_t row, double *kep
 {
     double all = 0;
     int32_t n = 0, m = 0;
-    for (; n < s->top_k && timestep_look(t, row, n); n++) all += weight(t, s, row, n);
+    selector_choice choice;
+    for (; n < s->top_k && timestep_look(t, row, n, &choice); n++) all += weight(t, s, row, n);
     for (*kept = 0; m < n && (m == 0 || *kept < s->top_p * all); m++) *kept += weight(t, s, row, m);
     return m;
 }
@@ -73,10 +74,10 @@ int32_t sample_choose(timestep *t, const item *it, int32_t *row)
         const int32_t n = cut(t, s, r, &kept);
         for (int32_t draw = 0; draw < draws && n > 0; draw++) {
             const int32_t next = pick(t, s, r, n, number(t, it, rank, draw) * kept);
-            const double score = it->beam[rank].score + (double)timestep_choice(t, r, next).score;
-            t->heap[found++] = (merge_head){score, rank, r, next, 0};
+            const selector_choice child = timestep_choice(t, r, next);
+            t->heads[found++] = (merge_head){it->beam[rank].score + (double)child.score, child, rank, r, next, 0};
         }
     }
-    qsort(t->heap, (size_t)found, sizeof *t->heap, merge_in_rank_order);
+    qsort(t->heads, (size_t)found, sizeof *t->heads, merge_in_rank_order);
     return found;
 }

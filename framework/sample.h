@@ -4,7 +4,7 @@
 
 #include "timestep.h"
 
-/* Put into t->heap, in rank order, the children that are drawn of an item that samples; *row is its first and is moved behind its last.
+/* Put into t->heads, in rank order, the children that are drawn of an item that samples; *row is its first and is moved behind its last.
  * Returns how many there are. */
 int32_t sample_choose(timestep *t, const item *it, int32_t *row);
 

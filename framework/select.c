@@ -336,9 +336,14 @@ static int check_row(selector *s, int32_t r)
 /* All of row r of a part. */
 static void read_row(selector *s, int32_t r)
 {
+    const rill_choices *raw = &s->raw;
     int32_t i = 0;
     if (!check_row(s, r)) return;
-    while (i < s->raw.count[r] && selector_read(s, r, i)) i++;
+    for (; i < raw->count[r]; i++) {
+        const size_t at = (size_t)r * (size_t)raw->stride + (size_t)i;
+        selector_choice c = {raw->action[at], raw->logp[at], raw->logp[at], (rill_terminal)raw->terminal[at]};
+        if (!selector_read(s, r, i, at, &c)) break;
+    }
     s->raw.count[r] = i;
 }
 

@@ -24,6 +24,13 @@ typedef struct choice_table {
     uint8_t *terminal; /* [n, stride] of rill_terminal */
 } choice_table;
 
+/* One of them. */
+typedef struct selector_choice {
+    int32_t action;
+    float logp, score;
+    rill_terminal terminal;
+} selector_choice;
+
 /* What a call needs of memory, in elements. */
 typedef struct select_room {
     size_t rows, entries; /* rows, and choices of them */
@@ -85,31 +92,43 @@ static inline rill_terminal selector_kind(const selector *s, uint8_t ends, int32
     return action == s->info->end_action ? RILL_END : RILL_LIVE;
 }
 
-/* selector_read() of a choice that is not simply in order. */
+/* What is the matter with a choice of the answer that is not simply in order; 0: there is none. */
 int selector_judge(selector *s, int32_t r, int32_t i);
 
 /* Check choice i of row r of the answer, whose predecessor has been, and fill in how it ends; 0 when there is none. Merging relies on
  * order and on finite scores; a domain that gives neither must not corrupt a beam silently. */
-static inline int selector_read(selector *s, int32_t r, int32_t i)
+static inline int selector_read(selector *s, int32_t r, int32_t i, size_t at, selector_choice *c)
 {
     const rill_choices *raw = &s->raw;
-    const size_t at = (size_t)r * (size_t)raw->stride + (size_t)i;
-    const int32_t action = raw->action[at];
-    const float logp = raw->logp[at], before = i > 0 ? raw->logp[at - 1] : FLT_MAX;
-    if (raw->ends[r] != RILL_ENDS_AS_TOLD) raw->terminal[at] = (uint8_t)selector_kind(s, raw->ends[r], action);
-    const int ordinary = (logp < before) & (logp > (float)RILL_SCORE_DEAD) &
-                         ((uint32_t)action < (uint32_t)s->info->actions) &
-                         (raw->terminal[at] <= (s->last ? RILL_LAST : RILL_LIVE));
+    const float before = i > 0 ? raw->logp[at - 1] : FLT_MAX;
+    if (raw->ends[r] != RILL_ENDS_AS_TOLD) {
+        c->terminal = selector_kind(s, raw->ends[r], c->action);
+        raw->terminal[at] = (uint8_t)c->terminal;
+    }
+    const int ordinary = (c->logp < before) & (c->logp > (float)RILL_SCORE_DEAD) &
+                         ((uint32_t)c->action < (uint32_t)s->info->actions) &
+                         (c->terminal <= (s->last ? RILL_LAST : RILL_LIVE));
     return ordinary || selector_judge(s, r, i);
 }
 
-/* Whether the row has a choice i; those before it were looked at. */
-static inline int selector_look(selector *s, int32_t row, int32_t i)
+static inline selector_choice selector_at(const selector *s, size_t at)
 {
+    const choice_table *c = &s->choices;
+    return (selector_choice){c->action[at], c->logp[at], c->score[at], (rill_terminal)c->terminal[at]};
+}
+
+/* Choice i of the row; 0: there is none. Those before it were looked at. */
+static inline int selector_look(selector *s, int32_t row, int32_t i, selector_choice *out)
+{
+    const size_t at = (size_t)row * (size_t)s->choices.stride + (size_t)i;
     if (i >= s->choices.count[row]) return 0;
-    if (!s->unread || selector_read(s, row, i)) return 1;
-    s->choices.count[row] = i;
-    return 0;
+    selector_choice c = selector_at(s, at);
+    if (s->unread && !selector_read(s, row, i, at, &c)) {
+        s->choices.count[row] = i;
+        return 0;
+    }
+    *out = c;
+    return 1;
 }
 
 #endif

@@ -52,7 +52,8 @@ static void lay_out_rows(row_table *r, rill_carver *c, size_t rows)
 static void lay_out_children(timestep *t, rill_carver *c, const children_size *size)
 {
     candidates_lay_out(&t->candidates, c, size->items, size->candidates);
-    CARVE(t->heap, size->widest);
+    CARVE(t->heads, size->widest);
+    CARVE(t->heap, size->widest + 1);
     CARVE(t->beam, size->widest_after);
 }
 

@@ -34,11 +34,18 @@ static inline void row_table_move(row_table *r, int32_t to, int32_t from)
 /* merge.c: the best child of a beam entry that has not been taken. */
 typedef struct merge_head {
     double score;
+    selector_choice child;
     int32_t rank; /* of the parent */
     int32_t row;  /* of the parent's choices, or -1: the parent has ended and is its own only child */
     int32_t next; /* choice at the head */
     int32_t bank; /* that it leads to (banks.c), or its group (groups.c) */
 } merge_head;
+
+/* ... and its place in a heap of them. */
+typedef struct merge_key {
+    double score;
+    int32_t rank;
+} merge_key;
 
 /* For qsort(): by score, the parent's rank, the order of the parent's choices. */
 int merge_in_rank_order(const void *left, const void *right);
@@ -90,8 +97,9 @@ typedef struct timestep {
     rill_choices out;
     candidates candidates;
     trace_columns trace;
-    merge_head *heap; /* [widest] */
-    beam_entry *beam; /* [widest_after] an item's new beam */
+    merge_head *heads; /* [widest] */
+    merge_key *heap;   /* [widest + 1] */
+    beam_entry *beam;  /* [widest_after] an item's new beam */
     char *row_block, *child_block;
     size_t row_bytes, child_bytes;
     size_t rows_room;
@@ -108,26 +116,25 @@ static inline selector *timestep_selector(timestep *t)
     return t->cube.exact ? &t->exact : &t->selector;
 }
 /* Choice `next` of a row, of the first call's or, numbered behind these, of the second's. */
-typedef struct timestep_child {
-    int32_t action;
-    float logp, score;
-    rill_terminal terminal;
-} timestep_child;
 static inline int timestep_is_first(const timestep *t, int32_t row)
 {
     return !t->cube.on || row < t->cube.n_first;
 }
-static inline int timestep_look(timestep *t, int32_t row, int32_t next)
-{
-    if (timestep_is_first(t, row)) return selector_look(&t->selector, row, next);
-    return selector_look(&t->exact, row - t->cube.n_first, next);
-}
-static inline timestep_child timestep_choice(const timestep *t, int32_t row, int32_t next)
+static inline int timestep_look(timestep *t, int32_t row, int32_t next, selector_choice *out)
 {
     const int first = timestep_is_first(t, row);
-    const choice_table *c = first ? &t->selector.choices : &t->exact.choices;
-    const int64_t at = (int64_t)(first ? row : row - t->cube.n_first) * c->stride + next;
-    return (timestep_child){c->action[at], c->logp[at], c->score[at], (rill_terminal)c->terminal[at]};
+    return selector_look(first ? &t->selector : &t->exact, first ? row : row - t->cube.n_first, next, out);
+}
+static inline selector_choice timestep_choice(const timestep *t, int32_t row, int32_t next)
+{
+    const int first = timestep_is_first(t, row);
+    const selector *s = first ? &t->selector : &t->exact;
+    return selector_at(s, (size_t)(first ? row : row - t->cube.n_first) * (size_t)s->choices.stride + (size_t)next);
+}
+/* An entry that has ended stands for the action that ended it. */
+static inline selector_choice timestep_ended(const beam_entry *entry)
+{
+    return (selector_choice){entry->action, entry->action_logp, 0, (rill_terminal)entry->ended};
 }
 /* Room for what is behind them. */
 rill_status timestep_reserve_children(timestep *t, const children_size *need);

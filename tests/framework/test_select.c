@@ -248,7 +248,8 @@ static void compare(bench *b, const world *w, int32_t first, int32_t n, uint64_t
     const choice_table *c = &b->selector.choices;
     static truth t;
     for (int32_t r = 0; r < n; r++) {
-        for (int32_t i = 0; selector_look(&b->selector, r, i);) i++; /* as merging does */
+        selector_choice found;
+        for (int32_t i = 0; selector_look(&b->selector, r, i, &found);) i++; /* as merging does */
         enumerate(w, &w->rows[first + r], &t);
         if (c->count[r] != t.n)
             fail_msg("seed %llu: row %d has %d choices, not %d", (unsigned long long)seed, (int)(first + r),
