@@ -15,10 +15,10 @@ rill_status engine_reserve_domain(rill_engine *e)
     /* Never less than an earlier engine on this model asked for. */
     if (nodes < told->nodes) nodes = told->nodes;
     if (slots < told->slots) slots = told->slots;
-    double start = statistics_clock();
+    statistics_lap(&e->statistics, &e->statistics.now.choose);
     rill_error_clear(e->ctx);
     RILL__TRY(engine_domain_status(e, e->domain->reserve(e->self, nodes, slots), "reserve"));
-    e->statistics.now.encode += statistics_clock() - start;
+    statistics_lap(&e->statistics, &e->statistics.now.encode);
     *told = (rill__reserved){nodes, slots};
     return RILL_OK;
 }
@@ -190,10 +190,10 @@ static rill_status encode(rill_engine *e, int32_t count)
         n++;
     }
     intake_take(&e->intake, count);
-    double start = statistics_clock();
+    statistics_lap(&e->statistics, &e->statistics.now.choose);
     rill_error_clear(e->ctx);
     rill_status status = n > 0 ? engine_domain_status(e, e->domain->encode(e->self, n, a->input), "encode") : RILL_OK;
-    e->statistics.now.encode += statistics_clock() - start;
+    statistics_lap(&e->statistics, &e->statistics.now.encode);
     RILL__TRY(status);
     return settle_inputs(e, n);
 }

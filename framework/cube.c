@@ -204,6 +204,7 @@ rill_status engine_cube_rescore(rill_engine *e, timestep *t, int *more)
             for (int32_t rank = 0; rank < width; rank++) next += t->cube.row[base + rank] == next;
         base += width;
     }
+    statistics_lap(&e->statistics, &e->statistics.now.select);
     if (t->rows.n == 0) return RILL_OK;
     t->cube.exact = *more = 1;
     t->cube.owed -= t->rows.n;

@@ -145,7 +145,7 @@ const rill_settings *rill_engine_settings(const rill_engine *e)
 rill_status rill_engine_step(rill_engine *e)
 {
     if (e->failed < 0) return e->failed;
-    e->statistics.began = statistics_clock();
+    e->statistics.began = e->statistics.lap = statistics_clock();
     e->statistics.now = (rill_seconds){0};
     rill_status status = engine_advance(e);
     if (status < 0) e->failed = status;

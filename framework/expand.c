@@ -436,20 +436,17 @@ static void note_deaths(rill_engine *e, timestep *t)
 
 rill_status engine_answer(rill_engine *e, timestep *t)
 {
-    rill_seconds *now = &e->statistics.now;
-    do {
-        double start = statistics_clock();
+    for (;;) {
         rill_status status = t->submitted ? collect_part(e, t) : score_part(e, t);
-        double scored = statistics_clock();
-        now->score += scored - start;
+        statistics_lap(&e->statistics, &e->statistics.now.score);
         if (status != RILL_OK) return status;
         const char *wrong = selector_take(timestep_selector(t), t->from, t->part, t->phase == e->info.phases - 1);
-        now->select += statistics_clock() - scored;
         if (wrong != NULL) return engine_wrong_choices(e, t);
         note_deaths(e, t);
         t->from += t->part;
-    } while (t->from < t->rows.n);
-    return RILL_OK;
+        if (t->from >= t->rows.n) return RILL_OK;
+        statistics_lap(&e->statistics, &e->statistics.now.select);
+    }
 }
 
 void engine_collect_rest(rill_engine *e)
@@ -465,30 +462,24 @@ void engine_collect_rest(rill_engine *e)
 
 rill_status engine_expand(rill_engine *e, timestep *t)
 {
-    rill_seconds *now = &e->statistics.now;
-    double start = statistics_clock(), reserved = now->encode;
     RILL__TRY(make_rows(e, t));
-    now->choose += statistics_clock() - start - (now->encode - reserved);
     return engine_score_rows(e, t);
 }
 
 rill_status engine_score_rows(rill_engine *e, timestep *t)
 {
-    rill_seconds *now = &e->statistics.now;
-    double start = statistics_clock(), reserved = now->encode;
+    statistics *s = &e->statistics;
     RILL__TRY(assign_nodes(e, t));
     const rill_rows rows = engine_domain_rows(t, 0, t->rows.n);
-    double t0 = statistics_clock();
-    now->choose += t0 - start - (now->encode - reserved);
+    statistics_lap(s, &s->now.choose);
     rill_error_clear(e->ctx);
     RILL__TRY(engine_domain_status(e, e->domain->step(e->self, &rows), "step"));
-    double t1 = statistics_clock();
-    now->step += t1 - t0;
+    statistics_lap(s, &s->now.step);
     for (int32_t i = 0; i < t->rows.n; i++) forest_stepped(&e->forest, t->rows.history[i]);
     engine_free_nodes(e);
     RILL__TRY(make_rules(e, t));
     RILL__TRY(selector_ask(timestep_selector(t), &t->rules, rows.n));
-    now->scorers += statistics_clock() - t1;
+    statistics_lap(s, &s->now.scorers);
     t->from = 0;
     return RILL_OK;
 }

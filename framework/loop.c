@@ -31,25 +31,22 @@ static rill_status take_children(rill_engine *e, timestep *t)
     int last = t->phase == e->info.phases - 1;
     int64_t pruned;
     losing l = {e, t};
-    rill_seconds *now = &e->statistics.now;
-    double t0 = statistics_clock();
+    statistics *s = &e->statistics;
     engine_keep_promise(t, t->cube.owed);
     RILL__TRY(engine_reserve_children(e, t));
     RILL__TRY(engine_exact_children(e, t, last));
     RILL__TRY(tracing_reserve(&e->tracing, t));
     engine_merge(e, t, last);
     if (t->selector.wrong != NULL || (t->cube.exact && t->exact.wrong != NULL)) return engine_wrong_choices(e, t);
-    double t1 = statistics_clock();
+    statistics_lap(s, &s->now.select);
     tracing_merged(&e->tracing, t);
     t->candidates.lost = e->settings.certify || e->tracing.fn != NULL ? lose_candidate : NULL;
     t->candidates.lost_user = &l;
     RILL__TRY(chain_prune(&e->chain, &t->candidates, t->phase, &pruned));
-    e->statistics.all.pruned += pruned;
-    double t2 = statistics_clock();
+    s->all.pruned += pruned;
+    if (e->chain.n_heuristics > 0) statistics_lap(s, &s->now.prune);
     RILL__TRY(engine_commit(e, t, last));
-    now->select += t1 - t0;
-    now->prune += t2 - t1;
-    now->commit += statistics_clock() - t2;
+    statistics_lap(s, &s->now.commit);
     return RILL_OK;
 }
 
@@ -67,9 +64,7 @@ static int64_t group_size(const rill_engine *e)
 static rill_status choose(rill_engine *e, timestep *t)
 {
     const int64_t most = group_size(e);
-    rill_seconds *now = &e->statistics.now;
     if (e->step[!t->group].under_way && most == INT64_MAX) return RILL_OK;
-    double start = statistics_clock();
     t->in_flight = e->flight.n;
     RILL__TRY(schedule_choose(e, t, e->bound.rows > 0 && e->bound.rows < most ? e->bound.rows : most));
     if (t->n == 0) return RILL_OK;
@@ -77,7 +72,6 @@ static rill_status choose(rill_engine *e, timestep *t)
     t->phase = 0;
     RILL__TRY(statistics_expand(&e->statistics, &e->items, t));
     RILL__TRY(tracing_selected(&e->tracing, &e->items, t));
-    now->choose += statistics_clock() - start;
     return engine_expand(e, t);
 }
 
@@ -122,8 +116,7 @@ static rill_status finish_items(rill_engine *e)
 
 static rill_status end_timestep(rill_engine *e, timestep *t)
 {
-    rill_seconds *now = &e->statistics.now;
-    double start = statistics_clock();
+    statistics *s = &e->statistics;
     t->under_way = 0;
     t->promised = 0;
     mark_busy(e, t, 0);
@@ -133,11 +126,10 @@ static rill_status end_timestep(rill_engine *e, timestep *t)
     if (e->requests.n_watched > 0) RILL__TRY(progress_tell(e, t));
     if (stopped) RILL__TRY(finish_items(e));
     engine_free_nodes(e);
-    const double end = statistics_clock();
-    now->finalize += end - start;
-    now->total = end - e->statistics.began; /* so far: what the trace gets */
-    tracing_timestep(&e->tracing, t, e->statistics.all.timesteps, now);
-    e->statistics.all.timesteps++;
+    statistics_lap(s, &s->now.finalize);
+    s->now.total = s->lap - s->began; /* so far: what the trace gets */
+    tracing_timestep(&e->tracing, t, s->all.timesteps, &s->now);
+    s->all.timesteps++;
     return RILL_OK;
 }
 
@@ -158,22 +150,13 @@ static rill_status go_on(rill_engine *e, timestep *t)
 
 /* --- turns -------------------------------------------------------------------------------------------------------- */
 
-static rill_status admit(rill_engine *e)
-{
-    rill_seconds *now = &e->statistics.now;
-    double start = statistics_clock(), encoded = now->encode;
-    RILL__TRY(engine_meet_deadlines(e));
-    RILL__TRY(engine_admit(e));
-    now->choose += statistics_clock() - start - (now->encode - encoded);
-    return RILL_OK;
-}
-
 /* Have a timestep begin, with the inputs that can be admitted now. RILL_AGAIN: the other one has to be over first, or there is nothing
  * to do at all. */
 static rill_status begin(rill_engine *e, timestep *t)
 {
     const int waiting = engine_waiting(e) > 0;
-    RILL__TRY(admit(e));
+    RILL__TRY(engine_meet_deadlines(e));
+    RILL__TRY(engine_admit(e));
     if (e->flight.n == 0) return waiting ? RILL_OK : RILL_AGAIN;
     RILL__TRY(choose(e, t));
     return t->under_way || !e->step[!t->group].under_way ? RILL_OK : RILL_AGAIN;
