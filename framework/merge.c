@@ -110,7 +110,7 @@ static void find_children(merge *m, int32_t *row)
 /* --- taking a child ----------------------------------------------------------------------------------------------- */
 
 /* Replace the head by its parent's next child. */
-static void advance(merge *m)
+static inline void advance(merge *m)
 {
     merge_head *head = m->head;
     merge_key *heap = m->heap;
@@ -245,24 +245,21 @@ static void take_candidate(merge *m)
 
 /* --- the pass ----------------------------------------------------------------------------------------------------- */
 
-/* Every phase but the last: the best children, ended or not. */
-static void merge_all(merge *m)
+/* In every phase but the last the best children stay, ended or not. */
+static ending_quota quota_of(const item *it, int last)
 {
-    for (int32_t most = rill__merge_limit(m->it->settings); most > 0 && has_head(m); most--) {
-        take_candidate(m);
-        m->taken = 1;
-    }
+    if (last) return ending_of_children(it);
+    return (ending_quota){.most = rill__merge_limit(it->settings), .live = INT32_MAX, .top = 1};
 }
 
-/* The last phase, in which outputs leave. */
-static void merge_last(merge *m)
+static void merge_children(merge *m, int last)
 {
-    const ending_quota quota = ending_of_children(m->it);
+    const ending_quota quota = quota_of(m->it, last);
     int32_t live = 0;
-    int leading = 1; /* every child so far has ended */
+    int leading = last; /* every child so far has ended, and may leave */
     for (int32_t popped = 0; popped < quota.most && live < quota.live && has_head(m); popped++) {
         const int is_live = m->head->child.terminal == RILL_LIVE;
-        leading = leading && !is_live;
+        leading &= !is_live;
         if (leading && popped == 0) m->it->top_ended = 1;
         if (is_live || (quota.top && !leading))
             take_candidate(m);
@@ -342,10 +339,7 @@ static void merge_item(merge *m, int32_t *row, int last)
 {
     if (last) best_ended_look(m->e, m->t, m->it, m->rows, *row);
     find_children(m, row);
-    if (last)
-        merge_last(m);
-    else
-        merge_all(m);
+    merge_children(m, last);
     give_up_heap(m);
 }
 
