@@ -20,23 +20,30 @@ static int32_t take_history(rill_engine *e, const candidates *c, item *it, int32
 }
 
 /* Timesteps of candidate j, an end action not counted. Called before the item's timestep is counted. */
-static int32_t length_of(const candidates *c, const item *it, int32_t j)
+static int32_t length_of(const candidates *c, const beam_entry *before, const item *it, int32_t j)
 {
-    if (c->history[j] >= 0) return it->beam[c->parent_rank[j]].length;
+    if (c->history[j] >= 0) return before[c->parent_rank[j]].length;
     return it->timestep + (c->terminal[j] != RILL_END);
+}
+
+/* An entry of the item's beam lets go of its history, to which its kin is added. */
+static inline void release_entry(rill_engine *e, item *it, const beam_entry *entry, commit_kin kin)
+{
+    forest *f = &e->forest;
+    if (!entry->ended && f->h[entry->history].internal[HISTORY_NODE] == FOREST_UNSTEPPED)
+        forest_never_stepped(f, entry->history);
+    else if (!entry->ended)
+        forest_hold(f, entry->history, kin.holds - 1);
+    if (kin.refs == 0)
+        forest_release(f, &it->arena, entry->history);
+    else
+        f->h[entry->history].internal[HISTORY_REFS] += kin.refs - 1;
 }
 
 void engine_release_beam(rill_engine *e, item *it)
 {
-    for (int32_t rank = 0; rank < it->width; rank++) {
-        const beam_entry *entry = &it->beam[rank];
-        if (entry->history < 0) continue;
-        if (!entry->ended && e->forest.h[entry->history].internal[HISTORY_NODE] == FOREST_UNSTEPPED)
-            forest_never_stepped(&e->forest, entry->history);
-        else if (!entry->ended)
-            forest_unhold(&e->forest, entry->history);
-        forest_release(&e->forest, &it->arena, entry->history);
-    }
+    for (int32_t rank = 0; rank < it->width; rank++)
+        if (it->beam[rank].history >= 0) release_entry(e, it, &it->beam[rank], (commit_kin){0, 0});
 }
 
 /* --- the pass ----------------------------------------------------------------------------------------------------- */
@@ -47,7 +54,7 @@ static void output_candidates(rill_engine *e, const candidates *c, item *it, int
     for (int32_t j = first; j < end; j++) {
         if (ended >= 0 && c->ended[j] != ended) continue;
         c->keep[j] = 0;
-        int32_t length = length_of(c, it, j);
+        int32_t length = length_of(c, it->beam, it, j);
         int truncated = !c->ended[j];
         int counted = truncated ? it->settings->at_limit == RILL_LIMIT_END_FREE : c->terminal[j] == RILL_END;
         item_output output = ending_output(it->settings, c->score[j], take_history(e, c, it, j, 0), length, truncated,
@@ -81,26 +88,49 @@ static void stop_item(rill_engine *e, const candidates *c, item *it, ending why,
     it->width = it->live = 0;
 }
 
-static void renew_beam(rill_engine *e, timestep *t, item *it, int32_t first, int32_t end, int32_t live)
+/* Make candidate j the entry of a rank. What its history adds to those of the entries before is counted with their kin, so that each is
+ * touched once. Returns whether it is a new one, to be counted too. */
+static int renew_entry(rill_engine *e, timestep *t, item *it, int32_t j, int32_t rank)
 {
     const candidates *c = &t->candidates;
-    for (int32_t j = first; j < end; j++) {
-        const int32_t carrier = it->beam[c->parent_rank[j]].carrier;
-        t->beam[j - first] = (beam_entry){
-            .score = c->score[j],
-            .action = c->action[j],
-            .state_node = c->ended[j] ? RILL_NO_NODE : forest_node(&e->forest, it->beam[carrier].history),
-            .history = take_history(e, c, it, j, !c->ended[j]),
-            .action_logp = c->action_logp[j],
-            .group = c->group[j],
-            .length = c->ended[j] ? length_of(c, it, j) : j - first, /* of a live one: its carrier, itself */
-            .ended = c->ended[j] ? c->terminal[j] : 0,
-        };
+    const beam_entry *before = t->beam;
+    const int32_t from = c->parent_rank[j], ended = c->ended[j];
+    beam_entry *made = &it->beam[rank];
+    made->score = c->score[j];
+    made->action = c->action[j];
+    made->state_node = RILL_NO_NODE;
+    made->action_logp = c->action_logp[j];
+    made->group = c->group[j];
+    made->length = ended ? length_of(c, before, it, j) : rank; /* of a live one: its carrier, itself */
+    made->ended = ended ? c->terminal[j] : 0;
+    t->kin[from].refs++;
+    if (c->history[j] >= 0) {
+        made->history = before[from].history;
+        return 0;
     }
-    engine_release_beam(e, it);
+    const int32_t carrier = before[from].carrier, state = before[carrier].history;
+    made->history = forest_put(&e->forest, &it->arena, before[from].history, state, c->action[j], c->action_logp[j],
+                               c->action_score[j], !ended);
+    if (carrier != from) t->kin[carrier].refs++;
+    if (ended) return 1;
+    t->kin[carrier].holds++;
+    made->state_node = forest_node(&e->forest, state);
+    return 1;
+}
+
+/* The entries before are copied rather than those that are made: what has just been written by fields is not there yet for a copy. */
+static void renew_beam(rill_engine *e, timestep *t, item *it, int32_t first, int32_t end, int32_t live)
+{
+    const int32_t width = it->width;
+    int32_t made = 0;
+    if (width > 0) memcpy(t->beam, it->beam, (size_t)width * sizeof *t->beam);
+    if (width > 0) memset(t->kin, 0, (size_t)width * sizeof *t->kin);
+    for (int32_t j = first; j < end; j++) made += renew_entry(e, t, it, j, j - first);
+    forest_count(&e->forest, &it->arena, made);
+    for (int32_t rank = 0; rank < width; rank++)
+        if (t->beam[rank].history >= 0) release_entry(e, it, &t->beam[rank], t->kin[rank]);
     it->width = end - first;
     it->live = live;
-    if (it->width > 0) memcpy(it->beam, t->beam, (size_t)it->width * sizeof *it->beam);
 }
 
 /* What became of the item's candidates: those from `end` on had no room. Where it stopped, outputs are marked. */

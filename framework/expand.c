@@ -59,7 +59,7 @@ static rill_status assign_nodes(rill_engine *e, timestep *t)
     RILL__TRY(forest_reserve_nodes(&e->forest, r->n, &grew));
     if (grew) RILL__TRY(engine_reserve_domain(e));
     RILL__TRY(engine_exact_keep_rows(e, t));
-    for (int32_t i = 0; i < r->n; i++) r->node[i] = forest_assign_node(&e->forest, r->history[i]);
+    forest_assign_nodes(&e->forest, r->history, r->n, r->node);
     engine_keep_promise(t, r->n);
     return RILL_OK;
 }

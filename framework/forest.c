@@ -143,6 +143,8 @@ void forest_release(forest *f, forest_arena *a, int32_t history)
 
 void forest_recycle(forest *f)
 {
-    for (int32_t i = f->n_freed - 1; i >= 0; i--) f->node_stack[f->nodes_stacked++] = f->freed[i];
+    int32_t *to = f->node_stack + f->nodes_stacked;
+    for (int32_t i = f->n_freed - 1; i >= 0; i--) *to++ = f->freed[i];
+    f->nodes_stacked += f->n_freed;
     f->n_freed = 0;
 }

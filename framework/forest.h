@@ -80,8 +80,16 @@ rill_status forest_reserve_nodes(forest *f, int64_t n, int *capacity_grew);
 /* A new chunk for the arena, whose newest is full. */
 void forest_open_chunk(forest *f, forest_arena *a);
 
-/* A new history with one reference, for the caller. `live`: it is FOREST_UNSTEPPED and holds its state_parent's node. */
-static inline int32_t forest_add(forest *f, forest_arena *a, int32_t parent, int32_t state_parent, int32_t action,
+/* So many histories more. */
+static inline void forest_count(forest *f, forest_arena *a, int32_t n)
+{
+    a->in_use += n;
+    f->histories += n;
+    if (f->histories > f->histories_peak) f->histories_peak = f->histories;
+}
+
+/* forest_add(), but still to be counted are the history, and the references and the hold on those that it comes from. */
+static inline int32_t forest_put(forest *f, forest_arena *a, int32_t parent, int32_t state_parent, int32_t action,
                                  float logp, float score, int live)
 {
     int32_t id = a->free;
@@ -91,10 +99,17 @@ static inline int32_t forest_add(forest *f, forest_arena *a, int32_t parent, int
         if (a->top == a->end) forest_open_chunk(f, a);
         id = a->top++;
     }
-    a->in_use++;
-    if (++f->histories > f->histories_peak) f->histories_peak = f->histories;
     f->h[id] = (rill_history){
         parent, action, logp, score, {state_parent, live ? FOREST_UNSTEPPED : FOREST_NO_NODE, 1, 0}};
+    return id;
+}
+
+/* A new history with one reference, for the caller. `live`: it is FOREST_UNSTEPPED and holds its state_parent's node. */
+static inline int32_t forest_add(forest *f, forest_arena *a, int32_t parent, int32_t state_parent, int32_t action,
+                                 float logp, float score, int live)
+{
+    const int32_t id = forest_put(f, a, parent, state_parent, action, logp, score, live);
+    forest_count(f, a, 1);
     if (parent >= 0) f->h[parent].internal[HISTORY_REFS]++;
     if (state_parent >= 0) {
         int32_t *from = f->h[state_parent].internal;
@@ -112,22 +127,34 @@ static inline void forest_free_node(forest *f, int32_t history)
     f->nodes--;
 }
 
-/* Parent mode: let go of a node held since forest_assign_node(). */
-static inline void forest_unhold(forest *f, int32_t history)
+/* Parent mode: there are more holds on a node, or fewer. */
+static inline void forest_hold(forest *f, int32_t history, int32_t more)
 {
     int32_t *its = f->h[history].internal;
-    if (--its[HISTORY_HOLDS] == 0 && f->need == RILL_STATE_PARENT && its[HISTORY_NODE] >= 0)
+    if ((its[HISTORY_HOLDS] += more) == 0 && f->need == RILL_STATE_PARENT && its[HISTORY_NODE] >= 0)
         forest_free_node(f, history);
 }
 
-/* Give a live history its node, held once. */
-static inline int32_t forest_assign_node(forest *f, int32_t history)
+/* Parent mode: let go of a node held since forest_assign_nodes(). */
+static inline void forest_unhold(forest *f, int32_t history)
 {
-    int32_t node = f->nodes_stacked > 0 ? f->node_stack[--f->nodes_stacked] : f->node_top++;
-    f->h[history].internal[HISTORY_NODE] = node;
-    f->h[history].internal[HISTORY_HOLDS]++;
-    if (++f->nodes > f->nodes_peak) f->nodes_peak = f->nodes;
-    return node;
+    forest_hold(f, history, -1);
+}
+
+/* Give live histories their nodes, held once. There is room. */
+static inline void forest_assign_nodes(forest *f, const int32_t *history, int32_t n, int32_t *node)
+{
+    const int32_t used = n < f->nodes_stacked ? n : f->nodes_stacked;
+    for (int32_t i = 0; i < n; i++) {
+        node[i] = i < used ? f->node_stack[f->nodes_stacked - 1 - i] : f->node_top + i - used;
+        int32_t *its = f->h[history[i]].internal;
+        its[HISTORY_NODE] = node[i];
+        its[HISTORY_HOLDS]++;
+    }
+    f->nodes_stacked -= used;
+    f->node_top += n - used;
+    f->nodes += n;
+    if (f->nodes > f->nodes_peak) f->nodes_peak = f->nodes;
 }
 
 /* The state of `history` has been made: it lets go of its state_parent's node. */

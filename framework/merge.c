@@ -287,7 +287,6 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
         if (t->rules.banks != NULL && (size_t)most > need.widest) need.widest = (size_t)most;
         if (most > limit) most = limit;
         need.candidates += (size_t)most;
-        if ((size_t)most > need.widest_after) need.widest_after = (size_t)most;
         /* Twice: what leaves now, and what is output when the item stops in this timestep; or what was kept for that. */
         RILL__TRY(
             RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, (size_t)(it->n_outputs + 2 * most + 1), "outputs"));

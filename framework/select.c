@@ -334,17 +334,18 @@ static int check_row(selector *s, int32_t r)
 }
 
 /* All of row r of a part. */
-static void read_row(selector *s, int32_t r)
+static int read_row(selector *s, int32_t r)
 {
     const rill_choices *raw = &s->raw;
     int32_t i = 0;
-    if (!check_row(s, r)) return;
+    if (!check_row(s, r)) return 0;
     for (; i < raw->count[r]; i++) {
         const size_t at = (size_t)r * (size_t)raw->stride + (size_t)i;
         selector_choice c = {raw->action[at], raw->logp[at], raw->logp[at], (rill_terminal)raw->terminal[at]};
         if (!selector_read(s, r, i, at, &c)) break;
     }
     s->raw.count[r] = i;
+    return s->wrong == NULL;
 }
 
 /* --- choosing ----------------------------------------------------------------------------------------------------- */
@@ -487,16 +488,16 @@ int32_t selector_part(selector *s, int32_t from, rill_ask *ask, rill_choices *ou
 /* Without rules the raw choices are the choices: how many there are is all that must be known now. */
 static const char *take_plainly(selector *s)
 {
-    s->unread = !s->thorough;
-    for (int32_t r = 0; r < s->n && s->wrong == NULL; r++) {
-        int32_t *count = &s->choices.count[r], most = most_of(s->rules, r);
-        if (s->thorough)
-            read_row(s, r);
-        else
-            check_row(s, r);
-        if (*count > most) *count = most;
-        if (s->certify)
-            s->rest[r] = certify_rest(*count, most, s->info->actions,
+    int32_t *count = s->choices.count;
+    const ask_rules *rules = s->rules;
+    const int thorough = s->thorough, certify = s->certify;
+    s->unread = !thorough;
+    for (int32_t r = 0; r < s->n; r++) {
+        const int32_t most = most_of(rules, r);
+        if (!(thorough ? read_row(s, r) : check_row(s, r))) break;
+        if (count[r] > most) count[r] = most;
+        if (certify)
+            s->rest[r] = certify_rest(count[r], most, s->info->actions,
                                       s->choices.logp + (size_t)r * (size_t)s->choices.stride);
     }
     return s->wrong;
@@ -510,8 +511,7 @@ const char *selector_take(selector *s, int32_t from, int32_t n, int last)
     s->unread = 0;
     if (s->rules->plain) return take_plainly(s);
     for (int32_t r = 0; r < n; r++) {
-        read_row(s, r);
-        if (s->wrong == NULL) choose(s, from + r, r);
+        if (read_row(s, r)) choose(s, from + r, r);
         s->bad = from + r;
         if (s->wrong != NULL) break;
         size_t first = (size_t)(from + r) * (size_t)s->choices.stride;

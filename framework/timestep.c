@@ -54,7 +54,8 @@ static void lay_out_children(timestep *t, rill_carver *c, const children_size *s
     candidates_lay_out(&t->candidates, c, size->items, size->candidates);
     CARVE(t->heads, size->widest);
     CARVE(t->heap, size->widest + 1);
-    CARVE(t->beam, size->widest_after);
+    CARVE(t->kin, size->widest);
+    CARVE(t->beam, size->widest);
 }
 
 static size_t roomier(size_t room, size_t need)
@@ -81,8 +82,7 @@ rill_status timestep_reserve_children(timestep *t, const children_size *need)
     const children_size had = t->room;
     const children_size room = {.items = roomier(had.items, need->items),
                                 .candidates = roomier(had.candidates, need->candidates),
-                                .widest = roomier(had.widest, need->widest),
-                                .widest_after = roomier(had.widest_after, need->widest_after)};
+                                .widest = roomier(had.widest, need->widest)};
     rill_carver carver = {0};
     if (memcmp(&room, &had, sizeof room) == 0) return RILL_OK;
     t->room = (children_size){0};

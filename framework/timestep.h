@@ -50,10 +50,15 @@ typedef struct merge_key {
 /* For qsort(): by score, the parent's rank, the order of the parent's choices. */
 int merge_in_rank_order(const void *left, const void *right);
 
+/* commit.c: what the children that stay add to what is counted of a beam entry's history. */
+typedef struct commit_kin {
+    int32_t refs, holds;
+} commit_kin;
+
 /* What the second block has room for. */
 typedef struct children_size {
     size_t items, candidates;
-    size_t widest, widest_after; /* of an item: beam entries before, candidates after */
+    size_t widest; /* of an item: beam entries before */
 } children_size;
 
 /* What a trace is told of the selected items; kept where there is a trace function only. */
@@ -99,7 +104,8 @@ typedef struct timestep {
     trace_columns trace;
     merge_head *heads; /* [widest] */
     merge_key *heap;   /* [widest + 1] */
-    beam_entry *beam;  /* [widest_after] an item's new beam */
+    commit_kin *kin;   /* [widest] */
+    beam_entry *beam;  /* [widest] an item's beam before */
     char *row_block, *child_block;
     size_t row_bytes, child_bytes;
     size_t rows_room;
