@@ -27,6 +27,7 @@ void engine_add_row(rill_engine *e, timestep *t, int32_t index, int32_t rank)
     r->depth[i] = it->timestep;
     r->history[i] = history;
     r->item[i] = index;
+    __builtin_prefetch(&f->h[history], 1);
     if (!t->cube.on && e->chain.n_scorers == 0) return; /* who alone look at the last columns */
     r->rank[i] = rank;
     r->item_id[i] = it->id;
@@ -34,10 +35,16 @@ void engine_add_row(rill_engine *e, timestep *t, int32_t index, int32_t rank)
     if (t->cube.on) r->parent[i] = forest_node(f, f->h[history].parent);
 }
 
+/* The model's arithmetic has taken the caches, so each pass over the rows fetches what the next one will look at: the first beams, making
+ * rows their histories, giving out nodes the histories before these. */
 static rill_status make_rows(rill_engine *e, timestep *t)
 {
     int64_t live = 0;
-    for (int32_t i = 0; i < t->n; i++) live += e->items.at[t->selected[i]].live;
+    for (int32_t i = 0; i < t->n; i++) {
+        const item *it = &e->items.at[t->selected[i]];
+        live += it->live;
+        __builtin_prefetch(it->beam);
+    }
     RILL__TRY(timestep_reserve_rows(t, (size_t)live));
     t->rows.n = 0;
     t->cube.on = engine_cubed(e, t);

@@ -150,6 +150,7 @@ static inline void forest_assign_nodes(forest *f, const int32_t *history, int32_
         int32_t *its = f->h[history[i]].internal;
         its[HISTORY_NODE] = node[i];
         its[HISTORY_HOLDS]++;
+        if (its[HISTORY_STATE_PARENT] >= 0) __builtin_prefetch(&f->h[its[HISTORY_STATE_PARENT]], 1);
     }
     f->nodes_stacked -= used;
     f->node_top += n - used;
