@@ -3,6 +3,7 @@
  * sanitizer too. */
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -324,9 +325,12 @@ static void wait_ms(long ms)
     nanosleep(&time, NULL);
 }
 
+/* Whether stop_soon() has asked: however late its thread comes, nothing ends before. */
+static atomic_int asked_to_stop;
+
 static rill_status step_slowly(void *self, const rill_rows *rows)
 {
-    wait_ms(10);
+    while (!atomic_load(&asked_to_stop)) wait_ms(1);
     return toy_domain.step(self, rows);
 }
 
@@ -334,6 +338,7 @@ static void *stop_soon(void *user)
 {
     wait_ms(25);
     rill_workers_stop(((const bench *)user)->workers);
+    atomic_store(&asked_to_stop, 1);
     return NULL;
 }
 
@@ -355,6 +360,7 @@ static void stopped_from_elsewhere(void **state)
             b.ctx = harness_begin(&b.memory);
             assert_int_equal(rill_register_domain(b.ctx, &sleepy), RILL_OK);
             assert_int_equal(begin_with(&b, cases[c].domain, cases[c].arguments, workers, NULL), RILL_OK);
+            atomic_store(&asked_to_stop, 0);
             assert_int_equal(pthread_create(&stopper, NULL, stop_soon, &b), 0);
             assert_int_equal(rill_workers_run(b.workers, read_some, &b, write_some, &b), RILL_ERR_STOPPED);
             assert_string_equal(rill_error(b.ctx), "the run was stopped");
