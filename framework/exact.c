@@ -14,14 +14,12 @@ enum {
 
 /* --- the frontier ------------------------------------------------------------------------------------------------- */
 
-void exact_forget(exact_search *x, forest *f, forest_arena *arena)
+int exact_forget(exact_search *x)
 {
-    for (size_t h = 0; h < x->heaps; h++)
-        for (size_t i = 0; i < x->heap[h].n; i++) forest_release(f, arena, x->heap[h].entry[i].history);
-    for (int32_t i = 0; i < x->n_batch; i++)
-        if (x->batch[i].history >= 0) forest_release(f, arena, x->batch[i].history);
+    const int any = x->n > 0 || x->n_batch > 0;
     x->heaps = x->n = 0;
     x->n_batch = 0;
+    return any;
 }
 
 void exact_finish(exact_search *x, rill_context *ctx)

@@ -63,8 +63,8 @@ typedef struct exact_search {
     int32_t n_batch;
 } exact_search;
 
-/* Release the histories that it holds. */
-void exact_forget(exact_search *x, forest *f, forest_arena *arena);
+/* Let go of the histories that it holds, which go with their arena. Returns whether there are any. */
+int exact_forget(exact_search *x);
 /* Free its memory; it holds no histories any more. */
 void exact_finish(exact_search *x, rill_context *ctx);
 

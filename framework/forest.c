@@ -95,14 +95,17 @@ void forest_open_chunk(forest *f, forest_arena *a)
     a->end = a->top + FOREST_CHUNK;
 }
 
-void forest_arena_drop(forest *f, forest_arena *a)
+void forest_arena_drop(forest *f, forest_arena *a, int nodes)
 {
     while (a->chunks >= 0) {
-        int32_t chunk = a->chunks;
+        const int32_t chunk = a->chunks, first = chunk * FOREST_CHUNK;
+        for (int32_t id = first; nodes && id < a->top; id++)
+            if (NODE(id) >= 0) forest_free_node(f, id);
         a->chunks = f->chunk_next[chunk];
         f->chunk_next[chunk] = f->chunk_free;
         f->chunk_free = chunk;
         f->chunks_in_use--;
+        a->top = (a->chunks + 1) * FOREST_CHUNK; /* all chunks but the newest are full */
     }
     f->histories -= a->in_use;
     forest_arena_init(a);

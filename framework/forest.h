@@ -64,9 +64,9 @@ void forest_init(forest *f, rill_context *ctx, rill_state_need need);
 void forest_finish(forest *f);
 
 void forest_arena_init(forest_arena *a);
-/* Give all of an arena's chunks back. No history in it may hold a node any more: with RILL_STATE_PATH all have been released,
- * with RILL_STATE_PARENT no live one is left. */
-void forest_arena_drop(forest *f, forest_arena *a);
+/* Give all of an arena's histories back, whoever points at them, and all of its chunks. `nodes`: some may have nodes, which go too; in
+ * parent mode none has once no live one is left. */
+void forest_arena_drop(forest *f, forest_arena *a, int nodes);
 /* Have the arena's histories fetched into the cache; before they are walked. */
 void forest_arena_fetch(const forest *f, const forest_arena *a);
 

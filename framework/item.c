@@ -70,15 +70,8 @@ rill_status items_begin(items *all, forest *f, int32_t slot)
 void items_clear(items *all, forest *f, int32_t slot)
 {
     item *it = &all->at[slot];
-    exact_forget(&it->exact, f, &it->arena);
-    /* Rows that are still in use must be given back one by one; without any the arena goes as a whole. */
-    if (it->width > 0 || f->need == RILL_STATE_PATH) {
-        for (int32_t i = 0; i < it->width; i++)
-            if (it->beam[i].history >= 0) forest_release(f, &it->arena, it->beam[i].history);
-        for (int32_t i = 0; i < it->n_outputs; i++) forest_release(f, &it->arena, it->outputs[i].history);
-        if (it->best_ended.history >= 0) forest_release(f, &it->arena, it->best_ended.history);
-    }
-    forest_arena_drop(f, &it->arena);
+    const int searched = exact_forget(&it->exact);
+    forest_arena_drop(f, &it->arena, f->need == RILL_STATE_PATH || it->width > 0 || searched);
     it->width = it->live = it->n_outputs = 0;
     it->best_ended.history = -1;
 }
