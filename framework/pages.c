@@ -99,7 +99,7 @@ void *rill__default_allocate(void *user, void *block, size_t old_size, size_t ne
     }
     if (new_size > SIZE_MAX - 2 * HUGE_PAGE) return NULL;
     void *fresh = NULL;
-    if (block != NULL && is_mapped(old_size) && is_mapped(new_size))
+    if (block != NULL && old_size >= HUGE_PAGE && is_mapped(new_size))
         fresh = resize(block, whole_pages(old_size), whole_pages(new_size));
     if (fresh != NULL) return fresh;
     const size_t rounded = (new_size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, pages = whole_pages(new_size);

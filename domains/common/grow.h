@@ -9,7 +9,7 @@
 
 /* Room for `count` elements, as rill_grow() makes it. RILL_OK · RILL_ERR_MEMORY */
 #define GROW(ctx, array, room, count, what) \
-    rill_grow((ctx), (void **)&(array), &(room), (count), sizeof *(array), (what))
+    ((count) <= (room) ? RILL_OK : rill_grow((ctx), (void **)&(array), &(room), (count), sizeof *(array), (what)))
 
 /* One more element at the end, in a function that gives a rill_status. */
 #define PUSH(ctx, array, room, count, value, what)              \
