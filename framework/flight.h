@@ -12,13 +12,15 @@ typedef struct flight {
     int32_t n;
     int32_t *slot, *timestep, *width;
     int64_t *id, *size, *wave;
-    uint8_t *marked;   /* chosen so far; zero between choices */
+    uint8_t *marked;   /* the two marks below; zero between choices */
     int32_t *order;    /* what the policy writes */
     int32_t *skipped;  /* places that were skipped while choosing */
     int32_t n_overdue; /* items passed over so often that they go first */
 } flight;
 
 enum {
+    FLIGHT_TAKEN = 1,    /* chosen so far */
+    FLIGHT_NAMED = 2,    /* by the policy, as far as that has been looked at */
     FLIGHT_PATIENCE = 8, /* an item passed over so often goes first */
     FLIGHT_ROUNDS = 4    /* so does one that has waited while so many hypotheses were expanded for each one in flight */
 };

@@ -19,7 +19,7 @@ enum { MOST_KEYS = 4096 }; /* larger keys share the last place: an order is a wi
 
 typedef struct sorter {
     rill_context *ctx;
-    int32_t *count; /* [MOST_KEYS + 1] */
+    int32_t *count; /* [MOST_KEYS] zero between sorts */
     int32_t *key;   /* [capacity] of the items in flight */
     size_t capacity;
 } sorter;
@@ -32,10 +32,10 @@ static rill_status sorter_create(const rill_policy *table, rill_context *ctx, co
     sorter *s = rill_calloc(ctx, 1, sizeof *s);
     if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a policy");
     s->ctx = ctx;
-    s->count = rill_alloc(ctx, (MOST_KEYS + 1) * sizeof *s->count);
+    s->count = rill_calloc(ctx, MOST_KEYS, sizeof *s->count);
     if (s->count == NULL) {
         rill_free(ctx, s, sizeof *s);
-        return rill_fail_memory(ctx, (MOST_KEYS + 1) * sizeof *s->count, "a policy");
+        return rill_fail_memory(ctx, MOST_KEYS * sizeof *s->count, "a policy");
     }
     *self = s;
     return RILL_OK;
@@ -45,7 +45,7 @@ static void sorter_destroy(void *self)
 {
     sorter *s = self;
     if (s == NULL) return;
-    rill_free(s->ctx, s->count, (MOST_KEYS + 1) * sizeof *s->count);
+    rill_free(s->ctx, s->count, MOST_KEYS * sizeof *s->count);
     rill_free(s->ctx, s->key, s->capacity * sizeof *s->key);
     rill_free(s->ctx, s, sizeof *s);
 }
@@ -87,42 +87,50 @@ static rill_status sorter_reserve(sorter *s, int32_t n)
     return RILL__GROW(s->ctx, s->key, s->capacity, (size_t)n, "a policy's order");
 }
 
-/* Stable counting sort of the items [from, end) of the flight, in order of admission, by descending s->key into order[from..end). */
-static void sort_descending(const sorter *s, int32_t from, int32_t end, int32_t *order)
+/* Stable counting sort of the items [from, end) of the flight, in order of admission, by descending key into order[from..end). What
+ * it counts with is zero before and after. */
+static inline void sort_descending(sorter *s, const rill_flight *flight,
+                                   int32_t (*key_of)(const rill_flight *, int32_t), int32_t from, int32_t end,
+                                   int32_t *order)
 {
-    int32_t most = 0;
-    for (int32_t i = from; i < end; i++) most = s->key[i] > most ? s->key[i] : most;
-    memset(s->count, 0, ((size_t)most + 2) * sizeof *s->count);
-    for (int32_t i = from; i < end; i++) s->count[most - s->key[i] + 1]++;
-    s->count[0] = from;
-    for (int32_t key = 1; key <= most; key++) s->count[key] += s->count[key - 1];
-    for (int32_t i = from; i < end; i++) order[s->count[most - s->key[i]]++] = i;
+    int32_t most = 0, place = from;
+    for (int32_t i = from; i < end; i++) {
+        const int32_t key = key_of(flight, i);
+        s->key[i] = key;
+        s->count[key]++;
+        most = key > most ? key : most;
+    }
+    for (int32_t key = most; key >= 0; key--) {
+        const int32_t n = s->count[key];
+        s->count[key] = place;
+        place += n;
+    }
+    for (int32_t i = from; i < end; i++) order[s->count[s->key[i]]++] = i;
+    memset(s->count, 0, ((size_t)most + 1) * sizeof *s->count);
 }
 
-static void key_by_depth(sorter *s, const rill_flight *flight)
+static inline int32_t depth_of(const rill_flight *flight, int32_t i)
 {
-    for (int32_t i = 0; i < flight->n; i++) s->key[i] = clamp_key(flight->timestep[i]);
+    return clamp_key(flight->timestep[i]);
 }
 
 /* Timesteps that may lie ahead: two per unit of size (a parser needs 2n-1), less those behind. Items far behind their input's size come
  * first, and all draw to a close together. One that outgrows the estimate is likely to go on for a share of what it has had: without
  * that rule two runaway hypotheses of ATIS, the last to be served, took a tenth of the run alone. Both numbers were chosen on training
  * and development inputs (docs/measurements/engine.md). */
-static void key_by_remaining(sorter *s, const rill_flight *flight)
+static inline int32_t remaining_of(const rill_flight *flight, int32_t i)
 {
     enum { PER_UNIT = 2 };
-    for (int32_t i = 0; i < flight->n; i++) {
-        int32_t size = clamp_key(flight->size[i]), behind = flight->timestep[i]; /* twice the size must not overflow */
-        int32_t expected = PER_UNIT * size - behind, least = (int32_t)((int64_t)behind * 3 / 4);
-        s->key[i] = clamp_key(expected > least ? expected : least);
-    }
+    const int32_t size = clamp_key(flight->size[i]),
+                  behind = flight->timestep[i]; /* twice the size must not overflow */
+    const int32_t expected = PER_UNIT * size - behind, least = (int32_t)((int64_t)behind * 3 / 4);
+    return clamp_key(expected > least ? expected : least);
 }
 
 static rill_status choose_most_advanced(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
 {
     RILL__TRY(sorter_reserve(self, flight->n));
-    key_by_depth(self, flight);
-    sort_descending(self, 0, flight->n, order);
+    sort_descending(self, flight, depth_of, 0, flight->n, order);
     *count = flight->n;
     return RILL_OK;
 }
@@ -130,13 +138,11 @@ static rill_status choose_most_advanced(void *self, const rill_flight *flight, i
 /* Items are listed in order of admission, so those of a refill stand together, an earlier one's first. */
 static rill_status choose_farthest(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
 {
-    sorter *s = self;
     *count = flight->n;
-    RILL__TRY(sorter_reserve(s, flight->n));
-    key_by_remaining(s, flight);
+    RILL__TRY(sorter_reserve(self, flight->n));
     for (int32_t from = 0, end; from < flight->n; from = end) {
         for (end = from + 1; end < flight->n && flight->wave[end] == flight->wave[from];) end++;
-        sort_descending(s, from, end, order);
+        sort_descending(self, flight, remaining_of, from, end, order);
     }
     return RILL_OK;
 }

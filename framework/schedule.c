@@ -109,14 +109,14 @@ static void consider(pick *p, int32_t index)
     flight *f = &p->e->flight;
     items *all = &p->e->items;
     int32_t slot = f->slot[index], width = f->width[index];
-    if (f->marked[index] || all->busy[slot]) return;
+    if ((f->marked[index] & FLIGHT_TAKEN) || all->busy[slot]) return;
     if (width > p->room && p->t->n > 0) {
         /* One that is overdue already needs no more counting, and must not be listed twice. */
         if (all->passed_over[slot] < FLIGHT_PATIENCE) f->skipped[p->n_skipped++] = index;
         return;
     }
     p->n_overtook = p->n_skipped;
-    f->marked[index] = 1;
+    f->marked[index] |= FLIGHT_TAKEN;
     p->t->selected[p->t->n++] = slot;
     p->room = width > p->room ? 0 : p->room - width;
 }
@@ -178,24 +178,27 @@ static rill_status ask_policy(rill_engine *e, const rill_flight *view, int32_t *
     return RILL_OK;
 }
 
-/* An item named twice would be expanded once, since it is marked; but then its policy counts wrongly, and is told so. Behind this
- * `order` has places in the flight, which the policy does not see while some items are busy. */
-static rill_status check_order(rill_engine *e, int32_t n, int32_t count)
+/* Take what the policy named, as far as there is room. An item named twice would be expanded once, since it is marked; but then its
+ * policy counts wrongly, and is told so where it is come to. While some items are busy the policy has named places among the idle ones. */
+static rill_status consider_named(pick *p, int32_t n, int32_t count)
 {
-    rill_status status = RILL_OK;
-    for (int32_t i = 0; i < count && status >= 0; i++) {
-        int32_t index = e->flight.order[i];
-        if (index < 0 || index >= n)
-            status = rill_fail(e->ctx, RILL_ERR_PLUGIN, "policy %s chose item %d of %d", e->schedule.policy->name,
-                               index, n);
-        else if (e->flight.marked[index]++ > 0)
-            status = rill_fail(e->ctx, RILL_ERR_PLUGIN, "policy %s chose item %d twice", e->schedule.policy->name,
-                               index);
+    rill_engine *e = p->e;
+    flight *f = &e->flight;
+    int32_t looked = 0;
+    for (; looked < count && p->room > 0; looked++) {
+        const int32_t named = f->order[looked];
+        if (named < 0 || named >= n)
+            return rill_fail(e->ctx, RILL_ERR_PLUGIN, "policy %s chose item %d of %d", e->schedule.policy->name, named,
+                             n);
+        const int32_t index = e->items.n_busy > 0 ? e->schedule.idle.place[named] : named;
+        if (f->marked[index] & FLIGHT_NAMED)
+            return rill_fail(e->ctx, RILL_ERR_PLUGIN, "policy %s chose item %d twice", e->schedule.policy->name, named);
+        f->order[looked] = index;
+        f->marked[index] |= FLIGHT_NAMED;
+        consider(p, index);
     }
-    memset(e->flight.marked, 0, (size_t)e->flight.n);
-    for (int32_t i = 0; i < count && status >= 0 && e->items.n_busy > 0; i++)
-        e->flight.order[i] = e->schedule.idle.place[e->flight.order[i]];
-    return status;
+    for (int32_t i = 0; i < looked; i++) f->marked[f->order[i]] &= (uint8_t)~FLIGHT_NAMED;
+    return RILL_OK;
 }
 
 static int64_t nodes_wanted(const pick *p)
@@ -269,12 +272,11 @@ rill_status schedule_choose(rill_engine *e, timestep *t, int64_t most)
     if (view.n == 0) return RILL_OK;
     RILL__TRY(set_budget(e, &view));
     RILL__TRY(ask_policy(e, &view, &count));
-    RILL__TRY(check_order(e, view.n, count));
     int64_t room = view.budget > 0 && view.budget < most ? view.budget : most;
     pick p = {.e = e, .t = t, .room = room};
     find_neglected(e);
     if (e->flight.n_overdue > 0) consider_overdue(&p);
-    for (int32_t i = 0; i < count && p.room > 0; i++) consider(&p, e->flight.order[i]);
+    RILL__TRY(consider_named(&p, view.n, count));
     if (t->n == 0)
         for (int32_t i = 0; i < e->flight.n && p.room > 0; i++) consider(&p, i);
     if (e->bound.nodes > 0) RILL__TRY(promise_nodes(&p, room));
