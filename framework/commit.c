@@ -26,24 +26,38 @@ static int32_t length_of(const candidates *c, const beam_entry *before, const it
     return it->timestep + (c->terminal[j] != RILL_END);
 }
 
-/* An entry of the item's beam lets go of its history, to which its kin is added. */
-static inline void release_entry(rill_engine *e, item *it, const beam_entry *entry, commit_kin kin)
+/* An entry of the beam lets go of its history's node, where its kin has so many holds. */
+static inline void release_node(forest *f, const beam_entry *entry, int32_t holds)
 {
-    forest *f = &e->forest;
     if (!entry->ended && f->h[entry->history].internal[HISTORY_NODE] == FOREST_UNSTEPPED)
         forest_never_stepped(f, entry->history);
     else if (!entry->ended)
-        forest_hold(f, entry->history, kin.holds - 1);
-    if (kin.refs == 0)
-        forest_release(f, &it->arena, entry->history);
-    else
-        f->h[entry->history].internal[HISTORY_REFS] += kin.refs - 1;
+        forest_hold(f, entry->history, holds - 1);
 }
 
 void engine_release_beam(rill_engine *e, item *it)
 {
-    for (int32_t rank = 0; rank < it->width; rank++)
-        if (it->beam[rank].history >= 0) release_entry(e, it, &it->beam[rank], (commit_kin){0, 0});
+    for (int32_t rank = 0; rank < it->width; rank++) {
+        if (it->beam[rank].history < 0) continue;
+        release_node(&e->forest, &it->beam[rank], 0);
+        forest_release(&e->forest, &it->arena, it->beam[rank].history);
+    }
+}
+
+/* The entries before let go of their histories, to which their kin is added; those of all items without any go together. */
+static void release_before(rill_engine *e, timestep *t, item *it, int32_t width)
+{
+    forest *f = &e->forest;
+    for (int32_t rank = 0; rank < width; rank++) {
+        const beam_entry *entry = &t->beam[rank];
+        const commit_kin kin = t->kin[rank];
+        if (entry->history < 0) continue;
+        release_node(f, entry, kin.holds);
+        if (kin.refs == 0)
+            t->leaving[t->n_leaving++] = (forest_leaving){&it->arena, entry->history};
+        else
+            f->h[entry->history].internal[HISTORY_REFS] += kin.refs - 1;
+    }
 }
 
 /* --- the pass ----------------------------------------------------------------------------------------------------- */
@@ -127,8 +141,7 @@ static void renew_beam(rill_engine *e, timestep *t, item *it, int32_t first, int
     if (width > 0) memset(t->kin, 0, (size_t)width * sizeof *t->kin);
     for (int32_t j = first; j < end; j++) made += renew_entry(e, t, it, j, j - first);
     forest_count(&e->forest, &it->arena, made);
-    for (int32_t rank = 0; rank < width; rank++)
-        if (t->beam[rank].history >= 0) release_entry(e, it, &t->beam[rank], t->kin[rank]);
+    release_before(e, t, it, width);
     it->width = end - first;
     it->live = live;
 }
@@ -180,10 +193,12 @@ rill_status engine_commit(rill_engine *e, timestep *t, int last)
         RILL__TRY(RILL__GROW(e->ctx, it->beam, it->beam_capacity, (size_t)(c->offset[i + 1] - c->offset[i]), "a beam"));
     }
     RILL__TRY(forest_reserve_histories(&e->forest, c->offset[t->n], t->n));
+    t->n_leaving = 0;
     for (int32_t i = 0; i < t->n; i++)
         if (e->items.at[t->selected[i]].exact.on)
             RILL__TRY(engine_exact_commit(e, t, t->selected[i], last));
         else
             commit_item(e, t, i, last);
+    forest_release_all(&e->forest, t->leaving, t->n_leaving);
     return RILL_OK;
 }

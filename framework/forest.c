@@ -17,7 +17,7 @@ void forest_init(forest *f, rill_context *ctx, rill_state_need need)
 void forest_finish(forest *f)
 {
     rill_free(f->ctx, f->h, (size_t)f->history_chunks * FOREST_CHUNK * sizeof *f->h);
-    rill_free(f->ctx, f->chunk_next, (size_t)f->chunk_capacity * sizeof *f->chunk_next);
+    rill_free(f->ctx, f->chunk, (size_t)f->chunk_capacity * sizeof *f->chunk);
     rill_free(f->ctx, f->node_stack, (size_t)f->node_capacity * sizeof *f->node_stack);
     rill_free(f->ctx, f->freed, f->freed_capacity * sizeof *f->freed);
     forest_init(f, f->ctx, f->need);
@@ -53,8 +53,7 @@ rill_status forest_reserve_histories(forest *f, int64_t n, int32_t arenas)
     int64_t need = f->chunks_in_use + n / FOREST_CHUNK + arenas;
     if (need > INT32_MAX / FOREST_CHUNK) return rill_fail_memory(f->ctx, SIZE_MAX, "the forest of hypotheses");
     if (need > f->chunk_capacity)
-        RILL__TRY(grow(f, (void **)&f->chunk_next, &f->chunk_capacity, need, INT32_MAX - 1, sizeof *f->chunk_next,
-                       "hypotheses"));
+        RILL__TRY(grow(f, (void **)&f->chunk, &f->chunk_capacity, need, INT32_MAX - 1, sizeof *f->chunk, "hypotheses"));
     if (need > f->history_chunks)
         RILL__TRY(grow(f, (void **)&f->h, &f->history_chunks, need, INT32_MAX - 1, FOREST_CHUNK * sizeof *f->h,
                        "hypotheses"));
@@ -78,34 +77,48 @@ rill_status forest_reserve_nodes(forest *f, int64_t n, int *capacity_grew)
 
 void forest_arena_init(forest_arena *a)
 {
-    *a = (forest_arena){.chunks = -1, .free = -1};
+    *a = (forest_arena){.chunks = -1, .open = -1};
+}
+
+/* One that no arena has. */
+static int32_t take_chunk(forest *f)
+{
+    const int32_t chunk = f->chunk_free;
+    f->chunks_in_use++;
+    if (chunk < 0) return f->chunk_top++;
+    f->chunk_free = f->chunk[chunk].next;
+    return chunk;
 }
 
 void forest_open_chunk(forest *f, forest_arena *a)
 {
-    int32_t chunk = f->chunk_free;
-    if (chunk >= 0)
-        f->chunk_free = f->chunk_next[chunk];
-    else
-        chunk = f->chunk_top++;
-    f->chunks_in_use++;
-    f->chunk_next[chunk] = a->chunks;
-    a->chunks = chunk;
-    a->top = chunk * FOREST_CHUNK;
-    a->end = a->top + FOREST_CHUNK;
+    int32_t chunk = a->open;
+    if (chunk >= 0) {
+        a->open = f->chunk[chunk].next_open;
+        a->unused = f->chunk[chunk].unused;
+    } else {
+        chunk = take_chunk(f);
+        f->chunk[chunk].next = a->chunks;
+        a->chunks = chunk;
+        a->unused = UINT32_MAX;
+    }
+    f->chunk[chunk].unused = 0;
+    a->first = chunk * FOREST_CHUNK;
 }
 
 void forest_arena_drop(forest *f, forest_arena *a, int nodes)
 {
     while (a->chunks >= 0) {
         const int32_t chunk = a->chunks, first = chunk * FOREST_CHUNK;
-        for (int32_t id = first; nodes && id < a->top; id++)
+        uint32_t used = ~(first == a->first ? a->unused : f->chunk[chunk].unused);
+        for (; nodes && used != 0; used &= used - 1) {
+            const int32_t id = first + __builtin_ctz(used);
             if (NODE(id) >= 0) forest_free_node(f, id);
-        a->chunks = f->chunk_next[chunk];
-        f->chunk_next[chunk] = f->chunk_free;
+        }
+        a->chunks = f->chunk[chunk].next;
+        f->chunk[chunk].next = f->chunk_free;
         f->chunk_free = chunk;
         f->chunks_in_use--;
-        a->top = (a->chunks + 1) * FOREST_CHUNK; /* all chunks but the newest are full */
     }
     f->histories -= a->in_use;
     forest_arena_init(a);
@@ -114,7 +127,7 @@ void forest_arena_drop(forest *f, forest_arena *a, int nodes)
 void forest_arena_fetch(const forest *f, const forest_arena *a)
 {
     enum { LINE = 64 };
-    for (int32_t chunk = a->chunks; chunk >= 0; chunk = f->chunk_next[chunk]) {
+    for (int32_t chunk = a->chunks; chunk >= 0; chunk = f->chunk[chunk].next) {
         const char *bytes = (const char *)&f->h[(size_t)chunk * FOREST_CHUNK];
         for (size_t i = 0; i < FOREST_CHUNK * sizeof *f->h; i += LINE) __builtin_prefetch(bytes + i);
     }
@@ -125,21 +138,44 @@ static void retire(forest *f, forest_arena *a, int32_t id)
 {
     if (NODE(id) == FOREST_UNSTEPPED && STATE_PARENT(id) >= 0) forest_unhold(f, STATE_PARENT(id));
     if (NODE(id) >= 0) forest_free_node(f, id);
-    f->h[id].parent = a->free;
-    a->free = id;
+    if (id - a->first >= 0 && id - a->first < FOREST_CHUNK) {
+        a->unused |= UINT32_C(1) << (id - a->first);
+    } else {
+        const int32_t chunk = id / FOREST_CHUNK;
+        forest_chunk *its = &f->chunk[chunk];
+        if (its->unused == 0) {
+            its->next_open = a->open;
+            a->open = chunk;
+        }
+        its->unused |= UINT32_C(1) << id % FOREST_CHUNK;
+    }
     a->in_use--;
     f->histories--;
 }
 
+void forest_release_all(forest *f, forest_leaving *leaving, int32_t n)
+{
+    while (n > 0) {
+        int32_t left = 0;
+        for (int32_t i = 0; i < n; i++) {
+            const int32_t history = leaving[i].history, parent = f->h[history].parent, state = STATE_PARENT(history);
+            forest_arena *arena = leaving[i].arena;
+            if (--REFS(history) > 0) continue;
+            retire(f, arena, history);
+            /* Only cube pruning makes the two differ; such chains are as short as a beam is deep. */
+            if (state >= 0 && state != parent) forest_release(f, arena, state);
+            if (parent < 0) continue;
+            __builtin_prefetch(&f->h[parent], 1);
+            leaving[left++] = (forest_leaving){arena, parent};
+        }
+        n = left;
+    }
+}
+
 void forest_release(forest *f, forest_arena *a, int32_t history)
 {
-    while (history >= 0 && --REFS(history) == 0) {
-        int32_t parent = f->h[history].parent, state_parent = STATE_PARENT(history);
-        retire(f, a, history);
-        /* Only cube pruning makes the two differ; such chains are as short as a beam is deep. */
-        if (state_parent >= 0 && state_parent != parent) forest_release(f, a, state_parent);
-        history = parent;
-    }
+    forest_leaving alone = {a, history};
+    forest_release_all(f, &alone, 1);
 }
 
 /* --- nodes -------------------------------------------------------------------------------------------------------- */

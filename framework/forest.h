@@ -36,19 +36,33 @@ enum {
     HISTORY_HOLDS, /* parent mode: on the node */
 };
 
+/* A chunk. */
+typedef struct forest_chunk {
+    int32_t next;      /* of its arena, or of those that no arena has */
+    int32_t next_open; /* of its arena's open ones: with unused histories, and not at work */
+    uint32_t unused;   /* bit i: history i; 0 of the chunk at work, where the arena has it */
+} forest_chunk;
+
 /* One item's histories. Zero-initialise with forest_arena_init(). */
 typedef struct forest_arena {
-    int32_t chunks;   /* head of a list through chunk_next, or -1 */
-    int32_t free;     /* head of a list of retired histories through `parent`, or -1 */
-    int32_t top, end; /* unused rest of the newest chunk */
+    int32_t chunks;  /* head of a list, or -1 */
+    int32_t open;    /* head of a list, or -1 */
+    int32_t first;   /* history of the chunk at work, which new ones are taken from ... */
+    uint32_t unused; /* ... and which are left there */
     int32_t in_use;
 } forest_arena;
+
+/* A history that loses a reference. */
+typedef struct forest_leaving {
+    forest_arena *arena;
+    int32_t history;
+} forest_leaving;
 
 typedef struct forest {
     rill_context *ctx;
     rill_state_need need;
     rill_history *h;     /* [chunk_capacity * FOREST_CHUNK] */
-    int32_t *chunk_next; /* [chunk_capacity] lists of an arena's chunks, and of free ones */
+    forest_chunk *chunk; /* [chunk_capacity] */
     int32_t history_chunks, chunk_capacity, chunk_top, chunk_free, chunks_in_use;
     int32_t histories, histories_peak;
     /* Nodes: a stack of free ids, ids from `node_top` on were never used. */
@@ -77,7 +91,7 @@ rill_status forest_reserve_nodes(forest *f, int64_t n, int *capacity_grew);
 
 /* --- what a timestep does with every node stands here, to be inlined ----------------------------------------------- */
 
-/* A new chunk for the arena, whose newest is full. */
+/* Another chunk for the arena's work: what was at work is full. */
 void forest_open_chunk(forest *f, forest_arena *a);
 
 /* So many histories more. */
@@ -88,17 +102,14 @@ static inline void forest_count(forest *f, forest_arena *a, int32_t n)
     if (f->histories > f->histories_peak) f->histories_peak = f->histories;
 }
 
-/* forest_add(), but still to be counted are the history, and the references and the hold on those that it comes from. */
+/* forest_add(), but still to be counted are the history, and the references and the hold on those that it comes from. Which histories
+ * are unused stands apart from them, and neighbours are taken: an item's are cold, and a list through them would be waited for. */
 static inline int32_t forest_put(forest *f, forest_arena *a, int32_t parent, int32_t state_parent, int32_t action,
                                  float logp, float score, int live)
 {
-    int32_t id = a->free;
-    if (id >= 0) {
-        a->free = f->h[id].parent;
-    } else {
-        if (a->top == a->end) forest_open_chunk(f, a);
-        id = a->top++;
-    }
+    if (a->unused == 0) forest_open_chunk(f, a);
+    const int32_t id = a->first + __builtin_ctz(a->unused);
+    a->unused &= a->unused - 1;
     f->h[id] = (rill_history){
         parent, action, logp, score, {state_parent, live ? FOREST_UNSTEPPED : FOREST_NO_NODE, 1, 0}};
     return id;
@@ -176,6 +187,9 @@ static inline void forest_never_stepped(forest *f, int32_t history)
 
 /* One reference less; at zero the history goes, then its parent loses one, and so on. */
 void forest_release(forest *f, forest_arena *a, int32_t history);
+/* The same for n of them, which are written over: all go a generation at a time, since each is cold, and the next one is fetched
+ * meanwhile. */
+void forest_release_all(forest *f, forest_leaving *leaving, int32_t n);
 
 /* The node of `history`, or RILL_NO_NODE when it has none. */
 static inline int32_t forest_node(const forest *f, int32_t history)

@@ -281,6 +281,7 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
         int64_t most = (int64_t)it->live * stride + (it->width - it->live), limit = rill__merge_limit(it->settings);
         /* The first row is drawn from as often, or chosen from by each group. */
         const int64_t places = it->settings->sample > 0 || it->settings->groups > 1 ? it->settings->k : 0;
+        need.entries += (size_t)it->width;
         if ((size_t)it->width > need.widest) need.widest = (size_t)it->width;
         if (places > 0 && (size_t)(places + most) > need.widest) need.widest = (size_t)(places + most);
         if (places > most) most = places;

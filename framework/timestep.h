@@ -58,7 +58,8 @@ typedef struct commit_kin {
 /* What the second block has room for. */
 typedef struct children_size {
     size_t items, candidates;
-    size_t widest; /* of an item: beam entries before */
+    size_t entries; /* of all beams before */
+    size_t widest;  /* of an item: beam entries before */
 } children_size;
 
 /* What a trace is told of the selected items; kept where there is a trace function only. */
@@ -102,10 +103,12 @@ typedef struct timestep {
     rill_choices out;
     candidates candidates;
     trace_columns trace;
-    merge_head *heads; /* [widest] */
-    merge_key *heap;   /* [widest + 1] */
-    commit_kin *kin;   /* [widest] */
-    beam_entry *beam;  /* [widest] an item's beam before */
+    merge_head *heads;       /* [widest] */
+    merge_key *heap;         /* [widest + 1] */
+    commit_kin *kin;         /* [widest] */
+    beam_entry *beam;        /* [widest] an item's beam before */
+    forest_leaving *leaving; /* [entries]: histories of beams before without children */
+    int32_t n_leaving;
     char *row_block, *child_block;
     size_t row_bytes, child_bytes;
     size_t rows_room;
