@@ -71,8 +71,7 @@ static rill_status add_output(rill_engine *e, int32_t slot, int32_t index, outbo
     int kept = 1;
     RILL__TRY(unroll_output(&e->writing.unroll, &e->forest, slot, output, e->info.phases, &h));
     size_t n = (size_t)h.length;
-    RILL__TRY(RILL__GROW(e->ctx, record->actions, record->actions_capacity, *n_actions + n + 1, "a result"));
-    RILL__TRY(RILL__GROW(e->ctx, record->logps, record->logps_capacity, *n_actions + n + 1, "a result"));
+    RILL__TRY(outbox_record_steps(e->ctx, record, *n_actions + n + 1));
     rill_output *out = &record->outputs[*n_outputs];
     *out = (rill_output){.score = output->score,
                          .rank_score = output->rank,
@@ -96,13 +95,12 @@ static rill_status add_output(rill_engine *e, int32_t slot, int32_t index, outbo
 static rill_status expect_actions(rill_engine *e, const item *it, int32_t n, outbox_record *record)
 {
     enum { BYTES_PER_ACTION = 6 };
-    size_t actions = 0;
+    size_t actions = 1; /* whose place stays empty */
     for (int32_t i = 0; i < n; i++) actions += ((size_t)it->outputs[i].length + 1) * (size_t)e->info.phases;
     rill_text *text = &record->text;
     if (!e->writing.apart)
         RILL__TRY(RILL__GROW(e->ctx, text->data, text->capacity, actions * BYTES_PER_ACTION, "a result"));
-    RILL__TRY(RILL__GROW(e->ctx, record->actions, record->actions_capacity, actions, "a result"));
-    return RILL__GROW(e->ctx, record->logps, record->logps_capacity, actions, "a result");
+    return outbox_record_steps(e->ctx, record, actions);
 }
 
 static rill_status fill_record(rill_engine *e, int32_t slot, outbox_record *record)
@@ -122,7 +120,8 @@ static rill_status fill_record(rill_engine *e, int32_t slot, outbox_record *reco
     record->result.outputs_found = found;
     record->result.late = it->late;
     record->result.user = it->request != NULL ? it->request->user : NULL;
-    snprintf(record->note, sizeof record->note, "%s", intake_noted(&e->intake.entries[it->entry]));
+    const char *note = intake_noted(&e->intake.entries[it->entry]);
+    if (note[0] != '\0') snprintf(record->note, sizeof record->note, "%s", note);
     record->unwritten = e->writing.apart ? wanted : 0;
     record->distinct = it->settings->distinct;
     if (!e->writing.apart) writing_point(&e->writing, record, &record->text);

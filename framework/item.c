@@ -48,8 +48,10 @@ void items_give_slot(items *all, int32_t slot)
 
 rill_status items_begin(items *all, forest *f, int32_t slot)
 {
+    enum { FIRST_ENTRIES = 16 }; /* of a beam, which mostly widens to k */
     item *it = &all->at[slot];
-    RILL__TRY(RILL__GROW(all->ctx, it->beam, it->beam_capacity, 1, "a beam"));
+    const int32_t first = it->settings->k < FIRST_ENTRIES ? it->settings->k : FIRST_ENTRIES;
+    RILL__TRY(RILL__GROW(all->ctx, it->beam, it->beam_capacity, (size_t)first, "a beam"));
     RILL__TRY(forest_reserve_histories(f, 1, 1));
     forest_arena_init(&it->arena);
     int32_t root = forest_add(f, &it->arena, -1, -1, RILL_ACTION_START, 0, 0, 1);

@@ -17,13 +17,13 @@ typedef struct beam_entry {
     int32_t action;     /* the last one */
     int32_t state_node; /* of a live one: the row its state continues, which it holds */
     float action_logp;  /* of the last action */
-    int32_t group;      /* of a diverse beam */
     union {
         int32_t length; /* of an ended one: timesteps, an end action not counted */
         int32_t
             carrier; /* of a live one: rank of the entry whose state its children continue; its own but for cube pruning */
     };
-    uint8_t ended; /* waits below a live candidate (finish "top"): a rill_terminal, 0 of a live one */
+    uint32_t group : 24; /* of a diverse beam */
+    uint32_t ended : 8;  /* waits below a live candidate (finish "top"): a rill_terminal, 0 of a live one */
 } beam_entry;
 
 typedef struct item_output {

@@ -19,10 +19,16 @@ static void record_destroy(outbox_record *record)
 {
     rill_context *ctx = record->text.ctx;
     rill_free(ctx, record->outputs, record->outputs_capacity * sizeof *record->outputs);
-    rill_free(ctx, record->actions, record->actions_capacity * sizeof *record->actions);
-    rill_free(ctx, record->logps, record->logps_capacity * sizeof *record->logps);
+    rill_columns_free(ctx, &record->steps);
     rill_text_clear(&record->text);
     rill_free(ctx, record, sizeof *record);
+}
+
+rill_status outbox_record_steps(rill_context *ctx, outbox_record *record, size_t need)
+{
+    const rill_array columns[] = {RILL_ARRAY(record->actions), RILL_ARRAY(record->logps)};
+    if (need <= record->steps.capacity) return RILL_OK;
+    return rill_columns_grow(ctx, &record->steps, need, columns, sizeof columns / sizeof *columns, "a result");
 }
 
 void outbox_list_destroy(outbox_record *record)

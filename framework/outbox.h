@@ -8,6 +8,7 @@
 #define RILL_OUTBOX_H
 
 #include "internal.h"
+#include "rill/carve.h"
 #include "rill/engine.h"
 
 /* A result and the memory its pointers refer to. */
@@ -15,12 +16,12 @@ typedef struct outbox_record {
     rill_result result;
     rill_output *outputs;
     size_t outputs_capacity;
-    rill_text text;   /* outputs' texts, each NUL-terminated, one behind the other */
-    int32_t *actions; /* outputs' actions, likewise */
-    float *logps;
-    size_t actions_capacity, logps_capacity;
-    int32_t unwritten; /* above 0: its texts are to be written, of so many of its outputs (writing.h) ... */
-    int distinct;      /* ... no two of which have the same */
+    rill_text text;     /* outputs' texts, each NUL-terminated, one behind the other */
+    int32_t *actions;   /* outputs' actions, likewise */
+    float *logps;       /* ... and what these had each */
+    rill_columns steps; /* memory of both */
+    int32_t unwritten;  /* above 0: its texts are to be written, of so many of its outputs (writing.h) ... */
+    int distinct;       /* ... no two of which have the same */
     char message[300];
     char note[256];
     struct outbox_record *next; /* in the list it is in */
@@ -56,6 +57,8 @@ int outbox_has_finished(const outbox *o, int64_t id);
 void outbox_unnumber(outbox *o);
 /* An empty record for input `id`, to be filled and given to outbox_put(). */
 rill_status outbox_record_get(outbox *o, int64_t id, outbox_record **out);
+/* Room for so many actions, and their log-probabilities. */
+rill_status outbox_record_steps(rill_context *ctx, outbox_record *record, size_t need);
 /* Give a record back, unused or taken. */
 void outbox_record_drop(outbox *o, outbox_record *record);
 /* Free a list of records that are in no outbox. */
