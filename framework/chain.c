@@ -6,6 +6,7 @@
  * Where items use different instances of a heuristic it is called once for each run of neighbours that share one.
  *
  * Divisions: instances · creating · one call · checking · the pass. */
+#include <stddef.h>
 #include <string.h>
 
 #include "chain.h"
@@ -254,11 +255,33 @@ static rill_status reserve_checks(chain *c, const candidates *cands)
                              "checked marks");
 }
 
+static double (*least_of(const rill_heuristic *h))(const void *, double)
+{
+    return h->struct_size >= offsetof(rill_heuristic, least) + sizeof h->least ? h->least : NULL;
+}
+
+/* What the heuristic says that it leaves, and what it has left. */
+static rill_status check_least(const chain *c, int32_t link, const candidates *cands)
+{
+    const rill_heuristic *h = c->link[link].heuristic;
+    double (*const least)(const void *, double) = least_of(h);
+    for (int32_t i = 0; least != NULL && i < cands->n; i++) {
+        const double floor = least(cands->instances[i][link]->self, cands->best[i]);
+        for (int32_t j = cands->offset[i]; j < cands->offset[i + 1]; j++)
+            if (cands->keep[j] && cands->score[j] < floor)
+                return rill_fail(c->ctx, RILL_ERR_CHECK,
+                                 "heuristic %s leaves input %lld a candidate of score %g and says that %g is the least",
+                                 h->name, (long long)cands->item_id[i], cands->score[j], floor);
+    }
+    return RILL_OK;
+}
+
 /* Compare a call over all items, whose marks are in `beams`, with calls for each alone; leaves the marks as they were. */
 static rill_status check(chain *c, int32_t link, const candidates *cands, rill_beams *beams)
 {
     size_t n = (size_t)cands->n, total = (size_t)cands->offset[cands->n];
     RILL__TRY(reserve_checks(c, cands));
+    RILL__TRY(check_least(c, link, cands));
     memcpy(c->checked_width, beams->width, n * sizeof *beams->width);
     memcpy(c->checked_stop, beams->stop, n);
     memcpy(c->checked_keep, beams->keep, total);
@@ -284,11 +307,15 @@ static rill_status check(chain *c, int32_t link, const candidates *cands, rill_b
 
 /* --- the pass ----------------------------------------------------------------------------------------------------- */
 
+double (*chain_least(const chain *c))(const void *, double)
+{
+    return c->n_heuristics > 0 ? least_of(c->link[0].heuristic) : NULL;
+}
+
 rill_status chain_prune(chain *c, candidates *cands, int32_t phase, int64_t *pruned)
 {
     *pruned = 0;
-    if (c->n_heuristics == 0) return RILL_OK;
-    for (int32_t i = 0; i < c->n_heuristics; i++) {
+    for (int32_t i = cands->floored; i < c->n_heuristics; i++) {
         rill_beams beams = beams_of(cands, phase);
         RILL__TRY(call_all(c, i, cands, &beams));
         if (c->check) RILL__TRY(check(c, i, cands, &beams));

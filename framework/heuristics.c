@@ -59,11 +59,16 @@ static rill_status create_ratio(const rill_heuristic *table, rill_context *ctx, 
 }
 
 /* Absolute and relative pruning are one rule once the ratio is a logarithm. */
-static rill_status prune_scores(void *self, rill_beams *b)
+static double least_score(const void *self, double best)
 {
     const threshold *t = self;
+    return best - t->value;
+}
+
+static rill_status prune_scores(void *self, rill_beams *b)
+{
     for (int32_t i = 0; i < b->n; i++) {
-        double least = b->best[i] - t->value;
+        const double least = least_score(self, b->best[i]);
         /* Rank order: once one falls below, so do all behind it. */
         for (int32_t j = b->offset[i + 1] - 1; j >= b->offset[i] && b->score[j] < least; j--) b->keep[j] = 0;
     }
@@ -83,7 +88,7 @@ static rill_status prune_actions(void *self, rill_beams *b)
     return RILL_OK;
 }
 
-#define HEURISTIC(id, called, argument, sentence, make, rule)                \
+#define HEURISTIC(id, called, argument, sentence, make, rule, floor)         \
     static const rill_heuristic id = {.abi_version = RILL_ABI_VERSION,       \
                                       .struct_size = sizeof(rill_heuristic), \
                                       .name = called,                        \
@@ -91,16 +96,17 @@ static rill_status prune_actions(void *self, rill_beams *b)
                                       .summary = sentence,                   \
                                       .create = make,                        \
                                       .apply = rule,                         \
-                                      .destroy = destroy_threshold}
+                                      .destroy = destroy_threshold,          \
+                                      .least = floor}
 
 HEURISTIC(absolute, "absolute", "DELTA", "drop candidates more than DELTA below the best score", create_absolute,
-          prune_scores);
+          prune_scores, least_score);
 HEURISTIC(relative, "relative", "R", "drop candidates less than R times as probable as the best", create_ratio,
-          prune_scores);
-HEURISTIC(beam_width, "beam_width", "R", "another name of relative", create_ratio, prune_scores);
+          prune_scores, least_score);
+HEURISTIC(beam_width, "beam_width", "R", "another name of relative", create_ratio, prune_scores, least_score);
 HEURISTIC(relative_local, "relative_local", "R",
           "drop candidates whose last action is less than R times as probable as the item's best last action",
-          create_ratio, prune_actions);
+          create_ratio, prune_actions, NULL);
 
 rill_status rill__register_heuristics(rill_context *ctx)
 {

@@ -53,6 +53,12 @@ typedef struct merge {
     int32_t to;  /* next candidate */
     int32_t i;   /* the item's index in the selection */
     int certify; /* what is given up is kept account of */
+    /* Of what the first heuristic would drop nothing is made: children that score less than `floor`. */
+    double (*least)(const void *self, double best); /* NULL: all are made */
+    double floor;
+    int64_t whole;   /* the item's children, those below the floor included; -1: there is none */
+    int64_t unmade;  /* candidates of all items */
+    int32_t floored; /* items that had a floor */
 } merge;
 
 /* What chooses the item's candidates in place of their scores alone; NULL: nothing. */
@@ -63,38 +69,77 @@ static int32_t (*choice_of(const merge *m, const int32_t *row))(timestep *, cons
     return m->rows == NULL && item_is_banked(m->t, m->it, *row) ? banks_choose : NULL;
 }
 
-/* One head per entry that has a child. Without cube pruning `row` is the item's first row and is moved behind its last. */
-static void make_heap(merge *m, int32_t *row)
+/* How many children the item has, of n heads; each row's choices are in order, so dead ones are the last. */
+static int64_t count_children(const merge *m, int32_t n)
 {
-    merge_key *heap = m->heap;
+    const choice_table *c = &m->t->selector.choices;
+    int64_t whole = 0;
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t row = m->t->heads[m->heap[i].rank].row;
+        int32_t count = row < 0 ? 1 : c->count[row];
+        const float *logp = c->logp + (row < 0 ? 0 : (size_t)row * (size_t)c->stride);
+        while (row >= 0 && !(logp[count - 1] > (float)RILL_SCORE_DEAD)) count--;
+        whole += count;
+    }
+    return whole;
+}
+
+/* Whether the item's children may be chosen above the first heuristic's threshold: none leaves for the outputs, and none is spared. */
+static int has_floor(const merge *m, const merge_key *best, int last)
+{
+    const rill_settings *s = m->it->settings;
+    if (m->least == NULL || s->min_width > m->it->n_outputs) return 0;
+    return !last || (s->finish == RILL_FINISH_TOP && m->t->heads[best->rank].child.terminal == RILL_LIVE);
+}
+
+/* Set the floor, which goes by the best of n heads. Returns how many are above. */
+static int32_t apply_floor(merge *m, int32_t n, const merge_key *best)
+{
+    const double output = m->it->best_output;
+    int32_t kept = 0;
+    m->whole = count_children(m, n);
+    m->floor = m->least(m->it->instances[0]->self, best->score > output ? best->score : output);
+    for (int32_t i = 0; i < n; i++)
+        if (!(m->heap[i].score < m->floor)) m->heap[kept++] = m->heap[i];
+    return kept;
+}
+
+/* One head per entry that has a child. Without cube pruning `row` is the item's first row and is moved behind its last. */
+static void make_heap(merge *m, int32_t *row, int last)
+{
+    merge_key *heap = m->heap, best = {RILL_SCORE_DEAD, 0};
     int32_t n = 0;
     for (int32_t rank = 0; rank < m->it->width; rank++) {
         const beam_entry *entry = &m->it->beam[rank];
         merge_head *head = &m->t->heads[rank];
+        double score = entry->score;
         int32_t r = -1;
         if (!entry->ended) {
             r = m->rows != NULL ? m->rows[rank] : (*row)++;
             if (m->certify && m->t->selector.rest[r] > RILL_SCORE_DEAD)
                 certify_lost(m->it, entry->score + m->t->selector.rest[r]);
             if (r == CUBE_NO_ROW || !timestep_look(m->t, r, 0, &head->child)) continue;
-            head->score = entry->score + (double)head->child.score;
+            score += (double)head->child.score;
         } else {
-            head->score = entry->score;
             head->child = timestep_ended(entry);
         }
+        head->score = score;
         head->rank = rank;
         head->row = r;
         head->next = head->bank = 0;
-        heap[n].score = head->score;
-        heap[n++].rank = rank;
+        heap[n++] = (merge_key){score, rank};
+        if (score > best.score) best = (merge_key){score, rank};
     }
+    m->floor = RILL_SCORE_DEAD;
+    m->whole = -1;
+    if (n > 0 && has_floor(m, &best, last)) n = apply_floor(m, n, &best);
     m->n_heap = n;
     heap[n] = (merge_key){RILL_SCORE_DEAD, INT32_MAX};
     for (int32_t i = n / 2 - 1; i >= 0; i--) sift_down(heap, n, i, heap[i].score, heap[i].rank);
     if (n > 0) m->head = &m->t->heads[heap[0].rank];
 }
 
-static void find_children(merge *m, int32_t *row)
+static void find_children(merge *m, int32_t *row, int last)
 {
     int32_t (*const choose)(timestep *, const item *, int32_t *) = choice_of(m, row);
     m->head = m->t->heads;
@@ -104,7 +149,7 @@ static void find_children(merge *m, int32_t *row)
     if (m->chosen)
         m->n_heap = choose(m->t, m->it, row);
     else
-        make_heap(m, row);
+        make_heap(m, row, last);
 }
 
 /* --- taking a child ----------------------------------------------------------------------------------------------- */
@@ -120,8 +165,9 @@ static inline void advance(merge *m)
         m->n_heap--;
         return;
     }
-    if (head->row >= 0 && timestep_look(m->t, head->row, ++head->next, &head->child)) {
-        head->score = m->it->beam[head->rank].score + (double)head->child.score;
+    const int more = head->row >= 0 && timestep_look(m->t, head->row, ++head->next, &head->child);
+    if (more) head->score = m->it->beam[head->rank].score + (double)head->child.score;
+    if (more && !(head->score < m->floor)) {
         sift_down(heap, m->n_heap, 0, head->score, head->rank);
     } else {
         const merge_key last = heap[--m->n_heap];
@@ -255,9 +301,9 @@ static ending_quota quota_of(const item *it, int last)
 static void merge_children(merge *m, int last)
 {
     const ending_quota quota = quota_of(m->it, last);
-    int32_t live = 0;
+    int32_t live = 0, popped = 0;
     int leading = last; /* every child so far has ended, and may leave */
-    for (int32_t popped = 0; popped < quota.most && live < quota.live && has_head(m); popped++) {
+    for (; popped < quota.most && live < quota.live && has_head(m); popped++) {
         const int is_live = m->head->child.terminal == RILL_LIVE;
         leading &= !is_live;
         if (leading && popped == 0) m->it->top_ended = 1;
@@ -270,10 +316,13 @@ static void merge_children(merge *m, int last)
         live += is_live;
         m->taken = 1;
     }
+    if (m->whole >= 0) m->unmade += (m->whole < quota.most ? m->whole : quota.most) - popped;
+    m->floored += m->whole >= 0;
 }
 
 rill_status engine_reserve_children(rill_engine *e, timestep *t)
 {
+    enum { FIRST_OUTPUTS = 24 };
     const int32_t stride = t->selector.choices.stride;
     children_size need = {.items = (size_t)t->n};
     for (int32_t i = 0; i < t->n; i++) {
@@ -289,8 +338,9 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
         if (most > limit) most = limit;
         need.candidates += (size_t)most;
         /* Twice: what leaves now, and what is output when the item stops in this timestep; or what was kept for that. */
-        RILL__TRY(
-            RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, (size_t)(it->n_outputs + 2 * most + 1), "outputs"));
+        const size_t outputs = (size_t)(it->n_outputs + 2 * most + 1);
+        if (outputs > it->outputs_capacity) /* some more than now, while beams still widen */
+            RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, outputs + FIRST_OUTPUTS, "outputs"));
     }
     RILL__TRY(timestep_reserve_children(t, &need));
     return forest_reserve_histories(&e->forest, (int64_t)need.candidates + t->n, t->n);
@@ -327,7 +377,7 @@ void engine_take_cells(rill_engine *e, timestep *t)
         begin_item(&m, i, base);
         base += m.it->width;
         if (m.it->settings->cube != RILL_CUBE_NAIVE) continue;
-        find_children(&m, NULL);
+        find_children(&m, NULL, 0);
         for (int32_t most = rill__merge_limit(m.it->settings); most > 0 && has_head(&m); most--) {
             t->cube.taken[base - m.it->width + m.head->rank]++;
             m.taken = 1;
@@ -338,18 +388,21 @@ void engine_take_cells(rill_engine *e, timestep *t)
 static void merge_item(merge *m, int32_t *row, int last)
 {
     if (last) best_ended_look(m->e, m->t, m->it, m->rows, *row);
-    find_children(m, row);
+    m->whole = -1;
+    find_children(m, row, last);
     merge_children(m, last);
     give_up_heap(m);
 }
 
 void engine_merge(rill_engine *e, timestep *t, int last)
 {
-    merge m = {.e = e, .t = t, .certify = e->settings.certify};
+    const int watched = e->settings.certify || e->settings.check || e->tracing.fn != NULL || t->cube.on;
+    merge m = {.e = e, .t = t, .certify = e->settings.certify, .least = watched ? NULL : chain_least(&e->chain)};
     int32_t row = 0, base = 0;
     t->candidates.n = t->n;
     for (int32_t i = 0; i < t->n; i++) {
         begin_item(&m, i, base);
+        if (i + 1 < t->n) __builtin_prefetch(e->items.at[t->selected[i + 1]].beam);
         base += m.it->width;
         t->candidates.offset[i] = m.to;
         if (m.it->exact.on)
@@ -359,5 +412,7 @@ void engine_merge(rill_engine *e, timestep *t, int last)
         describe_item(&t->candidates, i, m.it, m.to, m.chosen);
     }
     t->candidates.offset[t->n] = m.to;
-    e->statistics.all.candidates += m.to;
+    e->statistics.all.candidates += m.to + m.unmade;
+    e->statistics.all.pruned += m.unmade;
+    t->candidates.floored = m.floored == t->n;
 }

@@ -100,14 +100,17 @@ int selector_judge(selector *s, int32_t r, int32_t i);
 static inline int selector_read(selector *s, int32_t r, int32_t i, size_t at, selector_choice *c)
 {
     const rill_choices *raw = &s->raw;
-    const float before = i > 0 ? raw->logp[at - 1] : FLT_MAX;
+    const float logp = raw->logp[at], before = i > 0 ? raw->logp[at - 1] : FLT_MAX;
+    const int32_t action = raw->action[at];
+    rill_terminal terminal = (rill_terminal)raw->terminal[at];
     if (raw->ends[r] != RILL_ENDS_AS_TOLD) {
-        c->terminal = selector_kind(s, raw->ends[r], c->action);
-        raw->terminal[at] = (uint8_t)c->terminal;
+        terminal = selector_kind(s, raw->ends[r], action);
+        raw->terminal[at] = (uint8_t)terminal;
     }
-    const int ordinary = (c->logp < before) & (c->logp > (float)RILL_SCORE_DEAD) &
-                         ((uint32_t)c->action < (uint32_t)s->info->actions) &
-                         (c->terminal <= (s->last ? RILL_LAST : RILL_LIVE));
+    *c = (selector_choice){action, logp, logp, terminal};
+    const int ordinary = (logp < before) & (logp > (float)RILL_SCORE_DEAD) &
+                         ((uint32_t)action < (uint32_t)s->info->actions) &
+                         (terminal <= (s->last ? RILL_LAST : RILL_LIVE));
     return ordinary || selector_judge(s, r, i);
 }
 
@@ -122,13 +125,13 @@ static inline int selector_look(selector *s, int32_t row, int32_t i, selector_ch
 {
     const size_t at = (size_t)row * (size_t)s->choices.stride + (size_t)i;
     if (i >= s->choices.count[row]) return 0;
-    selector_choice c = selector_at(s, at);
-    if (s->unread && !selector_read(s, row, i, at, &c)) {
-        s->choices.count[row] = i;
-        return 0;
+    if (!s->unread) {
+        *out = selector_at(s, at);
+        return 1;
     }
-    *out = c;
-    return 1;
+    if (selector_read(s, row, i, at, out)) return 1;
+    s->choices.count[row] = i;
+    return 0;
 }
 
 #endif

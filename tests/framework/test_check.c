@@ -60,6 +60,7 @@ static void cheats_are_caught(void **state)
     caught(0, "test-mixing", "2");
     caught(0, "test-counting", "1,0");
     caught(0, "test-remembering", "0");
+    caught(0, "test-promising", "1,0");
     caught(1, "test-remembering", "0");
     caught(1, "test-cheating", "0");
     caught(1, "test-cheating", "1");

@@ -24,6 +24,7 @@ static void any_convention(problem_group group, int64_t iterations, int bounded)
             schedule s;
             rill_stats stats;
             schedule_draw(&s, group, &d);
+            s.untraced = j > 0;
             if (bounded) s.max_nodes = s.bound = dice_range(&d, 5, 60);
             bad += problem_differs(&p, &s, seed, 0, &stats);
             outputs += stats.outputs;

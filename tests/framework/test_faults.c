@@ -88,7 +88,8 @@ static rill_status fail_late(void *self, rill_beams *beams)
 
 static rill_status register_late(rill_context *ctx)
 {
-    static const rill_heuristic late = {RILL_ABI_VERSION, sizeof late, "late", "", "fails once", NULL, fail_late, NULL};
+    static const rill_heuristic late = {RILL_ABI_VERSION, sizeof late, "late", "", "fails once", NULL,
+                                        fail_late,        NULL,        NULL};
     return rill_register_heuristic(ctx, &late);
 }
 

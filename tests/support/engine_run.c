@@ -269,7 +269,7 @@ static rill_status run(const problem *p, const schedule *s, rill_status (*more)(
     if (status == RILL_OK) {
         rill_engine_setup_default(&setup);
         set_up(p, s, &setup, entries);
-        setup.trace = record_trace;
+        if (!s->untraced) setup.trace = record_trace;
         setup.trace_user = out;
         setup.clock = s->hooks != NULL ? s->hooks->clock : NULL;
         setup.clock_user = s->hooks != NULL ? s->hooks->user : NULL;

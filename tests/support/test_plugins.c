@@ -175,15 +175,24 @@ static rill_status create_random_heuristic(const rill_heuristic *table, rill_con
     return create_random(ctx, arguments, self);
 }
 
+/* Nothing but the best is left, it says. */
+static double promise_all(const void *self, double best)
+{
+    (void)self;
+    return best;
+}
+
 static const rill_heuristic heuristics[] = {
     {RILL_ABI_VERSION, sizeof(rill_heuristic), "test-random", "SEED,PERCENT", "random per item",
-     create_random_heuristic, apply_random, destroy_random},
+     create_random_heuristic, apply_random, destroy_random, NULL},
     {RILL_ABI_VERSION, sizeof(rill_heuristic), "test-mixing", "KIND", "mixes items", create_random_heuristic,
-     apply_mixing, destroy_random},
+     apply_mixing, destroy_random, NULL},
     {RILL_ABI_VERSION, sizeof(rill_heuristic), "test-counting", "SEED", "carries state", create_random_heuristic,
-     apply_counting, destroy_random},
+     apply_counting, destroy_random, NULL},
     {RILL_ABI_VERSION, sizeof(rill_heuristic), "test-remembering", "0", "carries state that no neighbour changes",
-     create_random_heuristic, apply_remembering, destroy_random},
+     create_random_heuristic, apply_remembering, destroy_random, NULL},
+    {RILL_ABI_VERSION, sizeof(rill_heuristic), "test-promising", "SEED,PERCENT", "promises more than it drops",
+     create_random_heuristic, apply_random, destroy_random, promise_all},
 };
 
 /* --- scorers ------------------------------------------------------------------------------------------------------ */

@@ -55,6 +55,10 @@ typedef struct rill_heuristic {
     rill_status (*apply)(void *self, rill_beams *beams);
     /* Undo create; accepts NULL. (optional) */
     void (*destroy)(void *self);
+    /* The least score that apply() leaves an item with that `best`, where it drops what scores less and does nothing else. Of the first
+     * heuristic of a chain such candidates are then counted and not made, and apply() is not called, where nobody watches (a trace,
+     * certificates, min_width). The setting `check` makes them and compares. (optional) */
+    double (*least)(const void *self, double best);
 } rill_heuristic;
 
 RILL_C_END
