@@ -10,6 +10,7 @@
 
 static const char *const texts[] = {"name", "arguments", "summary"};
 enum { NAME, ARGUMENTS, SUMMARY, TEXTS };
+enum { MOST_KEYS = TEXTS + 2 + SCRIPT_MOST_FUNCTIONS }; /* with create and a number */
 
 static size_t list_keys(const script_declaration *d, const char **keys)
 {
@@ -17,6 +18,7 @@ static size_t list_keys(const script_declaration *d, const char **keys)
     for (int i = 0; i < TEXTS; i++)
         if (i != ARGUMENTS || d->has_arguments) keys[n++] = texts[i];
     keys[n++] = "create";
+    if (d->number != NULL) keys[n++] = d->number;
     for (int i = 0; d->functions[i] != NULL; i++) keys[n++] = d->functions[i];
     return n;
 }
@@ -24,7 +26,7 @@ static size_t list_keys(const script_declaration *d, const char **keys)
 /* A misspelt key would otherwise be a function that is never called. */
 static void check_key(lua_State *L, const script_declaration *d, int index)
 {
-    const char *keys[TEXTS + SCRIPT_MOST_FUNCTIONS + 1];
+    const char *keys[MOST_KEYS];
     size_t n = list_keys(d, keys);
     if (lua_type(L, index) != LUA_TSTRING)
         luaL_error(L, "rill.%s: a key is a name, not %s", d->word, luaL_tolstring(L, index, NULL));
@@ -94,6 +96,17 @@ static int read_function(lua_State *L, const script_declaration *d, const char *
     if (type != LUA_TFUNCTION)
         luaL_error(L, "rill.%s: %s must be a function, not a %s", d->word, key, luaL_typename(L, -1));
     return luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+static int32_t read_number(lua_State *L, const script_declaration *d)
+{
+    int whole;
+    const int type = raw_field(L, d->number);
+    const lua_Integer value = type == LUA_TNIL ? 0 : lua_tointegerx(L, -1, &whole);
+    if (type != LUA_TNIL && (type != LUA_TNUMBER || !whole || value < 0 || value > d->most))
+        luaL_error(L, "rill.%s: %s must be a whole number from 0 to %d", d->word, d->number, (int)d->most);
+    lua_pop(L, 1);
+    return (int32_t)value;
 }
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */
@@ -197,6 +210,7 @@ static int declare(lua_State *L)
     if (d->has_arguments) text[ARGUMENTS] = read_text(L, d, "arguments", "");
     text[SUMMARY] = read_text(L, d, "summary", lua_pushfstring(L, "declared in %s", script_of(L)->path));
     script_table *t = make_table(L, d, text);
+    if (d->number != NULL) t->number = read_number(L, d);
     t->create = read_function(L, d, "create", 0);
     for (int i = 0; d->functions[i] != NULL; i++)
         t->function[i] = read_function(L, d, d->functions[i], i < d->mandatory);
@@ -207,7 +221,7 @@ static int declare(lua_State *L)
 
 void script_declaration_open(lua_State *L, const script_declaration *d)
 {
-    const char *keys[TEXTS + SCRIPT_MOST_FUNCTIONS + 1];
+    const char *keys[MOST_KEYS];
     size_t n = list_keys(d, keys);
     for (size_t i = 0; i < n; i++) script_name_add(L, d->word, keys[i]);
     lua_pushlightuserdata(L, (void *)d);

@@ -24,6 +24,8 @@ typedef struct script_declaration {
     const char *functions[SCRIPT_MOST_FUNCTIONS + 1]; /* keys that hold functions, NULL-ended; `create` is not listed */
     int mandatory;                                    /* how many of them must be there, from the first on */
     int has_arguments;    /* the key `arguments` may be given, and says whether there are any */
+    const char *number;   /* a key of a whole number, 0 where it is not given; NULL: none */
+    int32_t most;         /* that it may be */
     size_t instance_size; /* of a struct that begins with script_instance */
     void (*instance_finish)(script_instance *instance); /* frees what else it owns; NULL: nothing */
     rill_status (*publish)(script_table *t); /* fill the engine's table and register it; NULL: nothing to do */
@@ -52,6 +54,7 @@ struct script_table {
     size_t text_size;
     const char *name, *arguments, *summary;
     int alone;                           /* made of a function alone */
+    int32_t number;                      /* of the declaration's key, likewise */
     int create;                          /* registry reference; LUA_NOREF when it was not given */
     int function[SCRIPT_MOST_FUNCTIONS]; /* likewise, in the declaration's order */
 };

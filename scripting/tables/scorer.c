@@ -1,10 +1,11 @@
 /* Scorers written in Lua: rill.scorer{} and the `rows` that they get.
  *
  * One call of the script per timestep and phase. Rows of one item stand together: their runs are the segments that arrays
- * reduce over and broadcast along. Divisions: fields · paths · names · calls · declaring. */
+ * reduce over and broadcast along. Divisions: fields · paths · what is kept of hypotheses · names · calls · declaring. */
 #include "scorer.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "rill/engine.h"
 
@@ -62,6 +63,36 @@ int scorer_history(lua_State *L)
         lua_rawseti(L, -2, ++n);
     }
     return 1;
+}
+
+/* --- what is kept of hypotheses ------------------------------------------------------------------------------------- */
+
+/* Where number i of row r lies; r and i are at indices 2 and 3. Raises. */
+static char *state_at(lua_State *L)
+{
+    const scorer_call *c = scorer_self(L);
+    const int32_t n = c->self->base.table->number, row = scorer_row(L, c, 2);
+    const lua_Integer i = luaL_checkinteger(L, 3);
+    if (n == 0) luaL_error(L, "nothing is kept of hypotheses: declare the scorer with state = N, so many numbers each");
+    if (i < 1 || i > n) luaL_error(L, "number %I of a state is outside 1..%d", (LUAI_UACINT)i, (int)n);
+    return (char *)c->rows->state + ((size_t)row * (size_t)n + (size_t)(i - 1)) * sizeof(double);
+}
+
+/* rows:state(r, i) */
+static int state(lua_State *L)
+{
+    double value;
+    memcpy(&value, state_at(L), sizeof value);
+    lua_pushnumber(L, value);
+    return 1;
+}
+
+/* rows:keep(r, i, value) */
+static int keep(lua_State *L)
+{
+    const double value = luaL_checknumber(L, 4);
+    memcpy(state_at(L), &value, sizeof value);
+    return 0;
 }
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
@@ -189,6 +220,8 @@ static const luaL_Reg methods[] = {
     {"text", text},
     {"history", scorer_history},
     {"previous", previous},
+    {"state", state},
+    {"keep", keep},
     {"name", name},
     {"find", find},
     {"tokenize", tokenize},
@@ -274,6 +307,8 @@ static rill_status call_alone(void *user, int32_t i, int64_t *id)
     rows.history += first;
     rows.text += first;
     rows.text_length += first;
+    if (rows.state != NULL)
+        rows.state = (char *)rows.state + (size_t)first * f->all->self->base.table->as.scorer.state_bytes;
     return call(&(scorer_call){f->all->self, &rows, f->all->ask, 0});
 }
 
@@ -354,6 +389,7 @@ static rill_status publish(script_table *t)
                             .create = create,
                             .score = score,
                             .destroy = script_instance_destroy,
+                            .state_bytes = (size_t)t->number * sizeof(double),
                             .most = t->function[MOST] != LUA_NOREF ? most : NULL};
     return rill_register_scorer(t->script->ctx, scorer);
 }
@@ -364,6 +400,8 @@ const script_declaration script_scorer_declaration = {
     .functions = {"score", "most"},
     .mandatory = 1,
     .has_arguments = 1,
+    .number = "state",
+    .most = 256,
     .instance_size = sizeof(scorer_instance),
     .instance_finish = finish,
     .publish = publish,

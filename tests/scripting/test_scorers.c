@@ -416,6 +416,54 @@ static void cheats_are_caught(void **state)
                    &p, &checked, RILL_ERR_CHECK, "scorer mine treats input", NULL);
 }
 
+/* --- what is kept of hypotheses ----------------------------------------------------------------------------------- */
+
+static const char keeping[] = "rill.scorer{ name = 'mine', arguments = 'X', state = 3, score = function(rows)\n"
+                              "  for r = 1, rows.size do\n"
+                              "    local h = rows:history(r)\n"
+                              "    local fold = 0\n"
+                              "    for i = #h, 1, -1 do fold = (fold * 31 + h[i]) % 65536 end\n"
+                              "    local before = #h == 0 and 0 or rows:state(r, 1)\n"
+                              "    assert(rows:state(r, 2) == #h, 'one for each action')\n"
+                              "    assert(#h == 0 or (before * 31 + h[1]) % 65536 == fold, 'what its parent kept')\n"
+                              "    rows:keep(r, 1, fold)\n"
+                              "    rows:keep(r, 2, rows:state(r, 2) + 1)\n"
+                              "    assert(rows:state(r, 1) == fold and rows:state(r, 3) == (#h > 0 and 0.5 or 0))\n"
+                              "    if #h == 0 then rows:keep(r, 3, 0.5) end\n"
+                              "    rows:reward(r, fold / 65536)\n"
+                              "  end\n"
+                              "end }\n";
+
+/* Numbers go along the tree, in every phase, checked and not; what is kept of one row is no other's. */
+static void states_go_along(void **state)
+{
+    (void)state;
+    problem p;
+    engine_record r;
+    for (int i = 0; i < 6; i++) {
+        schedule s = plain;
+        s.check = i % 2;
+        scripted_problem(&p, (uint64_t)i, 8, 4);
+        scripted_entry(&p.scorer[0], "mine", "2");
+        p.n_scorers = 1;
+        scripted_run(keeping, NULL, &p, &s, NULL, &r);
+        if (r.status != RILL_OK) fail_msg("%s", r.message);
+        assert_int_equal(r.n_results, p.n_inputs);
+        engine_record_clear(&r);
+    }
+    refuses("rows:state(1, 1)", "nothing is kept of hypotheses: declare the scorer with state = N");
+    refuses("rows:keep(1, 1, 0)", "nothing is kept of hypotheses");
+    scripted_fails(
+        "rill.scorer{ name = 'mine', arguments = 'X', state = 2, score = function(rows) rows:keep(1, 3, 0) end }", &p,
+        &plain, RILL_ERR_PLUGIN, "scorer mine", "number 3 of a state is outside 1..2", NULL);
+    scripted_refused("rill.scorer{ name = 'mine', state = 257, score = print }",
+                     "state must be a whole number from 0 to 256");
+    scripted_refused("rill.scorer{ name = 'mine', state = 1.5, score = print }",
+                     "state must be a whole number from 0 to 256");
+    scripted_refused("rill.scorer{ name = 'mine', state = '2', score = print }",
+                     "state must be a whole number from 0 to 256");
+}
+
 /* --- what is added at most ---------------------------------------------------------------------------------------- */
 
 /* A scorer that rewards words by its argument; `most`: the body of that function, or NULL for none. */
@@ -522,7 +570,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(rows_show),         cmocka_unit_test(misuse),
     cmocka_unit_test(names_the_input),   cmocka_unit_test(cheats_are_caught),
     cmocka_unit_test(declarations),      cmocka_unit_test(certificates),
-    cmocka_unit_test(most_is_heeded),
+    cmocka_unit_test(most_is_heeded),    cmocka_unit_test(states_go_along),
 };
 
 HARNESS_MAIN(tests)
