@@ -260,18 +260,22 @@ static double (*least_of(const rill_heuristic *h))(const void *, double)
     return h->struct_size >= offsetof(rill_heuristic, least) + sizeof h->least ? h->least : NULL;
 }
 
-/* What the heuristic says that it leaves, and what it has left. */
+/* Where the heuristic says that it drops what scores less than some number, it has dropped this and done nothing else: nobody calls it
+ * where merging does it. */
 static rill_status check_least(const chain *c, int32_t link, const candidates *cands)
 {
     const rill_heuristic *h = c->link[link].heuristic;
     double (*const least)(const void *, double) = least_of(h);
     for (int32_t i = 0; least != NULL && i < cands->n; i++) {
         const double floor = least(cands->instances[i][link]->self, cands->best[i]);
+        int as_said = cands->mark_width[i] == INT32_MAX && !cands->mark_stop[i];
         for (int32_t j = cands->offset[i]; j < cands->offset[i + 1]; j++)
-            if (cands->keep[j] && cands->score[j] < floor)
-                return rill_fail(c->ctx, RILL_ERR_CHECK,
-                                 "heuristic %s leaves input %lld a candidate of score %g and says that %g is the least",
-                                 h->name, (long long)cands->item_id[i], cands->score[j], floor);
+            as_said &= (cands->keep[j] != 0) == !(cands->score[j] < floor);
+        if (!as_said)
+            return rill_fail(
+                c->ctx, RILL_ERR_CHECK,
+                "heuristic %s says that it drops what scores below %g of input %lld, and does something else", h->name,
+                floor, (long long)cands->item_id[i]);
     }
     return RILL_OK;
 }

@@ -26,6 +26,8 @@ typedef struct beam_entry {
     uint32_t ended : 8;  /* waits below a live candidate (finish "top"): a rill_terminal, 0 of a live one */
 } beam_entry;
 
+_Static_assert(sizeof(beam_entry) == 32, "half a line; there are 65,536 groups and 256 banks at the most");
+
 typedef struct item_output {
     double score;
     double rank; /* what outputs are ordered by: the score under the penalties */

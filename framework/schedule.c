@@ -178,6 +178,11 @@ static rill_status ask_policy(rill_engine *e, const rill_flight *view, int32_t *
     return RILL_OK;
 }
 
+static void unmark(pick *p)
+{
+    for (int32_t i = 0; i < p->t->n; i++) p->e->flight.marked[p->e->items.place[p->t->selected[i]]] = 0;
+}
+
 /* Take what the policy named, as far as there is room. An item named twice would be expanded once, since it is marked; but then its
  * policy counts wrongly, and is told so where it is come to. While some items are busy the policy has named places among the idle ones. */
 static rill_status consider_named(pick *p, int32_t n, int32_t count)
@@ -185,20 +190,24 @@ static rill_status consider_named(pick *p, int32_t n, int32_t count)
     rill_engine *e = p->e;
     flight *f = &e->flight;
     int32_t looked = 0;
-    for (; looked < count && p->room > 0; looked++) {
-        const int32_t named = f->order[looked];
-        if (named < 0 || named >= n)
-            return rill_fail(e->ctx, RILL_ERR_PLUGIN, "policy %s chose item %d of %d", e->schedule.policy->name, named,
-                             n);
-        const int32_t index = e->items.n_busy > 0 ? e->schedule.idle.place[named] : named;
-        if (f->marked[index] & FLIGHT_NAMED)
-            return rill_fail(e->ctx, RILL_ERR_PLUGIN, "policy %s chose item %d twice", e->schedule.policy->name, named);
+    rill_status status = RILL_OK;
+    for (; status >= 0 && looked < count && p->room > 0; looked++) {
+        const int32_t named = f->order[looked], there = named >= 0 && named < n;
+        const int32_t index = there && e->items.n_busy > 0 ? e->schedule.idle.place[named] : named;
+        if (!there)
+            status = rill_fail(e->ctx, RILL_ERR_PLUGIN, "policy %s chose item %d of %d", e->schedule.policy->name,
+                               named, n);
+        else if (f->marked[index] & FLIGHT_NAMED)
+            status = rill_fail(e->ctx, RILL_ERR_PLUGIN, "policy %s chose item %d twice", e->schedule.policy->name,
+                               named);
+        if (status < 0) break;
         f->order[looked] = index;
         f->marked[index] |= FLIGHT_NAMED;
         consider(p, index);
     }
     for (int32_t i = 0; i < looked; i++) f->marked[f->order[i]] &= (uint8_t)~FLIGHT_NAMED;
-    return RILL_OK;
+    if (status < 0) unmark(p);
+    return status;
 }
 
 static int64_t nodes_wanted(const pick *p)
@@ -206,11 +215,6 @@ static int64_t nodes_wanted(const pick *p)
     int64_t wanted = 0;
     for (int32_t i = 0; i < p->t->n; i++) wanted += bound_need(p->e, p->t->selected[i]);
     return wanted;
-}
-
-static void unmark(pick *p)
-{
-    for (int32_t i = 0; i < p->t->n; i++) p->e->flight.marked[p->e->items.place[p->t->selected[i]]] = 0;
 }
 
 /* The selection stands: those that were skipped before one that is taken have been passed over. */

@@ -56,6 +56,7 @@ static void limits_of_a_group(problem_group group, int64_t iterations)
         if (dice_chance(&d, 50)) problem_draw_conventions(&all.p[0], group, &d);
         schedule_draw(&s, group, &d);
         s.by_run = 0;
+        s.untraced = (int)(i % 2);
         if (dice_chance(&d, 30)) s.max_nodes = dice_range(&d, 4, 80);
         problem_draw_variants(all.p, VARIANTS, group, &d);
         for (int v = 0; v < VARIANTS; v++) {

@@ -81,6 +81,7 @@ static void wishes(void **state)
         const hooks h = {.user = &all, .ask = ask_variant};
         schedule_draw(&s, group, &d);
         s.by_run = 0;
+        s.untraced = (int)(i / 2 % 2);
         draw_variants(&all, &s, group, &d, alone);
         for (int32_t workers = 1; workers <= 3; workers++) {
             run_by(workers, &all.p[0], &s, &h, &mixed);

@@ -39,9 +39,10 @@ typedef struct rill_stats {
                                        the fewest timesteps of a least-advanced schedule; 0 without a budget, or with one that a
                                        function sets */
     int64_t nodes_in_use, nodes_peak, nodes_capacity; /* nodes holding a state */
-    int64_t histories_in_use, histories_peak, histories_capacity;
-    int64_t items_peak;   /* most items in flight */
-    int64_t waiting_peak; /* most results held back for order */
+    int64_t histories_in_use, histories_peak,
+        histories_capacity; /* at the peak some of the timestep before may be counted */
+    int64_t items_peak;     /* most items in flight */
+    int64_t waiting_peak;   /* most results held back for order */
     rill_seconds seconds;
     int64_t nodes_bound;     /* most nodes there may be, by max_nodes or memory; 0: no bound */
     int64_t sent_back;       /* times an item gave its nodes back, to begin anew later, since the bound left too few */
