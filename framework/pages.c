@@ -8,10 +8,10 @@
  * costs microseconds. A wish only; where it cannot be had, nothing changes. A page that a block fills in part is made of small ones,
  * since it ends there: a block of just over 2 MB takes no 4.
  *
- * A block that grows takes its pages along, but for one of less than a huge page: it may come to fill one, and its small pages would stay
- * small (a tenth of commits, with histories in some 500 of these). Copied, a table that doubles four times would touch 15 pages for each that it had at first,
- * and what of it was never written would be written then. Measured on a virtual machine whose host lends memory as it is touched, with a
- * model of that size: 0.8 s of encoding 35 inputs became 0.4.
+ * A block that grows takes its pages along, but for one of less than a huge page: it may come to fill one, and its small pages would
+ * stay small (a tenth of commits, with histories in some 500 of these). Copied, a table that doubles four times would touch 15 pages for
+ * each that it had at first, and what of it was never written would be written then. Measured on a virtual machine whose host lends
+ * memory as it is touched, with a model of that size: 0.8 s of encoding 35 inputs became 0.4.
  *
  * Sanitizers see blocks of the C library's only. */
 #include <stdint.h>

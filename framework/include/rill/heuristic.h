@@ -1,7 +1,7 @@
 /* Heuristics: which candidates survive a timestep.
  *
- * A heuristic is called once per timestep and phase (but see `least`) with the candidates of all selected items, after outputs have left the
- * beams and before beams are trimmed to k ("One timestep of one item, exactly", docs/algorithms.md, step 5). It clears
+ * A heuristic is called once per timestep and phase (but see `least`) with the candidates of all selected items, after outputs
+ * have left the beams and before beams are trimmed to k ("One timestep of one item, exactly", docs/algorithms.md, step 5). It clears
  * candidates, narrows items, or asks to stop items. Heuristics form a chain; each sees what the one before left.
  *
  * The contract is segment-local: what happens to an item depends on that item's entries alone, and nothing is carried from
