@@ -8,12 +8,12 @@ usage: mutate.py --work FOLDER [--sample N] [--seed S] [--part I/N] [--results F
        mutate.py --list [PATH...]              how many places there are, by operator
        mutate.py --again FILE --work FOLDER    try the survivors of FILE once more, after tests were added
 
-PATH: files or folders of C sources; framework and domains by default. FOLDER holds a clone and its build and may be kept: the next
+PATH: files or folders of sources in C and Python; the product's own (DEFAULT below) when none is named. FOLDER holds a clone and its build and may be kept: the next
 call with the same FILE goes on where the last one stopped. The clone is of the last commit: what is not committed is not tried.
 
 Each test runs on its own, those that caught most per second first, and only those whose programs the change altered. A test's programs
 are built when its turn comes. A mutant whose programs are all as before is `same` and does not count; nor does one that cannot be compiled
-(`broken`). A test that takes four times as long as without the change, and ten seconds, has caught it. Two calls with --part 1/2 and 2/2
+(`broken`). Python's sources are no program's: every test that runs them (suite python, and those of the converters) is asked. A test that takes four times as long as without the change, and ten seconds, has caught it. Two calls with --part 1/2 and 2/2
 and folders of their own share a sample between two cores. --longest S leaves out tests of more seconds: a survivor costs the time of all
 tests, so that a large sample is tried with the short ones first, and its survivors once more with all (--again).
 
@@ -22,8 +22,11 @@ Offutt et al., 1996, and the removal of a statement.
 """
 
 import argparse
+import ast
 import collections
+import glob
 import hashlib
+import io
 import json
 import os
 import random
@@ -32,6 +35,10 @@ import signal
 import subprocess
 import sys
 import time
+import tokenize
+
+DEFAULT = ["framework", "domains", "cli", "python", "tools/convert_*.py", "tools/torch_files.py", "tools/marian_binary.py",
+           "tools/model_files.py"]
 
 Mutant = collections.namedtuple("Mutant", "path line column operator old new")
 
@@ -59,8 +66,59 @@ def blanked(text):
     return re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", blank, text, flags=re.M)
 
 
+PYTHON_SWAPS = [swap for swap in SWAPS if swap[0] in ("relation", "sum", "product", "assign")] + [
+    ("logic", r"(?<=\s)(and|or)(?=\s)", {"and": "or", "or": "and"}),
+    ("jump", r"\b(continue|break)$", {"continue": "break", "break": "continue"}),
+    ("truth", r"\b(True|False)\b", {"True": "False", "False": "True"}),
+]
+
+
+def python_blanked(text):
+    """The text with comments and strings as blanks, so that columns stay."""
+    lines = text.split("\n")
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type in (tokenize.STRING, tokenize.COMMENT):
+            (first, begin), (last, end) = token.start, token.end
+            for row in range(first, last + 1):
+                line = lines[row - 1]
+                left, right = begin if row == first else 0, end if row == last else len(line)
+                lines[row - 1] = line[:left] + " " * (right - left) + line[right:]
+    return lines
+
+
+def python_places(path, text):
+    """Every mutant of a file in Python, in order: bodies of functions alone."""
+    found, blank, lines = [], python_blanked(text), text.split("\n")
+    for function in (n for n in ast.walk(ast.parse(text)) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))):
+        for number in range(function.body[0].lineno, function.end_lineno + 1):
+            for name, pattern, new in PYTHON_SWAPS:
+                for match in re.finditer(pattern, blank[number - 1]):
+                    found.append(Mutant(path, number, match.start(), name, match.group(), new[match.group()]))
+            for match in re.finditer(r"(?<![\w.])(\d{1,2})(?![\w.])", blank[number - 1]):
+                found.append(Mutant(path, number, match.start(), "number", match.group(), str(int(match.group()) + 1)))
+        for node in ast.walk(function):
+            if isinstance(node, (ast.If, ast.While)) and node.test.lineno == node.test.end_lineno:
+                found.append(python_mutant(path, lines, node.test, "negate"))
+            elif isinstance(node, ast.Return) and node.value is not None and node.lineno == node.end_lineno:
+                found.append(python_mutant(path, lines, node.value, "return", "None"))
+            elif isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr, ast.Raise)) and node.lineno == node.end_lineno:
+                if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)): # a docstring
+                    found.append(python_mutant(path, lines, node, "remove", "pass"))
+    return sorted(set(found))
+
+
+def python_mutant(path, lines, node, operator, new=None):
+    """ast counts columns in bytes."""
+    line = lines[node.lineno - 1].encode()
+    column = len(line[:node.col_offset].decode())
+    old = line[node.col_offset:node.end_col_offset].decode()
+    return Mutant(path, node.lineno, column, operator, old, new or "(not (" + old + "))")
+
+
 def places(path, text):
     """Every mutant of a file, in order. Only bodies of functions: what stands at the margin is a declaration."""
+    if path.endswith(".py"):
+        return python_places(path, text)
     found = []
     for number, line in enumerate(blanked(text).split("\n"), 1):
         if not line.startswith(" "):
@@ -83,11 +141,11 @@ def places(path, text):
 
 
 def sources(paths):
-    for path in paths:
+    for path in (p for pattern in paths for p in sorted(glob.glob(pattern))):
         if os.path.isfile(path):
             yield path
         for folder, _, names in sorted(os.walk(path)):
-            yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(".c"))
+            yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith((".c", ".py")))
 
 
 def apply(text, mutant):
@@ -96,7 +154,7 @@ def apply(text, mutant):
     line = lines[mutant.line - 1]
     end = mutant.column + len(mutant.old)
     old = line[mutant.column:end]
-    new = "!(" + old + ")" if mutant.operator == "negate" else mutant.new
+    new = "!(" + old + ")" if mutant.operator == "negate" and not mutant.path.endswith(".py") else mutant.new
     lines[mutant.line - 1] = line[:mutant.column] + new + line[end:]
     return "\n".join(lines)
 
@@ -169,6 +227,10 @@ class House:
         process.wait()
         return code in (0, 77), time.monotonic() - begin
 
+    def runs_python(self, name):
+        """Whether the test runs sources in Python that are not its own."""
+        return "rill:python" in self.tests[name]["suite"] or "convert" in name
+
     def measure(self, longest):
         """The seconds of each test without a mutant, from an earlier call where there was one."""
         path = os.path.join(self.build, "seconds.json")
@@ -193,14 +255,16 @@ class House:
         try:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(apply(text, mutant))
-            tried = 0
+            tried, script = 0, mutant.path.endswith(".py")
             for name in sorted(self.tests, key=lambda n: -(self.kills[n] + 0.5) / self.seconds[n]):
                 files = self.tests[name]["files"]
+                if script and not self.runs_python(name):
+                    continue
                 if not self.make(files):
                     return "broken", ""
-                if files and all(self.digest(f) == self.whole[f] for f in files):
+                if not script and files and all(self.digest(f) == self.whole[f] for f in files):
                     continue
-                tried += bool(files)
+                tried += bool(files) or script
                 if not self.test(name, 4 * self.seconds[name] + 10)[0]:
                     self.kills[name] += 1
                     return "killed", name
@@ -239,7 +303,7 @@ def main():
     signal.signal(signal.SIGINT, signal.default_int_handler) # a shell's jobs in the background ignore it, and tests raise it
     os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
     every = []
-    for path in sources(args.paths or ["framework", "domains"]):
+    for path in sources(args.paths or DEFAULT):
         with open(path, encoding="utf-8") as file:
             every += places(path, file.read())
     if args.list:

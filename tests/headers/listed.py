@@ -1,13 +1,25 @@
 #!/usr/bin/env python3
-"""Compare the public headers in folders with the list that is compiled alone.
+"""Compare the public headers in folders with the list that is compiled alone, and look that each type is declared by one of them: C takes
+two declarations of one structure for the same type, so a caller could close one with the other's function.
 
 usage: listed.py FOLDER... -- NAME..."""
+import collections
 import pathlib
+import re
 import sys
 
 end = sys.argv.index("--")
 folders, listed = sys.argv[1:end], sys.argv[end + 1:]
-there = {path.stem for folder in folders for path in pathlib.Path(folder).glob("*.h")}
+headers = [path for folder in folders for path in pathlib.Path(folder).glob("*.h")]
+there = {path.stem for path in headers}
 missing = sorted(there ^ set(listed))
 if missing:
     sys.exit(f"headers and the list in tests/headers/meson.build differ: {', '.join(missing)}")
+
+declared = collections.defaultdict(set)
+for path in headers:
+    for name in re.findall(r"^typedef (?:struct|enum|union) (\w+)", path.read_text(encoding="utf-8"), flags=re.M):
+        declared[name].add(path.name)
+twice = sorted(f"{name} ({', '.join(sorted(files))})" for name, files in declared.items() if len(files) > 1)
+if twice:
+    sys.exit(f"types that two headers declare: {'; '.join(twice)}")
