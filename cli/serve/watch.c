@@ -2,6 +2,7 @@
 #include "watch.h"
 
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -12,8 +13,9 @@
 
 typedef struct watched {
     int open;
-    void *what;   /* NULL: nothing is asked for yet */
-    double since; /* its request has to come from then on */
+    void *what;          /* NULL: nothing is asked for yet */
+    uint32_t generation; /* of what: its number among all that was watched for */
+    double since;        /* its request has to come from then on */
 } watched;
 
 struct watch {
@@ -24,9 +26,24 @@ struct watch {
     void (*gone)(void *what);
     watched *at; /* [room] by descriptor */
     int room;
+    uint32_t generation; /* the last that was given */
 };
 
 enum { EVENTS = 64, LOOK_MS = 500 };
+
+/* What an event carries. Generations begin at 1, so the descriptor that ends the thread has none. */
+static uint64_t name_of(int fd, uint32_t generation)
+{
+    return (uint64_t)generation << 32 | (uint32_t)fd;
+}
+
+/* An event may have been on its way while its connection ended and another one took the descriptor: it says nothing of that one. */
+static void *what_of(const watch *w, uint64_t name)
+{
+    const int fd = (int)(uint32_t)name;
+    const int is_there = fd < w->room && w->at[fd].open && w->at[fd].generation == (uint32_t)(name >> 32);
+    return is_there ? w->at[fd].what : NULL;
+}
 
 static void sweep(watch *w)
 {
@@ -44,12 +61,11 @@ static void *look(void *user)
         const int n = epoll_wait(w->epoll, events, EVENTS, LOOK_MS);
         pthread_mutex_lock(&w->lock);
         for (int i = 0; i < n; i++) {
-            const int fd = events[i].data.fd;
-            if (fd == w->wake) {
+            if (events[i].data.u64 == name_of(w->wake, 0)) {
                 pthread_mutex_unlock(&w->lock);
                 return NULL;
             }
-            void *what = fd < w->room && w->at[fd].open ? w->at[fd].what : NULL;
+            void *what = what_of(w, events[i].data.u64);
             if (what) w->gone(what);
         }
         sweep(w);
@@ -64,7 +80,7 @@ int watch_open(watch **out, double patience, void (*gone)(void *what))
     if (!w) return 0;
     *w = (watch){
         .epoll = epoll_create1(EPOLL_CLOEXEC), .wake = eventfd(0, EFD_CLOEXEC), .patience = patience, .gone = gone};
-    struct epoll_event event = {.events = EPOLLIN, .data.fd = w->wake};
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = name_of(w->wake, 0)};
     if (w->epoll >= 0 && w->wake >= 0 && !epoll_ctl(w->epoll, EPOLL_CTL_ADD, w->wake, &event) &&
         !pthread_mutex_init(&w->lock, NULL) && !pthread_create(&w->thread, NULL, look, w)) {
         *out = w;
@@ -117,10 +133,13 @@ void watch_end(watch *w, int fd)
 
 void watch_for(watch *w, int fd, void *what)
 {
-    struct epoll_event event = {.events = EPOLLRDHUP | EPOLLONESHOT, .data.fd = fd};
+    struct epoll_event event = {.events = EPOLLRDHUP | EPOLLONESHOT};
     pthread_mutex_lock(&w->lock);
     if (fd < w->room && w->at[fd].open) {
+        if (++w->generation == 0) w->generation = 1;
         w->at[fd].what = what;
+        w->at[fd].generation = w->generation;
+        event.data.u64 = name_of(fd, w->generation);
         epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &event);
     }
     pthread_mutex_unlock(&w->lock);

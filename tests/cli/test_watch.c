@@ -1,0 +1,196 @@
+/* Watching connections (cli/serve/watch.h): who has gone is told once, of the connection and the request that it was watched for, and of
+ * no other that has the descriptor by then. */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "watch.h"
+
+/* The watching thread's epoll_wait(): what it has found can be held back until the test says so. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t news;
+    int holds, held, calls; /* events are to be kept; are kept; how often it was called */
+} gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .news = PTHREAD_COND_INITIALIZER};
+
+int epoll_wait(int epoll, struct epoll_event *events, int most, int timeout)
+{
+    pthread_mutex_lock(&gate.lock);
+    gate.calls++;
+    pthread_cond_broadcast(&gate.news);
+    pthread_mutex_unlock(&gate.lock);
+    const int n = epoll_pwait(epoll, events, most, timeout, NULL);
+    pthread_mutex_lock(&gate.lock);
+    if (gate.holds && n > 0) {
+        gate.held = 1;
+        pthread_cond_broadcast(&gate.news);
+        while (gate.holds) pthread_cond_wait(&gate.news, &gate.lock);
+        gate.held = 0;
+    }
+    pthread_mutex_unlock(&gate.lock);
+    return n;
+}
+
+static void hold(void)
+{
+    pthread_mutex_lock(&gate.lock);
+    gate.holds = 1;
+    pthread_mutex_unlock(&gate.lock);
+}
+
+static void wait_until_held(void)
+{
+    pthread_mutex_lock(&gate.lock);
+    while (!gate.held) pthread_cond_wait(&gate.news, &gate.lock);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+/* All that was found by now has been looked at when this returns. */
+static void let_go(void)
+{
+    pthread_mutex_lock(&gate.lock);
+    gate.holds = 0;
+    pthread_cond_broadcast(&gate.news);
+    for (const int before = gate.calls; gate.calls == before;) pthread_cond_wait(&gate.news, &gate.lock);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+/* A client, counted when it is said to be gone. */
+typedef struct client {
+    int gone;
+} client;
+
+static void note(void *what)
+{
+    pthread_mutex_lock(&gate.lock);
+    ((client *)what)->gone++;
+    pthread_cond_broadcast(&gate.news);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+static int times(client *c)
+{
+    pthread_mutex_lock(&gate.lock);
+    const int n = c->gone;
+    pthread_mutex_unlock(&gate.lock);
+    return n;
+}
+
+static void wait_until_gone(client *c)
+{
+    pthread_mutex_lock(&gate.lock);
+    while (!c->gone) pthread_cond_wait(&gate.news, &gate.lock);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+/* A connection's two ends; ours has the number `fd`, where that is 0 or more. */
+static void connect_pair(int end[2], int fd)
+{
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, end), 0);
+    if (fd < 0) return;
+    assert_int_equal(dup2(end[0], fd), fd);
+    if (end[0] != fd) close(end[0]);
+    end[0] = fd;
+}
+
+static void tells_who_has_gone(void **state)
+{
+    client first = {0}, second = {0};
+    int one[2], two[2];
+    watch *w;
+    (void)state;
+    assert_int_equal(watch_open(&w, 100, note), 1);
+    connect_pair(one, -1);
+    connect_pair(two, -1);
+    watch_begin(w, one[0]);
+    watch_begin(w, two[0]);
+    watch_for(w, one[0], &first);
+    watch_for(w, two[0], &second);
+    close(two[1]);
+    wait_until_gone(&second);
+    assert_int_equal(times(&first), 0);
+    shutdown(one[1], SHUT_WR);
+    wait_until_gone(&first);
+    watch_leave(w, one[0]);
+    /* The connection's next request is watched anew, and its client is still gone. */
+    first.gone = 0;
+    watch_for(w, one[0], &first);
+    wait_until_gone(&first);
+    watch_close(w);
+    assert_int_equal(first.gone, 1);
+    assert_int_equal(second.gone, 1);
+    close(one[0]);
+    close(one[1]);
+    close(two[0]);
+}
+
+/* The event of a client that has gone is on its way while its connection ends and another one takes the descriptor. */
+static void event_of_a_descriptor_taken_again(void **state)
+{
+    client gone = {0}, stays = {0};
+    int end[2], again[2];
+    watch *w;
+    (void)state;
+    assert_int_equal(watch_open(&w, 100, note), 1);
+    connect_pair(end, -1);
+    watch_begin(w, end[0]);
+    watch_for(w, end[0], &gone);
+    hold();
+    close(end[1]);
+    wait_until_held();
+    watch_leave(w, end[0]);
+    watch_end(w, end[0]);
+    close(end[0]);
+    connect_pair(again, end[0]);
+    watch_begin(w, again[0]);
+    watch_for(w, again[0], &stays);
+    let_go();
+    assert_int_equal(times(&stays), 0);
+    assert_int_equal(times(&gone), 0); /* nobody watched for it any more */
+    close(again[1]);
+    wait_until_gone(&stays);
+    watch_close(w);
+    close(again[0]);
+}
+
+/* The same of a connection whose next request has not come: there is nobody to tell. */
+static void event_of_a_request_that_is_answered(void **state)
+{
+    client first = {0};
+    int end[2];
+    watch *w;
+    (void)state;
+    assert_int_equal(watch_open(&w, 100, note), 1);
+    connect_pair(end, -1);
+    watch_begin(w, end[0]);
+    watch_for(w, end[0], &first);
+    hold();
+    close(end[1]);
+    wait_until_held();
+    watch_leave(w, end[0]);
+    watch_begin(w, end[0]);
+    let_go();
+    assert_int_equal(times(&first), 0);
+    watch_end(w, end[0]);
+    watch_close(w);
+    close(end[0]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tells_who_has_gone),
+        cmocka_unit_test(event_of_a_descriptor_taken_again),
+        cmocka_unit_test(event_of_a_request_that_is_answered),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
