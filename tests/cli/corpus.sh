@@ -80,37 +80,34 @@ interrupt() { # interrupt LINES: once there are so many, and then tell how it en
   wait $decoder || status=$?
   exits 130
 }
-ignored=0x$(sed -n 's/^SigIgn:[[:space:]]*//p' /proc/self/status)
-if [ $((ignored & 2)) = 0 ]; then
-  command="Ctrl-C at work" # that does not end by itself, however late the signal comes
-  set -m
-  "${translate[@]}" -q <lines >out 2>err &
-  decoder=$!
-  (while cat all; do :; done) >lines 2>/dev/null &
-  writer=$!
-  set +m
-  interrupt 50
-  wait $writer || :
-  finished=$(wc -l <out)
-  says "rill: interrupted: the results of $finished lines are written"
-  verdict "$(good [ "$finished" -ge 50 ])" "what was finished is written"
-  (while cat answers; do :; done) 2>/dev/null | head -n "$finished" >again
-  same again out
-  command="Ctrl-C while waiting"
-  rm out
-  : >out
-  set -m
-  "${translate[@]}" -q --stats stats.json <lines >out 2>err &
-  decoder=$!
-  set +m
-  exec 3>lines
-  head -n 20 some >&3
-  interrupt 20
-  exec 3>&-
-  says "rill: interrupted: the results of 20 lines are written"
-  lines 20
-  json 20 inputs stats.json
-fi
+command="Ctrl-C at work" # that does not end by itself, however late the signal comes
+set -m
+"${translate[@]}" -q <lines >out 2>err &
+decoder=$!
+(while cat all; do :; done) >lines 2>/dev/null &
+writer=$!
+set +m
+interrupt 50
+wait $writer || :
+finished=$(wc -l <out)
+says "rill: interrupted: the results of $finished lines are written"
+verdict "$(good [ "$finished" -ge 50 ])" "what was finished is written"
+(while cat answers; do :; done) 2>/dev/null | head -n "$finished" >again
+same again out
+command="Ctrl-C while waiting"
+rm out
+: >out
+set -m
+"${translate[@]}" -q --stats stats.json <lines >out 2>err &
+decoder=$!
+set +m
+exec 3>lines
+head -n 20 some >&3
+interrupt 20
+exec 3>&-
+says "rill: interrupted: the results of 20 lines are written"
+lines 20
+json 20 inputs stats.json
 
 # --- no line of these is lost, and those that cannot be decoded are told by their numbers
 command="lines of all kinds"

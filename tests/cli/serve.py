@@ -468,6 +468,8 @@ def usage():
 
 
 def main():
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)  # servers inherit it where it was ignored
     with Server("--patience", "3", "--workers", "2") as s:
         for part in (answers, refusals, description, streams, answered_before, bounds, wishes, page, slow_and_gone):
             part(s)

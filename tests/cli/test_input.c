@@ -342,5 +342,6 @@ int main(void)
         cmocka_unit_test(another_thread_is_interrupted),
         cmocka_unit_test(input_interrupted), /* the last: what has come stays */
     };
+    signal(SIGINT, SIG_DFL); /* it may have been ignored: then it would be here too */
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -51,7 +51,24 @@ json 2 workers stats.json
 json 300 inputs stats.json
 verdict "$(good [ "$(grep -c '"event":"finished"' trace.json)" = 298 ])" "each item is finished once"
 verdict "$(good [ "$(grep -o '"item":[0-9]*' trace.json | sort -u | wc -l)" = 298 ])" "items are the stream's"
-verdict "$(good contains '"worker":1}' trace.json)" "traces name the worker"
+# Each worker waits in its first timestep for the other's, so that neither has taken all lines before the other begins.
+cat >meet.lua <<'END'
+local met
+rill.scorer{ name = "meet", score = function(rows)
+  if met then return end
+  met = true
+  local file = io.open("begun", "a+")
+  file:write("x"):flush()
+  repeat until file:seek("end") == 2
+  file:close()
+end }
+END
+run timeout 120 "$rill" decode -q "${toy_options[@]}" -i toy_lines --workers 2 --plugin meet.lua --unsafe-scripts --scorer meet \
+  --script-steps 0 --method fixed -n 1 --trace trace.json -o met
+exits 2
+traced=$(grep -o '"worker":[0-9]*' trace.json | sort -u | tr '\n' ' ')
+verdict "$(good [ "$traced" = '"worker":0 "worker":1 ' ])" "traces name the workers, not: $traced"
+same met toy.1
 
 # --- ends
 run "$rill" decode -q "${toy_options[@]}" --workers 0

@@ -344,6 +344,8 @@ class Processes(Case):
         self.assertEqual(len(list(stream)), len(CAPTIONS) - 1)
 
     def test_an_interrupt_ends_a_long_decode(self) -> None:
+        # Python has no handler of its own where SIGINT was ignored at its start.
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
         threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
         begin = time.monotonic()
         with self.assertRaises(KeyboardInterrupt):
