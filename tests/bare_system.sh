@@ -31,7 +31,7 @@ if [ ! -e "$system/etc/os-release" ]; then
   [ -n "$mirror" ] || fail "apt has no archive here: set RILL_MIRROR"
   options=()
   while read -r option; do options+=(--aptopt="$option"); done < <(apt-config dump | grep -E '^Acquire::(Check-|https?::|Retries)')
-  mmdebstrap --quiet --variant=minbase --include=git,ca-certificates ${options[@]+"${options[@]}"} "$suite" "$system" "$mirror" ||
+  mmdebstrap --quiet --variant=minbase --include=apt,git,ca-certificates ${options[@]+"${options[@]}"} "$suite" "$system" "$mirror" ||
     fail "mmdebstrap could not make $suite from $mirror"
 fi
 rm -rf --one-file-system "$system/rill"
