@@ -31,11 +31,11 @@ if [ ! -e "$system/etc/os-release" ]; then
   [ -n "$mirror" ] || fail "apt has no archive here: set RILL_MIRROR"
   options=()
   while read -r option; do options+=(--aptopt="$option"); done < <(apt-config dump | grep -E '^Acquire::(Check-|https?::|Retries)')
-  mmdebstrap --quiet --variant=minbase --include=git,ca-certificates ${options[@]+"${options[@]}"} "$suite" "$system" "$mirror" ||
+  mmdebstrap --quiet --variant=minbase --include=apt,git,ca-certificates ${options[@]+"${options[@]}"} "$suite" "$system" "$mirror" ||
     fail "mmdebstrap could not make $suite from $mirror"
 fi
-rm -rf --one-file-system "$system/root/rill"
-git clone --quiet --no-hardlinks "$repository" "$system/root/rill"
+rm -rf --one-file-system "$system/rill"
+git clone --quiet --no-hardlinks "$repository" "$system/rill"
 cp -L /etc/resolv.conf "$system/etc/resolv.conf"
 (. "$system/etc/os-release" && printf '== %s, commit %s\n' "$PRETTY_NAME" "$(git -C "$repository" rev-parse --short HEAD)")
 
@@ -54,7 +54,7 @@ within() {
 
 for command; do
   log=$work/log/${command// /}.txt status=0 begin=$SECONDS
-  within sh -c "cd /root/rill && ./dev $command" </dev/null >"$log" 2>&1 || status=$?
+  within sh -c "cd /rill && ./dev $command" </dev/null >"$log" 2>&1 || status=$?
   printf '== ./dev %s: exit code %d after %d s\n' "$command" $status $((SECONDS - begin))
   tail -n 12 "$log"
   [ $status = 0 ] || exit $status

@@ -5,8 +5,8 @@
 # lines behind a command are what it must print, standard error included: "…" stands for anything, a line of that alone for any number
 # of lines, and a tab is shown as four blanks. Its exit code must be 0, or N where the command ends with "  # exit code N". Seconds and
 # speeds are shown as they were once and not compared: those of the summary line, of its second half with --verbose, and of the tables
-# of `rill bench`, `rill tune` and sweeps. Of scores three decimals are compared, for kernels of different processors differ in the last
-# bits.
+# of `rill bench`, `rill tune` and sweeps. Scores, numbers of six decimals or more, may differ by 0.001, for kernels of different processors
+# differ in the last bits.
 # A ```lua or ```c block whose first line is a comment with a file's name becomes that file. Blocks of other kinds are left alone.
 #
 # Commands run in a folder of their own in which `rill` is found, `build/rill` is the same, and the repository's folders are at hand.
@@ -42,7 +42,14 @@ awk '
 mask() {
   sed -E 's/\t/    /g; s/ in [0-9.]+ s, [0-9.]+\/s/ in … s, …\/s/
     s/ +[0-9]+(\.[0-9]+)? +[0-9]+% +[0-9]+\.[0-9]( |$)/ … /; s/(^| +)[0-9]+\.[0-9]{4}( +)/ … /
-    s/^((rill: )?seconds:) .*/\1 …/; s/([0-9]\.[0-9]{3})[0-9]{3,}/\1…/g' "$1"
+    s/^((rill: )?seconds:) .*/\1 …/' "$1"
+}
+
+score='-?[0-9]+\.[0-9]{6,}'
+matches() { # matches WANTED PATTERN GOT: one line, of whose text the pattern is made
+  [[ $1 =~ $score ]] || { [[ $3 == $2 ]]; return; }
+  [[ $(sed -E "s/$score/…/g" <<<"$3") == $2 ]] && paste <(grep -oE -e "$score" <<<"$1") <(grep -oE -e "$score" <<<"$3") |
+    awk 'NF != 2 || $1 - $2 > 0.001 || $2 - $1 > 0.001 { wrong = 1 } END { exit wrong }'
 }
 
 as_pattern() { # as_pattern TEXT: a shell pattern of it
@@ -54,14 +61,16 @@ as_pattern() { # as_pattern TEXT: a shell pattern of it
 # Does what was printed fit? `skip` is set while any number of lines may be passed over.
 fits() { # fits WANTED GOT
   local -a wanted got
-  local i=0 line skip=0
+  local i=0 line pattern skip=0
   mapfile -t wanted < <(mask "$1")
   mapfile -t got < <(mask "$2")
   for line in "${wanted[@]}"; do
     if [ "$line" = … ]; then skip=1; continue; fi
-    line=$(as_pattern "$line")
-    while [ $skip = 1 ] && [ $i -lt ${#got[@]} ] && [[ ${got[i]} != $line ]]; do i=$((i + 1)); done
-    [ $i -lt ${#got[@]} ] && [[ ${got[i]} == $line ]] || return 1
+    pattern=$line
+    [[ ! $line =~ $score ]] || pattern=$(sed -E "s/$score/…/g" <<<"$line")
+    pattern=$(as_pattern "$pattern")
+    while [ $skip = 1 ] && [ $i -lt ${#got[@]} ] && ! matches "$line" "$pattern" "${got[i]}"; do i=$((i + 1)); done
+    [ $i -lt ${#got[@]} ] && matches "$line" "$pattern" "${got[i]}" || return 1
     i=$((i + 1)) skip=0
   done
   [ $skip = 1 ] || [ $i -eq ${#got[@]} ]

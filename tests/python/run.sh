@@ -36,4 +36,4 @@ rm -rf repaired fresh
 auditwheel repair --wheel-dir repaired wheels/rill-*.whl >repair.txt 2>&1 || { cat repair.txt; exit 1; }
 python3 -m venv fresh
 fresh/bin/python -m pip --disable-pip-version-check --quiet install repaired/rill-*manylinux*.whl
-fresh/bin/python -m unittest -q test_guide.Guide.test_the_package_page
+fresh/bin/python -m unittest -q test_guide.Guide.test_the_first_pages

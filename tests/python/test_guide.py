@@ -10,7 +10,8 @@ import tempfile
 import unittest
 import warnings
 
-from common import CAPTIONS, ROOT
+import rill
+from common import CAPTIONS, MODELS, ROOT
 
 
 class Guide(unittest.TestCase):
@@ -22,8 +23,6 @@ class Guide(unittest.TestCase):
         out, here = io.StringIO(), os.getcwd()
         with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(out):
             os.symlink(ROOT / "examples", os.path.join(folder, "examples"))
-            with open(os.path.join(folder, "captions.de"), "w", encoding="utf-8") as captions:
-                captions.write("\n".join(CAPTIONS) + "\n")
             os.chdir(folder)
             try:
                 warnings.simplefilter("ignore", ResourceWarning)  # the pages leave files to the end of the program
@@ -39,8 +38,11 @@ class Guide(unittest.TestCase):
         self.assertIn("None ['The dog", printed)
         self.assertIn("['7', ", printed)
 
-    def test_the_package_page(self) -> None:
-        self.assertEqual(len(self.run_page("python/README.md").splitlines()), len(CAPTIONS))
+    def test_the_first_pages(self) -> None:
+        with rill.Model(MODELS / "de-en") as model:
+            outputs = [result.text for result in model.decode(CAPTIONS)]
+        for page in ("README.md", "python/README.md"):
+            self.assertEqual(self.run_page(page).splitlines(), outputs, page)
 
 
 if __name__ == "__main__":
