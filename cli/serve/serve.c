@@ -143,6 +143,7 @@ typedef struct serve {
     models *now, *old; /* those that answer; those that answer what they have taken */
     char *token;       /* NULL: none is asked for */
     server *server;
+    double rests_until; /* no model that failed is opened before */
 } serve;
 
 /* The first line of the file, the caller's to free. */
@@ -167,19 +168,26 @@ static int read_token(const char *path, char **out)
 
 /* --- taking over -------------------------------------------------------------------------------------------------- */
 
-/* Models whose last request is answered go. */
+/* Models whose last request is answered go, the oldest first: later ones may have taken some of theirs over. */
 static void close_idle(serve *s)
 {
-    for (models **at = &s->old; *at;) {
+    for (;;) {
+        models **at = &s->old;
+        while (*at && (*at)->next) at = &(*at)->next;
         models *m = *at;
-        if (server_users(s->server, m) > 0) {
-            at = &m->next;
-            continue;
-        }
-        *at = m->next;
+        if (!m || server_users(s->server, m) > 0) return;
+        *at = NULL;
         models_end(m, 0);
         models_close(m);
     }
+}
+
+static void take_over(serve *s, models *next)
+{
+    server_switch(s->server, next, s->token);
+    s->now->next = s->old;
+    s->old = s->now;
+    s->now = next;
 }
 
 /* Read models and token again. Where that fails, what is there goes on. */
@@ -200,13 +208,33 @@ static void reload(serve *s)
         cli_say("the models are those of before");
         return;
     }
-    server_switch(s->server, next, token);
-    free(s->token);
+    char *before = s->token;
     s->token = token;
-    s->now->next = s->old;
-    s->old = s->now;
-    s->now = next;
+    take_over(s, next);
+    free(before);
     cli_say("the models are new");
+}
+
+static int has_failed(const serve *s)
+{
+    for (int m = 0; m < s->now->n; m++)
+        if (service_failure(s->now->service[m])[0]) return 1;
+    return 0;
+}
+
+/* A model whose run has failed is opened again; where that fails, too, some time later. */
+static void reopen(serve *s)
+{
+    enum { REST = 10 };
+    serve_options options = s->options;
+    models *next;
+    if (!has_failed(s) || cli_now() < s->rests_until) return;
+    if (models_open_failed(&next, s->now, &options) != CLI_OK) {
+        s->rests_until = cli_now() + REST;
+        return;
+    }
+    take_over(s, next);
+    cli_say("what had failed is open again");
 }
 
 /* One of ours that is a terminal; -1: none is. */
@@ -226,18 +254,12 @@ static void wait_for_end(serve *s)
             if (terminal >= 0 && !isatty(terminal)) return;
             reload(s);
         }
+        reopen(s);
         close_idle(s);
     }
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
-
-static int has_failed(const serve *s)
-{
-    for (int m = 0; m < s->now->n; m++)
-        if (service_failure(s->now->service[m])[0]) return 1;
-    return 0;
-}
 
 static int run(serve *s)
 {

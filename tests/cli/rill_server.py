@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 RILL, ROOT = sys.argv[1], sys.argv[2]
@@ -55,6 +56,14 @@ class Server:
             elif not line:
                 raise SystemExit("the server did not start: " + self.said)
 
+        # What it says later is read as it comes.
+        self.reader = threading.Thread(target=self.listen)
+        self.reader.start()
+
+    def listen(self):
+        for line in self.process.stderr:
+            self.said += line
+
     def __enter__(self):
         return self
 
@@ -64,8 +73,9 @@ class Server:
     def stop(self, asked=False):
         if not asked and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        self.said += self.process.communicate(timeout=60)[1]
-        self.code = self.process.returncode
+        self.code = self.process.wait(timeout=60)
+        self.reader.join()
+        self.process.stderr.close()
 
     def ask(self, method, path, body=None, headers=None, timeout=60):
         connection = http.client.HTTPConnection(self.host, self.port, timeout=timeout)
@@ -86,6 +96,10 @@ class Server:
     def counts(self):
         text = self.ask("GET", "/metrics")[1]
         return {m.group(1): float(m.group(2)) for m in re.finditer(r'^rill_(\w+)\{model="[^"]*"\} (\S+)$', text, re.M)}
+
+    def counts_of(self, model):
+        text = self.ask("GET", "/metrics")[1]
+        return {m.group(1): float(m.group(2)) for m in re.finditer(rf'^rill_(\w+)\{{model="{model}"\}} (\S+)$', text, re.M)}
 
     def raw(self, data):
         link = socket.create_connection((self.host, self.port), timeout=30)

@@ -40,6 +40,14 @@ def answers(s):
     best = body["outputs"]
     check(len(best) == 3 and best[0]["score"] >= best[1]["score"] >= best[2]["score"], "three outputs, best first")
     check(all(abs(sum(t["logp"] for t in o["tokens"]) - o["logp"]) < 1e-4 for o in best), "tokens' log-probabilities add up")
+    check("warning" not in body, "a list that is as long as was asked for")
+    for settings, why in (({"n-best": 9, "k": 3}, "of 9 outputs: the search keeps fewer hypotheses"),
+                          ({"n-best": 9, "k": 9, "stop-after": 2}, "of 9 outputs: the search stops after fewer")):
+        for _ in range(2):  # from the search, and from the cache
+            code, body = s.decode(input="ein hund .", settings=settings)
+            n = len(body["outputs"])
+            check(code == 200 and n < int(why.split()[1]) and body["warning"].startswith(f"{n} {why}"), f"{settings}: {body}")
+    check("warning" not in s.decode(input="", settings={"n-best": 3})[1], "nothing has one output")
     code, body = s.decode(inputs=[lines[0], "", " "])
     check(code == 200 and body["results"][1]["outputs"][0]["text"] == "", "nothing is decoded to nothing")
     check(s.decode(inputs=[]) == (200, {"model": "de-en", "results": []}), "no inputs, no results")
@@ -368,7 +376,7 @@ def stopping():
 
 def usage():
     with Server("--patience", "3", "--request-timeout", "7") as s:
-        check(s.ask("GET", "/v1/models")[1]["models"][0]["settings"]["patience"] == "3", "--patience is the search's")
+        check(s.ask("GET", "/v1/models")[1]["models"][0]["settings"]["stop-after"] == "15", "--patience is the search's")
         check(s.ask("GET", "/health")[0] == 200, "with a word of what it is not")
     check("--request-timeout" in s.said, f"{s.said}")
     for options, word in (([], "no model"), (["-m", MODEL, "--request-timeout", "0"], "request-timeout"), (["-m", MODEL, "-m", MODEL], "two models"),
