@@ -94,7 +94,7 @@ class Client:
             reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
             self.all.append(writer)
         data = json.dumps(body).encode()
-        writer.write(b"POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" %
+        writer.write(b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" %
                      (path.encode(), len(data), data))
         head = await reader.readuntil(b"\r\n\r\n")
         length = int(re.search(rb"(?i)content-length: (\d+)", head).group(1))

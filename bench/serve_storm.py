@@ -34,7 +34,7 @@ else:
     lines = [" ".join(rng.choice(WORDS) for _ in range(rng.randint(3, 14))) for _ in range(1000)]
 right = subprocess.run([args.rill, "decode", "-q", "-m", args.model], input="".join(line + "\n" for line in lines), text=True,
                        stdout=subprocess.PIPE, check=True).stdout.splitlines()
-server = subprocess.Popen([args.rill, "serve", "--port", "0", "-m", args.model, "--cache", args.cache, "--patience", "5"],
+server = subprocess.Popen([args.rill, "serve", "--port", "0", "-m", args.model, "--cache", args.cache, "--request-timeout", "5"],
                           stderr=subprocess.PIPE, text=True)
 port = int(re.search(r":(\d+)$", server.stderr.readline().strip()).group(1))
 told = {"answered": 0, "streamed": 0, "slow": 0, "cut": 0, "given up": 0, "broken": 0, "lost": 0, "wrong": 0}
@@ -48,7 +48,7 @@ def state():
 
 def post(body):
     text = json.dumps(body).encode()
-    return b"POST /v1/decode HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(text) + text
+    return b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(text) + text
 
 
 def answer_of(read):
@@ -72,7 +72,7 @@ async def one(kind):
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         if kind == "broken":
-            writer.write(rng.choice((b"\0\1\2\r\n\r\n", b"POST /v1/decode HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n{{{{{",
+            writer.write(rng.choice((b"\0\1\2\r\n\r\n", b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n{{{{{",
                                      data.replace(b"Content-Length: ", b"Content-Length: -"), os.urandom(200))))
             await asyncio.wait_for(reader.read(500), 20)
         elif kind == "cut":

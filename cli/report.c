@@ -80,7 +80,7 @@ void cli_report_say(const cli_report *report, int verbose)
 }
 
 /* Which setting keeps lists short, so that nobody turns one that cannot help. */
-static const char *why_fewer(const rill_settings *s)
+const char *cli_why_fewer(const rill_settings *s)
 {
     if (s->k < s->n_best) return "the search keeps fewer hypotheses (k)";
     if (s->stop_after > 0 && s->stop_after < s->n_best) return "the search stops after fewer (--stop-after)";
@@ -99,7 +99,14 @@ void cli_report_warn(const cli_report *report, int summary)
                 report->stats.inputs);
     if (given->fewer)
         cli_say("warning: %" PRId64 " of %" PRId64 " inputs have fewer than %" PRId32 " outputs: %s", given->fewer,
-                report->stats.inputs, report->settings->n_best, why_fewer(report->settings));
+                report->stats.inputs, report->settings->n_best, cli_why_fewer(report->settings));
+}
+
+int cli_has_fewer(const rill_result *result, int32_t n_best)
+{
+    /* What has nothing in it has one output, of no action. */
+    const int empty = result->n == 1 && result->output[0].n_actions == 0;
+    return result->status >= 0 && result->n < n_best && !empty;
 }
 
 void cli_given_add(cli_given *given, const rill_result *result, int32_t n_best)
@@ -107,9 +114,7 @@ void cli_given_add(cli_given *given, const rill_result *result, int32_t n_best)
     int cut = 0;
     for (int32_t i = 0; i < result->n && !cut; i++) cut = result->output[i].truncated;
     given->cut += cut;
-    /* What has nothing in it has one output, of no action. */
-    const int empty = result->n == 1 && result->output[0].n_actions == 0;
-    given->fewer += result->status >= 0 && result->n < n_best && !empty;
+    given->fewer += cli_has_fewer(result, n_best);
 }
 
 json_t *cli_json_text(const char *text, size_t length)

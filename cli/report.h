@@ -19,6 +19,10 @@ typedef struct cli_given {
 /* Count one result. */
 void cli_given_add(cli_given *given, const rill_result *result, int32_t n_best);
 
+/* Whether there are fewer outputs than were asked for; and what keeps lists short. */
+int cli_has_fewer(const rill_result *result, int32_t n_best);
+const char *cli_why_fewer(const rill_settings *settings);
+
 typedef struct cli_report {
     rill_stats stats;
     const rill_settings *settings; /* as resolved by the engine */

@@ -216,9 +216,10 @@ api_answer api_submit(api_request *request)
     const rill_status status = service_submit(request->to, request->job);
     if (status == RILL_OK) return waits;
     const char *why = service_failure(request->to);
-    if (why[0]) return api_refuse(500, "failed", "%s decodes no more: %s", service_name(request->to), why);
-    api_answer refused = status == RILL_AGAIN ? api_refuse(503, "busy", "too many inputs are waiting: try again")
-                                              : api_refuse(503, "stopping", "the server takes no more requests");
+    api_answer refused = why[0]                 ? api_refuse(503, "failed", "%s has failed and is opened again: %s",
+                                                             service_name(request->to), why)
+                         : status == RILL_AGAIN ? api_refuse(503, "busy", "too many inputs are waiting: try again")
+                                                : api_refuse(503, "stopping", "the server takes no more requests");
     refused.retry = 1;
     return refused;
 }

@@ -22,6 +22,7 @@ typedef struct api_answer {
     char *text;    /* (not JSON) the caller's to free, of this type: */
     const char *type;
     const char *allow; /* methods that the path takes; NULL: not said */
+    int is_preflight;  /* says what pages of an allowed origin may send */
     int retry;         /* seconds after which the client had better try again; 0: not said */
 } api_answer;
 

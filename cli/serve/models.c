@@ -56,18 +56,21 @@ static int find_models(models *all, int argc, char **argv)
     return CLI_OK;
 }
 
-static int open_models(models *all, serve_options *options, int *helped)
+static int open_one(models *all, int m, serve_options *options, int *helped)
 {
     char option[] = "-m";
-    int code = CLI_OK;
-    for (int m = 0; (m == 0 || m < all->n) && code == CLI_OK && !*helped; m++) {
-        int n = all->n_line;
-        if (all->n > 0) {
-            all->line[n++] = option;
-            all->line[n++] = (char *)(size_t)all->model[m];
-        }
-        code = service_open(&all->service[m], all->name[m], options, n, all->line, helped);
+    int n = all->n_line;
+    if (all->n > 0) {
+        all->line[n++] = option;
+        all->line[n++] = (char *)(size_t)all->model[m];
     }
+    return service_open(&all->service[m], all->name[m], options, n, all->line, helped);
+}
+
+static int open_models(models *all, serve_options *options, int *helped)
+{
+    int code = CLI_OK;
+    for (int m = 0; (m == 0 || m < all->n) && code == CLI_OK && !*helped; m++) code = open_one(all, m, options, helped);
     return code;
 }
 
@@ -92,15 +95,63 @@ int models_start(models *all)
     return code;
 }
 
+/* A copy without services; the command line's words are the caller's of models_open(). NULL: out of memory. */
+static models *copy_names(const models *old)
+{
+    models *all = calloc(1, sizeof *all);
+    if (!all) return NULL;
+    all->line = calloc((size_t)old->n_line + 2, sizeof *all->line);
+    all->n = old->n;
+    all->n_line = old->n_line;
+    int fine = all->line != NULL;
+    if (fine) memcpy(all->line, old->line, (size_t)old->n_line * sizeof *all->line);
+    for (int m = 0; m < old->n && fine; m++) {
+        all->model[m] = old->model[m];
+        all->name[m] = strdup(old->name[m]);
+        fine = all->name[m] != NULL;
+    }
+    if (fine) return all;
+    models_close(all);
+    return NULL;
+}
+
+int models_open_failed(models **out, models *old, serve_options *options)
+{
+    models *all = copy_names(old);
+    int code = all ? CLI_OK : cli_fail_memory("the models"), helped = 0;
+    *out = NULL;
+    for (int m = 0; m < old->n && code == CLI_OK; m++) {
+        if (!service_failure(old->service[m])[0]) continue;
+        code = open_one(all, m, options, &helped);
+        if (code == CLI_OK) code = service_start(all->service[m]);
+    }
+    if (code != CLI_OK) {
+        if (all) models_end(all, 1);
+        models_close(all);
+        return code;
+    }
+    for (int m = 0; m < old->n; m++) {
+        if (all->service[m]) continue;
+        all->service[m] = old->service[m];
+        free(all->name[m]);
+        all->name[m] = old->name[m]; /* which the service has */
+        old->lent[m] = 1;
+    }
+    *out = all;
+    return CLI_OK;
+}
+
 void models_end(models *all, int now)
 {
-    for (int m = 0; m < all->n; m++) service_end(all->service[m], now);
+    for (int m = 0; m < all->n; m++)
+        if (all->service[m] && !all->lent[m]) service_end(all->service[m], now);
 }
 
 void models_close(models *all)
 {
     if (!all) return;
     for (int m = 0; m < MODELS_MAX; m++) {
+        if (all->lent[m]) continue;
         service_close(all->service[m]);
         free(all->name[m]);
     }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "report.h"
 #include "result.h"
 #include "service_inside.h"
 
@@ -149,6 +150,8 @@ static decoding *begin_decoding(service *s, job_input *input)
                     .key_length = input->key_length,
                     .hash = input->hash,
                     .tokens = j->tokens,
+                    .n_best = j->settings.n_best,
+                    .fewer = cli_why_fewer(&j->settings),
                     .watched = j->stream};
     s->given[s->counts.under_way++] = d;
     if (d->key) input->key = NULL;
@@ -394,6 +397,8 @@ rill_status queue_write(void *user, const rill_result *result)
     service *s = user;
     decoding *d = result->user;
     json_t *told = result_json(s->session.model, result, d->tokens);
+    if (told && cli_has_fewer(result, d->n_best))
+        result_warn(told, result->n, d->n_best, result->late ? "the deadline came first" : d->fewer);
     const int keeps = result->status == RILL_OK && !result->late && d->key;
     pthread_mutex_lock(&s->lock);
     char *text = told && (keeps || (d->first && d->first->next)) ? result_text(told) : NULL;
@@ -410,7 +415,8 @@ void queue_end(service *s, rill_status status)
     pthread_mutex_lock(&s->lock);
     s->over = 1;
     if (status < 0 && status != RILL_ERR_STOPPED) {
-        snprintf(s->failure, sizeof s->failure, "%s", rill_error(s->session.ctx));
+        const char *why = rill_error(s->session.ctx);
+        snprintf(s->failure, sizeof s->failure, "%s", why[0] ? why : rill_status_name(status));
         cli_say("%s: it decodes no more: %s", s->name, s->failure);
     }
     while (s->first) {

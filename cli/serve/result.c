@@ -50,6 +50,11 @@ json_t *result_failed(rill_status status, const char *why)
                      cli_json_text(why[0] ? why : name, strlen(why[0] ? why : name)));
 }
 
+void result_warn(json_t *result, int32_t n, int32_t n_best, const char *why)
+{
+    json_object_set_new(result, "warning", json_sprintf("%d of %d outputs: %s", (int)n, (int)n_best, why));
+}
+
 json_t *result_text_of(const json_t *result, size_t output)
 {
     return json_object_get(json_array_get(json_object_get(result, "outputs"), output), "text");

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "head.h"
 #include "interrupt.h"
 #include "rill/file.h"
 #include "server.h"
@@ -27,10 +28,11 @@ enum {
     TAKE_INPUTS,
     TAKE_BYTES,
     TAKE_CONNECTIONS,
-    TAKE_PATIENCE,
+    TAKE_TIMEOUT,
     TAKE_DRAIN,
     TAKE_CACHE,
-    TAKE_WIDTH
+    TAKE_WIDTH,
+    TAKE_ORIGIN
 };
 
 static const cli_option server_options_rows[] = {
@@ -51,16 +53,31 @@ static const cli_option server_options_rows[] = {
      "answers that are kept for each model, so that what is asked again is not decoded again; 0: none (default 64)",
      .id = TAKE_CACHE},
     {"max-connections", 0, "N", "connections at a time (default 1000)", .id = TAKE_CONNECTIONS},
-    {"patience", 0, "S", "seconds in which a request has to arrive, and its answer to be fetched (default 30)",
-     .id = TAKE_PATIENCE},
+    {"request-timeout", 0, "S", "seconds in which a request has to arrive, and its answer to be fetched (default 30)",
+     .id = TAKE_TIMEOUT},
+    {"allow-origin", 0, "ORIGIN",
+     "web pages that may ask, and read the answers: https://example.org; repeated; * for all (default: the server's own)",
+     .id = TAKE_ORIGIN},
     {"drain", 0, "S", "seconds for what was accepted, when the server is asked to stop (default 30)", .id = TAKE_DRAIN},
     {.name = NULL},
 };
 
+/* The line is read once for each model. */
+static int take_origin(serve_options *o, const char *value)
+{
+    if (!head_is_origin(value))
+        return cli_fail("--allow-origin: \"%s\": expected SCHEME://HOST or SCHEME://HOST:PORT, or *", value);
+    for (int i = 0; i < o->pages.n; i++)
+        if (!strcmp(o->pages.origin[i], value)) return CLI_OK;
+    if (o->pages.n == SERVE_ORIGINS_MAX) return cli_fail("--allow-origin: at most %d", SERVE_ORIGINS_MAX);
+    o->pages.origin[o->pages.n++] = value;
+    return CLI_OK;
+}
+
 int serve_take(serve_options *o, const cli_option *option, const char *value)
 {
     switch (option->id) {
-    case TAKE_HOST: o->host = value; return CLI_OK;
+    case TAKE_HOST: o->pages.host = value; return CLI_OK;
     case TAKE_TOKEN: o->token_path = value; return CLI_OK;
     case TAKE_PORT: return cli_whole("--port", value, 0, 65535, &o->port);
     case TAKE_WAITING: return cli_whole("--max-waiting", value, 1, 1 << 28, &o->most_waiting);
@@ -69,7 +86,8 @@ int serve_take(serve_options *o, const cli_option *option, const char *value)
     case TAKE_CONNECTIONS: return cli_whole("--max-connections", value, 1, 1 << 20, &o->most_connections);
     case TAKE_WIDTH: return cli_whole("--max-width", value, 1, 65536, &o->most_width);
     case TAKE_CACHE: return cli_whole("--cache", value, 0, 1 << 20, &o->cache_megabytes);
-    case TAKE_PATIENCE: return cli_whole("--patience", value, 1, 86400, &o->patience);
+    case TAKE_TIMEOUT: return cli_whole("--request-timeout", value, 1, 86400, &o->request_timeout);
+    case TAKE_ORIGIN: return take_origin(o, value);
     case TAKE_DRAIN: return cli_whole("--drain", value, 0, 86400, &o->drain);
     default: return CLI_OK;
     }
@@ -125,6 +143,7 @@ typedef struct serve {
     models *now, *old; /* those that answer; those that answer what they have taken */
     char *token;       /* NULL: none is asked for */
     server *server;
+    double rests_until; /* no model that failed is opened before */
 } serve;
 
 /* The first line of the file, the caller's to free. */
@@ -149,19 +168,26 @@ static int read_token(const char *path, char **out)
 
 /* --- taking over -------------------------------------------------------------------------------------------------- */
 
-/* Models whose last request is answered go. */
+/* Models whose last request is answered go, the oldest first: later ones may have taken some of theirs over. */
 static void close_idle(serve *s)
 {
-    for (models **at = &s->old; *at;) {
+    for (;;) {
+        models **at = &s->old;
+        while (*at && (*at)->next) at = &(*at)->next;
         models *m = *at;
-        if (server_users(s->server, m) > 0) {
-            at = &m->next;
-            continue;
-        }
-        *at = m->next;
+        if (!m || server_users(s->server, m) > 0) return;
+        *at = NULL;
         models_end(m, 0);
         models_close(m);
     }
+}
+
+static void take_over(serve *s, models *next)
+{
+    server_switch(s->server, next, s->token);
+    s->now->next = s->old;
+    s->old = s->now;
+    s->now = next;
 }
 
 /* Read models and token again. Where that fails, what is there goes on. */
@@ -182,13 +208,33 @@ static void reload(serve *s)
         cli_say("the models are those of before");
         return;
     }
-    server_switch(s->server, next, token);
-    free(s->token);
+    char *before = s->token;
     s->token = token;
-    s->now->next = s->old;
-    s->old = s->now;
-    s->now = next;
+    take_over(s, next);
+    free(before);
     cli_say("the models are new");
+}
+
+static int has_failed(const serve *s)
+{
+    for (int m = 0; m < s->now->n; m++)
+        if (service_failure(s->now->service[m])[0]) return 1;
+    return 0;
+}
+
+/* A model whose run has failed is opened again; where that fails, too, some time later. */
+static void reopen(serve *s)
+{
+    enum { REST = 10 };
+    serve_options options = s->options;
+    models *next;
+    if (!has_failed(s) || cli_now() < s->rests_until) return;
+    if (models_open_failed(&next, s->now, &options) != CLI_OK) {
+        s->rests_until = cli_now() + REST;
+        return;
+    }
+    take_over(s, next);
+    cli_say("what had failed is open again");
 }
 
 /* One of ours that is a terminal; -1: none is. */
@@ -208,30 +254,24 @@ static void wait_for_end(serve *s)
             if (terminal >= 0 && !isatty(terminal)) return;
             reload(s);
         }
+        reopen(s);
         close_idle(s);
     }
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-static int has_failed(const serve *s)
-{
-    for (int m = 0; m < s->now->n; m++)
-        if (service_failure(s->now->service[m])[0]) return 1;
-    return 0;
-}
-
 static int run(serve *s)
 {
     const serve_options *o = &s->options;
     int code = read_token(o->token_path, &s->token), left = 0;
-    const server_options options = {.host = o->host,
-                                    .port = o->port,
+    const server_options options = {.port = o->port,
                                     .token = s->token,
                                     .most_connections = o->most_connections,
                                     .most_inputs = o->most_inputs,
                                     .most_bytes = (int64_t)o->most_kilobytes << 10,
-                                    .patience = o->patience};
+                                    .request_timeout = o->request_timeout,
+                                    .pages = o->pages};
     cli_interrupt_heed();
     if (code == CLI_OK) code = models_start(s->now);
     if (code == CLI_OK) code = server_open(&s->server, &options, s->now);
@@ -253,13 +293,13 @@ static int run(serve *s)
 int cli_serve(int argc, char **argv)
 {
     int helped = 0;
-    serve s = {.options = {.host = "127.0.0.1",
+    serve s = {.options = {.pages = {.host = "127.0.0.1"},
                            .port = 8190,
                            .most_waiting = 10000,
                            .most_inputs = 1000,
                            .most_kilobytes = 1024,
                            .most_connections = 1000,
-                           .patience = 30,
+                           .request_timeout = 30,
                            .drain = 30,
                            .cache_megabytes = 64,
                            .most_width = 1000},

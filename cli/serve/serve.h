@@ -4,9 +4,20 @@
 
 #include "session.h"
 
+enum { SERVE_ORIGINS_MAX = 64 };
+
+/* Whose requests are taken from browsers. */
+typedef struct serve_pages {
+    const char *host;                      /* the address that is listened at, as it was given */
+    const char *origin[SERVE_ORIGINS_MAX]; /* [n] whose pages may ask, "*": all */
+    int n;
+} serve_pages;
+
 typedef struct serve_options {
-    const char *host, *token_path;
-    int port, most_waiting, most_inputs, most_kilobytes, most_connections, patience, drain, cache_megabytes, most_width;
+    const char *token_path;
+    int port, most_waiting, most_inputs, most_kilobytes, most_connections, request_timeout, drain, cache_megabytes,
+        most_width;
+    serve_pages pages;
 } serve_options;
 
 /* Parse a command line with one model: the session's options go to it, all others to `take`. */

@@ -21,6 +21,7 @@
 #include "api.h"
 #include "cli.h"
 #include "form.h"
+#include "head.h"
 #include "libre.h"
 #include "metrics.h"
 #include "parts.h"
@@ -51,9 +52,26 @@ typedef struct exchange {
     double since;
     api_answer refused; /* of code != 0: as soon as the body is here, which is not kept */
     int fd, counted, suspended, watched, answered, streams, form;
+    int closes; /* the connection ends with the answer */
 } exchange;
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
+
+/* Pages of an allowed origin may read the answer (fetch.spec.whatwg.org, 3.3). */
+static void add_origin(const exchange *x, struct MHD_Response *response)
+{
+    const char *origin = head_allowed(x->connection, &x->of->options.pages);
+    if (!origin) return;
+    MHD_add_response_header(response, "Access-Control-Allow-Origin", origin);
+    MHD_add_response_header(response, "Access-Control-Expose-Headers", "Retry-After");
+    MHD_add_response_header(response, "Vary", "Origin");
+}
+
+/* A browser asks before it sends a page's request. */
+static api_answer allow_page(void)
+{
+    return (api_answer){.code = 204, .text = strdup(""), .type = "text/plain", .is_preflight = 1};
+}
 
 /* The answer's body is given over. */
 static enum MHD_Result answer(exchange *x, api_answer a)
@@ -75,10 +93,17 @@ static enum MHD_Result answer(exchange *x, api_answer a)
         MHD_add_response_header(
             response, "Content-Security-Policy",
             "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'");
+    if (a.is_preflight) {
+        MHD_add_response_header(response, "Access-Control-Allow-Methods", x->route->method);
+        MHD_add_response_header(response, "Access-Control-Allow-Headers", "Authorization, Content-Type");
+        MHD_add_response_header(response, "Access-Control-Max-Age", "600");
+    }
+    add_origin(x, response);
     if (a.retry) MHD_add_response_header(response, "Retry-After", seconds);
     if (a.allow) MHD_add_response_header(response, "Allow", a.allow);
     if (a.code == 401) MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
-    if (x->of->api.draining || a.code == 408 || a.code == 413) MHD_add_response_header(response, "Connection", "close");
+    if (x->of->api.draining || x->closes || a.code == 408 || a.code == 413)
+        MHD_add_response_header(response, "Connection", "close");
     enum MHD_Result queued = MHD_queue_response(x->connection, a.code, response);
     MHD_destroy_response(response);
     x->answered = 1;
@@ -163,6 +188,7 @@ static enum MHD_Result stream(exchange *x)
     MHD_add_response_header(response, "Content-Type", "text/event-stream");
     MHD_add_response_header(response, "Cache-Control", "no-store");
     MHD_add_response_header(response, "X-Accel-Buffering", "no");
+    add_origin(x, response);
     watch_for(x->of->watch, x->fd, x);
     x->watched = x->answered = x->streams = 1;
     pthread_mutex_lock(&j->lock);
@@ -189,7 +215,7 @@ static int is_authorised(const exchange *x)
 {
     static const char scheme[] = "Bearer ";
     server *s = x->of;
-    const char *given = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
+    const char *given = head_value(x->connection, MHD_HTTP_HEADER_AUTHORIZATION);
     const int is_bearer = given && !strncasecmp(given, scheme, sizeof scheme - 1);
     pthread_mutex_lock(&s->lock);
     const char *token = s->options.token;
@@ -201,10 +227,13 @@ static int is_authorised(const exchange *x)
 static api_answer find_route(exchange *x, const char *method, const char *path)
 {
     const int head = !strcmp(method, "HEAD");
+    const int preflight = !strcmp(method, "OPTIONS") && head_allowed(x->connection, &x->of->options.pages);
     const char *there = NULL;
     for (const api_route *r = api_routes; r->method; r++) {
         if (strcmp(r->path, path) != 0) continue;
         there = r->method;
+        if (preflight) x->route = r;
+        if (preflight) return allow_page();
         if (!strcmp(r->method, head ? "GET" : method)) {
             x->route = r;
             return (api_answer){.code = 0};
@@ -222,14 +251,35 @@ static api_answer refuse_large(const exchange *x)
     return api_refuse(413, "too-large", "a request's body may have %lld bytes", (long long)x->of->options.most_bytes);
 }
 
-/* Before its body comes. */
-static api_answer check_head(exchange *x, const char *method, const char *path)
+/* A body's type. curl says of whatever it sends that it is a form: what begins as JSON is JSON, unless a browser sent it, whose pages may
+ * send forms to anybody. */
+static api_answer check_type(exchange *x)
 {
-    api_answer refused = find_route(x, method, path);
-    if (refused.code) return refused;
+    const char *type = head_value(x->connection, MHD_HTTP_HEADER_CONTENT_TYPE);
+    const int is_page = head_value(x->connection, MHD_HTTP_HEADER_ORIGIN) != NULL;
+    x->form = head_has_type(x->connection, "application/x-www-form-urlencoded");
+    if (head_has_type(x->connection, "application/json")) return (api_answer){.code = 0};
+    if (x->form ? x->route->libre || !is_page : !type && !is_page) return (api_answer){.code = 0};
+    return api_refuse(415, "bad-type", "expected a body of application/json, found \"%s\"", type ? type : "");
+}
+
+/* Before its body comes. */
+static api_answer check_head(exchange *x, const char *method, const char *path, const char *version)
+{
+    api_answer refused;
+    if (!head_check_framing(x->connection, version, &refused)) {
+        x->closes = 1;
+        return refused;
+    }
+    api_answer elsewhere = find_route(x, method, path);
+    if (!head_check_source(x->connection, &x->of->options.pages, &refused)) {
+        json_decref(elsewhere.json);
+        return refused;
+    }
+    if (elsewhere.code) return elsewhere;
     if (!is_authorised(x))
         return api_refuse(401, "unauthorized", "expected the server's token, as \"Authorization: Bearer TOKEN\"");
-    const char *length = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    const char *length = head_value(x->connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
     if (length && strtoll(length, NULL, 10) > x->of->options.most_bytes) return refuse_large(x);
     if (strcmp(x->route->method, "POST") != 0) return (api_answer){.code = 0};
     if (x->of->api.draining) {
@@ -237,12 +287,7 @@ static api_answer check_head(exchange *x, const char *method, const char *path)
         refused.retry = 1;
         return refused;
     }
-    const char *type = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE);
-    /* curl says so of whatever it sends: what begins as JSON is. */
-    x->form = type && !strncasecmp(type, "application/x-www-form-urlencoded", 33);
-    if (type && !x->form && strncasecmp(type, "application/json", 16) != 0)
-        return api_refuse(415, "bad-type", "expected a body of application/json, found \"%s\"", type);
-    return (api_answer){.code = 0};
+    return check_type(x);
 }
 
 /* 0: it is more than may be, or there is no memory. */
@@ -310,10 +355,9 @@ static exchange *open_exchange(server *s, struct MHD_Connection *connection)
 /* Whether a body comes in any case: a client that is answered before it has sent all is told so by most systems as a broken connection. */
 static int sends_body(struct MHD_Connection *connection)
 {
-    const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH),
-               *expect = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_EXPECT);
-    const int is_chunked = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
-                                                       MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
+    const char *length = head_value(connection, MHD_HTTP_HEADER_CONTENT_LENGTH),
+               *expect = head_value(connection, MHD_HTTP_HEADER_EXPECT);
+    const int is_chunked = head_value(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
     return !expect && (is_chunked || (length && strtoll(length, NULL, 10) > 0));
 }
 
@@ -321,13 +365,12 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
                               const char *version, const char *bytes, size_t *n, void **state)
 {
     exchange *x = *state;
-    (void)version;
     if (!x) {
         *state = x = open_exchange(user, connection);
         if (!x) return MHD_NO;
-        const api_answer refused = check_head(x, method, path);
+        const api_answer refused = check_head(x, method, path, version);
         if (!refused.code) return MHD_YES;
-        if (!sends_body(connection)) return answer(x, refused);
+        if (x->closes || !sends_body(connection)) return answer(x, refused);
         x->refused = refused;
         return MHD_YES;
     }
@@ -404,11 +447,11 @@ static int make_socket(const server_options *o, char address[128])
 {
     char port[16], host[64];
     struct addrinfo *found, hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
-    const int all = !strcmp(o->host, "*"), on = 1;
+    const int all = !strcmp(o->pages.host, "*"), on = 1;
     snprintf(port, sizeof port, "%d", o->port);
-    const int failed = getaddrinfo(all ? NULL : o->host, port, &hints, &found);
+    const int failed = getaddrinfo(all ? NULL : o->pages.host, port, &hints, &found);
     if (failed) {
-        cli_say("--host: %s: %s", o->host, gai_strerror(failed));
+        cli_say("--host: %s: %s", o->pages.host, gai_strerror(failed));
         return -1;
     }
     const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -422,7 +465,7 @@ static int make_socket(const server_options *o, char address[128])
     const int error = errno, six = found->ai_family == AF_INET6;
     freeaddrinfo(found);
     if (bad) {
-        cli_say("%s:%s: %s", o->host, port, strerror(error));
+        cli_say("%s:%s: %s", o->pages.host, port, strerror(error));
         if (fd >= 0) close(fd);
         return -1;
     }
@@ -439,7 +482,7 @@ static int start(server *s)
         flags, 0, NULL, NULL, handle, s, MHD_OPTION_EXTERNAL_LOGGER, say_nothing, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_NOTIFY_COMPLETED, completed, s, MHD_OPTION_NOTIFY_CONNECTION, connected, s,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)s->options.most_connections, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)s->options.patience, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(32 << 10), MHD_OPTION_END);
+        (unsigned)s->options.request_timeout, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(32 << 10), MHD_OPTION_END);
     if (s->daemon) return CLI_OK;
     close(fd);
     return cli_fail("%s: the server cannot be started (%s)", s->address, strerror(errno));
@@ -456,7 +499,7 @@ int server_open(server **out, const server_options *options, models *now)
     s->options = *options;
     s->models = now;
     s->api = (api){.most_inputs = options->most_inputs};
-    int code = watch_open(&s->watch, options->patience, client_gone) ? start(s) : cli_fail_memory("the server");
+    int code = watch_open(&s->watch, options->request_timeout, client_gone) ? start(s) : cli_fail_memory("the server");
     if (code == CLI_OK)
         *out = s;
     else

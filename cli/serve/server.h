@@ -10,13 +10,13 @@
 typedef struct server server;
 
 typedef struct server_options {
-    const char *host;  /* an address, "localhost", or "*" for all */
     int port;          /* 0: any that is free */
     const char *token; /* of "Authorization: Bearer TOKEN"; NULL: none is asked for */
     int most_connections;
     int64_t most_inputs; /* of a request */
     int64_t most_bytes;  /* of a request's body */
-    int patience;        /* seconds in which a request has to arrive */
+    int request_timeout; /* seconds in which a request has to arrive */
+    serve_pages pages;   /* who may ask, and the address: a name, a number, or "*" for all */
 } server_options;
 
 /* The models stay the caller's. */

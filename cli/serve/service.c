@@ -29,6 +29,9 @@ static int check_given(const service *s)
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (rill_layer_get(s->session.given, foreign[i]))
             return cli_fail("--%s is for files of inputs: a server answers requests, leave it out", foreign[i]);
+    const char *patience = rill_layer_get(s->session.given, "patience");
+    if (patience && strtod(patience, NULL) > 2)
+        cli_say("--patience %s is the search's; seconds for a request to arrive are --request-timeout", patience);
     return CLI_OK;
 }
 

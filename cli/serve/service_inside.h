@@ -18,6 +18,8 @@ typedef struct decoding {
     size_t key_length;
     uint64_t hash;
     int tokens, watched; /* its result tells its actions; the engine tells of its progress */
+    int32_t n_best;      /* outputs that are asked for */
+    const char *fewer;   /* why there would be fewer */
     job_input *first;    /* who waits for it; none: it is given up */
 } decoding;
 

@@ -22,7 +22,7 @@ struct watch {
     pthread_mutex_t lock;
     pthread_t thread;
     int epoll, wake;
-    double patience;
+    double timeout;
     void (*gone)(void *what);
     watched *at; /* [room] by descriptor */
     int room;
@@ -49,7 +49,7 @@ static void sweep(watch *w)
 {
     const double now = cli_now();
     for (int fd = 0; fd < w->room; fd++)
-        if (w->at[fd].open && !w->at[fd].what && now - w->at[fd].since > w->patience) shutdown(fd, SHUT_RDWR);
+        if (w->at[fd].open && !w->at[fd].what && now - w->at[fd].since > w->timeout) shutdown(fd, SHUT_RDWR);
 }
 
 /* The lock is held while `gone` is called, so that watch_leave() waits for it. */
@@ -73,13 +73,13 @@ static void *look(void *user)
     }
 }
 
-int watch_open(watch **out, double patience, void (*gone)(void *what))
+int watch_open(watch **out, double timeout, void (*gone)(void *what))
 {
     watch *w = calloc(1, sizeof *w);
     *out = NULL;
     if (!w) return 0;
     *w = (watch){
-        .epoll = epoll_create1(EPOLL_CLOEXEC), .wake = eventfd(0, EFD_CLOEXEC), .patience = patience, .gone = gone};
+        .epoll = epoll_create1(EPOLL_CLOEXEC), .wake = eventfd(0, EFD_CLOEXEC), .timeout = timeout, .gone = gone};
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = name_of(w->wake, 0)};
     if (w->epoll >= 0 && w->wake >= 0 && !epoll_ctl(w->epoll, EPOLL_CTL_ADD, w->wake, &event) &&
         !pthread_mutex_init(&w->lock, NULL) && !pthread_create(&w->thread, NULL, look, w)) {

@@ -8,9 +8,9 @@
 
 typedef struct watch watch;
 
-/* patience: seconds in which a request has to arrive, those of a connection's idling among them. gone: called on the watching thread with
+/* timeout: seconds in which a request has to arrive, those of a connection's idling among them. gone: called on the watching thread with
  * what watch_for() was given, once. *out: closed by the caller. 0: it cannot be had. */
-int watch_open(watch **out, double patience, void (*gone)(void *what));
+int watch_open(watch **out, double timeout, void (*gone)(void *what));
 void watch_close(watch *w); /* NULL is allowed */
 
 /* A connection begins; ends. `fd`: its socket. */

@@ -9,7 +9,7 @@
 
 enum { LETTERS = 5, END = LETTERS, ACTIONS = LETTERS + 1, LENGTH = 6 };
 
-typedef enum fault { NONE, BY_ROWS, BY_NODE, BY_TIME, BY_MODEL, BY_THREADS, NAN_SCORE, NO_INPUT } fault;
+typedef enum fault { NONE, BY_ROWS, BY_NODE, BY_TIME, BY_MODEL, BY_THREADS, NAN_SCORE, NO_INPUT, BREAKS } fault;
 
 typedef struct table {
     rill_domain domain;
@@ -20,6 +20,7 @@ typedef struct letters {
     rill_context *ctx;
     fault fault;
     int threads;
+    int broken; /* it has seen "break", and scores nothing any more */
     int32_t *node;
     size_t nodes;
 } letters;
@@ -59,6 +60,8 @@ static rill_status encode(void *self, int32_t m, rill_input *inputs)
     if (((letters *)self)->fault == BY_TIME) encoded += m;
     for (int32_t i = 0; i < m && ((letters *)self)->fault == NO_INPUT; i++)
         rill_input_fail(&inputs[i], RILL_ERR_INPUT, "nothing suits it");
+    for (int32_t i = 0; i < m && ((letters *)self)->fault == BREAKS; i++)
+        ((letters *)self)->broken |= inputs[i].length == 5 && !memcmp(inputs[i].text, "break", 5);
     return RILL_OK;
 }
 
@@ -87,6 +90,7 @@ static float wrong(const letters *l, const rill_rows *rows, int32_t row, int32_t
 static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
 {
     const letters *l = self;
+    if (l->broken) return rill_fail(l->ctx, RILL_ERR_PLUGIN, "its machine is broken");
     for (int32_t row = 0; row < rows->n; row++) {
         int32_t action[ACTIONS];
         float logp[ACTIONS];
@@ -132,13 +136,13 @@ static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_
             how                              \
     }
 
-static const table tables[] = {DOMAIN("letters", NONE),      DOMAIN("by-rows", BY_ROWS),
-                               DOMAIN("by-node", BY_NODE),   DOMAIN("by-time", BY_TIME),
-                               DOMAIN("by-model", BY_MODEL), DOMAIN("by-threads", BY_THREADS),
-                               DOMAIN("nan", NAN_SCORE),     DOMAIN("no-input", NO_INPUT)};
-static const rill_domain *const domains[] = {&tables[0].domain, &tables[1].domain, &tables[2].domain,
-                                             &tables[3].domain, &tables[4].domain, &tables[5].domain,
-                                             &tables[6].domain, &tables[7].domain, NULL};
+static const table tables[] = {
+    DOMAIN("letters", NONE),    DOMAIN("by-rows", BY_ROWS),   DOMAIN("by-node", BY_NODE),
+    DOMAIN("by-time", BY_TIME), DOMAIN("by-model", BY_MODEL), DOMAIN("by-threads", BY_THREADS),
+    DOMAIN("nan", NAN_SCORE),   DOMAIN("no-input", NO_INPUT), DOMAIN("breaks", BREAKS)};
+static const rill_domain *const domains[] = {
+    &tables[0].domain, &tables[1].domain, &tables[2].domain, &tables[3].domain, &tables[4].domain,
+    &tables[5].domain, &tables[6].domain, &tables[7].domain, &tables[8].domain, NULL};
 
 /* --- chains ------------------------------------------------------------------------------------------------------- */
 

@@ -6,111 +6,18 @@ usage: serve.py RILL SOURCE_ROOT
 """
 
 import concurrent.futures
-import http.client
 import json
 import os
-import random
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.parse
 
-RILL, ROOT = sys.argv[1], sys.argv[2]
-MODEL = os.path.join(ROOT, "examples", "models", "de-en")
-WORDS = ("ein eine der die mann frau hund kind ball haus rot blau läuft spielt sitzt steht mit und auf in vor einem dem straße "
-         "wasser .").split()
-RACES = "RILL_TEST_RACES" in os.environ  # under a sanitizer that takes ten times as long: what threads share, with fewer inputs
-rng = random.Random(7)
-failures = []
-checks = 0
-
-
-def check(truth, what):
-    global checks
-    checks += 1
-    if not truth:
-        failures.append(what)
-        print("FAILED:", what)
-
-
-def sentence(low=3, high=12):
-    return " ".join(rng.choice(WORDS) for _ in range(rng.randint(low, high)))
-
-
-class Server:
-    """A running server; `with Server(options) as s`. Behind it: what it said and how it ended."""
-
-    def __init__(self, *options, models=(MODEL,)):
-        command = [RILL, "serve", "--port", "0", *options]
-        for model in models:
-            command += ["-m", model]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        self.said = ""
-        for _ in models:
-            line = self.process.stderr.readline()
-            self.said += line
-            found = re.search(r"http://([^:]+):(\d+)", line)
-            if not found:
-                self.said += self.process.stderr.read()
-                raise SystemExit("the server did not start: " + self.said)
-            self.host, self.port = found.group(1), int(found.group(2))
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.stop()
-
-    def stop(self, asked=False):
-        if not asked and self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        self.said += self.process.communicate(timeout=60)[1]
-        self.code = self.process.returncode
-
-    def ask(self, method, path, body=None, headers=None, timeout=60):
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=timeout)
-        try:
-            text = body if body is None or isinstance(body, (str, bytes)) else json.dumps(body)
-            connection.request(method, path, text.encode() if isinstance(text, str) else text,
-                               {"Content-Type": "application/json", **(headers or {})})
-            answer = connection.getresponse()
-            read = answer.read()
-            kind = answer.getheader("Content-Type") or ""
-            return answer.status, json.loads(read) if kind == "application/json" and read else read.decode(), dict(answer.getheaders())
-        finally:
-            connection.close()
-
-    def decode(self, **body):
-        return self.ask("POST", "/v1/decode", body)[:2]
-
-    def counts(self):
-        text = self.ask("GET", "/metrics")[1]
-        return {m.group(1): float(m.group(2)) for m in re.finditer(r'^rill_(\w+)\{model="[^"]*"\} (\S+)$', text, re.M)}
-
-    def raw(self, data):
-        link = socket.create_connection((self.host, self.port), timeout=30)
-        link.sendall(data)
-        return link
-
-
-def decode_lines(lines, *options):
-    run = subprocess.run([RILL, "decode", "-q", "-m", MODEL, *options], input="".join(line + "\n" for line in lines), text=True,
-                         stdout=subprocess.PIPE, check=True)
-    return run.stdout.splitlines()
-
-
-def until(what, seconds=20):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if what():
-            return True
-        time.sleep(0.05)
-    return False
+from rill_server import MODEL, RACES, RILL, Server, check, decode_lines, finish, rng, sentence, until
 
 
 def answers(s):
@@ -133,6 +40,14 @@ def answers(s):
     best = body["outputs"]
     check(len(best) == 3 and best[0]["score"] >= best[1]["score"] >= best[2]["score"], "three outputs, best first")
     check(all(abs(sum(t["logp"] for t in o["tokens"]) - o["logp"]) < 1e-4 for o in best), "tokens' log-probabilities add up")
+    check("warning" not in body, "a list that is as long as was asked for")
+    for settings, why in (({"n-best": 9, "k": 3}, "of 9 outputs: the search keeps fewer hypotheses"),
+                          ({"n-best": 9, "k": 9, "stop-after": 2}, "of 9 outputs: the search stops after fewer")):
+        for _ in range(2):  # from the search, and from the cache
+            code, body = s.decode(input="ein hund .", settings=settings)
+            n = len(body["outputs"])
+            check(code == 200 and n < int(why.split()[1]) and body["warning"].startswith(f"{n} {why}"), f"{settings}: {body}")
+    check("warning" not in s.decode(input="", settings={"n-best": 3})[1], "nothing has one output")
     code, body = s.decode(inputs=[lines[0], "", " "])
     check(code == 200 and body["results"][1]["outputs"][0]["text"] == "", "nothing is decoded to nothing")
     check(s.decode(inputs=[]) == (200, {"model": "de-en", "results": []}), "no inputs, no results")
@@ -162,7 +77,7 @@ def refusals(s):
     check(ask("GET", "/nowhere")[0] == 404, "no such path")
     code, _, headers = ask("GET", "/v1/decode")
     check(code == 405 and headers["Allow"] == "POST", "no such method")
-    link = s.raw(b"POST /v1/decode HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1048577\r\n"
+    link = s.raw(b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1048577\r\n"
                  b"Expect: 100-continue\r\n\r\n")
     check(b" 413 " in link.recv(100), "too large, told before it is sent")
     check(ask("POST", "/v1/decode", "x" * 3000000)[0] == 413, "too large, told when it is sent")
@@ -170,7 +85,7 @@ def refusals(s):
     check(s.decode(input="a", model="de-en\0x")[0] == 400, "a name with a NUL")
     check(ask("POST", "/v1/decode", {"inputs": [], "stream": True})[1] == "event: end\ndata: {}\n\n", "a stream of nothing")
     link.close()
-    link = s.raw(b"POST /v1/decode HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n")
+    link = s.raw(b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n")
     for _ in range(40):
         link.sendall(b"10000\r\n" + b"x" * 65536 + b"\r\n")
     link.sendall(b"0\r\n\r\n")
@@ -198,7 +113,7 @@ def slow_and_gone(s):
     settings, known = {"k": 30, "max-candidates": 30}, [sentence(1, 1) + f" {i}" for i in range(200)]
     check(s.decode(inputs=known, settings=settings)[0] == 200, "some that the cache has")
     large = json.dumps({"inputs": [sentence(20, 30) for _ in range(700)] + known, "settings": settings}).encode()
-    head = b"POST /v1/decode HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(large)
+    head = b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(large)
     before = s.counts()
     link = s.raw(head + large)
     check(until(lambda: s.counts()["inputs_under_way"] > 0), "the large request is under way")
@@ -238,7 +153,7 @@ def streams(s):
     check(all(results[i].startswith(final[i]) for i in range(6)) and any(final), "and begin with what was final")
     check(sum(name == "draft" for name, _ in events) > 20, "drafts")
     large = json.dumps({"inputs": [sentence(20, 30) for _ in range(900)], "settings": {"k": 30}, "stream": True}).encode()
-    link = s.raw(b"POST /v1/decode HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(large) + large)
+    link = s.raw(b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(large) + large)
     check(b"text/event-stream" in link.recv(200), "a large stream begins")
     link.close()
     check(until(lambda: s.counts()["inputs_waiting"] == 0 and s.counts()["inputs_under_way"] == 0, 60 if RACES else 5), "it is given up")
@@ -264,7 +179,7 @@ def answered_before(s):
     check(count("from_cache") == before + 1, "from the cache")
     line, before = sentence(25, 30), count("shared")
     slow = {"input": line, "settings": {"k": 30, "max-candidates": 30}}
-    head, body = b"POST /v1/decode HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", json.dumps(slow).encode()
+    head, body = b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", json.dumps(slow).encode()
     beside = json.dumps({"inputs": [sentence(20, 30) for _ in range(100 if RACES else 600)], "settings": slow["settings"]}).encode()
     large = s.raw(head % len(beside) + beside)
     check(until(lambda: s.counts()["inputs_under_way"] > 8), "many are under way")
@@ -287,7 +202,7 @@ def bounds(s):
         check(code == 400 and "--max-width" in body["error"]["message"], f"{name}: {code} {body}")
     beside = json.dumps({"inputs": [sentence(20, 30) for _ in range(100 if RACES else 900)],
                          "settings": {"k": 30, "max-candidates": 30}}).encode()
-    large = s.raw(b"POST /v1/decode HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(beside) + beside)
+    large = s.raw(b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(beside) + beside)
     check(until(lambda: s.counts()["inputs_under_way"] > 8), "many are under way")
     begin = time.monotonic()
     code, body = s.decode(inputs=[sentence(5, 9) for _ in range(400)], deadline=0.3)
@@ -460,7 +375,11 @@ def stopping():
 
 
 def usage():
-    for options, word in (([], "no model"), (["-m", MODEL, "-m", MODEL], "two models"),
+    with Server("--patience", "3", "--request-timeout", "7") as s:
+        check(s.ask("GET", "/v1/models")[1]["models"][0]["settings"]["stop-after"] == "15", "--patience is the search's")
+        check(s.ask("GET", "/health")[0] == 200, "with a word of what it is not")
+    check("--request-timeout" in s.said, f"{s.said}")
+    for options, word in (([], "no model"), (["-m", MODEL, "--request-timeout", "0"], "request-timeout"), (["-m", MODEL, "-m", MODEL], "two models"),
                           (["-m", MODEL, "--host", "no.such.host.invalid"], "no.such"),
                           (["-m", MODEL, "--unordered"], "unordered"), (["-m", MODEL, "--port", "x"], "port")):
         run = subprocess.run([RILL, "serve", "--port", "0", *options], stderr=subprocess.PIPE, text=True)
@@ -470,14 +389,13 @@ def usage():
 def main():
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)  # servers inherit it where it was ignored
-    with Server("--patience", "3", "--workers", "2") as s:
+    with Server("--request-timeout", "3", "--workers", "2") as s:
         for part in (answers, refusals, description, streams, answered_before, bounds, wishes, page, slow_and_gone):
             part(s)
     check(s.code == 0, f"the end: {s.code} {s.said}")
     for part in (full_queue, token, libre, reload, stopping, usage):
         part()
-    print(f"{checks} checks, {len(failures)} failed")
-    return 1 if failures else 0
+    return finish()
 
 
 sys.exit(main())

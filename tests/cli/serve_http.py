@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""`rill serve` at its door: where a request ends is sure or it is refused, pages of others may not ask, a token is the whole token,
+connections that idle keep nobody out, and time runs for requests, not for their answers.
+
+usage: serve_http.py RILL SOURCE_ROOT
+"""
+
+import json
+import re
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+from rill_server import MODEL, RACES, RILL, Server, check, decode_lines, finish, sentence, until
+
+INPUT = "ein hund ."
+BODY = json.dumps({"input": INPUT}).encode()
+SECOND = b"GET /smuggled HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+
+
+def talk(s, data, seconds=5):
+    """All that the server says to these bytes until it closes, and whether it does."""
+    link = s.raw(data)
+    link.settimeout(seconds)
+    said, closed = b"", True
+    try:
+        while part := link.recv(65536):
+            said += part
+    except socket.timeout:
+        closed = False
+    except ConnectionResetError:
+        pass
+    link.close()
+    return said, closed
+
+
+def codes(said):
+    return [int(code) for code in re.findall(rb"HTTP/1\.1 (\d+)", said)]
+
+
+def framing(s):
+    """RFC 9112, 3.2, 5.1, 6.1, 6.3: what two readers may read in two ways is refused, and nothing behind it is read."""
+    length = b"Content-Length: %d\r\n" % len(BODY)
+    chunked = b"%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY)
+    behind = b"0\r\n\r\n" + SECOND
+    both = b"Content-Length: %d\r\n" % len(behind)
+    for headers, body, code in (
+            (b"Content-Length: %d\r\n" % (len(BODY) + len(SECOND)) + length, BODY, 400),
+            (length + b"Content-Length: 99\r\n", BODY, 400), (length + length, BODY, 400), (length + b"content-length: 0\r\n", BODY, 400),
+            (b"Content-Length: %d, %d\r\n" % (len(BODY), len(BODY)), BODY, 400), (b"Content-Length: +%d\r\n" % len(BODY), BODY, 400),
+            (b"Content-Length: -1\r\n", BODY, 400), (b"Content-Length: 0x16\r\n", BODY, 400), (b"Content-Length: 2 2\r\n", BODY, 400),
+            (b"Content-Length:\r\n", BODY, 400), (b"Content-Length: %d\r\n" % 10**40, BODY, 413),
+            (b"Content-Length : %d\r\n" % len(BODY), BODY, 400),
+            (both + b"Transfer-Encoding: chunked\r\n", behind, 400), (b"Transfer-Encoding: chunked\r\n" + both, behind, 400),
+            (b"Transfer-Encoding : chunked\r\n" + both, behind, 400), (b"Transfer-Encoding: xchunked\r\n" + both, behind, 400),
+            (b"Transfer-Encoding: identity, chunked\r\nContent-Length: 5\r\n", behind, 400),
+            (b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", chunked, 400),
+            (b"Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n", chunked, 400),
+            (b"Transfer-Encoding: gzip\r\n", chunked, 501), (b"Transfer-Encoding: gzip, chunked\r\n", chunked, 501),
+            (b"Transfer-Encoding: chunked, chunked\r\n", chunked, 501), (b"Transfer-Encoding: identity\r\n", chunked, 501),
+            (b"Transfer-Encoding:\r\n", chunked, 501), (b"X Y: 1\r\n" + length, BODY, 400), (b"X\tY: 1\r\n" + length, BODY, 400)):
+        for method in (b"POST /v1/decode", b"GET /health"):
+            said, closed = talk(s, method + b" HTTP/1.1\r\nHost: localhost\r\n" + headers + b"\r\n" + body + SECOND)
+            # (libmicrohttpd writes the head of an answer of its own twice)
+            check(set(codes(said)) == {code} and closed, f"{method} {headers}: {codes(said)} {closed} {said[-100:]}")
+    for line, host, code in ((b"HTTP/1.1", b"", 400), (b"HTTP/1.1", b"Host: localhost\r\nHost: localhost\r\n", 400),
+                             (b"HTTP/1.1", b"Host: localhost\r\nhost: evil.example\r\n", 400),
+                             (b"HTTP/1.0", b"Host: localhost\r\nHost: localhost\r\n", 400), (b"HTTP/1.0", b"", 200)):
+        said, closed = talk(s, b"POST /v1/decode " + line + b"\r\n" + host + length + b"\r\n" + BODY + (SECOND if code != 200 else b""))
+        check(codes(said) == [code] and closed, f"{line} {host}: {codes(said)} {closed}")
+    said, closed = talk(s, b"POST /v1/decode HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked + SECOND)
+    check(codes(said) == [400] and closed, f"chunks in HTTP/1.0: {codes(said)} {closed}")
+    text = s.decode(input=INPUT)[1]["outputs"][0]["text"].encode()
+    for headers, body in ((length, BODY), (b"Transfer-Encoding: Chunked\r\n", chunked), (b"content-length:%d\r\n" % len(BODY), BODY),
+                          (b"Content-Length: 000%d\r\n" % len(BODY), BODY)):
+        said, closed = talk(s, b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\n" + headers + b"\r\n" + body + SECOND)
+        check(codes(said) == [200, 404] and text in said, f"two requests on a connection, {headers}: {codes(said)}")
+
+
+def ask(s, headers, path="/v1/decode", body=BODY, method="POST"):
+    """The code, the answer and its headers, with these headers and no others but what the body takes."""
+    lines = [f"{method} {path} HTTP/1.1", "Connection: close", f"Content-Length: {len(body)}"]
+    lines += [f"{name}: {value}" for name, value in headers]
+    said = talk(s, "\r\n".join(lines).encode() + b"\r\n\r\n" + body)[0]
+    head, _, text = said.partition(b"\r\n\r\n")
+    return codes(head)[0], text.decode(), dict(line.split(": ", 1) for line in head.decode().split("\r\n")[1:])
+
+
+JSON, FORM = ("Content-Type", "application/json"), ("Content-Type", "application/x-www-form-urlencoded")
+
+
+def sources(s, allowed=()):
+    """Pages of others may not ask, under whatever name they call the server; what is no browser may."""
+    port, own = s.port, ("Host", f"localhost:{s.port}")
+    for host in (f"localhost:{port}", "localhost", "LocalHost", "localhost.", f"127.0.0.1:{port}", "127.8.9.10", "[::1]", f"[::1]:{port}",
+                 "rill.localhost", f"localhost:{port + 1}", socket.gethostname()):
+        check(ask(s, [("Host", host), JSON])[0] == 200, f"Host {host}")
+    for host in ("evil.example", f"evil.example:{port}", "localhost.evil.example", "127.0.0.1.evil.example", "evil-localhost", "10.0.0.1",
+                 "128.0.0.1", "[::2]", "[::1", "localhost:1:2", "localhost:x", "127.1", "", ".", "user@localhost", "localhost/", "[::1]x"):
+        for method, path in (("POST", "/v1/decode"), ("GET", "/"), ("GET", "/metrics"), ("POST", "/translate"), ("OPTIONS", "/v1/decode")):
+            code, text, _ = ask(s, [("Host", host), JSON], path, BODY if method == "POST" else b"", method)
+            check(code == 403 and "is not this machine" in text, f"{method} {path}, Host {host}: {code} {text}")
+    for origin in (f"http://localhost:{port}", f"https://localhost:{port}", f"HTTP://LOCALHOST:{port}", *allowed):
+        check(ask(s, [own, JSON, ("Origin", origin)])[0] == 200, f"Origin {origin}")
+    for origin in ("http://evil.example", "https://evil.example", "null", "", f"http://localhost:{port + 1}", f"http://127.0.0.1:{port}",
+                   "http://localhost", f"file://localhost:{port}", f"localhost:{port}", f"http://localhost:{port}.evil.example"):
+        for kind in ([JSON], [FORM], [("Content-Type", "text/plain")], []):
+            for path in ("/v1/decode", "/v1/trace", "/translate"):
+                code, text, headers = ask(s, [own, ("Origin", origin), *kind], path)
+                check(code == 403 and "may not ask" in text and "Access-Control-Allow-Origin" not in headers,
+                      f"{path}, Origin {origin}, {kind}: {code} {text}")
+        code, text, headers = ask(s, [own, ("Origin", origin), ("Access-Control-Request-Method", "POST")], body=b"", method="OPTIONS")
+        check(code == 403 and "Access-Control-Allow-Origin" not in headers, f"preflight of {origin}: {code} {text}")
+    check(ask(s, [own, JSON, ("Origin", f"http://localhost:{port}"), ("Origin", "http://evil.example")])[0] == 403, "two origins")
+
+
+def types(s):
+    """What a page can send without asking is not taken for JSON; what curl says of its bodies is no hindrance."""
+    own, page = ("Host", f"localhost:{s.port}"), ("Origin", f"http://localhost:{s.port}")
+    plain = decode_lines([INPUT])[0]
+    for kind, without, within in (([JSON], 200, 200), ([("Content-Type", "Application/JSON; charset=utf-8")], 200, 200), ([], 200, 415),
+                                  ([("Content-Type", "application/json;charset=utf-8")], 200, 200), ([FORM], 200, 415),
+                                  ([("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")], 200, 415),
+                                  ([("Content-Type", "text/plain")], 415, 415), ([("Content-Type", "multipart/form-data; boundary=a")], 415, 415),
+                                  ([("Content-Type", "application/jsonp")], 415, 415), ([("Content-Type", "")], 415, 415)):
+        code, text, _ = ask(s, [own, *kind])
+        check(code == without and (code != 200 or json.loads(text)["outputs"][0]["text"] == plain), f"{kind}: {code} {text}")
+        check(ask(s, [own, page, *kind])[0] == within, f"{kind}, of a page")
+    check(ask(s, [own, FORM], body=b"input=a")[0] == 415, "a form that is one")
+    form = b"q=ein+hund+.&source=de&target=en"
+    for headers in ([own, FORM], [own, page, FORM]):
+        code, text, _ = ask(s, headers, "/translate", form)
+        check(code == 200 and json.loads(text) == {"translatedText": plain}, f"LibreTranslate's forms: {code} {text}")
+
+
+def origins():
+    """Pages of allowed origins may ask and read; an allowed origin's host may be handed on by a proxy."""
+    one, two = "https://translate.example", "http://localhost:3000"
+    with Server("--allow-origin", one, "--allow-origin", two) as s:
+        own = ("Host", f"localhost:{s.port}")
+        sources(s, allowed=(one, two, one.upper()))
+        for origin in (one, two):
+            code, text, headers = ask(s, [own, ("Origin", origin), ("Access-Control-Request-Method", "POST"),
+                                          ("Access-Control-Request-Headers", "content-type")], body=b"", method="OPTIONS")
+            check(code == 204 and text == "" and headers["Access-Control-Allow-Origin"] == origin and headers["Vary"] == "Origin" and
+                  headers["Access-Control-Allow-Methods"] == "POST" and "Content-Type" in headers["Access-Control-Allow-Headers"],
+                  f"preflight of {origin}: {code} {headers}")
+            for body, answer in ((BODY, 200), (b"{", 400), (json.dumps({"input": INPUT, "stream": True}).encode(), 200)):
+                code, _, headers = ask(s, [own, ("Origin", origin), JSON], body=body)
+                check(code == answer and headers["Access-Control-Allow-Origin"] == origin, f"{origin} may read {body}: {code} {headers}")
+            check(ask(s, [own, ("Origin", origin), FORM])[0] == 415, "a form of an allowed page is no JSON")
+        check(ask(s, [own, ("Origin", one)], "/nowhere", b"", "OPTIONS")[0] == 404, "a preflight of nothing")
+        check("Access-Control-Allow-Origin" not in ask(s, [own, JSON])[2], "nothing is said of origins where none asks")
+        check(ask(s, [("Host", "translate.example"), ("Origin", one), JSON])[0] == 200, "a proxy hands its name on")
+    with Server("--allow-origin", "*") as s:
+        check(ask(s, [("Host", "localhost"), ("Origin", "http://evil.example"), JSON])[0] == 200, "all origins")
+        check(ask(s, [("Host", "evil.example"), JSON])[0] == 403, "another host all the same")
+    for wrong in ("", "example.org", "https://", "https://example.org/", "https://example.org/a", "://a", "https://a b", "https://a\nb"):
+        run = subprocess.run([RILL, "serve", "--port", "0", "-m", MODEL, "--allow-origin", wrong], stderr=subprocess.PIPE, text=True)
+        check(run.returncode == 1 and "--allow-origin" in run.stderr, f"--allow-origin {wrong!r}: {run.returncode} {run.stderr}")
+
+
+def main():
+    with Server("--request-timeout", "3", "--workers", "2") as s:
+        for part in (framing, sources, types):
+            part(s)
+    check(s.code == 0, f"the end: {s.code} {s.said}")
+    for part in (origins,):
+        part()
+    return finish()
+
+
+sys.exit(main())
