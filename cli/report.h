@@ -16,6 +16,8 @@ typedef struct cli_given {
     int64_t fewer; /* inputs with fewer outputs than n-best, but for those that failed */
 } cli_given;
 
+/* Whether it has fewer outputs than n-best asks for. */
+int cli_result_is_short(const rill_result *result, int32_t n_best);
 /* Count one result. */
 void cli_given_add(cli_given *given, const rill_result *result, int32_t n_best);
 

@@ -149,6 +149,7 @@ static decoding *begin_decoding(service *s, job_input *input)
                     .key_length = input->key_length,
                     .hash = input->hash,
                     .tokens = j->tokens,
+                    .n_best = j->settings.n_best > 0 ? j->settings.n_best : j->settings.sample,
                     .watched = j->stream};
     s->given[s->counts.under_way++] = d;
     if (d->key) input->key = NULL;
@@ -393,7 +394,7 @@ rill_status queue_write(void *user, const rill_result *result)
 {
     service *s = user;
     decoding *d = result->user;
-    json_t *told = result_json(s->session.model, result, d->tokens);
+    json_t *told = result_json(s->session.model, result, d->n_best, d->tokens);
     const int keeps = result->status == RILL_OK && !result->late && d->key;
     pthread_mutex_lock(&s->lock);
     char *text = told && (keeps || (d->first && d->first->next)) ? result_text(told) : NULL;

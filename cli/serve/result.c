@@ -60,7 +60,7 @@ char *result_text(const json_t *result)
     return json_dumps(result, JSON_COMPACT | JSON_REAL_PRECISION(9));
 }
 
-json_t *result_json(const rill_model *model, const rill_result *result, int tokens)
+json_t *result_json(const rill_model *model, const rill_result *result, int32_t n_best, int tokens)
 {
     if (result->status < 0) return result_failed(result->status, result->message);
     json_t *list = json_array(), *out = json_pack("{s:o}", "outputs", list);
@@ -71,5 +71,6 @@ json_t *result_json(const rill_model *model, const rill_result *result, int toke
         }
     if (out && result->note[0]) json_object_set_new(out, "note", cli_json_text(result->note, strlen(result->note)));
     if (out && result->late) json_object_set_new(out, "late", json_true());
+    if (out && cli_result_is_short(result, n_best)) json_object_set_new(out, "fewer", json_true());
     return out;
 }

@@ -8,7 +8,7 @@
 
 /* {"outputs": [{"text", "score", "logp", "length", ...}], "note"?, "late"?}, or what result_failed() gives; NULL: out of memory.
  * tokens: outputs tell the names and log-probabilities of their actions. */
-json_t *result_json(const rill_model *model, const rill_result *result, int tokens);
+json_t *result_json(const rill_model *model, const rill_result *result, int32_t n_best, int tokens);
 
 /* {"error": {"code": "bad-input", "message": WHY}} */
 json_t *result_failed(rill_status status, const char *why);

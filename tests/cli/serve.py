@@ -131,7 +131,10 @@ def answers(s):
         check(all(pool.map(one, jobs)), "requests side by side, with settings of their own, are decode's")
     code, body = s.decode(input=lines[0], settings={"n-best": 3}, tokens=True)
     best = body["outputs"]
-    check(len(best) == 3 and best[0]["score"] >= best[1]["score"] >= best[2]["score"], "three outputs, best first")
+    check(best[0]["text"] == plain[0] and all(a["score"] >= b["score"] for a, b in zip(best, best[1:])), "a list, best first")
+    check(body.get("fewer", False) == (len(best) < 3), "a list that is short says so")
+    code, body = s.decode(input=lines[0], settings={"n-best": 3, "k": 9, "min-width": 9, "max-candidates": 9})
+    check(len(body["outputs"]) == 3 and "fewer" not in body, "a wider search finds three")
     check(all(abs(sum(t["logp"] for t in o["tokens"]) - o["logp"]) < 1e-4 for o in best), "tokens' log-probabilities add up")
     code, body = s.decode(inputs=[lines[0], "", " "])
     check(code == 200 and body["results"][1]["outputs"][0]["text"] == "", "nothing is decoded to nothing")
@@ -478,4 +481,5 @@ def main():
     return 1 if failures else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
