@@ -6,7 +6,8 @@
 
 typedef struct serve_options {
     const char *host, *token_path;
-    int port, most_waiting, most_inputs, most_kilobytes, most_connections, patience, drain, cache_megabytes, most_width;
+    int port, most_waiting, most_inputs, most_kilobytes, most_connections, patience, drain, cache_megabytes, most_width,
+        request_megabytes;
 } serve_options;
 
 /* Parse a command line with one model: the session's options go to it, all others to `take`. */
