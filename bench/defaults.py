@@ -70,7 +70,7 @@ def main():
                     got = run([args.rill, "bench", "-q", "-m", plain if without else model, *options, *files, *search,
                                "--methods", "stream-all", "--repeat", "1", "--json"], report)["methods"][0]
                     print(f"{name:7}{part:6}{title:28}{got[got['metric'] + '_percent']:8.2f}{got['run']['expansions']:12,}", flush=True)
-        print(f"\n{'model':7}{'n-best':>7}{'fewer':>7}{'expansions':>12}")
+        print(f"\n{'model':7}{'n-best':>7} {'search':12}{'fewer':>7}{'expansions':>12}")
         for name, part, files, options in SETS:
             path = os.path.join(args.data, files[1])
             if part != "test" or args.only not in name or not os.path.exists(path):
@@ -79,9 +79,10 @@ def main():
             with open(path, encoding="utf-8") as source, open(lines, "w", encoding="utf-8") as out:
                 out.writelines(line.rstrip("\n").split("\t")[0] + "\n" for line in source)
             for n in ("5", "10"):
-                got = run([args.rill, "decode", "-q", "-m", os.path.join("examples/models", name), *options, "-i", lines,
-                           "--n-best", n, "--stats"], report)
-                print(f"{name:7}{n:>7}{got['inputs_with_fewer']:7}{got['expansions']:12,}", flush=True)
+                for title, wider in (("recommended", []), ("wider", ["-k", n, "--min-width", n, "--max-candidates", n])):
+                    got = run([args.rill, "decode", "-q", "-m", os.path.join("examples/models", name), *options, "-i", lines,
+                               "--n-best", n, *wider, "--stats"], report)
+                    print(f"{name:7}{n:>7} {title:12}{got['inputs_with_fewer']:7}{got['expansions']:12,}", flush=True)
 
 
 if __name__ == "__main__":

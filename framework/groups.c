@@ -5,60 +5,167 @@
  * same action here (Hamming diversity). That decides who is chosen and nothing else: scores stay the model's, and so does the order of
  * outputs. What has ended leaves its group's place empty.
  *
- * The best k choices of a row are enough: those before have chosen fewer than that, and whatever they left alone keeps its order. */
+ * The best k choices of a row are enough: those before have chosen fewer than that, and whatever they left alone keeps its order.
+ *
+ * Each group looks at its own rows, so a phase looks once at each choice that the model gave. The empty hypothesis is the only one of its
+ * timestep: its choices stay in a heap from which the groups take in turn, and to which they return what they took for less.
+ *
+ * Divisions: a group's own hypotheses · the empty hypothesis · all groups. */
 #include "groups.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* In a chain of ranks: none follows. */
+enum { NO_RANK = -1 };
 
 /* Children of the hypotheses of one group, behind what has been chosen, and the better ones first under what they lose. */
 typedef struct choosing {
     timestep *t;
     const item *it;
-    int32_t chosen; /* heads in front of these */
+    int32_t chosen;  /* heads in front of these */
+    int32_t *left;   /* [groups] places of a group */
+    int32_t *first;  /* [groups] rank of its first hypothesis, or NO_RANK, ... */
+    int32_t *next;   /* [width] ... and of the one behind another */
+    int32_t *action; /* [2 k] a table of what has been chosen, by hashes; RILL_NO_ACTION: an empty place ... */
+    int32_t *times;  /* [2 k] ... and how often it has been */
 } choosing;
 
-/* How often groups before have chosen the action. */
-static int32_t times_chosen(const choosing *c, int32_t action)
+/* The action's place in the table, which is never full. */
+static int32_t *times_of(const choosing *c, int32_t action)
 {
-    int32_t times = 0;
-    for (int32_t i = 0; i < c->chosen; i++) times += c->t->heads[i].child.action == action;
-    return times;
+    const uint32_t size = 2 * (uint32_t)c->it->settings->k, hash = (uint32_t)action * UINT32_C(2654435769);
+    uint32_t at = (uint32_t)((uint64_t)hash * size >> 32);
+    while (c->action[at] != action && c->action[at] != RILL_NO_ACTION) at = at + 1 < size ? at + 1 : 0;
+    return &c->times[at];
 }
 
-static int32_t places_of(const item *it, int32_t group)
+static void count_choice(const choosing *c, int32_t action)
 {
-    const rill_settings *s = it->settings;
-    int32_t places = s->k / s->groups;
-    for (int32_t i = 0; i < it->n_outputs; i++) places -= it->outputs[i].group == group;
-    return places;
+    int32_t *times = times_of(c, action);
+    c->action[times - c->times] = action;
+    ++*times;
 }
 
-/* All children of the group, behind the chosen; `score` is what they are chosen by. Returns how many. */
+/* What a child is chosen by: its score, less what it loses for each group before that has chosen its action. */
+static double worth(const choosing *c, int32_t rank, const selector_choice *child)
+{
+    return c->it->beam[rank].score + (double)child->score - c->it->settings->diversity * *times_of(c, child->action);
+}
+
+static void begin(choosing *c)
+{
+    const item *it = c->it;
+    const int32_t k = it->settings->k, groups = it->settings->groups;
+    c->left = c->t->places;
+    c->first = c->left + groups;
+    c->next = c->first + groups;
+    c->action = c->next + k;
+    c->times = c->action + 2 * (size_t)k;
+    for (int32_t g = 0; g < groups; g++) {
+        c->left[g] = k / groups;
+        c->first[g] = NO_RANK;
+    }
+    for (int32_t i = 0; i < it->n_outputs; i++) c->left[it->outputs[i].group]--;
+    for (int32_t rank = it->width - 1; rank >= 0; rank--) {
+        const int32_t group = it->beam[rank].group;
+        c->next[rank] = c->first[group];
+        c->first[group] = rank;
+    }
+    for (int32_t i = 0; i < 2 * k; i++) c->action[i] = RILL_NO_ACTION;
+    memset(c->times, 0, 2 * (size_t)k * sizeof *c->times);
+}
+
+/* --- a group's own hypotheses ------------------------------------------------------------------------------------- */
+
+/* All children of the group, behind the chosen. Returns how many. */
 static int32_t gather(choosing *c, int32_t group, int32_t first_row)
 {
     merge_head *to = c->t->heads + c->chosen;
-    const rill_settings *s = c->it->settings;
     int32_t n = 0;
-    for (int32_t rank = 0; rank < c->it->width; rank++) { /* none has ended: that would have left */
+    for (int32_t rank = c->first[group]; rank != NO_RANK;
+         rank = c->next[rank]) { /* none has ended: that would have left */
         const int32_t row = first_row + rank;
-        if (c->it->timestep + c->t->phase > 0 && c->it->beam[rank].group != group) continue;
         selector_choice child;
-        for (int32_t i = 0; timestep_look(c->t, row, i, &child); i++) {
-            to[n] = (merge_head){c->it->beam[rank].score + (double)child.score, child, rank, row, i, group};
-            to[n++].score -= s->diversity * times_chosen(c, child.action);
-        }
+        for (int32_t i = 0; timestep_look(c->t, row, i, &child); i++)
+            to[n++] = (merge_head){worth(c, rank, &child), child, rank, row, i, group};
     }
     return n;
 }
 
+static void choose_own(choosing *c, int32_t group, int32_t first_row)
+{
+    const int32_t n = gather(c, group, first_row), places = c->left[group], end = c->chosen + (n < places ? n : places);
+    qsort(c->t->heads + c->chosen, (size_t)n, sizeof *c->t->heads, merge_in_rank_order);
+    /* They lose nothing for one another. */
+    for (; c->chosen < end; c->chosen++) count_choice(c, c->t->heads[c->chosen].child.action);
+}
+
+/* --- the empty hypothesis ----------------------------------------------------------------------------------------- */
+
+/* Put the head in its place at `at` or below. */
+static void sift_down(merge_head *heap, int32_t n, int32_t at, merge_head head)
+{
+    for (int32_t child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && merge_in_rank_order(&heap[child + 1], &heap[child]) < 0) child++;
+        if (merge_in_rank_order(&heap[child], &head) > 0) break;
+        heap[at] = heap[child];
+    }
+    heap[at] = head;
+}
+
+/* Put the head in its place at `at` or above. */
+static void sift_up(merge_head *heap, int32_t at, merge_head head)
+{
+    for (; at > 0 && merge_in_rank_order(&heap[(at - 1) / 2], &head) > 0; at = (at - 1) / 2)
+        heap[at] = heap[(at - 1) / 2];
+    heap[at] = head;
+}
+
+/* The heap of all its children is behind the places of all. */
+static int32_t make_heap(const choosing *c, int32_t row, merge_head *heap)
+{
+    selector_choice child;
+    int32_t n = 0;
+    for (; timestep_look(c->t, row, n, &child); n++) heap[n] = (merge_head){worth(c, 0, &child), child, 0, row, n, 0};
+    for (int32_t i = n / 2 - 1; i >= 0; i--) sift_down(heap, n, i, heap[i]);
+    return n;
+}
+
+static void choose_first(choosing *c, int32_t row)
+{
+    const rill_settings *s = c->it->settings;
+    merge_head *heap = c->t->heads + s->k;
+    const int32_t n = make_heap(c, row, heap);
+    for (int32_t group = 0; group < s->groups; group++) {
+        const int32_t from = c->chosen;
+        int32_t rest = n;
+        for (; rest > 0 && c->chosen - from < c->left[group]; rest--) {
+            const merge_head best = heap[0];
+            sift_down(heap, rest - 1, 0, heap[rest - 1]);
+            c->t->heads[c->chosen] = best;
+            c->t->heads[c->chosen++].bank = group;
+            count_choice(c, best.child.action);
+        }
+        for (int32_t i = from; i < c->chosen; i++) {
+            merge_head back = c->t->heads[i];
+            back.score = worth(c, 0, &back.child);
+            back.bank = 0;
+            sift_up(heap, rest++, back);
+        }
+    }
+}
+
+/* --- all groups --------------------------------------------------------------------------------------------------- */
+
 int32_t groups_choose(timestep *t, const item *it, int32_t *row)
 {
-    choosing c = {t, it, 0};
-    for (int32_t group = 0; group < it->settings->groups; group++) {
-        const int32_t n = gather(&c, group, *row), places = places_of(it, group);
-        qsort(t->heads + c.chosen, (size_t)n, sizeof *t->heads, merge_in_rank_order);
-        c.chosen += n < places ? n : places;
-    }
+    choosing c = {.t = t, .it = it};
+    begin(&c);
+    if (it->timestep + t->phase == 0)
+        choose_first(&c, *row);
+    else
+        for (int32_t group = 0; group < it->settings->groups; group++) choose_own(&c, group, *row);
     for (int32_t i = 0; i < c.chosen; i++) {
         merge_head *head = &t->heads[i];
         head->score = it->beam[head->rank].score + (double)head->child.score;

@@ -328,11 +328,14 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
     for (int32_t i = 0; i < t->n; i++) {
         item *it = &e->items.at[t->selected[i]];
         int64_t most = (int64_t)it->live * stride + (it->width - it->live), limit = rill__merge_limit(it->settings);
-        /* The first row is drawn from as often, or chosen from by each group. */
-        const int64_t places = it->settings->sample > 0 || it->settings->groups > 1 ? it->settings->k : 0;
+        /* The first row is drawn from as often, or chosen from by each group; later a group chooses among its own rows. */
+        const int32_t groups = it->settings->groups;
+        const int64_t places = it->settings->sample > 0 || groups > 1 ? it->settings->k : 0;
+        const int64_t chosen = groups > 1 ? places + places / groups * stride : places;
         need.entries += (size_t)it->width;
         if ((size_t)it->width > need.widest) need.widest = (size_t)it->width;
-        if (places > 0 && (size_t)(places + most) > need.widest) need.widest = (size_t)(places + most);
+        if ((size_t)chosen > need.widest) need.widest = (size_t)chosen;
+        if (groups > 1 && (size_t)places > need.places) need.places = (size_t)places;
         if (places > most) most = places;
         if (t->rules.banks != NULL && (size_t)most > need.widest) need.widest = (size_t)most;
         if (most > limit) most = limit;

@@ -3,7 +3,7 @@
  * Whether a default fits a method is not decided by a list here, which would drift: each soft setting is tried, and kept when
  * rill_settings_resolve() accepts the whole.
  *
- * Divisions: what is left out · chains · settings · n outputs · the whole. */
+ * Divisions: what is left out · chains · settings · the whole. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,13 +47,6 @@ static const char *said_nearer(const plan *p, int at, const rill_option *row)
 static int has_chain(const rill_layer *layer, rill_chain chain)
 {
     return layer != NULL && layer->chain[chain].said;
-}
-
-static int chain_is_nearer(const plan *p, int at, rill_chain chain)
-{
-    for (int i = -1; i < at; i++)
-        if (has_chain(layer_at(p, i), chain)) return 1;
-    return 0;
 }
 
 /* A preset that was asked for stands before what layers farther away say of the search; of the schedule they keep their say. */
@@ -224,38 +217,13 @@ static void take_soft(plan *p, int at)
     rill_error_clear(p->ctx);
 }
 
-/* --- n outputs ---------------------------------------------------------------------------------------------------- */
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 /* As rill_option_read() takes it: 1e1 is 10. */
 static int whole_of(const char *value)
 {
     return (int)strtod(value, NULL);
 }
-
-/* Where n outputs are asked for, the model's defaults at soft[at] give way; `otherwise` is what a setting is that they do not say. */
-static void widen(plan *p, int at)
-{
-    static const struct {
-        const char *name;
-        int otherwise, prunes;
-    } narrow[] = {{"k", 10, 0}, {"stop-after", INT_MAX, 0}, {"max-candidates", INT_MAX, 0}, {"min-width", 0, 1}};
-    const rill_layer *layer = p->soft[at];
-    const char *asked = said_nearer(p, at, row_of("n-best"));
-    const int outputs = asked != NULL ? whole_of(asked) : 1;
-    const int prunes = p->seen.setup.n_heuristics > 0 && !chain_is_nearer(p, at, RILL_CHAIN_HEURISTICS);
-    if (outputs <= 1 || preset_is_nearer(p, at)) return;
-    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++) {
-        const rill_option *row = row_of(narrow[i].name);
-        const char *value = rill__layer_value(layer, row);
-        const int is = value != NULL                                      ? whole_of(value)
-                       : rill__layer_value(layer, row_of("like")) != NULL ? INT_MAX
-                                                                          : narrow[i].otherwise;
-        if (is < outputs && said_nearer(p, at, row) == NULL && (!narrow[i].prunes || prunes)) fits(p, row->name, asked);
-    }
-    rill_error_clear(p->ctx);
-}
-
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 /* The method decides what of the soft layers is kept, so it is settled first; and so is whether outputs are drawn, or chosen by groups. */
 static rill_status compose(plan *p)
@@ -272,8 +240,6 @@ static rill_status compose(plan *p)
     take_policy(p);
     RILL__TRY(take_firm(p, method));
     for (int i = 0; i < p->n; i++) take_soft(p, i);
-    for (int i = 0; i < p->n; i++)
-        if (p->soft[i] != NULL && p->soft[i]->origin == RILL_FROM_MODEL) widen(p, i);
     take_budget(p);
     take_cube_key(p);
     p->seen.resolved = p->seen.setup.settings;

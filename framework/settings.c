@@ -38,7 +38,7 @@ static const rill_option OPTIONS[] = {
     ROW("length-penalty", "A", "0: by score; 1: by mean", REAL, SEARCH, -25, 25, length_penalty,
         "order outputs by score / length^A"),
     ROW("n-best", "N", "1", INT, OUTPUT, 1, 131072, n_best,
-        "outputs given per input; widens what a model recommends, nothing else"),
+        "outputs given per input, of what the search finds"),
     ROW("distinct", "", "", SWITCH, OUTPUT, 0, 1, distinct, "leave out outputs whose text is that of a better one"),
     ROW("sort", "none|length|longest-first[:W]", "none; W: the larger of max-items and 1000", TEXT, SCHEDULE, 0, 0, sort,
         "admit inputs by size within windows of W inputs"),

@@ -57,6 +57,7 @@ static void lay_out_children(timestep *t, rill_carver *c, const children_size *s
     CARVE(t->kin, size->widest);
     CARVE(t->beam, size->widest);
     CARVE(t->leaving, size->entries);
+    CARVE(t->places, 7 * size->places);
 }
 
 static size_t roomier(size_t room, size_t need)
@@ -84,7 +85,8 @@ rill_status timestep_reserve_children(timestep *t, const children_size *need)
     const children_size room = {.items = roomier(had.items, need->items),
                                 .candidates = roomier(had.candidates, need->candidates),
                                 .entries = roomier(had.entries, need->entries),
-                                .widest = roomier(had.widest, need->widest)};
+                                .widest = roomier(had.widest, need->widest),
+                                .places = roomier(had.places, need->places)};
     rill_carver carver = {0};
     if (memcmp(&room, &had, sizeof room) == 0) return RILL_OK;
     t->room = (children_size){0};

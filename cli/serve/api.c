@@ -139,8 +139,7 @@ static int read_settings(service *to, json_t *settings, job *j, api_answer *refu
         *refused = api_refuse(400, "bad-request", "settings: expected an object {NAME: VALUE}");
         return 0;
     }
-    const rill_status status = service_read(to, next_said, &all, &j->settings, &why);
-    j->own_settings = 1;
+    const rill_status status = service_read(to, next_said, &all, j, &why);
     if (status == RILL_OK && !all.wrong) return 1;
     *refused = all.wrong ? api_refuse(400, "bad-setting", "settings: %s: expected %s", all.wrong->name,
                                       kind_of(all.wrong->type))

@@ -117,8 +117,7 @@ static int ask_alternatives(const api_request *r, service *to, job *j, api_answe
     n_best asked = {.text = ""};
     const char *why;
     snprintf(asked.text, sizeof asked.text, "%d", (int)n + 1);
-    j->own_settings = 1;
-    if (service_read(to, say_n_best, &asked, &j->settings, &why) < 0) {
+    if (service_read(to, say_n_best, &asked, j, &why) < 0) {
         *refused = REFUSE(400, "alternatives: %s", why);
         return 0;
     }

@@ -48,7 +48,8 @@ json_t *openapi_document(void)
     json_t *schemas = json_object_get(json_object_get(document, "components"), "schemas");
     json_t *settings = json_object_get(json_object_get(schemas, "Settings"), "properties");
     for (const rill_option *row = rill_setting_table(); settings && row->name; row++)
-        if (row->kind != RILL_OPTION_SCHEDULE) json_object_set_new(settings, row->name, schema_of(row));
+        if (row->kind != RILL_OPTION_SCHEDULE && rill_request_heeds(row))
+            json_object_set_new(settings, row->name, schema_of(row));
     json_object_set_new(json_object_get(document, "info"), "version", json_string(RILL_VERSION_STRING));
     return document;
 }

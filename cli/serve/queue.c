@@ -150,7 +150,7 @@ static decoding *begin_decoding(service *s, job_input *input)
                     .key_length = input->key_length,
                     .hash = input->hash,
                     .tokens = j->tokens,
-                    .n_best = j->settings.n_best,
+                    .n_best = j->settings.n_best > 0 ? j->settings.n_best : j->settings.sample,
                     .fewer = cli_why_fewer(&j->settings),
                     .watched = j->stream};
     s->given[s->counts.under_way++] = d;

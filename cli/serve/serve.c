@@ -32,7 +32,8 @@ enum {
     TAKE_DRAIN,
     TAKE_CACHE,
     TAKE_WIDTH,
-    TAKE_ORIGIN
+    TAKE_ORIGIN,
+    TAKE_REQUEST
 };
 
 static const cli_option server_options_rows[] = {
@@ -47,8 +48,12 @@ static const cli_option server_options_rows[] = {
     {"max-inputs", 0, "N", "inputs of a request (default 1000)", .id = TAKE_INPUTS},
     {"max-body", 0, "KB", "size of a request (default 1024)", .id = TAKE_BYTES},
     {"max-width", 0, "N",
-     "most that a request may say for k, n-best, max-candidates, stop-after and sample (default 1000)",
+     "most that a request's k, n-best, max-candidates, min-width, stop-after, sample and groups may come to (default "
+     "1000)",
      .id = TAKE_WIDTH},
+    {"max-request", 0, "MB",
+     "memory that a request's settings may have its search take, by an estimate, states excepted (default 512)",
+     .id = TAKE_REQUEST},
     {"cache", 0, "MB",
      "answers that are kept for each model, so that what is asked again is not decoded again; 0: none (default 64)",
      .id = TAKE_CACHE},
@@ -85,6 +90,7 @@ int serve_take(serve_options *o, const cli_option *option, const char *value)
     case TAKE_BYTES: return cli_whole("--max-body", value, 1, 1 << 20, &o->most_kilobytes);
     case TAKE_CONNECTIONS: return cli_whole("--max-connections", value, 1, 1 << 20, &o->most_connections);
     case TAKE_WIDTH: return cli_whole("--max-width", value, 1, 65536, &o->most_width);
+    case TAKE_REQUEST: return cli_whole("--max-request", value, 1, 1 << 20, &o->request_megabytes);
     case TAKE_CACHE: return cli_whole("--cache", value, 0, 1 << 20, &o->cache_megabytes);
     case TAKE_TIMEOUT: return cli_whole("--request-timeout", value, 1, 86400, &o->request_timeout);
     case TAKE_ORIGIN: return take_origin(o, value);
@@ -302,7 +308,8 @@ int cli_serve(int argc, char **argv)
                            .request_timeout = 30,
                            .drain = 30,
                            .cache_megabytes = 64,
-                           .most_width = 1000},
+                           .most_width = 1000,
+                           .request_megabytes = 512},
                .argc = argc,
                .argv = argv};
     json_object_seed(0);

@@ -16,7 +16,7 @@ typedef struct serve_pages {
 typedef struct serve_options {
     const char *token_path;
     int port, most_waiting, most_inputs, most_kilobytes, most_connections, request_timeout, drain, cache_megabytes,
-        most_width;
+        most_width, request_megabytes;
     serve_pages pages;
 } serve_options;
 

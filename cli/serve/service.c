@@ -3,6 +3,7 @@
  * Divisions: opening · life · requests. */
 #include "service.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,7 @@ static int prepare(service *s)
     s->most_under_way = (int64_t)session->workers * flight + session->workers;
     s->queue = s->options->most_waiting;
     s->most_width = s->options->most_width;
+    s->most_megabytes = s->options->request_megabytes;
     s->given = calloc((size_t)s->most_under_way, sizeof(decoding *));
     s->cache = cache_create((size_t)s->options->cache_megabytes << 20);
     s->settings_key = queue_settings_key(&s->plan->resolved);
@@ -127,6 +129,7 @@ void service_end(service *s, int now)
     pthread_mutex_lock(&s->lock);
     s->draining = 1;
     if (now && !s->over) rill_workers_stop(s->session.crew);
+    s->stopped |= now;
     pthread_cond_signal(&s->news);
     pthread_mutex_unlock(&s->lock);
     pthread_join(s->thread, NULL);
@@ -177,19 +180,67 @@ static rill_status read_one(service *s, rill_layer *layer, const char *name, con
     const rill_option *row = rill_option_find(rill_setting_table(), name);
     rill_settings one;
     rill_settings_default(&one);
-    static const char *const widths[] = {"k", "n-best", "max-candidates", "stop-after", "sample"};
-    if (row && row->kind == RILL_OPTION_SCHEDULE)
+    if (row && (row->kind == RILL_OPTION_SCHEDULE || !rill_request_heeds(row)))
         return rill_fail(s->asking, RILL_ERR_OPTION, "%s is the server's, for all requests alike", row->name);
-    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
-        if (row && !strcmp(row->name, widths[i]) && strtol(value, NULL, 10) > s->most_width)
-            return rill_fail(s->asking, RILL_ERR_OPTION, "%s: %s: a request may have %d here (--max-width)", row->name,
-                             value, s->most_width);
     rill_status status = rill_settings_set(s->asking, &one, name, value);
     return status < 0 ? status : rill_layer_set(layer, name, value);
 }
 
+/* How wide a search may be: as the request says it, and what that comes to. What the server itself is told is never too much. */
+static rill_status check_width(service *s, const rill_layer *layer, const rill_plan *plan)
+{
+    static const struct {
+        const char *name;
+        int follows; /* others' values change it */
+    } widths[] = {{"sample", 0},     {"groups", 0},         {"k", 1},        {"n-best", 0},
+                  {"stop-after", 1}, {"max-candidates", 0}, {"min-width", 0}};
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+        const rill_option *row = rill_option_find(rill_setting_table(), widths[i].name);
+        const int32_t is = *(const int32_t *)((const char *)&plan->resolved + row->offset);
+        const int32_t own = *(const int32_t *)((const char *)&s->plan->resolved + row->offset);
+        const int said = rill_layer_get(layer, row->name) != NULL;
+        if (is <= s->most_width || (!said && (!widths[i].follows || is <= own))) continue;
+        return rill_fail(s->asking, RILL_ERR_OPTION, "%s%s %d: a request may have %d here (--max-width)", row->name,
+                         said ? ":" : " comes to", is, s->most_width);
+    }
+    return RILL_OK;
+}
+
+/* What as many of the inputs may take as are searched at a time. */
+static double cost_of(const service *s, const rill_settings *resolved, const job *j)
+{
+    rill_cost cost = {.struct_size = sizeof cost};
+    size_t longest = 0;
+    for (int32_t i = 0; i < j->n; i++)
+        if (j->input[i].length > longest) longest = j->input[i].length;
+    rill_settings_cost(resolved, rill_model_info(s->session.model), (double)longest, &cost);
+    const int32_t at_once = s->plan->resolved.max_items;
+    return cost.bytes * (j->n < at_once ? j->n : at_once);
+}
+
+/* The numbers that the request sets, for the message. */
+static void list_numbers(const rill_layer *layer, char *out, size_t size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (const rill_option *row = rill_setting_table(); row->name && used < size; row++)
+        if ((row->type == RILL_OPTION_INT || row->type == RILL_OPTION_REAL) && rill_layer_get(layer, row->name))
+            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", row->name);
+}
+
+static rill_status check_cost(service *s, const rill_layer *layer, const rill_plan *plan, const job *j)
+{
+    char numbers[300];
+    const double cost = cost_of(s, &plan->resolved, j), most = s->most_megabytes * 1048576.0;
+    if (cost <= most || cost <= cost_of(s, &s->plan->resolved, j)) return RILL_OK;
+    list_numbers(layer, numbers, sizeof numbers);
+    return rill_fail(s->asking, RILL_ERR_OPTION,
+                     "the search may take %.0f MB, and a request may have %d (--max-request): change %s%s",
+                     ceil(cost / 1048576), s->most_megabytes, numbers, j->n > 1 ? ", or send fewer inputs" : "");
+}
+
 rill_status service_read(service *s, int (*said)(void *user, int i, const char **name, const char **value), void *user,
-                         rill_settings *out, const char **why)
+                         job *j, const char **why)
 {
     const rill_layer *soft[] = {s->session.given, s->session.folder.search, s->usual};
     const char *name, *value;
@@ -198,7 +249,10 @@ rill_status service_read(service *s, int (*said)(void *user, int i, const char *
     rill_status status = rill_layer_create(&layer, s->asking, RILL_FROM_USER);
     for (int i = 0; status >= 0 && said(user, i, &name, &value); i++) status = read_one(s, layer, name, value);
     if (status >= 0) status = rill_plan_make(&plan, s->asking, layer, soft, 3);
-    if (status >= 0) *out = plan->setup.settings;
+    if (status >= 0) status = check_width(s, layer, plan);
+    if (status >= 0) status = check_cost(s, layer, plan, j);
+    if (status >= 0) j->settings = plan->setup.settings;
+    j->own_settings = 1;
     *why = rill_error(s->asking);
     rill_plan_free(plan);
     rill_layer_free(layer);

@@ -17,8 +17,8 @@ typedef struct decoding {
     char *key;     /* [key_length] what is asked; NULL: it is nobody else's */
     size_t key_length;
     uint64_t hash;
+    int32_t n_best;      /* outputs that are asked for; 0: one */
     int tokens, watched; /* its result tells its actions; the engine tells of its progress */
-    int32_t n_best;      /* outputs that are asked for */
     const char *fewer;   /* why there would be fewer */
     job_input *first;    /* who waits for it; none: it is given up */
 } decoding;
@@ -34,7 +34,8 @@ struct service {
     const char *name;
     serve_options *options; /* the command's, until it is open */
     int64_t queue;          /* most inputs that wait */
-    int most_width;         /* of requests */
+    int most_width;         /* of requests, ... */
+    int most_megabytes;     /* ... and what their searches may take */
     int64_t deadlines;      /* jobs in the queue that have one */
     pthread_t thread;
     int started;
@@ -48,7 +49,8 @@ struct service {
     decoding **given; /* [counts.under_way] those that an engine has */
     int64_t given_up; /* of them, whose engine does not know it yet */
     int draining, over;
-    int tracing; /* a request is decoded to be looked at */
+    int tracing; /* a request is decoded to be looked at, ... */
+    int stopped; /* ... which is to end at once */
     char failure[512];
 };
 

@@ -33,11 +33,14 @@ static rill_status submit(tracing *t, rill_engine *engine, job_input *input, int
     return status;
 }
 
-static int is_given_up(job *j)
+static int is_given_up(service *s, job *j)
 {
     pthread_mutex_lock(&j->lock);
-    const int is = j->cancelled;
+    int is = j->cancelled;
     pthread_mutex_unlock(&j->lock);
+    pthread_mutex_lock(&s->lock);
+    is |= s->stopped;
+    pthread_mutex_unlock(&s->lock);
     return is;
 }
 
@@ -48,7 +51,7 @@ static rill_status decode(tracing *t, rill_engine *engine)
     rill_status status = RILL_OK;
     for (int32_t next = 0; status >= 0 && j->done < j->n;) {
         int64_t id;
-        if (is_given_up(j)) return RILL_ERR_CANCELLED;
+        if (is_given_up(t->service, j)) return RILL_ERR_CANCELLED;
         for (; next < j->n && rill_engine_room(engine) > 0 && status >= 0; next++)
             status = submit(t, engine, &j->input[next], &id);
         if (next == j->n) rill_engine_close_input(engine);

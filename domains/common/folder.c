@@ -280,7 +280,7 @@ rill_status rill_folder_read(rill_folder *out, rill_context *ctx, const char *pa
 {
     struct stat info;
     *out = (rill_folder){.ctx = ctx};
-    TRY(rill_layer_create(&out->search, ctx, RILL_FROM_MODEL));
+    TRY(rill_layer_create(&out->search, ctx, RILL_FROM_USER));
     if (path != NULL && stat(path, &info) != 0)
         return rill_fail(ctx, RILL_ERR_NOT_FOUND, "model %s: %s", path, strerror(errno));
     /* A model in one file: the domain knows what to do with it. */

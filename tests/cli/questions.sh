@@ -24,6 +24,20 @@ for name in geo jobs atis; do
   verdict "$(good [ "$(unbound "$model")" = 0 ])" "$name, unpruned: no placeholder that the question does not mention"
 done
 
+# --- a list begins with what one gets without asking for it
+for name in geo jobs atis gum de-en de-en-rnn; do
+  head -n 40 "$examples/questions/${name%-rnn}.txt" >asked
+  feed asked "$rill" decode -m "$examples/models/$name" -q
+  exits 0
+  cp out one
+  for n in 2 5 50; do
+    feed asked "$rill" decode -m "$examples/models/$name" -q --n-best $n
+    exits 0
+    awk -F ' [|][|][|] ' '!seen[$1]++ {print $2}' out >first
+    same first one
+  done
+done
+
 # --- a question that mentions nothing, and one in token form, which is none of our business
 echo 'a b' >nothing
 feed nothing "$rill" decode -m "$examples/models/geo" -q --n-best 10

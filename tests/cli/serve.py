@@ -38,7 +38,10 @@ def answers(s):
         check(all(pool.map(one, jobs)), "requests side by side, with settings of their own, are decode's")
     code, body = s.decode(input=lines[0], settings={"n-best": 3}, tokens=True)
     best = body["outputs"]
-    check(len(best) == 3 and best[0]["score"] >= best[1]["score"] >= best[2]["score"], "three outputs, best first")
+    check(best[0]["text"] == plain[0] and all(a["score"] >= b["score"] for a, b in zip(best, best[1:])), "a list, best first")
+    check(("warning" in body) == (len(best) < 3), "a list that is short says so")
+    code, body = s.decode(input=lines[0], settings={"n-best": 3, "k": 9, "min-width": 9, "max-candidates": 9})
+    check(len(body["outputs"]) == 3 and "warning" not in body, "a wider search finds three")
     check(all(abs(sum(t["logp"] for t in o["tokens"]) - o["logp"]) < 1e-4 for o in best), "tokens' log-probabilities add up")
     check("warning" not in body, "a list that is as long as was asked for")
     for settings, why in (({"n-best": 9, "k": 3}, "of 9 outputs: the search keeps fewer hypotheses"),
@@ -398,4 +401,5 @@ def main():
     return finish()
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -191,11 +191,11 @@ lines 1
 for name in fsmt fsmt-tied; do
   printf 'ein mann liest.\n' >text
   printf 'ein</w> mann</w> liest</w> .</w>\n' >pieces
-  feed text "$rill" decode -m "$data/mt/$name" -q -k 3 --n-best 3 --max-length 6
+  feed text "$rill" decode -m "$data/mt/$name" -q -k 3 --n-best 3 --min-width 3 --max-length 6
   exits 0
   lines 3
   cp out first
-  feed pieces "$rill" decode -m "$data/mt/$name" -q -k 3 --n-best 3 --max-length 6 --tokenized
+  feed pieces "$rill" decode -m "$data/mt/$name" -q -k 3 --n-best 3 --min-width 3 --max-length 6 --tokenized
   exits 0
   sed 's,</w>,,g' out >next
   same first next
@@ -233,7 +233,7 @@ feed text "$rill" decode -m plain -q --stats s.json
 exits 0; json 4 settings.k s.json; json 0.5 settings.length_penalty s.json; json '["absolute:2.5"]' settings.heuristics s.json
 json 3 settings.max_candidates s.json; json top settings.finish s.json; json null settings.like s.json; json 0 settings.min_width s.json
 feed text "$rill" decode -m plain -q --n-best 6 --stats s.json
-exits 0; json 6 settings.k s.json; json 6 settings.min_width s.json
+exits 0; json 4 settings.k s.json; json 0 settings.min_width s.json; json 6 settings.n_best s.json
 feed text "$rill" decode -m plain -q -k 7 --absolute 1 --stats s.json
 exits 0; json 7 settings.k s.json; json '["absolute:1"]' settings.heuristics s.json; json 0.5 settings.length_penalty s.json
 feed text "$rill" decode -m plain -q --like hf --stats s.json

@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -91,55 +92,28 @@ static void layers_nearer_wins(void **state)
     assert_string_equal(plan->setup.heuristics[0].arguments, "10");
 }
 
-/* What was chosen for one output gives way to those asked for; what a user says does not. */
-static void layers_defaults_widen(void **state)
+/* Whoever asks for a list gets the search that the model recommends for one output. */
+static void layers_lists_are_of_the_same_search(void **state)
 {
+    static const char *const lists[] = {"2", "5", "20", "131072"};
+    static const char *const searches[] = {"",    "method=greedy", "method=fixed", "like=hf", "like=marian",
+                                           "k=3", "absolute=3",    "groups=4",     "exact=1"};
     (void)state;
-    renew(RILL_FROM_USER, RILL_FROM_MODEL);
-    set_usual(far);
-    assert_int_equal(make(), RILL_OK);
-    assert_true(plan->resolved.k == 12 && plan->resolved.min_width == 0 && plan->resolved.max_candidates == 3);
-    set(near, "n_best", "5");
-    assert_int_equal(make(), RILL_OK);
-    assert_true(plan->resolved.k == 12 && plan->resolved.min_width == 5 && plan->resolved.n_best == 5);
-    assert_int_equal(plan->resolved.max_candidates, 5);
-    set(far, "stop_after", "7");
-    set(firm, "n-best", "20");
-    assert_int_equal(make(), RILL_OK);
-    assert_true(plan->resolved.k == 20 && plan->resolved.min_width == 20 && plan->resolved.stop_after == 20);
-    set(near, "k", "6");
-    set(firm, "min-width", "2");
-    assert_int_equal(make(), RILL_OK);
-    assert_true(plan->resolved.k == 6 && plan->resolved.min_width == 2 && plan->resolved.stop_after == 20);
-    renew(RILL_FROM_USER, RILL_FROM_MODEL);
-    set_usual(far);
-    set(near, "n_best", "20");
-    set(near, "absolute", "3"); /* a chain of the user's own */
-    assert_int_equal(make(), RILL_OK);
-    assert_true(plan->resolved.k == 20 && plan->resolved.min_width == 0);
-    set(firm, "method", "greedy");
-    assert_int_equal(make(), RILL_OK);
-    assert_true(plan->resolved.k == 1 && plan->resolved.n_best == 20);
-    set(firm, "max-candidates", "2");
-    set(firm, "method", "var-batch");
-    set(firm, "like", "hf");
-    assert_int_equal(make(), RILL_OK);
-    assert_true(plan->resolved.k == 5 && plan->resolved.max_candidates == 2);
-    clear(NULL); /* a user's script is no model */
-    set_usual(far);
-    set(firm, "n-best", "20");
-    assert_int_equal(make(), RILL_OK);
-    assert_true(plan->resolved.k == 12 && plan->resolved.min_width == 0);
-}
-
-/* Where nobody says anything, rill's own beam is a default too. */
-static void layers_own_default_widens(void **state)
-{
-    (void)state;
-    renew(RILL_FROM_USER, RILL_FROM_MODEL);
-    set(firm, "n-best", "15");
-    assert_int_equal(make(), RILL_OK);
-    assert_true(plan->resolved.k == 15 && plan->resolved.min_width == 0);
+    for (int i = 0; i < 9; i++) {
+        clear(NULL);
+        if (strncmp(searches[i], "gr", 2) != 0) set_usual(far);
+        assert_int_equal(rill_layer_set_all(near, searches[i]), RILL_OK);
+        assert_int_equal(make(), RILL_OK);
+        rill_plan *one = plan;
+        plan = NULL;
+        for (int n = 0; n < 4; n++) {
+            set(firm, "n-best", lists[n]);
+            assert_int_equal(make(), RILL_OK);
+            assert_int_equal(plan->resolved.n_best, (int)strtol(lists[n], NULL, 10));
+            assert_true(rill_plan_same_search(one, plan));
+        }
+        rill_plan_free(one);
+    }
 }
 
 /* A preset shapes the search, and says nothing of which outputs are given. */
@@ -465,8 +439,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(layers_nearer_wins, clear),
-        cmocka_unit_test_setup(layers_defaults_widen, clear),
-        cmocka_unit_test_setup(layers_own_default_widens, clear),
+        cmocka_unit_test_setup(layers_lists_are_of_the_same_search, clear),
         cmocka_unit_test_setup(layers_preset_leaves_what_is_given, clear),
         cmocka_unit_test_setup(layers_chain_is_replaced, clear),
         cmocka_unit_test_setup(layers_soft_is_left_out, clear),

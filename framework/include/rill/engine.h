@@ -190,6 +190,19 @@ typedef struct rill_request {
 /* Whether a request may have its own value of a setting, a row of rill_setting_table(): 0 where it is the run's. */
 RILL_API int rill_request_heeds(const rill_option *setting);
 
+/* What the search of one input may take at the most, as its settings allow it: for who must know before a stranger's request is taken.
+ * Few searches come near. What the model takes is not in it: its states are bounded by max-nodes and memory. */
+typedef struct rill_cost {
+    size_t struct_size; /* sizeof(rill_cost) */
+    double steps;       /* timesteps */
+    double rows;        /* hypotheses that the model expands, in all phases */
+    double bytes;       /* choices of a timestep, histories, outputs and the result */
+} rill_cost;
+
+/* Of settings that were resolved (rill_plan.resolved), for an input of that size (rill_input.size). */
+RILL_API void rill_settings_cost(const rill_settings *resolved, const rill_domain_info *info, double size,
+                                 rill_cost *out);
+
 /* Submit a request; *id is its result's id. `id` may be NULL.
  *   RILL_OK · RILL_AGAIN (no room) · RILL_ERR_OPTION (its settings; arguments that create() refuses) · RILL_ERR_ABI (its size) ·
  *   RILL_ERR_MEMORY; whatever fails, nothing was taken and the engine goes on */

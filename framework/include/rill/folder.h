@@ -16,11 +16,10 @@ RILL_C_BEGIN
 
 typedef struct rill_folder {
     rill_context *ctx;
-    char domain[64]; /* "": not said, and no domain reads models of its type */
-    char type[64];   /* the model_type, where that is so; else "" */
-    int found;       /* there is a config.json */
-    rill_layer *
-        search; /* its defaults, of RILL_FROM_MODEL; of the search what the domain advises where it says nothing of that,
+    char domain[64];    /* "": not said, and no domain reads models of its type */
+    char type[64];      /* the model_type, where that is so; else "" */
+    int found;          /* there is a config.json */
+    rill_layer *search; /* its defaults; of the search what the domain advises where it says nothing of that,
                          * though it give options of the domain */
 } rill_folder;
 

@@ -22,9 +22,6 @@ typedef struct rill_layer rill_layer;
 typedef enum rill_origin {
     RILL_FROM_USER = 0, /* what gives way to nearer layers is not told */
     RILL_FROM_FILE = 1, /* the plan tells what is left out: another search runs than the file describes */
-    /* Defaults that were chosen for the best output alone. Where a nearer layer asks for n outputs (n-best) they give way: k,
-     * stop-after and max-candidates are n at least, and their heuristics leave n candidates (min-width). */
-    RILL_FROM_MODEL = 2,
 } rill_origin;
 
 typedef enum rill_chain { RILL_CHAIN_HEURISTICS, RILL_CHAIN_SCORERS, RILL_CHAIN_POLICY, RILL_CHAINS } rill_chain;

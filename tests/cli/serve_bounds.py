@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""What one request may ask of `rill serve`: every setting that the server describes, with its extremes and words, each with a deadline and
+without one that helps. A request is refused with what to lower, or its work ends with its answer; nobody else is kept waiting, and the
+server stops when it is asked to.
+
+usage: serve_bounds.py RILL SOURCE_ROOT
+"""
+
+import os
+import sys
+
+import serve
+from serve import RILL, Server, check, decode_lines, until
+
+WIDTH = 10
+MODELS = [os.path.join(sys.argv[2], "examples", "models", name) for name in ("de-en", "geo")]
+# What says how to draw, or to choose, is nothing by itself.
+BESIDE = {"temperature": {"sample": 4}, "top-k": {"sample": 4}, "top-p": {"sample": 4}, "seed": {"sample": 4},
+          "diversity": {"groups": 2, "k": 4}}
+LINE = "Ein Hund läuft über die Wiese."
+
+
+def extremes(schema):
+    """What a setting may be: the ends of its range, numbers without an end, words."""
+    if "enum" in schema:
+        return schema["enum"]
+    if schema.get("type") == "integer":
+        return [schema["minimum"], schema["maximum"], min(schema["maximum"], 65536), min(schema["maximum"], 1 << 20)]
+    if "oneOf" in schema:
+        return [1e-9, 1, 1e6, 65536, -1e6, -20, "inf"]
+    return [True] if schema.get("type") == "boolean" else []
+
+
+class Counting(Server):
+    def counts_of(self, model):
+        return {line.split("{")[0][5:]: float(line.rsplit(" ", 1)[1]) for line in self.ask("GET", "/metrics")[1].splitlines()
+                if f'{{model="{model}"}}' in line}
+
+
+def ask(s, model, settings, **more):
+    """One request, and what it left behind. Returns its code and answer."""
+    before = s.counts_of(model)
+    code, body = s.decode(model=model, settings=settings, deadline=0.3, **({"input": LINE} | more))
+    said = body.get("error", {}).get("message", "")
+    check(code in (200, 400, 422), f"{model} {settings}: {code} {body}")
+    check(s.counts_of(model)["inputs_under_way"] == 0, f"{model} {settings}: nothing is under way behind the answer")
+    after = s.counts_of(model)
+    steps, rows = (after[count] - before[count] for count in ("timesteps_total", "expansions_total"))
+    check(code != 400 or (rows == 0 and said), f"{model} {settings}: refused before any work: {said}")
+    check(rows <= WIDTH * steps, f"{model} {settings}: {rows} rows in {steps} timesteps")
+    return code, said
+
+
+def every_option(s):
+    settings = s.ask("GET", "/openapi.json")[1]["components"]["schemas"]["Settings"]["properties"]
+    check({"k", "groups", "sample", "n-best", "max-length"} <= settings.keys() and "exact-rows" not in settings, "what is described")
+    codes = {200: 0, 400: 0, 422: 0}
+    for model in ("de-en", "geo"):
+        for name, schema in settings.items():
+            for value in extremes(schema):
+                code, said = ask(s, model, {name: value} | BESIDE.get(name, {}))
+                codes[code] = codes.get(code, 0) + 1
+                if schema.get("maximum", 0) in (65536, 131072) and value > WIDTH:
+                    check(code == 400 and f"{name}: {value}: a request may have {WIDTH} here (--max-width)" in said, f"{name}: {said}")
+    check(min(codes[200], codes[400]) > 20, f"some are answered and some refused: {codes}")
+
+
+def together(s):
+    """What is multiplied by several settings, or by the number of inputs, is one bound."""
+    for settings, word in (({"groups": 65536}, "groups: 65536"), ({"patience": 50}, "stop-after comes to"),
+                           ({"k": 10, "patience": 1.5}, "stop-after comes to 15"),
+                           ({"exact": True}, "exact is the server's"), ({"exact-rows": 5}, "exact-rows is the server's"),
+                           ({"max-nodes": 5}, "max-nodes is the server's")):
+        code, said = ask(s, "de-en", settings)
+        check(code == 400 and word in said, f"{settings}: {code} {said}")
+    for settings in ({"max-length": 2147483647}, {"max-length-factor": 1e6}, {"min-length": 2147483647, "max-length": 2147483647}):
+        code, said = ask(s, "geo", settings)
+        check(code == 400 and "--max-request" in said and "max-length" in said, f"{settings}: {code} {said}")
+        check(ask(s, "de-en", settings)[0] in (200, 422), f"{settings}: a model with positions has an end")
+    code, said = ask(s, "de-en", {"groups": 5, "k": 10, "n-best": 10})
+    check(code == 200, f"groups within the width: {code} {said}")
+    check(s.decode(input=LINE, model="de-en")[1]["outputs"][0]["text"] == decode_lines([LINE])[0], "others are answered as ever")
+
+
+def memory():
+    """Samples of a whole vocabulary, for several inputs."""
+    asked = {"sample": 1000, "top-k": 0}
+    with Counting("--max-request", "256") as s:
+        code, body = s.decode(inputs=[LINE, LINE + " Ja.", LINE + " Nein.", LINE + " Doch."], settings=asked, deadline=0.3)
+        said = body["error"]["message"]
+        check(code == 400 and "(--max-request): change sample, top-k, or send fewer inputs" in said, f"{code} {said}")
+        code, body = s.decode(input=LINE, settings=asked | {"sample": 3})
+        check(code == 200 and len(body["outputs"]) == 3, f"{code} {body}")
+        code, body = s.ask("POST", "/translate", {"q": LINE, "source": "de", "target": "en", "alternatives": 3})[:2]
+        check(code == 200 and body["translatedText"] == decode_lines([LINE])[0], "alternatives leave the translation as it is")
+
+
+def looked_at():
+    """A trace ends with the server."""
+    s = Counting("--drain", "0", models=MODELS[1:])
+    body = b'{"inputs": ["%s"], "settings": {"k": 30, "min-length": 100000, "max-length": 100000}}' % LINE.encode()
+    link = s.raw(b"POST /v1/trace HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+    check(until(lambda: s.ask("GET", "/health")[0] == 200), "it lives")
+    s.stop()
+    link.close()
+    check(s.code is not None, f"it ends: {s.said}")
+
+
+def main():
+    with Counting("--max-width", str(WIDTH), "--max-request", "64", "--drain", "2", models=MODELS) as s:
+        every_option(s)
+        together(s)
+    check(s.code == 0, f"the end: {s.code} {s.said}")
+    memory()
+    looked_at()
+    print(f"{serve.checks} checks, {len(serve.failures)} failed")
+    return 1 if serve.failures else 0
+
+
+sys.exit(main())
