@@ -9,8 +9,7 @@ usage: serve_bounds.py RILL SOURCE_ROOT
 import os
 import sys
 
-import serve
-from serve import RILL, Server, check, decode_lines, until
+from rill_server import RILL, Server, check, decode_lines, finish, until
 
 WIDTH = 10
 MODELS = [os.path.join(sys.argv[2], "examples", "models", name) for name in ("de-en", "geo")]
@@ -113,8 +112,7 @@ def main():
     check(s.code == 0, f"the end: {s.code} {s.said}")
     memory()
     looked_at()
-    print(f"{serve.checks} checks, {len(serve.failures)} failed")
-    return 1 if serve.failures else 0
+    return finish()
 
 
 sys.exit(main())
