@@ -6,8 +6,7 @@ set -eu
 
 # Tests send signals to what they start, which would go on for ever where one is ignored: in a job that a script started with &, or under
 # nohup. Nothing in a shell can undo that but to begin again.
-ignored=0x$(sed -n 's/^SigIgn:[[:space:]]*//p' /proc/self/status)
-[ $((ignored & 0x7fffffff)) = 0 ] || exec env --default-signal "$BASH" "$0" "$@"
+[ -z "$(trap -p)" ] || exec env --default-signal "$BASH" "$0" "$@"
 
 absolute() { case $1 in /*) printf '%s' "$1" ;; *) printf '%s' "$PWD/$1" ;; esac; }
 rill=$(absolute "$1") check_json=$(absolute "$2") data=$(absolute "$3") toy=$(absolute "$4") # Meson gives paths relative to where it runs
