@@ -107,6 +107,7 @@ static enum MHD_Result answer(exchange *x, api_answer a)
     enum MHD_Result queued = MHD_queue_response(x->connection, a.code, response);
     MHD_destroy_response(response);
     x->answered = 1;
+    watch_answer(x->of->watch, x->fd);
     metrics_request(a.code, cli_now() - x->since);
     return queued;
 }
@@ -426,11 +427,14 @@ static void connected(void *user, struct MHD_Connection *connection, void **stat
                       enum MHD_ConnectionNotificationCode what)
 {
     server *s = user;
+    const int fd = socket_of(connection);
     (void)state;
-    if (what == MHD_CONNECTION_NOTIFY_STARTED)
-        watch_begin(s->watch, socket_of(connection));
-    else
-        watch_end(s->watch, socket_of(connection));
+    if (what != MHD_CONNECTION_NOTIFY_STARTED) {
+        watch_end(s->watch, fd);
+        return;
+    }
+    watch_begin(s->watch, fd);
+    watch_make_room(s->watch, fd, s->options.most_connections);
 }
 
 /* What the library has to say of clients' mistakes is theirs; it is not logged. */

@@ -12,7 +12,9 @@
 #include "cli.h"
 
 typedef struct watched {
-    int open;
+    int open;            /* it is a connection's */
+    int answers;         /* which is sent an answer */
+    int dropped;         /* which has been shut down to make room */
     void *what;          /* NULL: nothing is asked for yet */
     uint32_t generation; /* of what: its number among all that was watched for */
     double since;        /* its request has to come from then on */
@@ -24,9 +26,9 @@ struct watch {
     int epoll, wake;
     double timeout;
     void (*gone)(void *what);
-    watched *at; /* [room] by descriptor */
-    int room;
-    uint32_t generation; /* the last that was given */
+    watched *at;          /* [room] by descriptor */
+    int room, n, dropped; /* (connections; of them, those that are shut down) */
+    uint32_t generation;  /* the last that was given */
 };
 
 enum { EVENTS = 64, LOOK_MS = 500 };
@@ -50,6 +52,18 @@ static void sweep(watch *w)
     const double now = cli_now();
     for (int fd = 0; fd < w->room; fd++)
         if (w->at[fd].open && !w->at[fd].what && now - w->at[fd].since > w->timeout) shutdown(fd, SHUT_RDWR);
+}
+
+/* The connection that has waited longest for a request, or, where none waits, for its client to fetch an answer; -1: all are busy. */
+static int find_idlest(const watch *w, int but)
+{
+    int found = -1;
+    for (int fd = 0; fd < w->room; fd++) {
+        const watched *a = &w->at[fd], *b = found < 0 ? NULL : &w->at[found];
+        if (!a->open || a->what || a->dropped || fd == but) continue;
+        if (!b || a->answers < b->answers || (a->answers == b->answers && a->since < b->since)) found = fd;
+    }
+    return found;
 }
 
 /* The lock is held while `gone` is called, so that watch_leave() waits for it. */
@@ -120,14 +134,43 @@ static int make_room(watch *w, int fd)
 void watch_begin(watch *w, int fd)
 {
     pthread_mutex_lock(&w->lock);
-    if (make_room(w, fd)) w->at[fd] = (watched){.open = 1, .since = cli_now()};
+    if (make_room(w, fd)) {
+        w->n += !w->at[fd].open;
+        w->at[fd] = (watched){.open = 1, .dropped = w->at[fd].open && w->at[fd].dropped, .since = cli_now()};
+    }
     pthread_mutex_unlock(&w->lock);
 }
 
 void watch_end(watch *w, int fd)
 {
     pthread_mutex_lock(&w->lock);
-    if (fd < w->room) w->at[fd].open = 0;
+    if (fd < w->room && w->at[fd].open) {
+        w->n--;
+        w->dropped -= w->at[fd].dropped;
+        w->at[fd].open = 0;
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+void watch_make_room(watch *w, int fd, int most)
+{
+    pthread_mutex_lock(&w->lock);
+    const int idlest = w->n - w->dropped >= most ? find_idlest(w, fd) : -1;
+    if (idlest >= 0) {
+        w->at[idlest].dropped = 1;
+        w->dropped++;
+        shutdown(idlest, SHUT_RDWR);
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+void watch_answer(watch *w, int fd)
+{
+    pthread_mutex_lock(&w->lock);
+    if (fd < w->room && w->at[fd].open) {
+        w->at[fd].answers = 1;
+        w->at[fd].since = cli_now();
+    }
     pthread_mutex_unlock(&w->lock);
 }
 

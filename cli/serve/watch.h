@@ -16,6 +16,11 @@ void watch_close(watch *w); /* NULL is allowed */
 /* A connection begins; ends. `fd`: its socket. */
 void watch_begin(watch *w, int fd);
 void watch_end(watch *w, int fd);
+/* Where `most` connections are open, shut the one down that has waited longest for its request, so that there is room for another; not
+ * `fd`, which has just come, and none whose request is being answered while others idle. */
+void watch_make_room(watch *w, int fd, int most);
+/* Its answer is being sent, and `what` is looked at no more. */
+void watch_answer(watch *w, int fd);
 /* Its request is complete, and answered with what `what` stands for; no longer. Once watch_leave() has returned, `gone` is not called
  * for it and no call of it is going on. */
 void watch_for(watch *w, int fd, void *what);

@@ -163,12 +163,48 @@ def origins():
         check(run.returncode == 1 and "--allow-origin" in run.stderr, f"--allow-origin {wrong!r}: {run.returncode} {run.stderr}")
 
 
+def is_open(link):
+    """Whether the server has not closed it; what it has said is read."""
+    link.setblocking(False)
+    try:
+        while link.recv(65536):
+            pass
+        return False
+    except BlockingIOError:
+        return True
+    except ConnectionResetError:
+        return False
+
+
+def idlers():
+    """Connections that idle keep nobody out, whatever they have sent; those whose requests are under way stay."""
+    head = b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"
+    large = json.dumps({"inputs": [sentence(20, 30) for _ in range(30 if RACES else 200)],
+                        "settings": {"k": 30, "max-candidates": 30}}).encode()
+    for sent in (b"", b"POST /v1/de", head, head + b"{" * 500, b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"):
+        with Server("--max-connections", "8", "--request-timeout", "600") as s:
+            busy = s.raw(b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(large) + large)
+            idle = []
+            for _ in range(60):
+                idle.append(s.raw(sent))
+                check(s.ask("GET", "/health", timeout=30)[0] == 200, f"{sent[:20]}: another comes in")
+            check(s.decode(input=INPUT)[0] == 200, f"{sent[:20]}: and is answered")
+            check(until(lambda: not any(is_open(link) for link in idle[:50])), f"{sent[:20]}: the oldest made room")
+            check(sum(map(is_open, idle)) > 2, f"{sent[:20]}: and no more of them than had to")
+            busy.settimeout(60)
+            said = busy.recv(65536)
+            check(codes(said) == [200], f"{sent[:20]}: one that waits for its answer stays: {said[:60]}")
+            for link in (busy, *idle):
+                link.close()
+        check(s.code in (0, 1), f"the end: {s.code}")
+
+
 def main():
     with Server("--request-timeout", "3", "--workers", "2") as s:
         for part in (framing, sources, types):
             part(s)
     check(s.code == 0, f"the end: {s.code} {s.said}")
-    for part in (origins,):
+    for part in (origins, idlers):
         part()
     return finish()
 

@@ -185,12 +185,67 @@ static void event_of_a_request_that_is_answered(void **state)
     close(end[0]);
 }
 
+static int is_open(int fd)
+{
+    char byte;
+    return recv(fd, &byte, 1, MSG_DONTWAIT) < 0;
+}
+
+/* Where all places are taken, the connection that idles longest is shut down, and one that is being answered only when none idles. */
+static void makes_room(void **state)
+{
+    enum { N = 5 };
+    client busy = {0};
+    int end[N][2];
+    watch *w;
+    (void)state;
+    assert_int_equal(watch_open(&w, 100, note), 1);
+    for (int i = 0; i < N; i++) {
+        connect_pair(end[i], -1);
+        watch_begin(w, end[i][0]);
+        usleep(2000);
+    }
+    watch_for(w, end[0][0], &busy);
+    watch_answer(w, end[1][0]);
+    usleep(2000);
+    watch_begin(w, end[2][0]); /* its next request's time begins: it is the one that came last */
+    watch_make_room(w, end[4][0], N + 1);
+    for (int i = 0; i < N; i++) assert_true(is_open(end[i][1]));
+    static const int order[] = {3, 2, 1};
+    for (int turn = 0; turn < 3; turn++) {
+        watch_make_room(w, end[4][0], N - turn);
+        watch_make_room(w, end[4][0], N - turn); /* there is room already */
+        for (int i = 0; i < N; i++) {
+            int is_gone = 0;
+            for (int before = 0; before <= turn; before++) is_gone |= order[before] == i;
+            assert_int_equal(is_open(end[i][1]), !is_gone);
+        }
+    }
+    watch_make_room(w, end[4][0], 1); /* one is busy, one has just come */
+    assert_true(is_open(end[0][1]) && is_open(end[4][1]));
+    watch_end(w, end[3][0]); /* what was shut down is counted until it ends, and no longer */
+    watch_end(w, end[2][0]);
+    watch_end(w, end[1][0]);
+    watch_leave(w, end[0][0]);
+    watch_make_room(w, end[4][0], 3);
+    assert_true(is_open(end[0][1]));
+    watch_make_room(w, end[4][0], 2);
+    assert_false(is_open(end[0][1]));
+    assert_int_equal(times(&busy), 0);
+    watch_close(w);
+    for (int i = 0; i < N; i++) {
+        close(end[i][0]);
+        close(end[i][1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tells_who_has_gone),
         cmocka_unit_test(event_of_a_descriptor_taken_again),
         cmocka_unit_test(event_of_a_request_that_is_answered),
+        cmocka_unit_test(makes_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
