@@ -43,6 +43,9 @@ void engine_drop_item(rill_engine *e, int32_t slot)
     bound_dropped(e, slot);
     leave_slot(e, slot);
     engine_forget_input(e, e->items.at[slot].entry);
+    if (e->items.at[slot].found != NULL) outbox_record_drop(&e->outbox, e->items.at[slot].found);
+    e->items.at[slot].found = NULL;
+    e->items.at[slot].request = NULL; /* it is gone, and whoever goes through a timestep's items sees that */
 }
 
 /* --- blanks ------------------------------------------------------------------------------------------------------- */
@@ -80,6 +83,7 @@ static rill_status start_item(rill_engine *e, const rill_input *input, int32_t e
     it->size = input->size;
     it->entry = entry;
     it->request = wants;
+    it->found = NULL;
     it->settings = wants != NULL ? &wants->settings : &e->settings;
     it->instances = chain_of(&e->chain, wants);
     it->max_length = ending_length(it->settings, &e->info, input);

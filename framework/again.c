@@ -85,6 +85,8 @@ rill_status engine_scorers_found(rill_engine *e, int32_t slot)
         wanted |= status == RILL_AGAIN;
     }
     if (!wanted) return RILL_OK;
+    if (it->request != NULL) it->request->told = 0;
+    RILL__TRY(engine_keep_found(e, slot));
     statistics_forget(&e->statistics, it);
     items_clear(&e->items, &e->forest, slot);
     RILL__TRY(items_begin(&e->items, &e->forest, slot));

@@ -290,8 +290,11 @@ static rill_status reserve_layout(rill_ask_builder *b, ask_list *list)
     return rill_columns_grow(b->ctx, &list->values, most, columns, 3, "what scorers say");
 }
 
-/* Compress one list. `intersect`: keep what all restricting scorers named. */
-static rill_status lay_out(rill_ask_builder *b, ask_list *list, int intersect)
+/* How the entries of one action are put together: they are added up, only what all restricting scorers named is kept, or the last holds. */
+typedef enum together { ADD_UP, INTERSECT, LAST_HOLDS } together;
+
+/* Compress one list. */
+static rill_status lay_out(rill_ask_builder *b, ask_list *list, together how)
 {
     RILL__TRY(reserve_layout(b, list));
     sort_entries(list);
@@ -304,14 +307,15 @@ static rill_status lay_out(rill_ask_builder *b, ask_list *list, int intersect)
             float sum = 0, factor = 1;
             for (size_t j = i; j < end; j++) sum += list->entry[j].value;
             for (size_t j = i; j < end && b->has_factor; j++) factor *= list->entry[j].factor;
-            if (!intersect || count_scorers(list, i, end) == b->restrictions[row]) {
+            if (how == LAST_HOLDS) sum = list->entry[end - 1].value;
+            if (how != INTERSECT || count_scorers(list, i, end) == b->restrictions[row]) {
                 list->action[n] = list->entry[i].action;
                 list->factor[n] = factor;
                 list->value[n++] = sum;
             }
             i = end;
         }
-        if (intersect && n == list->offset[row] && b->restrictions[row] > 0) list->action[n++] = RILL_NO_ACTION;
+        if (how == INTERSECT && n == list->offset[row] && b->restrictions[row] > 0) list->action[n++] = RILL_NO_ACTION;
     }
     list->offset[b->n] = n;
     return RILL_OK;
@@ -332,7 +336,7 @@ static rill_status build_banks(rill_ask_builder *b, ask_rules *rules)
     rules->banks = b->banks;
     rules->bank_rest = b->bank_rest;
     if (b->bank.n == 0) return RILL_OK;
-    RILL__TRY(lay_out(b, &b->bank, 0));
+    RILL__TRY(lay_out(b, &b->bank, LAST_HOLDS));
     rules->bank_offset = b->bank.offset;
     rules->bank_action = b->bank.action;
     rules->bank_to = b->bank.value;
@@ -347,19 +351,19 @@ rill_status ask_build(rill_ask_builder *b, int32_t max_choices, ask_rules *rules
 {
     *rules = (ask_rules){.max_choices = largest_limit(b, max_choices), .limit = b->has_limit ? b->limit : NULL};
     if (b->add.n > 0) {
-        RILL__TRY(lay_out(b, &b->add, 0));
+        RILL__TRY(lay_out(b, &b->add, ADD_UP));
         rules->add_offset = b->add.offset;
         rules->add_action = b->add.action;
         rules->add_score = b->add.value;
         rules->add_factor = b->has_factor ? b->add.factor : NULL;
     }
     if (b->ban.n > 0) {
-        RILL__TRY(lay_out(b, &b->ban, 0));
+        RILL__TRY(lay_out(b, &b->ban, ADD_UP));
         rules->ban_offset = b->ban.offset;
         rules->ban_action = b->ban.action;
     }
     if (b->has_allow) {
-        RILL__TRY(lay_out(b, &b->allow, 1));
+        RILL__TRY(lay_out(b, &b->allow, INTERSECT));
         rules->allow_offset = b->allow.offset;
         rules->allow_action = b->allow.action;
     }

@@ -71,7 +71,7 @@ int64_t candidates_compact(candidates *c, int32_t link)
             if (c->keep[from] && to - start < c->mark_width[i])
                 move_candidate(c, to++, from);
             else if (c->lost != NULL)
-                c->lost(c->lost_user, link, i, from);
+                c->lost(c->user, link, i, from);
         c->offset[i] = start;
     }
     c->offset[c->n] = to;

@@ -32,7 +32,9 @@ typedef struct candidates {
     uint8_t *ended, *keep;
     /* What is told of each candidate that goes: j, of item i, by heuristic `link`. NULL: nothing. */
     void (*lost)(void *user, int32_t link, int32_t i, int32_t j);
-    void *lost_user;
+    /* An item's own arguments of a heuristic make it fail: item i fails alone, with the context's error. */
+    rill_status (*failed)(void *user, int32_t i, rill_status status);
+    void *user; /* of both */
 } candidates;
 
 /* Lay out the columns of `items` items and `n` candidates. */

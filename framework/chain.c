@@ -229,6 +229,26 @@ static rill_beams part_of(const rill_beams *all, int32_t i, int32_t end, int32_t
     return part;
 }
 
+/* The link's heuristic has failed for items [i, end). With arguments that a request gave it, that is the request's affair: each item that
+ * it fails for fails alone. */
+static rill_status blame_items(chain *c, int32_t link, const candidates *cands, rill_beams *all, int32_t i, int32_t end,
+                               rill_status status)
+{
+    const chain_instance *instance = cands->instances[i][link];
+    const int alone = end == i + 1;
+    int any = 0;
+    if (instance == c->own[link]) return status;
+    for (; i < end; i++) {
+        rill_beams one = part_of(all, i, i + 1, cands->part_offset);
+        const rill_status own = alone ? status : call(c, c->link[link].heuristic, instance->self, &one);
+        if (own >= 0) continue;
+        RILL__TRY(cands->failed(cands->user, i, own));
+        clear_marks(&one);
+        any = 1;
+    }
+    return any ? RILL_OK : status;
+}
+
 /* Call the link's heuristic for all items: for each run of neighbours that share an instance. */
 static rill_status call_all(chain *c, int32_t link, const candidates *cands, rill_beams *all)
 {
@@ -238,7 +258,8 @@ static rill_status call_all(chain *c, int32_t link, const candidates *cands, ril
         const chain_instance *instance = cands->instances[i][link];
         for (end = i + 1; end < all->n && cands->instances[end][link] == instance;) end++;
         rill_beams part = part_of(all, i, end, cands->part_offset);
-        RILL__TRY(call(c, h, instance->self, &part));
+        const rill_status status = call(c, h, instance->self, &part);
+        if (status < 0) RILL__TRY(blame_items(c, link, cands, all, i, end, status));
     }
     return RILL_OK;
 }
@@ -296,6 +317,11 @@ static rill_status check(chain *c, int32_t link, const candidates *cands, rill_b
         RILL__TRY(chain_make_fresh(c, link, cands->instances[i][link], &fresh));
         rill_status status = call(c, c->link[link].heuristic, fresh, &one);
         chain_drop_fresh(c, link, fresh);
+        if (status < 0 && cands->instances[i][link] != c->own[link]) {
+            RILL__TRY(cands->failed(cands->user, i, status));
+            memcpy(one.keep, c->checked_keep + first, (size_t)offset[1]);
+            continue;
+        }
         RILL__TRY(status);
         int same = memcmp(one.keep, c->checked_keep + first, (size_t)offset[1]) == 0 &&
                    *one.width == c->checked_width[i] && *one.stop == c->checked_stop[i];

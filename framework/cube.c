@@ -217,8 +217,8 @@ rill_status engine_cube_allow(timestep *t)
     const choice_table *first = &t->selector.choices;
     for (int32_t i = 0; i < t->rows.n; i++) {
         const int32_t *action = first->action + (size_t)t->cube.source[i] * (size_t)first->stride;
-        for (int32_t j = 0; j < t->cube.cells[i]; j++) RILL__TRY(rill_ask_allow(&t->asks, i, action[j]));
-        t->asks.blamed[i] = 0; /* no scorer of the chain */
+        for (int32_t j = 0; j < t->cube.cells[i]; j++) RILL__TRY(rill_ask_allow(&t->exact_asks, i, action[j]));
+        t->exact_asks.blamed[i] = 0; /* no scorer of the chain */
     }
     return RILL_OK;
 }

@@ -4,6 +4,7 @@
  * when the candidate was committed: what heuristics drop is never computed.
  *
  * Divisions: rows · asking · checking what scorers said · limits · choices. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -137,12 +138,12 @@ static const chain_instance *instance_of(const rill_engine *e, const timestep *t
 
 /* Have scorer i, of that instance, speak about some rows. What is said of an item alone (`b` is the checks') is said by an instance that
  * has seen nothing, unless the scorer keeps something of its inputs. */
-static rill_status speak(rill_engine *e, const timestep *t, rill_ask_builder *b, int32_t i,
-                         const chain_instance *instance, const rill_scorer_rows *rows)
+static rill_status speak(rill_engine *e, rill_ask_builder *b, int32_t i, const chain_instance *instance,
+                         const rill_scorer_rows *rows)
 {
     const int32_t link = e->chain.n_heuristics + i;
     const rill_scorer *table = e->chain.link[link].scorer;
-    const int checking = b != &t->asks && table->begin == NULL;
+    const int checking = b == &e->check_asks && table->begin == NULL;
     void *self = instance->self;
     if (checking) RILL__TRY(chain_make_fresh(&e->chain, link, instance, &self));
     rill_error_clear(e->ctx);
@@ -152,39 +153,130 @@ static rill_status speak(rill_engine *e, const timestep *t, rill_ask_builder *b,
     return status < 0 ? status : RILL_OK;
 }
 
+static int has_failed(const rill_engine *e, const timestep *t, int32_t row)
+{
+    return e->items.at[t->rows.slot[row]].failed < 0;
+}
+
+/* The first row behind those of the row's item. */
+static int32_t behind_item(const timestep *t, int32_t row, int32_t end)
+{
+    const int32_t own = t->rows.item[row];
+    while (row < end && t->rows.item[row] == own) row++;
+    return row;
+}
+
+/* Have scorer i speak about rows [first, next), whose items share an instance; the builder's rows begin at `from`. */
+static rill_status ask_scorer(rill_engine *e, const timestep *t, rill_ask_builder *b, int32_t i, int32_t from,
+                              int32_t first, int32_t next)
+{
+    const chain_link *link = &e->chain.link[e->chain.n_heuristics + i];
+    rill_scorer_rows rows = engine_scorer_rows(e, t, first, next - first);
+    rows.state = scoring_gather(&e->scoring, &e->chain, link, &t->rows, first, rows.n);
+    b->first = first - from;
+    b->n_heard = next - first;
+    RILL__TRY(speak(e, b, i, instance_of(e, t, i, first), &rows));
+    if (b != &e->check_asks)
+        scoring_keep(&e->scoring, &e->chain, link, &t->rows, first, rows.n);
+    else if (!scoring_same(&e->scoring, &e->chain, link, &t->rows, first, rows.n))
+        return treated_differently(e, t, first);
+    return RILL_OK;
+}
+
+/* Scorer i has failed about rows [first, next). With arguments that a request gave it, that is the request's affair: each item that it
+ * fails about fails alone, and scorers are asked anew about the others (RILL_AGAIN). */
+static rill_status blame_items(rill_engine *e, const timestep *t, rill_ask_builder *b, int32_t i, int32_t from,
+                               int32_t first, int32_t next, rill_status status)
+{
+    rill_status outcome = status;
+    if (b == &e->check_asks || !engine_is_of_input(status) ||
+        instance_of(e, t, i, first) == e->chain.own[e->chain.n_heuristics + i])
+        return status;
+    const int alone = behind_item(t, first, next) == next;
+    for (int32_t end; first < next; first = end) {
+        end = behind_item(t, first, next);
+        const rill_status own = alone ? status : ask_scorer(e, t, b, i, from, first, end);
+        if (own >= 0) continue;
+        if (!engine_is_of_input(own)) return own;
+        RILL__TRY(engine_fail_selected(e, t->rows.slot[first], own, rill_error(e->ctx)));
+        outcome = RILL_AGAIN;
+    }
+    return outcome;
+}
+
 /* Let scorer i speak about rows [from, end): once for each run of neighbours whose items share an instance. */
 static rill_status run_scorer(rill_engine *e, const timestep *t, rill_ask_builder *b, int32_t i, int32_t from,
                               int32_t end)
 {
-    const chain_link *link = &e->chain.link[e->chain.n_heuristics + i];
-    b->name = link->scorer->name;
+    const int alike = e->chain.n_foreign == 0 && e->items.n_cancelled == 0;
+    b->name = e->chain.link[e->chain.n_heuristics + i].scorer->name;
     for (int32_t first = from, next; first < end; first = next) {
         const chain_instance *instance = instance_of(e, t, i, first);
-        next = e->chain.n_foreign == 0 ? end : first + 1;
-        while (next < end && instance_of(e, t, i, next) == instance) next++;
-        rill_scorer_rows rows = engine_scorer_rows(e, t, first, next - first);
-        rows.state = scoring_gather(&e->scoring, &e->chain, link, &t->rows, first, rows.n);
-        b->first = first - from;
-        b->n_heard = next - first;
-        RILL__TRY(speak(e, t, b, i, instance, &rows));
-        if (b == &t->asks)
-            scoring_keep(&e->scoring, &e->chain, link, &t->rows, first, rows.n);
-        else if (!scoring_same(&e->scoring, &e->chain, link, &t->rows, first, rows.n))
-            return treated_differently(e, t, first);
+        const int failed = has_failed(e, t, first);
+        next = alike ? end : first + 1;
+        while (next < end && instance_of(e, t, i, next) == instance && has_failed(e, t, next) == failed) next++;
+        if (failed) continue;
+        rill_status status = ask_scorer(e, t, b, i, from, first, next);
+        if (status < 0) status = blame_items(e, t, b, i, from, first, next, status);
+        if (status != RILL_OK) return status;
     }
     return RILL_OK;
 }
 
-/* Let every scorer speak about rows [first, first + n). */
-static rill_status run_scorers(rill_engine *e, const timestep *t, rill_ask_builder *b, int32_t first, int32_t n)
+/* What the item cannot have together with banks; NULL: nothing. */
+static const char *without_banks(const rill_settings *s)
+{
+    if (s->sample > 0) return "sampling";
+    if (s->groups > 1) return "a beam of groups";
+    return s->cube > RILL_CUBE_NONE ? "cube pruning" : NULL;
+}
+
+/* Items whose beams were divided into banks and cannot be fail alone: RILL_AGAIN. */
+static rill_status check_banks(rill_engine *e, const timestep *t, const rill_ask_builder *b)
+{
+    rill_status outcome = RILL_OK;
+    char why[200];
+    for (int32_t row = 0, end; b->has_banks && row < t->rows.n; row = end) {
+        const int32_t slot = t->rows.slot[row], banks = b->banks[row];
+        const char *without = without_banks(e->items.at[slot].settings);
+        int same = 1;
+        end = behind_item(t, row, t->rows.n);
+        for (int32_t i = row; i < end; i++) same &= b->banks[i] == banks;
+        if (same && (banks == 0 || without == NULL)) continue;
+        if (!same)
+            snprintf(why, sizeof why, "%s %s divides the hypotheses of one input into different numbers of banks",
+                     scorers_word(e), e->chain.link[e->chain.n_heuristics].scorer->name);
+        else
+            snprintf(why, sizeof why, "%s has no banks, and a scorer divides beams into some", without);
+        RILL__TRY(engine_fail_selected(e, slot, same ? RILL_ERR_OPTION : RILL_ERR_PLUGIN, why));
+        outcome = RILL_AGAIN;
+    }
+    return outcome;
+}
+
+/* Let every scorer speak about rows [first, first + n). RILL_AGAIN: items have failed meanwhile. */
+static rill_status run_scorers_once(rill_engine *e, const timestep *t, rill_ask_builder *b, int32_t first, int32_t n)
 {
     RILL__TRY(ask_begin(b, n));
     for (int32_t i = 0; i < e->chain.n_scorers; i++) {
         b->scorer = i;
-        RILL__TRY(run_scorer(e, t, b, i, first, first + n));
+        const rill_status status = run_scorer(e, t, b, i, first, first + n);
+        if (status != RILL_OK) return status;
     }
     b->first = 0;
     b->n_heard = n;
+    return b != &e->check_asks ? check_banks(e, t, b) : RILL_OK;
+}
+
+/* Items that have failed may do nothing more. */
+static rill_status run_scorers(rill_engine *e, const timestep *t, rill_ask_builder *b, int32_t first, int32_t n)
+{
+    rill_status status;
+    while ((status = run_scorers_once(e, t, b, first, n)) == RILL_AGAIN) continue;
+    RILL__TRY(status);
+    b->scorer = -1;
+    for (int32_t i = 0; i < n && e->items.n_cancelled > 0; i++)
+        if (has_failed(e, t, first + i)) RILL__TRY(rill_ask_allow_none(b, i));
     return RILL_OK;
 }
 
@@ -245,7 +337,8 @@ static rill_status check_scorers(rill_engine *e, const timestep *t, const ask_ru
 {
     const row_table *r = &t->rows;
     for (int32_t first = 0, n; first < r->n; first += n) {
-        for (n = 1; first + n < r->n && r->item[first + n] == r->item[first];) n++;
+        n = behind_item(t, first, r->n) - first;
+        if (has_failed(e, t, first)) continue;
         ask_rules one;
         RILL__TRY(run_scorers(e, t, &e->check_asks, first, n));
         RILL__TRY(ask_build(&e->check_asks, max_choices, &one));
@@ -306,16 +399,6 @@ static int any_repeats(const rill_engine *e, const timestep *t)
     return 0;
 }
 
-/* What has no banks; NULL: everything has. */
-static const char *without_banks(const rill_engine *e, const timestep *t)
-{
-    for (int32_t i = 0; i < t->n; i++) {
-        const rill_settings *s = e->items.at[t->selected[i]].settings;
-        if (s->sample > 0 || s->groups > 1) return s->sample > 0 ? "sampling" : "a beam of groups";
-    }
-    return t->cube.on ? "cube pruning" : NULL;
-}
-
 static int any_end_rule(const rill_engine *e, const timestep *t)
 {
     for (int32_t i = 0; i < t->n; i++)
@@ -327,7 +410,7 @@ static int any_end_rule(const rill_engine *e, const timestep *t)
 static rill_status ask_limits(rill_engine *e, timestep *t, int32_t most)
 {
     int last = t->phase == e->info.phases - 1;
-    rill_ask_builder *asks = &t->asks;
+    rill_ask_builder *asks = timestep_asks(t);
     asks->scorer = -1;
     for (int32_t i = 0; i < t->rows.n; i++) {
         const item *it = &e->items.at[t->rows.slot[i]];
@@ -348,9 +431,8 @@ static rill_status ask_limits(rill_engine *e, timestep *t, int32_t most)
 }
 
 /* Inputs that a scorer refuses: the first reason of each is kept. */
-static rill_status note_refusals(rill_engine *e, const timestep *t)
+static rill_status note_refusals(rill_engine *e, const timestep *t, const rill_ask_builder *asks)
 {
-    const rill_ask_builder *asks = &t->asks;
     for (size_t i = 0; i < asks->n_refused; i++) {
         item *it = &e->items.at[t->rows.slot[asks->refused[i].row]];
         const char *why = asks->reasons.data + asks->refused[i].at;
@@ -363,29 +445,27 @@ static rill_status note_refusals(rill_engine *e, const timestep *t)
 static rill_status make_rules(rill_engine *e, timestep *t)
 {
     const int32_t most = max_choices(e, t);
+    rill_ask_builder *asks = timestep_asks(t);
+    ask_rules *rules = timestep_rules(t);
     int last = t->phase == e->info.phases - 1;
     int limited = e->unknown >= 0 || (last && any_end_rule(e, t)) || any_limit(e, t, most) || any_repeats(e, t) ||
                   e->forbidden.n > 0 || t->cube.exact;
     if (e->chain.n_scorers == 0 && !limited) {
-        t->rules = (ask_rules){.max_choices = most, .plain = 1};
+        *rules = (ask_rules){.max_choices = most, .plain = 1};
         return RILL_OK;
     }
     if (e->chain.n_scorers > 0)
         RILL__TRY(scoring_begin(&e->scoring, &e->chain, e->forest.node_capacity, &t->rows, &e->items, &e->intake));
-    RILL__TRY(run_scorers(e, t, &t->asks, 0, t->rows.n));
-    if (t->asks.n_refused > 0) RILL__TRY(note_refusals(e, t));
+    RILL__TRY(run_scorers(e, t, asks, 0, t->rows.n));
+    if (asks->n_refused > 0) RILL__TRY(note_refusals(e, t, asks));
     if (e->settings.check && e->chain.n_scorers > 0) {
-        RILL__TRY(ask_build(&t->asks, most, &t->rules));
-        RILL__TRY(check_scorers(e, t, &t->rules, most));
+        RILL__TRY(ask_build(asks, most, rules));
+        RILL__TRY(check_scorers(e, t, rules, most));
     }
     if (limited) RILL__TRY(ask_limits(e, t, most));
-    t->asks.scorer = e->chain.n_scorers; /* what follows is nobody's who spoke before */
+    asks->scorer = e->chain.n_scorers; /* what follows is nobody's who spoke before */
     if (t->cube.exact) RILL__TRY(engine_cube_allow(t));
-    RILL__TRY(ask_build(&t->asks, most, &t->rules));
-    if (t->rules.banks != NULL && without_banks(e, t) != NULL)
-        return rill_fail(e->ctx, RILL_ERR_OPTION, "%s has no banks, and a scorer divides beams into some",
-                         without_banks(e, t));
-    return RILL_OK;
+    return ask_build(asks, most, rules);
 }
 
 /* --- choices ------------------------------------------------------------------------------------------------------ */
@@ -394,10 +474,6 @@ rill_status engine_wrong_choices(rill_engine *e, const timestep *t)
 {
     const selector *s = t->cube.exact && t->exact.wrong != NULL ? &t->exact : &t->selector;
     const item *it = &e->items.at[t->rows.slot[s->bad]];
-    if (s->by_scorers)
-        return rill_fail(e->ctx, RILL_ERR_PLUGIN, "%s %s: choices of input %lld at timestep %d are %s", scorers_word(e),
-                         e->chain.link[e->chain.n_heuristics].scorer->name, (long long)it->id, t->rows.depth[s->bad],
-                         s->wrong);
     return rill_fail(e->ctx, RILL_ERR_PLUGIN, "domain %s: choices of input %lld at timestep %d are %s", e->domain->name,
                      (long long)it->id, t->rows.depth[s->bad], s->wrong);
 }
@@ -436,9 +512,27 @@ static rill_status collect_part(rill_engine *e, timestep *t)
 /* Rows of the part that scorers have left nothing: their items know by whom, for the case that they come to nothing. */
 static void note_deaths(rill_engine *e, timestep *t)
 {
-    for (int32_t i = t->from; t->rules.blamed != NULL && i < t->from + t->part; i++)
-        if (timestep_selector(t)->choices.count[i] == 0 && t->rules.blamed[i] > 0)
-            e->items.at[t->rows.slot[i]].blamed = t->rules.blamed[i];
+    const int32_t *blamed = timestep_rules(t)->blamed;
+    for (int32_t i = t->from; blamed != NULL && i < t->from + t->part; i++)
+        if (timestep_selector(t)->choices.count[i] == 0 && blamed[i] > 0)
+            e->items.at[t->rows.slot[i]].blamed = blamed[i];
+}
+
+/* Items of rows of the part that scorers have lifted beyond all numbers, where there is no order any more, fail alone. */
+static rill_status fail_lifted(rill_engine *e, timestep *t)
+{
+    choice_table *c = &timestep_selector(t)->choices;
+    char why[200];
+    for (int32_t i = t->from; timestep_selector(t)->lifted && i < t->from + t->part; i++) {
+        if (c->count[i] == 0 || c->score[(size_t)i * (size_t)c->stride] <= FLT_MAX) continue;
+        const item *it = &e->items.at[t->rows.slot[i]];
+        c->count[i] = 0;
+        snprintf(why, sizeof why, "%s %s: choices of input %lld at timestep %d are lifted beyond all numbers",
+                 scorers_word(e), e->chain.link[e->chain.n_heuristics].scorer->name, (long long)it->id,
+                 t->rows.depth[i]);
+        RILL__TRY(engine_fail_selected(e, t->rows.slot[i], RILL_ERR_PLUGIN, why));
+    }
+    return RILL_OK;
 }
 
 rill_status engine_answer(rill_engine *e, timestep *t)
@@ -449,6 +543,7 @@ rill_status engine_answer(rill_engine *e, timestep *t)
         if (status != RILL_OK) return status;
         const char *wrong = selector_take(timestep_selector(t), t->from, t->part, t->phase == e->info.phases - 1);
         if (wrong != NULL) return engine_wrong_choices(e, t);
+        RILL__TRY(fail_lifted(e, t));
         note_deaths(e, t);
         t->from += t->part;
         if (t->from >= t->rows.n) return RILL_OK;
@@ -485,7 +580,7 @@ rill_status engine_score_rows(rill_engine *e, timestep *t)
     for (int32_t i = 0; i < t->rows.n; i++) forest_stepped(&e->forest, t->rows.history[i]);
     engine_free_nodes(e);
     RILL__TRY(make_rules(e, t));
-    RILL__TRY(selector_ask(timestep_selector(t), &t->rules, rows.n));
+    RILL__TRY(selector_ask(timestep_selector(t), timestep_rules(t), rows.n));
     statistics_lap(s, &s->now.scorers);
     t->from = 0;
     return RILL_OK;

@@ -2,6 +2,7 @@
  *
  * Outputs are ordered by rank (ending.h), ties in order of output. Only the n best are turned into text, and those that are left out
  * since theirs is there already (writing.h). */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -128,6 +129,30 @@ static rill_status fill_record(rill_engine *e, int32_t slot, outbox_record *reco
     return RILL_OK;
 }
 
+rill_status engine_keep_found(rill_engine *e, int32_t slot)
+{
+    item *it = &e->items.at[slot];
+    if (it->request == NULL || isinf(it->request->deadline)) return RILL_OK;
+    if (it->found != NULL) outbox_record_drop(&e->outbox, it->found);
+    it->found = NULL;
+    RILL__TRY(outbox_record_get(&e->outbox, it->id, &it->found));
+    return fill_record(e, slot, it->found);
+}
+
+void engine_give_found(rill_engine *e, item *it)
+{
+    outbox_record *record = it->found;
+    it->found = NULL;
+    record->result.late = 1;
+    for (int32_t i = 0; i < record->result.n; i++) {
+        record->outputs[i].certified = 0;
+        e->statistics.all.truncated += record->outputs[i].truncated;
+    }
+    e->statistics.all.outputs += record->result.outputs_found;
+    e->statistics.all.inputs++;
+    outbox_put(&e->outbox, record);
+}
+
 /* Why the item has no output. */
 static void say_why_none(const rill_engine *e, const item *it, char *out, size_t size)
 {
@@ -159,12 +184,17 @@ rill_status engine_finish_item(rill_engine *e, int32_t slot)
     rill_status status = it->n_outputs > 0 ? RILL_OK : RILL_ERR_NO_HYPOTHESIS;
     if (status >= 0 && !it->late) {
         const rill_status wanted = engine_scorers_found(e, slot);
-        if (wanted != RILL_OK) return wanted;
+        if (wanted == RILL_AGAIN || (wanted < 0 && !engine_is_of_input(wanted))) return wanted;
+        status = wanted;
     }
     tracing_item(&e->tracing, RILL_TRACE_FINISHED, e->statistics.all.timesteps, slot, it, status);
     if (status < 0) {
         char message[300]; /* as much as a record keeps */
-        say_why_none(e, it, message, sizeof message);
+        if (it->n_outputs == 0)
+            say_why_none(e, it, message, sizeof message);
+        else
+            snprintf(message, sizeof message, "%s", rill_error(e->ctx)); /* a scorer, about what was found */
+        statistics_forget(&e->statistics, it);
         RILL__TRY(engine_fail_input(e, it->id, it->request, status, message));
     } else {
         outbox_record *record;

@@ -91,6 +91,8 @@ static inline rill_status rill__check_text(rill_context *ctx, const char *text, 
 /* Processors that the quotas of this process's control groups come to, 0: they have none. `root` stands before /proc and /sys. */
 int32_t rill__processors_of_quota(const char *root);
 
+/* Refuse settings that a caller built against another version has: nothing of them but their size can be read. */
+rill_status rill__settings_check_size(rill_context *ctx, const rill_settings *settings);
 /* rill_settings_resolve() for a run in which `budgeted` says that a function will set budgets. */
 rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics, int budgeted);
 

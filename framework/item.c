@@ -61,6 +61,7 @@ rill_status items_begin(items *all, forest *f, int32_t slot)
     it->exact.on = it->exact.over = 0;
     it->stop_asked = it->late = it->cancelled = it->cut = 0;
     it->blamed = 0;
+    it->failed = RILL_OK;
     it->refused.ctx = all->ctx;
     rill_text_reset(&it->refused);
     all->done[slot] = all->busy[slot] = all->passed_over[slot] = 0;

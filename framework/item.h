@@ -53,7 +53,7 @@ typedef struct item {
     forest_arena arena;
     uint8_t stop_asked; /* by a heuristic, in an earlier phase of this timestep */
     uint8_t late;       /* its deadline has come */
-    uint8_t cancelled;  /* while it was busy */
+    uint8_t cancelled;  /* while it was busy, or since it has failed: it leaves when its timestep is over */
     uint8_t top_ended;  /* the best candidate of some timestep was an ended one */
     uint8_t cut;        /* outputs that were cut short have been left out */
     double best_output;
@@ -67,8 +67,11 @@ typedef struct item {
     int32_t next;           /* slot of the next item that is ready */
     double abandoned, lost; /* certify.h: B; the greatest score given up in the phase that goes on */
     item_output best_ended; /* history -1: there is none (best_ended.c) */
-    rill_text refused;      /* why a scorer will not have it decoded; empty: none minds */
-    int64_t slot_bytes;     /* what its slot takes, by what the domain says; counted under a bound on memory only */
+    rill_status failed;     /* negative: in the timestep that goes on, ... */
+    rill_text refused;      /* ... and why; or why a scorer will not have it decoded; empty: none minds */
+    struct outbox_record
+        *found; /* what its last search came to, where scorers had it begin anew and it has a deadline; else NULL */
+    int64_t slot_bytes; /* what its slot takes, by what the domain says; counted under a bound on memory only */
 } item;
 
 typedef struct items {

@@ -5,6 +5,7 @@
  * timesteps only: busy ones (loop.c) wait for the end of theirs. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "rooms.h"
 
@@ -20,11 +21,14 @@ static void leave_flight(rill_engine *e, int32_t place)
 /* Where an input is that has no place in flight. */
 enum { IS_READY = -1, IS_PARKED = -2, IS_WAITING = -3, IS_NOWHERE = -4 };
 
-/* An item leaves without outputs: from its place in flight, or where it IS. */
+/* An item leaves without outputs: from its place in flight, or where it IS. With status RILL_OK it has those of an earlier search. */
 static rill_status fail_item(rill_engine *e, int32_t slot, int32_t place, rill_status status, const char *message)
 {
-    const item *it = &e->items.at[slot];
-    RILL__TRY(engine_fail_input(e, it->id, it->request, status, message));
+    item *it = &e->items.at[slot];
+    if (status < 0)
+        RILL__TRY(engine_fail_input(e, it->id, it->request, status, message));
+    else
+        engine_give_found(e, it);
     if (place == IS_READY) {
         items_not_ready(&e->items, slot);
     } else if (place == IS_PARKED) {
@@ -82,10 +86,31 @@ rill_status engine_leave_cancelled(rill_engine *e, const timestep *t)
 {
     for (int32_t i = 0; i < t->n && e->items.n_cancelled > 0; i++) {
         int32_t slot = t->selected[i];
-        if (!e->items.at[slot].cancelled) continue;
+        const item *it = &e->items.at[slot];
+        if (!it->cancelled) continue;
         e->items.n_cancelled--;
-        RILL__TRY(cancel_item(e, slot, e->items.place[slot]));
+        if (it->failed < 0)
+            RILL__TRY(fail_item(e, slot, e->items.place[slot], it->failed, it->refused.data));
+        else
+            RILL__TRY(cancel_item(e, slot, e->items.place[slot]));
     }
+    return RILL_OK;
+}
+
+int engine_is_of_input(rill_status status)
+{
+    return status < 0 && status != RILL_ERR_MEMORY && status != RILL_ERR_STOPPED && status != RILL_ERR_CHECK;
+}
+
+rill_status engine_fail_selected(rill_engine *e, int32_t slot, rill_status status, const char *why)
+{
+    item *it = &e->items.at[slot];
+    if (it->failed < 0) return RILL_OK;
+    rill_text_reset(&it->refused);
+    RILL__TRY(rill_text_append(&it->refused, why, strlen(why)));
+    it->failed = status;
+    e->items.n_cancelled += !it->cancelled;
+    it->cancelled = 1;
     return RILL_OK;
 }
 
@@ -125,6 +150,7 @@ static int is_late(const request *r, double now)
 static rill_status fail_late(rill_engine *e, int32_t slot, int32_t place)
 {
     char message[120];
+    if (e->items.at[slot].found != NULL) return fail_item(e, slot, place, RILL_OK, "");
     snprintf(message, sizeof message, "the deadline came at timestep %d, before there was any %s",
              e->items.at[slot].timestep, e->items.at[slot].cut ? "whole output, as require-end wants" : "hypothesis");
     return fail_item(e, slot, place, RILL_ERR_LATE, message);
@@ -157,6 +183,7 @@ static rill_status finish_late(rill_engine *e, int32_t place)
 {
     int32_t slot = e->flight.slot[place];
     item *it = &e->items.at[slot];
+    if (it->found != NULL) return fail_late(e, slot, place); /* which is more than half of another search */
     RILL__TRY(end_now(e, it));
     if (it->n_outputs == 0) return fail_late(e, slot, place);
     it->late = 1;

@@ -25,6 +25,13 @@ static void lose_candidate(void *user, int32_t link, int32_t i, int32_t j)
     certify_candidate(&l->t->candidates, &l->e->items.at[l->t->selected[i]], j);
 }
 
+static rill_status fail_candidates(void *user, int32_t i, rill_status status)
+{
+    const losing *l = user;
+    if (!engine_is_of_input(status)) return status;
+    return engine_fail_selected(l->e, l->t->selected[i], status, rill_error(l->e->ctx));
+}
+
 /* Children of every selected item, what survives of them, and the new beams. */
 static rill_status take_children(rill_engine *e, timestep *t)
 {
@@ -41,7 +48,8 @@ static rill_status take_children(rill_engine *e, timestep *t)
     statistics_lap(s, &s->now.select);
     tracing_merged(&e->tracing, t);
     t->candidates.lost = e->settings.certify || e->tracing.fn != NULL ? lose_candidate : NULL;
-    t->candidates.lost_user = &l;
+    t->candidates.failed = fail_candidates;
+    t->candidates.user = &l;
     RILL__TRY(chain_prune(&e->chain, &t->candidates, t->phase, &pruned));
     s->all.pruned += pruned;
     if (e->chain.n_heuristics > 0) statistics_lap(s, &s->now.prune);

@@ -61,12 +61,24 @@ typedef struct merge {
     int32_t floored; /* items that had a floor */
 } merge;
 
+/* The first row of the item's live entries. In cube pruning's company nobody counts rows; those of an item without it follow each other
+ * nevertheless. */
+static int32_t first_row(const merge *m, const int32_t *row)
+{
+    int32_t rank = 0;
+    if (m->rows == NULL) return *row;
+    if (m->it->width == 0) return 0;
+    while (rank < m->it->width - 1 && m->rows[rank] == CUBE_NO_ROW) rank++;
+    return m->rows[rank];
+}
+
 /* What chooses the item's candidates in place of their scores alone; NULL: nothing. */
-static int32_t (*choice_of(const merge *m, const int32_t *row))(timestep *, const item *, int32_t *)
+static int32_t (*choice_of(const merge *m, int32_t first))(timestep *, const item *, int32_t *)
 {
     if (m->it->settings->sample > 0) return sample_choose;
     if (m->it->settings->groups > 1) return groups_choose;
-    return m->rows == NULL && item_is_banked(m->t, m->it, *row) ? banks_choose : NULL;
+    if (m->it->settings->cube > RILL_CUBE_NONE) return NULL;
+    return item_is_banked(m->t, m->it, first) ? banks_choose : NULL;
 }
 
 /* How many children the item has, of n heads; each row's choices are in order, so dead ones are the last. */
@@ -141,13 +153,14 @@ static void make_heap(merge *m, int32_t *row, int last)
 
 static void find_children(merge *m, int32_t *row, int last)
 {
-    int32_t (*const choose)(timestep *, const item *, int32_t *) = choice_of(m, row);
+    int32_t own = first_row(m, row);
+    int32_t (*const choose)(timestep *, const item *, int32_t *) = choice_of(m, own);
     m->head = m->t->heads;
     m->heap = m->t->heap;
     m->taken = 0;
     m->chosen = choose != NULL;
     if (m->chosen)
-        m->n_heap = choose(m->t, m->it, row);
+        m->n_heap = choose(m->t, m->it, m->rows != NULL ? &own : row);
     else
         make_heap(m, row, last);
 }

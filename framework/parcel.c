@@ -22,6 +22,12 @@ static rill_status pack_arguments(rill_text *out, const char *const *list, int32
     return RILL_OK;
 }
 
+/* Settings of another size are refused when the request is made; of these no more is carried than says so. */
+static size_t bytes_of(const rill_settings *s)
+{
+    return s->struct_size == sizeof *s ? sizeof *s : sizeof s->struct_size;
+}
+
 rill_status parcel_pack(rill_text *out, const rill_request *asked, const chain *c, double at)
 {
     rill_text_reset(out);
@@ -29,7 +35,7 @@ rill_status parcel_pack(rill_text *out, const rill_request *asked, const chain *
     head h = {*asked, at};
     RILL__TRY(rill_text_append(out, (const char *)&h, sizeof h));
     if (asked->settings != NULL)
-        RILL__TRY(rill_text_append(out, (const char *)asked->settings, sizeof *asked->settings));
+        RILL__TRY(rill_text_append(out, (const char *)asked->settings, bytes_of(asked->settings)));
     RILL__TRY(pack_arguments(out, asked->heuristics, c->n_heuristics));
     return pack_arguments(out, asked->scorers, c->n_scorers);
 }
@@ -54,8 +60,10 @@ rill_status parcel_make(requests *all, const rill_model *model, chain *c, const 
     memcpy(&h, bytes, sizeof h);
     bytes += sizeof h;
     if (h.asked.settings != NULL) {
-        memcpy(&settings, bytes, sizeof settings);
-        bytes += sizeof settings;
+        memcpy(&settings.struct_size, bytes, sizeof settings.struct_size);
+        const size_t given = bytes_of(&settings);
+        memcpy(&settings, bytes, given);
+        bytes += given;
         h.asked.settings = &settings;
     }
     if (h.asked.heuristics != NULL) {

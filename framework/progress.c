@@ -2,7 +2,8 @@
  *
  * What is final is the path that all hypotheses have in common which may still be given, or lead to one that is: those of the beam and the
  * outputs kept. Each that comes later extends one of these, so the path never becomes shorter while a search goes on. A scorer that may
- * have an input decoded again (rill_scorer.found) leaves nothing final. */
+ * have an input decoded again (rill_scorer.found) leaves nothing final, nor does exact search. One that was sent back for want of memory
+ * comes by all it came to before, which is not told again. */
 #include "progress.h"
 
 typedef struct path {
@@ -36,6 +37,7 @@ static path common_path(const rill_engine *e, const item *it)
     path common = {it->beam[0].history, depth_of(f, it->beam[0].history)};
     for (int32_t i = 1; i < it->width && common.depth > 0; i++) common = meet(f, common, it->beam[i].history);
     for (int32_t i = 0; i < it->n_outputs && common.depth > 0; i++) common = meet(f, common, it->outputs[i].history);
+    if (it->best_ended.history >= 0) common = meet(f, common, it->best_ended.history);
     return common;
 }
 
@@ -61,7 +63,7 @@ static int decodes_again(const chain *c, const item *it)
 {
     for (int32_t i = c->n_heuristics; i < c->n; i++)
         if (c->link[i].scorer->found != NULL) return 1;
-    return it->exact.on;
+    return it->settings->exact;
 }
 
 static rill_status tell(rill_engine *e, int32_t slot)
@@ -93,6 +95,8 @@ rill_status progress_tell(rill_engine *e, const timestep *t)
         const item *it = &e->items.at[t->selected[i]];
         if (it->request == NULL || it->request->progress == NULL || it->width == 0 || e->items.done[t->selected[i]])
             continue;
+        if (!it->exact.on && it->timestep <= it->request->told) continue;
+        it->request->told = it->timestep;
         RILL__TRY(tell(e, t->selected[i]));
     }
     return RILL_OK;

@@ -48,6 +48,7 @@ static rill_status resolve(const requests *all, const rill_model *model, const r
                            rill_settings *out)
 {
     const rill_settings *run = &all->given;
+    RILL__TRY(rill__settings_check_size(all->ctx, wanted));
     *out = *wanted;
     for (size_t i = 0; i < OF_RUN; i++)
         memcpy((char *)out + of_run[i].at, (const char *)run + of_run[i].at, of_run[i].size);

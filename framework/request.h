@@ -11,6 +11,7 @@ typedef struct request {
     int64_t number;            /* from 1: what samples are drawn by; 0: the input's id */
     double deadline;           /* by the engine's clock; infinite: none */
     rill_settings settings;    /* resolved: by which it is searched */
+    int32_t told;              /* the last timestep of its search that was told of */
     int32_t n;                 /* 0, or as many as the chain has links */
     chain_instance *instances[];
 } request;

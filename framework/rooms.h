@@ -212,6 +212,9 @@ void engine_scorers_done(rill_engine *e, const item *it);
 /* finish.c: make the result of a finished item, drop it. RILL_AGAIN: exact search or scorers
  * want more, and it goes on or has begun anew instead. */
 rill_status engine_finish_item(rill_engine *e, int32_t slot);
+/* An item with a deadline begins anew: keep the result that it would have now. And give it that, its deadline having come. */
+rill_status engine_keep_found(rill_engine *e, int32_t slot);
+void engine_give_found(rill_engine *e, item *it);
 /* Make the result of an input in which there is nothing to decode. */
 rill_status engine_answer_empty(rill_engine *e, const intake_entry *in);
 /* Make the result of an input that failed. */
@@ -219,9 +222,14 @@ rill_status engine_fail_input(rill_engine *e, int64_t id, const request *wants, 
                               const char *message);
 
 /* leave.c: have the inputs leave whose deadlines have come, but for busy ones; and those of the timestep that were cancelled while
- * they were busy. */
+ * they were busy, or have failed. */
 rill_status engine_meet_deadlines(rill_engine *e);
 rill_status engine_leave_cancelled(rill_engine *e, const timestep *t);
+/* A selected item fails by itself: nothing more is asked about it, and when its timestep is over it leaves with this. Others are what they
+ * would be without it. */
+rill_status engine_fail_selected(rill_engine *e, int32_t slot, rill_status status, const char *why);
+/* Whether what fails with it, for the sake of one input, is that input's alone. Memory, a stop and the checking mode are everybody's. */
+int engine_is_of_input(rill_status status);
 /* Whether an input is here that has no result and has not been cancelled. */
 int engine_has(const rill_engine *e, int64_t id);
 /* What results say of inputs that left before their time, from here or from among those that no engine has taken yet (front.c). */

@@ -507,7 +507,7 @@ const char *selector_take(selector *s, int32_t from, int32_t n, int last)
 {
     s->last = last;
     s->wrong = NULL;
-    s->by_scorers = 0;
+    s->lifted = 0;
     s->unread = 0;
     if (s->rules->plain) return take_plainly(s);
     for (int32_t r = 0; r < n; r++) {
@@ -515,11 +515,7 @@ const char *selector_take(selector *s, int32_t from, int32_t n, int last)
         s->bad = from + r;
         if (s->wrong != NULL) break;
         size_t first = (size_t)(from + r) * (size_t)s->choices.stride;
-        if (s->choices.count[from + r] > 0 && s->choices.score[first] > FLT_MAX) {
-            s->wrong = "lifted beyond all numbers";
-            s->by_scorers = 1;
-            break;
-        }
+        s->lifted |= s->choices.count[from + r] > 0 && s->choices.score[first] > FLT_MAX;
     }
     return s->wrong;
 }

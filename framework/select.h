@@ -65,8 +65,8 @@ typedef struct selector {
     int last;          /* in this phase a hypothesis may end */
     const char *wrong; /* what is, of row `bad`; NULL: nothing so far */
     int32_t bad;
-    int by_scorers; /* and it was scorers who did it, not the domain */
-    char *block;    /* the memory of all arrays */
+    int lifted;  /* scorers have lifted a row's choices beyond all numbers, where there is no order any more */
+    char *block; /* the memory of all arrays */
     size_t block_bytes;
 } selector;
 

@@ -112,7 +112,7 @@ void rill_settings_init(rill_settings *settings, size_t size)
     snprintf(settings->method, sizeof settings->method, "stream-all");
 }
 
-static rill_status check_size(rill_context *ctx, const rill_settings *settings)
+rill_status rill__settings_check_size(rill_context *ctx, const rill_settings *settings)
 {
     if (settings->struct_size == sizeof *settings) return RILL_OK;
     return rill_fail(ctx, RILL_ERR_ABI, "settings of %zu bytes, this rill has %zu: rebuild the caller",
@@ -204,7 +204,7 @@ static uint64_t bit_of(const rill_option *option)
 rill_status rill_settings_set(rill_context *ctx, rill_settings *settings, const char *name, const char *value)
 {
     const rill_option *option = rill_option_find(OPTIONS, name);
-    RILL__TRY(check_size(ctx, settings));
+    RILL__TRY(rill__settings_check_size(ctx, settings));
     if (option == NULL) return unknown_setting(ctx, name);
     RILL__TRY(read_value(ctx, settings, option, value));
     settings->given |= bit_of(option);
@@ -430,7 +430,9 @@ static rill_status resolve_stops(rill_context *ctx, rill_settings *s)
         if (s->stop_after != 0)
             return rill_fail(ctx, RILL_ERR_OPTION, "patience and stop-after set the same thing: give one of them");
         double outputs = floor(s->k * s->patience + 0.5);
-        s->stop_after = outputs < 1 ? 1 : outputs > 1e9 ? 1000000000 : (int32_t)outputs;
+        const double most =
+            rill_option_find(OPTIONS, "stop-after")->most; /* resolved twice it is a number like any other */
+        s->stop_after = outputs < 1 ? 1 : (int32_t)(outputs < most ? outputs : most);
         s->patience = 0;
     }
     if (s->stop == 0) s->stop = RILL_STOP_COUNT;
@@ -484,7 +486,7 @@ static rill_status check_ranges(rill_context *ctx, const rill_settings *settings
 
 rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics, int budgeted)
 {
-    RILL__TRY(check_size(ctx, settings));
+    RILL__TRY(rill__settings_check_size(ctx, settings));
     const rill_method_info *m = NULL;
     settings->method[sizeof settings->method - 1] = '\0';
     RILL__TRY(find_method(ctx, settings->method, &m));

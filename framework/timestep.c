@@ -5,6 +5,7 @@ void timestep_init(timestep *t, rill_context *ctx, const rill_domain_info *info,
 {
     *t = (timestep){.ctx = ctx, .group = group};
     ask_init(&t->asks, ctx, info->actions);
+    ask_init(&t->exact_asks, ctx, info->actions);
     selector_init(&t->selector, ctx, info);
     selector_init(&t->exact, ctx, info);
 }
@@ -14,12 +15,14 @@ int merge_in_rank_order(const void *left, const void *right)
     const merge_head *a = left, *b = right;
     if (a->score != b->score) return a->score > b->score ? -1 : 1;
     if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
-    return (a->next > b->next) - (a->next < b->next);
+    if (a->next != b->next) return a->next < b->next ? -1 : 1;
+    return (a->bank > b->bank) - (a->bank < b->bank); /* of two groups that choose one child */
 }
 
 void timestep_finish(timestep *t)
 {
     ask_finish(&t->asks);
+    ask_finish(&t->exact_asks);
     selector_finish(&t->selector);
     selector_finish(&t->exact);
     rill_columns_free(t->ctx, &t->cube.memory);

@@ -47,7 +47,7 @@ typedef struct merge_key {
     int32_t rank;
 } merge_key;
 
-/* For qsort(): by score, the parent's rank, the order of the parent's choices. */
+/* For qsort(): by score, the parent's rank, the order of the parent's choices, the group. */
 int merge_in_rank_order(const void *left, const void *right);
 
 /* commit.c: what the children that stay add to what is counted of a beam entry's history. */
@@ -98,7 +98,10 @@ typedef struct timestep {
     ask_rules rules;
     selector selector;
     cube_pass cube;
-    selector exact;      /* of the second call of cube pruning */
+    selector
+        exact; /* of the second call of cube pruning, with what is asked for it: the first call's is looked at behind it */
+    rill_ask_builder exact_asks;
+    ask_rules exact_rules;
     rill_rows part_rows; /* of the call in progress, with its question and where the answer goes */
     rill_ask ask;
     rill_choices out;
@@ -125,6 +128,14 @@ rill_status timestep_reserve_rows(timestep *t, size_t rows);
 static inline selector *timestep_selector(timestep *t)
 {
     return t->cube.exact ? &t->exact : &t->selector;
+}
+static inline rill_ask_builder *timestep_asks(timestep *t)
+{
+    return t->cube.exact ? &t->exact_asks : &t->asks;
+}
+static inline ask_rules *timestep_rules(timestep *t)
+{
+    return t->cube.exact ? &t->exact_rules : &t->rules;
 }
 /* Choice `next` of a row, of the first call's or, numbered behind these, of the second's. */
 static inline int timestep_is_first(const timestep *t, int32_t row)

@@ -34,7 +34,7 @@ struct rill_workers {
     int shared; /* one model serves all workers on its device; else each has its own */
     int32_t n;
     int threaded; /* there are threads and a front; else one engine works in the caller's */
-    int begun;
+    int begun, ran;
     front front; /* of several */
     worker worker[];
 };
@@ -255,7 +255,7 @@ void rill_workers_finish(rill_workers *all)
         rill_engine_destroy(all->worker[i].engine);
         all->worker[i].engine = NULL;
     }
-    all->begun = 0;
+    all->begun = all->ran = 0;
 }
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
@@ -314,6 +314,8 @@ rill_status rill_workers_run_requests(rill_workers *all, rill_read_request_fn re
                                       rill_write_fn write, void *write_user)
 {
     if (!all->begun) return rill_fail(all->ctx, RILL_ERR_ARGUMENT, "the workers have no engines: begin first");
+    if (all->ran) return rill_fail(all->ctx, RILL_ERR_ARGUMENT, "the workers have run: finish and begin anew");
+    all->ran = 1;
     if (!all->threaded) return rill_run_requests(all->worker[0].engine, read, read_user, write, write_user);
     front *f = &all->front;
     f->read = read;

@@ -181,12 +181,11 @@ static void watch(void *user, const rill_progress *p)
     watched *w = user;
     w->wrong |= p->final_actions > p->draft_actions || !begins_with(p->draft_text, p->final_text);
     w->wrong |= strlen(p->final_text) != p->final_length || strlen(p->draft_text) != p->draft_length;
-    if (p->timestep > w->timestep) { /* one that was sent back tells of its first ones again */
-        w->wrong |= p->final_actions < w->final_actions || !begins_with(p->final_text, w->final);
-        w->timestep = p->timestep;
-        w->final_actions = p->final_actions;
-        snprintf(w->final, sizeof w->final, "%s", p->final_text);
-    }
+    w->wrong |= p->timestep <= w->timestep; /* one that was sent back does not tell of its first ones again */
+    w->wrong |= p->final_actions < w->final_actions || !begins_with(p->final_text, w->final);
+    w->timestep = p->timestep;
+    w->final_actions = p->final_actions;
+    snprintf(w->final, sizeof w->final, "%s", p->final_text);
     w->calls++;
 }
 

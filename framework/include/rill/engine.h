@@ -139,7 +139,8 @@ RILL_API int64_t rill_engine_room(const rill_engine *engine);
  *   RILL_OK · RILL_AGAIN (no room) · RILL_ERR_MEMORY (the input was not taken; the engine goes on) */
 RILL_API rill_status rill_engine_submit(rill_engine *engine, const char *text, size_t length);
 
-/* How far the search of an input has come, behind a timestep of its. Texts are NUL-terminated and valid during the call. */
+/* How far the search of an input has come, behind a timestep of its: each is told once, also where the search begins anew for want of
+ * memory. Texts are NUL-terminated and valid during the call. */
 typedef struct rill_progress {
     size_t struct_size;
     void *user; /* its request's */
@@ -172,7 +173,9 @@ typedef struct rill_request {
      * and unknown_penalty are the engine's, whatever is given here. NULL: all are. */
     const rill_settings *settings;
     /* Arguments of the setup's heuristics and scorers, in its order: [n_heuristics], [n_scorers]. NULL, also as an entry:
-     * the setup's own. Equal arguments share an instance. Of an input that samples or has groups, heuristics prune nothing. */
+     * the setup's own. Equal arguments share an instance. Of an input that samples or has groups, heuristics prune nothing.
+     * What a heuristic or a scorer fails with under arguments that are not the setup's fails this input alone, and so does a scorer
+     * that divides beams into banks where the settings sample, have groups or prune cubes. */
     const char *const *heuristics;
     const char *const *scorers;
     /* From now on by the engine's clock; above 0. At that time the input gives the best that it has: its outputs and the ended

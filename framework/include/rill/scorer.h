@@ -74,7 +74,8 @@ typedef struct rill_scorer {
 
     /* Make an instance from the text behind "NAME:". `table`: this table. (optional) */
     rill_status (*create)(const struct rill_scorer *table, rill_context *ctx, const char *arguments, void **self);
-    /* Speak about the rows. Mandatory. */
+    /* Speak about the rows. Mandatory. A failure ends the run; of an instance that requests gave arguments of their own it fails each
+     * input alone that it comes up with alone. score() is then called once more for the others. */
     rill_status (*score)(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask);
     /* Undo create; accepts NULL. (optional) */
     void (*destroy)(void *self);
@@ -87,7 +88,8 @@ typedef struct rill_scorer {
      * that has seen nothing. (optional) */
     rill_status (*begin)(void *self, int64_t item_id);
     /* The input's search has come to its end by itself. RILL_AGAIN: forget these outputs and decode it again, from its encoded input,
-     * with what the scorers of the chain say by now; RILL_OK: they are its result. In a chain all scorers are asked. (optional) */
+     * with what the scorers of the chain say by now; they are its result all the same if its deadline comes before the next ones are there.
+     * RILL_OK: they are its result. A failure fails this input alone. In a chain all scorers are asked. (optional) */
     rill_status (*found)(void *self, const rill_found *found);
     /* The input leaves the engine, whatever way; comes once for each begin() that did not fail. One that an engine did not come
      * to before its end may leave without. (optional) */
@@ -115,7 +117,7 @@ RILL_API rill_status rill_ask_refuse(rill_ask_builder *ask, int32_t row, const c
 enum { RILL_MOST_BANKS = 256 };
 RILL_API rill_status rill_ask_banks(rill_ask_builder *ask, int32_t row, int32_t banks, int32_t rest);
 /* Behind rill_ask_banks(): the action leads to that bank. It is a candidate wherever the model ranks it, beyond the best M choices of
- * the row. Of several banks of one action the numbers add up: name it once. */
+ * the row. Of several banks of one action the last holds. */
 RILL_API rill_status rill_ask_bank(rill_ask_builder *ask, int32_t row, int32_t action, int32_t bank);
 /* Add to the end rule. */
 RILL_API rill_status rill_ask_end(rill_ask_builder *ask, int32_t row, rill_end_rule rule);
