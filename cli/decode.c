@@ -28,6 +28,7 @@
 #include "search.h"
 #include "session.h"
 #include "source.h"
+#include "split.h"
 #include "sweep.h"
 #include "trace.h"
 
@@ -46,6 +47,7 @@ typedef struct decode {
     cli_fields fields;
     int quiet, wants_progress;
     cli_source source;
+    cli_split split;
     cli_records records;
     cli_constraints constraints;
     cli_output output, stats;
@@ -238,11 +240,21 @@ static void erase_progress(void *user)
     cli_progress_erase(user);
 }
 
+/* Counted in lines, as far as they are finished. */
+static void take_stats(const decode *d, rill_stats *out)
+{
+    *out = (rill_stats){.struct_size = sizeof *out};
+    rill_workers_stats(d->session.crew, out);
+    if (d->split.split == 0) return;
+    out->inputs -= d->split.parts - d->split.whole;
+    out->failed = d->failed;
+}
+
 static void show_progress(decode *d)
 {
-    rill_stats stats = {.struct_size = sizeof stats};
+    rill_stats stats;
     if (!cli_progress_due(&d->progress)) return;
-    rill_workers_stats(d->session.crew, &stats);
+    take_stats(d, &stats);
     /* Finished, not written: one slow input may hold a thousand results back. */
     const cli_source *s = &d->source;
     const cli_position position = {stats.inputs, s->lines, s->consumed + s->input.consumed, s->size};
@@ -257,9 +269,17 @@ static rill_status read_request(void *user, int may_block, rill_request *request
     rill_status status = d->constraints_path ? cli_constraints_wait(&d->constraints, may_block) : RILL_OK;
     if (status == RILL_OK) status = cli_source_read(&d->source, may_block, &request->text, &request->length);
     if (d->records.kind != CLI_RECORD_NONE) status = cli_records_take(&d->records, status, request);
-    if (status == RILL_OK && d->trace_path)
-        cli_trace_input(&d->trace, d->source.lines - 1, request->text, request->length);
     return d->constraints_path ? cli_constraints_join(&d->constraints, d->session.ctx, status, request) : status;
+}
+
+/* What the engine reads, and so the trace: lines, or sentences of them. */
+static rill_status read_part(void *user, int may_block, rill_request *request)
+{
+    decode *d = user;
+    const rill_status status = cli_split_read(&d->split, may_block, request);
+    if (status == RILL_OK && d->trace_path)
+        cli_trace_input(&d->trace, d->split.given - 1, request->text, request->length);
+    return status;
 }
 
 /* On standard error, behind the progress line. */
@@ -287,7 +307,6 @@ static rill_status write_result(void *user, const rill_result *result)
     rill_result numbered = *result; /* as in the whole that this may be a part of */
     numbered.id += d->source.first;
     d->failed += result->status < 0;
-    if (d->trace_path) cli_trace_result(&d->trace, result);
     if (result->status < 0)
         tell(d, "", result->id, result->message[0] ? result->message : rill_status_name(result->status));
     if (result->note[0]) tell(d, "warning: ", result->id, result->note);
@@ -301,6 +320,13 @@ static rill_status write_result(void *user, const rill_result *result)
     show_progress(d);
     d->writing += cli_now() - start;
     return broken || cli_interrupted() ? RILL_ERR_STOPPED : RILL_OK;
+}
+
+static rill_status write_part(void *user, const rill_result *result)
+{
+    decode *d = user;
+    if (d->trace_path) cli_trace_result(&d->trace, result);
+    return cli_split_write(&d->split, result);
 }
 
 /* --- preparing ---------------------------------------------------------------------------------------------------- */
@@ -408,6 +434,19 @@ static int has_many(const decode *d)
     return d->source.size >= 0 ? d->source.size >= MANY_BYTES : !isatty(d->source.input.fd);
 }
 
+/* What is asked for that belongs to inputs which were decoded whole; NULL: nothing. */
+static const char *whole_for(const decode *d)
+{
+    static const char *const rows[] = {"ids", "alignment", "unknown-names", "word-scores"};
+    static const char *const names[] = {"--ids", "--alignment", "--unknown-names", "--word-scores"};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (cli_is_on(&d->session, rows[i])) return names[i];
+    if (d->constraints_path) return "--constraints";
+    if (rill_layer_get(d->session.given, "like") || (d->session.file && rill_layer_get(d->session.file, "like")))
+        return "--like";
+    return d->plan->setup.n_scorers > 0 ? "a scorer" : NULL;
+}
+
 static int prepare(decode *d)
 {
     int code = cli_session_domain(&d->session) ? make_plan(d) : CLI_FAILED;
@@ -418,7 +457,10 @@ static int prepare(decode *d)
     if (code == CLI_OK) code = check_files(d);
     if (code == CLI_OK) d->session.many = has_many(d);
     if (code == CLI_OK) code = cli_session_open(&d->session);
+    if (code == CLI_OK)
+        code = cli_split_start(&d->split, d->session.ctx, d->session.model, cli_said(&d->session, "split"), whole_for(d));
     if (code != CLI_OK) return code;
+    d->split.first = d->source.first;
     if (cli_crew_begin(&d->session, d->plan, &d->plan->setup) < 0) {
         if (d->runfile.said) rill_script_config_blame(d->runfile.script, d->runfile.said);
         return cli_fail_context(d->session.ctx);
@@ -441,8 +483,7 @@ static void fill_report(const decode *d, cli_report *report)
         .wall = d->wall,
         .given = &d->results,
     };
-    report->stats.struct_size = sizeof report->stats;
-    rill_workers_stats(d->session.crew, &report->stats);
+    take_stats(d, &report->stats);
 }
 
 static int worse(int a, int b)
@@ -467,6 +508,7 @@ static int finish(decode *d, int code)
     if (code == CLI_OK || code == CLI_SOME_FAILED) {
         if (!d->quiet) cli_report_say(&report, d->session.verbose);
         cli_report_warn(&report, !d->quiet);
+        cli_split_warn(&d->split, d->plan->resolved.n_best);
         cli_pretty_warn(&d->pretty);
     }
     if (d->wants_profile) code = worse(code, tell_profile(d, &report));
@@ -496,7 +538,7 @@ static int decode_all(decode *d)
     double start = cli_now();
     rill_workers *crew = d->session.crew;
     cli_interrupt_stops(crew);
-    rill_status status = rill_workers_run_requests(crew, read_request, d, write_result, d);
+    rill_status status = rill_workers_run_requests(crew, read_part, d, write_part, d);
     cli_interrupt_stops(NULL);
     d->wall = cli_now() - start;
     cli_progress_erase(&d->progress);
@@ -557,6 +599,9 @@ static int command(const face *as, int argc, char **argv)
     }
     d->session.before_message = erase_progress;
     d->session.message_user = &d->progress;
+    d->split.read = read_request;
+    d->split.write = write_result;
+    d->split.user = d;
     int code = cli_session_start(&d->session);
     if (code == CLI_OK) code = parse(d, as, argc, argv, &helped);
     if (code == CLI_OK && !helped) code = run(d);
@@ -567,6 +612,7 @@ static int command(const face *as, int argc, char **argv)
     cli_runfile_end(&d->runfile);
     cli_constraints_close(&d->constraints);
     cli_records_end(&d->records);
+    cli_split_end(&d->split);
     cli_session_end(&d->session);
     cli_source_close(&d->source);
     free(d->inputs);

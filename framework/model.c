@@ -243,6 +243,32 @@ rill_status rill_model_tokenize(const rill_model *model, rill_context *ctx, cons
     return rill__domain_status(ctx, domain, status, "tokenize");
 }
 
+/* Parts that lie in the input, one behind the other. */
+static int are_parts(const rill_part *part, int32_t n, size_t length, size_t head)
+{
+    size_t least = head;
+    for (int32_t i = 0; i < n; least = part[i].begin + part[i].length, i++)
+        if (part[i].begin < least || part[i].begin > length || part[i].length > length - part[i].begin) return 0;
+    return head <= length;
+}
+
+rill_status rill_model_split(const rill_model *model, rill_context *ctx, int always, const char *text, size_t length,
+                             rill_part *part, int32_t room, int32_t *n, size_t *head)
+{
+    const rill_domain *domain = model->domain;
+    *n = 0;
+    *head = 0;
+    if (domain->struct_size <= offsetof(rill_domain, split) || domain->split == NULL)
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "domain %s decodes inputs whole", domain->name);
+    RILL__TRY(rill__check_text(ctx, text, length));
+    rill_error_clear(ctx);
+    rill_status status = domain->split(model->self, ctx, always, text, length, part, room, n, head);
+    if (status >= 0 && !are_parts(part, *n < 2 ? 0 : *n < room ? *n : room, length, *head))
+        status = rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s: split gave no parts of the input", domain->name);
+    if (status < 0) *n = 0;
+    return rill__domain_status(ctx, domain, status, "split");
+}
+
 int32_t rill_model_first_action(const rill_model *model, rill_context *ctx, const char *input, size_t length)
 {
     if (model->domain->first_action == NULL) return RILL_NO_ACTION;

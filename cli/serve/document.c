@@ -5,11 +5,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unicode/ubrk.h>
-#include <unicode/uchar.h>
-#include <unicode/utf8.h>
 
 #include "document_inside.h"
+#include "sentences.h"
 #include "words.h"
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
@@ -86,88 +84,28 @@ void document_close(document *d)
 
 /* --- sentences ---------------------------------------------------------------------------------------------------- */
 
-/* Of what has no letter and no number a model would only make something up. */
-static int says_something(const char *text, size_t length)
-{
-    for (size_t at = 0; at < length;) {
-        UChar32 c;
-        U8_NEXT((const uint8_t *)text, at, length, c);
-        if (c < 0 || u_isalnum(c)) return 1; /* what is no UTF-8 the model refuses */
-    }
-    return 0;
-}
+/* Found sentences on their way: as many as are wanted. */
+typedef struct finding {
+    const document *d;
+    void (*found)(void *user, size_t begin, size_t end);
+    void *user;
+} finding;
 
-/* Without blanks around it; nothing where it says nothing. */
-static void trim(const char *text, size_t begin, size_t end, void (*found)(void *user, size_t begin, size_t end),
-                 void *user)
+static int give_sentence(void *user, size_t begin, size_t end)
 {
-    size_t first = end, last = begin;
-    for (size_t at = begin; at < end;) {
-        const size_t here = at;
-        UChar32 c;
-        U8_NEXT((const uint8_t *)text, at, end, c);
-        if (c >= 0 && u_isUWhiteSpace(c)) continue;
-        if (first == end) first = here;
-        last = at;
-    }
-    if (says_something(text + begin, end - begin)) found(user, first, last);
-}
-
-/* Words whose full stop ends no sentence as a rule. (ICU's own list of them, "ss=standard", takes every German word with "r" at its end for
- * one.) Those that often stand at an end, like "etc", are left out: two sentences in one part do less harm than half a sentence. */
-static const char *const abbreviations[] = {
-    "Abb", "Abs",  "al",  "Art", "Aufl", "bzw",  "ca",  "Capt", "cf",  "Col", "Dipl", "Dr",   "Drs", "e.g", "evtl",
-    "Fig", "fig",  "Fr",  "geb", "Gen",  "ggf",  "Gov", "Hr",   "Hrn", "i.e", "inkl", "Kap",  "Lt",  "max", "min",
-    "Mio", "Mlle", "Mme", "Mr",  "Mrd",  "Mrs",  "Ms",  "No",   "Nr",  "pp",  "Prof", "Rep",  "Rev", "Sen", "Sgt",
-    "sog", "Sr",   "St",  "Str", "Tel",  "Univ", "vgl", "Vgl",  "vol", "Vol", "vs",   "zzgl", NULL};
-
-/* Whether the full stop before byte `end` belongs to a word: an abbreviation, a letter ("z. B."), a number of a day ("3. Mai"). */
-static int is_abbreviated(const char *text, size_t begin, size_t end)
-{
-    while (end > begin && (text[end - 1] == ' ' || text[end - 1] == '\n')) end--;
-    if (end == begin || text[end - 1] != '.') return 0;
-    size_t word = --end;
-    while (word > begin && end - word < 16 && !strchr(" \t\n(\"", text[word - 1])) word--;
-    const size_t length = end - word;
-    int digits = 0, letters = 0;
-    for (size_t i = word; i < end; i++) digits += text[i] >= '0' && text[i] <= '9';
-    for (size_t i = word; i < end; i++) letters += !U8_IS_TRAIL(text[i]);
-    if (letters == 1 || (length == 2 && digits == 2)) return 1;
-    for (const char *const *known = abbreviations; *known; known++)
-        if (strlen(*known) == length && !memcmp(*known, text + word, length)) return 1;
-    return 0;
-}
-
-/* NULL: sentences cannot be told apart, and the paragraph is one. */
-static UBreakIterator *open_sentences(const char *language, UText *text)
-{
-    UErrorCode error = U_ZERO_ERROR;
-    UBreakIterator *sentences = ubrk_open(UBRK_SENTENCE, language ? language : "", NULL, 0, &error);
-    if (U_SUCCESS(error)) ubrk_setUText(sentences, text, &error);
-    if (U_SUCCESS(error)) return sentences;
-    if (sentences) ubrk_close(sentences);
-    return NULL;
+    const finding *f = user;
+    f->found(f->user, begin, end);
+    return f->d->n_parts > f->d->most;
 }
 
 void document_sentences(document *d, const char *text, size_t length, const char *language,
                         void (*found)(void *user, size_t begin, size_t end), void *user)
 {
-    UErrorCode error = U_ZERO_ERROR;
-    if (!says_something(text, length)) return; /* to open an iterator takes longer */
-    UText *utf8 = d->split == DOCUMENT_LINES ? NULL : utext_openUTF8(NULL, text, (int64_t)length, &error);
-    UBreakIterator *sentences = utf8 ? open_sentences(language, utf8) : NULL;
-    size_t begin = 0;
-    if (sentences)
-        for (int32_t end = ubrk_next(sentences); end != UBRK_DONE && d->n_parts <= d->most;
-             end = ubrk_next(sentences)) {
-            if ((size_t)end < length && is_abbreviated(text, begin, (size_t)end)) continue;
-            trim(text, begin, (size_t)end, found, user);
-            begin = (size_t)end;
-        }
+    finding f = {d, found, user};
+    if (d->split == DOCUMENT_LINES)
+        rill_sentence_whole(text, length, give_sentence, &f);
     else
-        trim(text, 0, length, found, user);
-    if (sentences) ubrk_close(sentences);
-    if (utf8) utext_close(utf8);
+        rill_sentences(text, length, language, give_sentence, &f);
 }
 
 /* --- cutting ------------------------------------------------------------------------------------------------------ */

@@ -1,7 +1,7 @@
 /* Inputs that are decoded in parts and put together again.
  *
  * A document is a text that models read sentence by sentence: lines of them, or a page with simple markup. What lies between its parts is
- * kept to the byte: blanks, ends of lines, tags of blocks. Sentences are those of Unicode (UAX 29), by ICU, but for abbreviations.
+ * kept to the byte: blanks, ends of lines, tags of blocks. Sentences are domains/text/sentences.h's.
  * Of a page tags that stand within a sentence (bold, links) come to what their text became: that text is decoded by itself too, and
  * looked for in the sentence's output; where it is not found they are placed in proportion. Each tag comes once, in the old order.
  * Threads: a document is one thread's at a time. */

@@ -33,7 +33,8 @@ static const struct {
               {"ndash", 0x2013},  {"mdash", 0x2014},  {"lsquo", 0x2018}, {"rsquo", 0x2019}, {"sbquo", 0x201A},
               {"ldquo", 0x201C},  {"rdquo", 0x201D},  {"bdquo", 0x201E}, {"bull", 0x2022},  {"hellip", 0x2026},
               {"lsaquo", 0x2039}, {"rsaquo", 0x203A}, {"euro", 0x20AC},  {"trade", 0x2122}, {"OElig", 0x152},
-              {"oelig", 0x153},   {"Scaron", 0x160},  {"scaron", 0x161}, {"Yuml", 0x178}};
+              {"oelig", 0x153},   {"Scaron", 0x160},  {"scaron", 0x161}, {"Yuml", 0x178},
+              {"ZeroWidthSpace", 0x200B},             {"NoBreak", 0x2060}};
 
 static int32_t number_of(const char *name, size_t length)
 {
@@ -207,8 +208,10 @@ static int is_one_of(const tag *t, const char *const *names)
 static const char *const inline_names[] = {
     "a",    "abbr",   "acronym", "b",   "bdi", "bdo",  "big", "cite", "code", "del",  "dfn", "em",   "font",
     "i",    "img",    "input",   "ins", "kbd", "mark", "q",   "rp",   "rt",   "ruby", "s",   "samp", "small",
-    "span", "strike", "strong",  "sub", "sup", "time", "tt",  "u",    "var",  "wbr",  NULL};
-static const char *const empty_names[] = {"img", "input", "wbr", NULL};
+    "span", "strike", "strong",  "sub", "sup", "time", "tt",  "u",    "var",  NULL};
+static const char *const empty_names[] = {"img", "input", NULL};
+/* Where a line may end within a word: of the output's words it says nothing, and within a sentence it goes. */
+static const char *const break_names[] = {"wbr", NULL};
 /* What is in them is not read. */
 static const char *const raw_names[] = {"code",     "kbd",      "math", "pre", "samp",   "script",  "style",    "svg",
                                         "template", "textarea", "var",  "xmp", "iframe", "noembed", "noframes", NULL};
@@ -378,7 +381,7 @@ static void end_paragraph(paragraph *p)
 /* Comments are; "<!DOCTYPE" is not. */
 static int is_within_lines(const tag *t)
 {
-    return t->name ? is_one_of(t, inline_names) : !t->is_doctype;
+    return t->name ? is_one_of(t, inline_names) || is_one_of(t, break_names) : !t->is_doctype;
 }
 
 /* Blanks before a paragraph and behind it stay as they are. */
@@ -410,6 +413,7 @@ static const char *read_markup(paragraph *p, const char *at, tag *t)
     const int is_empty = !t->name || is_one_of(t, empty_names) || t->closes_itself;
     const int is_raw = !is_empty && !t->closes && (is_one_of(t, raw_names) || t->says_no);
     if (is_raw) t->end = element_end(t, p->end);
+    if (is_one_of(t, break_names)) return t->end;
     if (is_within_lines(t)) {
         add_mark(p, at, (size_t)(t->end - at), is_empty || is_raw ? 0 : t->closes ? -1 : 1);
         return t->end;

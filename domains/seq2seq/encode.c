@@ -38,9 +38,12 @@ static rill_status read_input(seq_runner *r, rill_input *input, rill_ids *ids, s
     const seq_net *net = m->net[0];
     const size_t marks = (size_t)(net->source_begin >= 0) + (size_t)(net->source_end >= 0);
     *reading = (seq_reading){.input = input, .offset = ids->used};
-    rill_status status = check_length(r, input->length);
+    const char *text = input->text;
+    size_t length = input->length;
+    rill_status status = check_length(r, length);
     rill_opening *opening = &r->opening[input->slot];
-    if (status == RILL_OK) status = rill_codec_read(net->text, input->text, input->length, ids, opening);
+    if (status == RILL_OK && m->reads_text) status = seq_seen(r->ctx, &text, &length, &r->seen, &r->seen_room);
+    if (status == RILL_OK) status = rill_codec_read(net->text, text, length, ids, opening);
     const size_t count = ids->used - reading->offset;
     if (status == RILL_OK && count > (size_t)m->positions)
         status = rill_fail(r->ctx, RILL_ERR_INPUT, "expected at most %d pieces, found %zu", m->positions - (int)marks,

@@ -125,6 +125,7 @@ static rill_status load_all(seq_model *m, const rill_open_options *options)
     if (nets > RILL_MIX_MODELS)
         return rill_fail(m->ctx, RILL_ERR_OPTION, "%s: expected at most %d models, found %zu", domain, RILL_MIX_MODELS,
                          nets);
+    m->reads_text = !options->tokenized;
     TRY(rill_weights_type(m->ctx, domain, options, &m->weights));
     TRY(rill_options_device(m->ctx, domain, options, &m->device));
     const char *scores = rill_open_value(options, "scores");
@@ -230,6 +231,7 @@ void seq_stop(void *runner)
     DROP(ctx, r->opening, r->opening_room);
     DROP(ctx, r->reading, r->reading_room);
     DROP(ctx, r->ids, r->ids_room);
+    DROP(ctx, r->seen, r->seen_room);
     rill_free(ctx, r->scratch, r->scratch_room);
     rill_free(ctx, r->aligned, r->aligned_room);
     seq_list_clear(&r->list, ctx);

@@ -124,6 +124,7 @@ struct seq_model {
     rill_plan *plan;
     seq_programs programs;
     rill_weight_type weights; /* how linear layers and the output layer are kept; all else is fp32 */
+    int reads_text;           /* inputs are no pieces: what is not seen in them goes */
     int raw;                  /* scores are logits as they are: no normaliser */
     seq_net *net[RILL_MIX_MODELS];
     size_t nets;
@@ -156,6 +157,8 @@ int32_t seq_find_action(void *model, const char *text, size_t length);
 int32_t seq_unknown_action(void *model);
 rill_status seq_tokenize(void *model, rill_context *ctx, const char *text, size_t length, int32_t *action, int32_t room,
                          int32_t *n);
+rill_status seq_split(void *model, rill_context *ctx, int always, const char *text, size_t length, rill_part *part,
+                      int32_t room, int32_t *n, size_t *head);
 rill_status seq_recommend(void *model, const char *like, rill_text *out);
 int32_t seq_first_action(void *model, rill_context *ctx, const char *input, size_t length);
 
@@ -167,7 +170,7 @@ int32_t seq_first_action(void *model, rill_context *ctx, const char *input, size
     .find_action = seq_find_action, .unknown_action = seq_unknown_action, .tokenize = seq_tokenize,              \
     .first_action = seq_first_action, .recommend = seq_recommend, .features = RILL_TAKES_ENSEMBLES,              \
     .profile = rill_runner_profile, .profiled = rill_runner_profiled, .limits = rill_runner_limits,              \
-    .options = seq_options
+    .options = seq_options, .split = seq_split
 
 /* --- a runner ----------------------------------------------------------------------------------------------------- */
 
@@ -199,6 +202,8 @@ struct seq_runner {
     size_t reading_room;
     int32_t *ids;
     size_t ids_room;
+    char *seen; /* the text of the input at work, without what is not seen */
+    size_t seen_room;
     seq_list list; /* with a shortlist: of the input at work */
     char *scratch; /* columns of one call, see carve.h */
     size_t scratch_room;
@@ -240,6 +245,10 @@ void seq_agree(seq_model *m);
 
 /* The programs of all nets; failures are the plan's. */
 void seq_build(seq_model *m);
+
+/* Leave out the characters of a text that mean nothing to a translator and spoil words, as soft hyphens: *text and *length may then be
+ * those of the copy, which is the caller's to drop. RILL_OK · RILL_ERR_MEMORY */
+rill_status seq_seen(rill_context *ctx, const char **text, size_t *length, char **copy, size_t *room);
 
 /* Read what `option`, "FILE[,FIRST[,BEST]]", names, for the vocabularies of the net.
  *   *out: to be closed by the caller, after a failure too

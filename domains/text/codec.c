@@ -5,7 +5,7 @@
  * Deviations: a tag the vocabulary does not know is an error where other tags are known and ordinary text where none is
  * (there it becomes <unk>); the first "<<" ends a tag (there the last).
  *
- * Divisions: opening · reading · writing · what would be written · symbols. */
+ * Divisions: opening · reading · writing · what would be written · sentences · symbols. */
 #include <stdio.h>
 #include <string.h>
 
@@ -341,6 +341,18 @@ rill_status rill_codec_split(const rill_codec *t, rill_context *ctx, const char 
     if (t->kind == RILL_CODEC_MOSES_BPE)
         return rill_moses_bpe_split(t->bpe, ctx, RILL_SIDE_TARGET, bytes, length, fn, user);
     return rill_spm_encode(t->join, ctx, bytes, length, fn, user);
+}
+
+/* --- sentences ---------------------------------------------------------------------------------------------------- */
+
+int rill_codec_translates(const rill_codec *t, const char *bytes, size_t length, size_t *head)
+{
+    *head = 0;
+    if (t->family != NULL) return rill_family_translates(t->family, bytes, length, head);
+    if (t->kind == RILL_CODEC_WORDS) return -1;
+    if (t->kind == RILL_CODEC_SENTENCEPIECE) *head = tag_length(bytes, length);
+    while (*head > 0 && *head < length && bytes[*head] == ' ') ++*head;
+    return 1;
 }
 
 /* --- symbols ------------------------------------------------------------------------------------------------------ */

@@ -98,6 +98,11 @@ rill_status rill_codec_write(const rill_codec *text, size_t n, const int32_t *ac
 rill_status rill_codec_split(const rill_codec *text, rill_context *ctx, const char *bytes, size_t length,
                              rill_word_fn fn, void *user);
 
+/* Whether an input is a text for translation, which may be read sentence by sentence: 1 if so, -1: no input of this model is (it
+ * summarises, its inputs are pieces), 0: others are. *head: the bytes that say how it is to be read, as a tag or columns of languages, and
+ * belong before every sentence. */
+int rill_codec_translates(const rill_codec *text, const char *bytes, size_t length, size_t *head);
+
 /* What stands before an input and behind it: source symbols, -1 for none. */
 int32_t rill_codec_source_begin(const rill_codec *text);
 int32_t rill_codec_source_end(const rill_codec *text);

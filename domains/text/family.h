@@ -146,6 +146,9 @@ rill_status rill_languages_ready(const rill_family_text *self, rill_context *ctx
 rill_status rill_languages_turn(const rill_family_text *self, rill_context *ctx, const char **bytes, size_t *length,
                                 rill_turn *turn);
 
+/* As rill_codec_translates(). */
+int rill_family_translates(const rill_family_text *self, const char *bytes, size_t length, size_t *head);
+
 /* Whether a token has the form of a language's symbol; *name [of length] is how users call it. */
 int rill_language_named(rill_language_form form, const char *token, size_t length, rill_slice *name);
 

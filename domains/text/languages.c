@@ -241,3 +241,33 @@ rill_status rill_languages_turn(const rill_family_text *t, rill_context *ctx, co
         return rill_fail(ctx, RILL_ERR_INPUT, "the second column is empty, and target-lang says no language either");
     return RILL_OK;
 }
+
+/* T5's tasks stand before texts: "translate German to English: ", "<2en> ". 0: this is another task. */
+static size_t task_length(const char *bytes, size_t length)
+{
+    enum { LONGEST = 80 };
+    const size_t most = length < LONGEST ? length : LONGEST;
+    const int named = most > 10 && memcmp(bytes, "translate ", 10) == 0;
+    if (!named && (most < 5 || memcmp(bytes, "<2", 2) != 0)) return 0;
+    const char *end = memchr(bytes, named ? ':' : '>', most);
+    size_t n = end != NULL ? (size_t)(end - bytes) + 1 : 0;
+    while (n > 0 && n < length && bytes[n] == ' ') n++;
+    return n;
+}
+
+int rill_family_translates(const rill_family_text *t, const char *bytes, size_t length, size_t *head)
+{
+    rill_slice column;
+    const char *at = bytes;
+    size_t rest = length;
+    *head = 0;
+    if (t->tokenized || t->family.form == RILL_LANGUAGES_NONE) return -1;
+    if (t->columns) {
+        if (length == 0 || !take_column(&at, &rest, &column) || !take_column(&at, &rest, &column)) return 0;
+        *head = length - rest;
+    } else if (t->family.form == RILL_LANGUAGES_TAGS && t->usual.target < 0) {
+        *head = task_length(bytes, length);
+        return *head > 0;
+    }
+    return 1;
+}

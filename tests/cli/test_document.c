@@ -76,6 +76,36 @@ static void sentences(void **state)
     joins("Vier.", DOCUMENT_SENTENCES, outputs, "Vier."); /* without an output it stays */
 }
 
+/* A full stop behind an ordinal, an abbreviation or an initial ends nothing; one behind a word or a long number does. */
+static void full_stops(void **state)
+{
+    static const struct {
+        const char *text;
+        int32_t parts;
+        const char *first;
+    } cases[] = {
+        {"Am 23. Mai war es kalt. Ja.", 2, "Am 23. Mai war es kalt."},
+        {"Am 3. Mai war es kalt. Ja.", 2, "Am 3. Mai war es kalt."},
+        {"23. Mai. Ja.", 2, "23. Mai."},
+        {"Im Jahr 1923. Mai kam.", 2, "Im Jahr 1923."},
+        {"Hier z. B. Hunde. Ja.", 2, "Hier z. B. Hunde."},
+        {"Die Fr. Maier und der Hr. Klein. Ja.", 2, "Die Fr. Maier und der Hr. Klein."},
+        {"Es kostet 3.50 Euro. Ja.", 2, "Es kostet 3.50 Euro."},
+        {"Die U.S.A. und er. Ja.", 2, "Die U.S.A. und er."},
+        {"\"Ja!\" sagte er. Nein.", 3, "\"Ja!\""},
+        {"Er ging (schnell.) Ja.", 2, "Er ging (schnell.)"},
+        {"Wie?! Ja.", 2, "Wie?!"},
+        {"Und... dann. Ja.", 2, "Und... dann."},
+        {"\xe6\x98\xaf\xe3\x80\x82\xe5\xa5\xbd\xe3\x80\x82", 2, "\xe6\x98\xaf\xe3\x80\x82"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *first = "";
+        assert_int_equal(parts_of(cases[i].text, DOCUMENT_SENTENCES, &first), cases[i].parts);
+        assert_string_equal(first, cases[i].first);
+    }
+}
+
 static void pages(void **state)
 {
     static const char *const outputs[] = {"Ein großer Hund.=A large dog.",
@@ -280,7 +310,8 @@ static void random_documents(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sentences),   cmocka_unit_test(pages),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sentences),
+        cmocka_unit_test(full_stops),   cmocka_unit_test(pages),
                                        cmocka_unit_test(elements),    cmocka_unit_test(kept_as_written),
                                        cmocka_unit_test(large_pages), cmocka_unit_test(random_documents)};
     return cmocka_run_group_tests(tests, NULL, NULL);

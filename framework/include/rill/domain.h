@@ -24,9 +24,9 @@
  *                   free ends it. With RILL_STATE_PARENT free comes as soon as its children have been stepped or died; with
  *                   RILL_STATE_PATH as soon as no live or unprinted hypothesis passes through it.
  *
- * Self and threads. `close`, `start`, `recommend`, `action_name`, `find_action`, `unknown_action`, `tokenize` and `first_action`
+ * Self and threads. `close`, `start`, `recommend`, `action_name`, `find_action`, `unknown_action`, `tokenize`, `first_action` and `split`
  * get the model, all others the runner. A domain that has `start` must hold the model const from open to close: runners decode from it in
- * several threads at once, and any of these may ask for its names meanwhile. So what the last six need to work with they take from the
+ * several threads at once, and any of these may ask for its names meanwhile. So what the last seven need to work with they take from the
  * stack, or from the context of the one who asks (`ctx`, or that of `out`), which records what fails. A runner's methods run on its
  * engine's thread, one at a time, with the engine's context. Without `start` all of them run on the model's one thread; where several
  * workers are wanted, the model is opened once for each.
@@ -151,6 +151,11 @@ typedef struct rill_domain_info {
         *languages; /* the names of the languages that a multilingual model knows, a NULL behind them; owned by the
                                      domain until close. NULL: it is none */
 } rill_domain_info;
+
+/* A stretch of an input. */
+typedef struct rill_part {
+    size_t begin, length; /* bytes */
+} rill_part;
 
 /* One input on its way into a slot. */
 typedef struct rill_input {
@@ -397,6 +402,16 @@ typedef struct rill_domain {
      * RILL_NO_ACTION where there is none, and where the input cannot be read. Texts (tokenize, finalize) are without it. Asked of the
      * model, as `tokenize`. input: as rill_input.text */
     int32_t (*first_action)(void *self, rill_context *ctx, const char *input, size_t length);
+
+    /* (optional: inputs are decoded whole) The sentences of an input, where each may be decoded as an input of its own and the outputs
+     * stand one behind the other. Asked of the model, as `tokenize`.
+     *   always: 0: only if the input is longer than the model was made for
+     *   *n: how many there are, of which the first `room` are written, ascending; 1: the input is decoded whole, and nothing is written;
+     *       0: likewise, since it is another task than those that go sentence by sentence
+     *   *head: so many bytes of the input, as a language's tag, belong before every sentence; given as 0
+     *   RILL_OK · RILL_ERR_NOT_FOUND (recorded: this model has no such inputs) · RILL_ERR_MEMORY */
+    rill_status (*split)(void *self, rill_context *ctx, int always, const char *text, size_t length, rill_part *part,
+                         int32_t room, int32_t *n, size_t *head);
 } rill_domain;
 
 /* A domain together with what its open() made; see engine.h. */

@@ -71,6 +71,14 @@ RILL_API rill_status rill_model_tokenize(const rill_model *model, rill_context *
  * ctx: the asking thread's; nothing is recorded there. */
 RILL_API int32_t rill_model_first_action(const rill_model *model, rill_context *ctx, const char *input, size_t length);
 
+/* The sentences of an input that is better decoded as several: see rill_domain.split, whose parameters these are. A caller submits
+ * `head` and a sentence for each, in order, and writes the outputs with what lies between the sentences.
+ *   ctx: the asking thread's
+ *   RILL_OK · RILL_ERR_NOT_FOUND (recorded: the model has no such inputs) · RILL_ERR_PLUGIN (no parts of it, ascending) ·
+ *   RILL_ERR_MEMORY; on failure *n is 0 */
+RILL_API rill_status rill_model_split(const rill_model *model, rill_context *ctx, int always, const char *text,
+                                      size_t length, rill_part *part, int32_t room, int32_t *n, size_t *head);
+
 /* One element of a chain: a registered name and its arguments, e.g. {"absolute", "10"}. */
 typedef struct rill_chain_entry {
     const char *name;

@@ -1,0 +1,337 @@
+/* Inputs that are decoded as their sentences; split.h.
+ *
+ * Divisions: lines · reading · putting together · writing. */
+#include "split.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A line on its way. */
+struct cli_split_line {
+    cli_split_line **link, *next;
+    void *user;        /* the command's */
+    int64_t id, first; /* the line's; the engine's of its first sentence */
+    int64_t width;     /* of its text, 0: it is none for translation */
+    int32_t n, done;
+    size_t head; /* bytes that stand before every sentence */
+    char *text;  /* of n > 1 */
+    struct {
+        size_t begin, length;
+        rill_result result; /* with outputs of its own */
+    } part[];               /* [n], and where the line ends */
+};
+
+/* --- lines -------------------------------------------------------------------------------------------------------- */
+
+static void free_result(rill_result *r)
+{
+    rill_output *output = (rill_output *)(uintptr_t)r->output;
+    for (int32_t i = 0; output && i < r->n; i++) {
+        free((char *)(uintptr_t)output[i].text);
+        free((int32_t *)(uintptr_t)output[i].action);
+        free((float *)(uintptr_t)output[i].action_logp);
+    }
+    free(output);
+    free((char *)(uintptr_t)r->message);
+    free((char *)(uintptr_t)r->note);
+    *r = (rill_result){0};
+}
+
+static void forget(cli_split_line *line)
+{
+    for (int32_t i = 0; line->n > 1 && i < line->n; i++) free_result(&line->part[i].result);
+    *line->link = line->next;
+    if (line->next) line->next->link = line->link;
+    free(line->text);
+    free(line);
+}
+
+static cli_split_line *add_line(cli_split *s, const rill_request *request, int32_t n)
+{
+    cli_split_line *line = calloc(1, sizeof *line + (size_t)(n + 1) * sizeof *line->part);
+    char *text = line && n > 1 ? malloc(request->length) : NULL;
+    if (!line || (n > 1 && !text)) {
+        free(line);
+        return NULL;
+    }
+    *line = (cli_split_line){.link = &s->all, .next = s->all, .user = request->user, .id = s->lines, .first = s->given,
+                             .n = n, .text = text};
+    if (text) memcpy(text, request->text, request->length);
+    if (line->next) line->next->link = &line->next;
+    s->all = line;
+    s->lines++;
+    return line;
+}
+
+/* Characters, of which those from the Hangul, Han and kana blocks on count three times: words have as many fewer of them. */
+static int64_t width_of(const char *text, size_t length)
+{
+    int64_t width = 0;
+    for (size_t i = 0; i < length; i++) {
+        const unsigned char c = (unsigned char)text[i];
+        width += (c & 0xC0) == 0x80 ? 0 : c >= 0xE3 && c <= 0xED ? 3 : 1;
+    }
+    return width;
+}
+
+int cli_split_start(cli_split *s, rill_context *ctx, const rill_model *model, const char *how, const char *against)
+{
+    int32_t n;
+    s->ctx = s->text.ctx = ctx;
+    s->model = model;
+    s->always = how && !strcmp(how, "sentences");
+    s->cuts = !how || !strcmp(how, "auto") || s->always;
+    if (!s->cuts && strcmp(how, "off")) return cli_fail("--split: \"%s\" is not auto, sentences or off", how);
+    if (s->always && against) return cli_fail("--split sentences and %s exclude each other", against);
+    s->cuts = s->cuts && !against;
+    s->on = rill_model_split(model, ctx, 0, "", 0, NULL, 0, &n, &s->head) == RILL_OK;
+    if (!s->on && s->always) return cli_fail("--split sentences: %s", rill_error(ctx));
+    rill_error_clear(ctx);
+    return CLI_OK;
+}
+
+void cli_split_end(cli_split *s)
+{
+    while (s->all) forget(s->all);
+    free(s->part);
+    if (s->ctx) rill_text_clear(&s->text);
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+/* The sentences of s->request's text: s->n as rill_model_split() says it. */
+static rill_status find_parts(cli_split *s)
+{
+    const rill_request *r = &s->request;
+    const int always = s->always;
+    if (!s->cuts && r->length < 100) return RILL_OK;
+    rill_status status = rill_model_split(s->model, s->ctx, always, r->text, r->length, s->part, s->room, &s->n, &s->head);
+    if (status < 0 || s->n <= s->room) return status;
+    rill_part *more = realloc(s->part, (size_t)s->n * sizeof *more);
+    if (!more) return rill_fail_memory(s->ctx, (size_t)s->n * sizeof *more, "an input's sentences");
+    s->part = more;
+    s->room = s->n;
+    return rill_model_split(s->model, s->ctx, always, r->text, r->length, s->part, s->room, &s->n, &s->head);
+}
+
+/* The next sentence of the line at work. */
+static rill_status give_part(cli_split *s, rill_request *request)
+{
+    const rill_part *part = &s->part[s->at];
+    *request = s->request;
+    request->user = s->line;
+    rill_text_reset(&s->text);
+    rill_status status = rill_text_append(&s->text, s->request.text, s->head);
+    if (status == RILL_OK) status = rill_text_append(&s->text, s->request.text + part->begin, part->length);
+    if (status < 0) return status;
+    request->text = s->text.data;
+    request->length = s->text.length;
+    s->at++;
+    s->given++;
+    return RILL_OK;
+}
+
+/* The line that was read becomes one on its way, with all of its sentences or whole. */
+static rill_status take_line(cli_split *s, int32_t n)
+{
+    cli_split_line *line = s->line = add_line(s, &s->request, n);
+    if (!line) return rill_fail_memory(s->ctx, s->request.length, "an input's line");
+    if (s->n > 0) line->width = width_of(s->request.text, s->request.length);
+    if (s->request.number == 0) s->request.number = s->first + line->id + 1;
+    line->head = s->head;
+    for (int32_t i = 0; i < n && n > 1; i++) {
+        line->part[i].begin = s->part[i].begin;
+        line->part[i].length = s->part[i].length;
+    }
+    line->part[n].begin = s->request.length;
+    s->split += n > 1;
+    return RILL_OK;
+}
+
+rill_status cli_split_read(void *user, int may_block, rill_request *request)
+{
+    cli_split *s = user;
+    if (s->at < s->n) return give_part(s, request);
+    s->n = s->at = 0;
+    const rill_status status = s->read(s->user, may_block, request);
+    if (status != RILL_OK && status != RILL_ERR_INPUT) return status;
+    s->request = *request;
+    rill_status taken = s->on && status == RILL_OK ? find_parts(s) : RILL_OK;
+    const int32_t n = s->cuts && s->n > 1 ? s->n : 1;
+    if (taken == RILL_OK && s->on) taken = take_line(s, n);
+    s->n = n > 1 ? n : 0;
+    if (taken < 0) return taken;
+    if (n > 1) return give_part(s, request);
+    s->given++;
+    *request = s->request;
+    if (s->on) request->user = s->line;
+    return status;
+}
+
+/* --- putting together --------------------------------------------------------------------------------------------- */
+
+static void *copy(const void *from, size_t bytes, int *failed)
+{
+    void *to = malloc(bytes + 1);
+    *failed |= !to;
+    if (to && bytes) memcpy(to, from, bytes);
+    if (to) ((char *)to)[bytes] = '\0';
+    return to;
+}
+
+static int keep_result(rill_result *to, const rill_result *from)
+{
+    int failed = 0;
+    *to = *from;
+    to->message = copy(from->message, strlen(from->message), &failed);
+    to->note = copy(from->note, strlen(from->note), &failed);
+    rill_output *output = calloc((size_t)from->n + 1, sizeof *output);
+    to->output = output;
+    if (!output) to->n = 0;
+    for (int32_t i = 0; i < to->n; i++) {
+        output[i] = from->output[i];
+        output[i].text = copy(from->output[i].text, from->output[i].length, &failed);
+        output[i].action = copy(output[i].action, (size_t)output[i].n_actions * sizeof(int32_t), &failed);
+        output[i].action_logp = copy(output[i].action_logp, (size_t)output[i].n_actions * sizeof(float), &failed);
+    }
+    return failed || !output;
+}
+
+/* What lies before sentence i of the line, or behind the last: spaces are one, and none at the line's ends. */
+static rill_status put_between(const cli_split_line *line, int32_t i, rill_text *out)
+{
+    const size_t end = line->part[i].begin;
+    const size_t begin = i > 0 ? line->part[i - 1].begin + line->part[i - 1].length : line->head;
+    int space = 0, begun = i > 0;
+    rill_status status = RILL_OK;
+    for (size_t at = begin; at < end && status == RILL_OK; at++) {
+        const int is_space = (unsigned char)line->text[at] <= ' ';
+        if (!is_space && space && begun) status = rill_text_append(out, " ", 1);
+        if (!is_space && status == RILL_OK) status = rill_text_append(out, line->text + at, 1);
+        space = is_space;
+        begun |= !is_space;
+    }
+    /* Where the input writes no spaces its translation may: not behind what is no ASCII, as a full stop of Chinese. */
+    const int ascii = out->length > 0 && (unsigned char)out->data[out->length - 1] < 0x80;
+    const int wanted = space || (begin == end && ascii);
+    return status == RILL_OK && wanted && begun && i < line->n ? rill_text_append(out, " ", 1) : status;
+}
+
+static const rill_output *output_of(const cli_split_line *line, int32_t part, int32_t rank)
+{
+    const rill_result *r = &line->part[part].result;
+    return &r->output[rank < r->n ? rank : r->n - 1];
+}
+
+/* The rank-th output of all sentences as one, whose memory is the line's then. */
+static rill_status join_output(const cli_split *s, const cli_split_line *line, int32_t rank, rill_output *out)
+{
+    rill_text text = {.ctx = s->ctx};
+    rill_status status = RILL_OK;
+    int32_t n = 0;
+    *out = (rill_output){.certified = 1};
+    for (int32_t i = 0; i < line->n && status == RILL_OK; i++) {
+        const rill_output *o = output_of(line, i, rank);
+        status = put_between(line, i, &text);
+        if (status == RILL_OK) status = rill_text_append(&text, o->text, o->length);
+        out->score += o->score;
+        out->rank_score += o->rank_score;
+        out->logp += o->logp;
+        out->actions += o->actions;
+        out->n_actions += o->n_actions;
+        out->truncated |= o->truncated;
+        out->certified &= o->certified;
+    }
+    if (status == RILL_OK) status = put_between(line, line->n, &text);
+    int32_t *action = malloc((size_t)out->n_actions * sizeof *action + 1);
+    float *logp = malloc((size_t)out->n_actions * sizeof *logp + 1);
+    for (int32_t i = 0; i < line->n && action && logp; i++) {
+        const rill_output *o = output_of(line, i, rank);
+        memcpy(action + n, o->action, (size_t)o->n_actions * sizeof *action);
+        memcpy(logp + n, o->action_logp, (size_t)o->n_actions * sizeof *logp);
+        n += o->n_actions;
+    }
+    out->action = action;
+    out->action_logp = logp;
+    int failed = status < 0 || !action || !logp;
+    out->text = copy(text.data ? text.data : "", text.length, &failed);
+    out->length = text.length;
+    rill_text_clear(&text);
+    return failed ? rill_fail_memory(s->ctx, 0, "an output of several sentences") : RILL_OK;
+}
+
+/* All outputs, or what failed first. */
+static rill_status join_line(const cli_split *s, const cli_split_line *line, rill_result *out)
+{
+    int32_t n = 0, empty = 0;
+    for (int32_t i = 0; i < line->n; i++) {
+        const rill_result *r = &line->part[i].result;
+        out->late |= r->late;
+        if (r->note[0] && !out->note[0]) out->note = r->note;
+        if (r->n > n) n = r->n;
+        if (i == 0 || r->outputs_found < out->outputs_found) out->outputs_found = r->outputs_found;
+        empty |= r->n == 0;
+        if (r->status >= 0 || out->status < 0) continue;
+        out->status = r->status;
+        out->message = r->message;
+    }
+    if (out->status < 0 || empty) return RILL_OK;
+    rill_output *output = calloc((size_t)n + 1, sizeof *output);
+    out->output = output;
+    if (!output) return rill_fail_memory(s->ctx, (size_t)n * sizeof *output, "outputs of several sentences");
+    rill_status status = RILL_OK;
+    for (; out->n < n && status == RILL_OK; out->n++) status = join_output(s, line, out->n, &output[out->n]);
+    return status;
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+static rill_status write_line(cli_split *s, cli_split_line *line, rill_result *result)
+{
+    enum { LEAST_WIDTH = 100, SHORTER = 3 };
+    s->parts += line->n;
+    s->whole++;
+    if (line->width >= LEAST_WIDTH && result->n > 0)
+        s->shorter += width_of(result->output[0].text, result->output[0].length) * SHORTER < line->width;
+    return s->write(s->user, result);
+}
+
+static rill_status write_joined(cli_split *s, cli_split_line *line, int32_t more)
+{
+    rill_result joined = {.id = line->id, .user = line->user, .more = more, .message = "", .note = ""};
+    rill_status status = join_line(s, line, &joined);
+    if (status == RILL_OK) status = write_line(s, line, &joined);
+    joined.message = joined.note = NULL; /* its sentences' */
+    free_result(&joined);
+    forget(line);
+    return status;
+}
+
+rill_status cli_split_write(void *user, const rill_result *result)
+{
+    cli_split *s = user;
+    cli_split_line *line = result->user;
+    if (!s->on) return s->write(s->user, result);
+    if (line->n > 1) {
+        if (keep_result(&line->part[result->id - line->first].result, result))
+            return rill_fail_memory(s->ctx, 0, "a sentence's outputs");
+        return ++line->done < line->n ? RILL_OK : write_joined(s, line, result->more);
+    }
+    rill_result own = *result;
+    own.id = line->id;
+    own.user = line->user;
+    const rill_status status = write_line(s, line, &own);
+    forget(line);
+    return status;
+}
+
+void cli_split_warn(const cli_split *s, int32_t n_best)
+{
+    if (s->shorter)
+        cli_say("warning: %" PRId64 " of %" PRId64 " outputs are shorter than a third of their inputs: text may be missing%s",
+                s->shorter, s->whole, s->cuts ? "" : " (--split sentences decodes each sentence by itself)");
+    if (s->split && n_best > 1)
+        cli_say("warning: %" PRId64 " of %" PRId64 " inputs were decoded as their sentences: the i-th output of such a list is made "
+                "of the i-th of each sentence (--split off decodes them whole)", s->split, s->whole);
+}
