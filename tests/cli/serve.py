@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.parse
 
@@ -267,6 +268,52 @@ def reload():
         check(s.code == 0 and "the models are new" in s.said and "those of before" in s.said, f"{s.code} {s.said}")
 
 
+def in_browser(browser, link, width):
+    """The page's elements once it says that it is done; nothing if the browser ends before. It is asked over Chromium's pipe as often as
+    it takes: the time that --dump-dom waits is its own, and passes while a busy server's answer is awaited."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        (asked, asks), (answers, answered) = os.pipe(), os.pipe()
+        process = subprocess.Popen([browser, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + profile,
+                                    f"--window-size={width},900", "--remote-debugging-pipe", link], stderr=subprocess.DEVNULL,
+                                   pass_fds=(3, 4), preexec_fn=lambda: (os.dup2(asked, 3), os.dup2(answered, 4)))
+        os.close(asked)
+        os.close(answered)
+        too_late = threading.Timer(240, process.kill)
+        too_late.start()
+        with open(asks, "wb", 0) as to, open(answers, "rb") as replies:
+            def call(method, session=None, **params):
+                message = {"id": 1, "method": method, "params": params, **({"sessionId": session} if session else {})}
+                to.write(json.dumps(message).encode() + b"\0")
+                while True:
+                    text = b""
+                    while not text.endswith(b"\0"):
+                        byte = replies.read(1)
+                        if not byte:
+                            raise OSError("the browser has ended")
+                        text += byte
+                    reply = json.loads(text[:-1])
+                    if reply.get("id") == 1:
+                        return reply.get("result", {})
+
+            try:
+                pages = []
+                while not pages:
+                    pages = [t["targetId"] for t in call("Target.getTargets")["targetInfos"] if t["type"] == "page"]
+                session = call("Target.attachToTarget", targetId=pages[0], flatten=True)["sessionId"]
+                text = ""
+                while not text:
+                    time.sleep(0.1)
+                    expression = "document.body?.dataset.done ? document.body.outerHTML : ''"
+                    text = call("Runtime.evaluate", session, expression=expression).get("result", {}).get("value")
+                call("Browser.close")
+            except (OSError, KeyError):
+                text = ""
+                process.kill()
+        process.wait()
+        too_late.cancel()
+        return text
+
+
 def page(s):
     """The page is whole by itself; in a browser it decodes, shows outputs and draws the search."""
     code, text, headers = s.ask("GET", "/")
@@ -283,16 +330,12 @@ def page(s):
     if not browser:
         print("no chromium: the page was not looked at")
         return
-    with tempfile.TemporaryDirectory() as profile:
-        link = f"http://{s.host}:{s.port}/#input=" + urllib.parse.quote(line)
-        for width in (1200, 500):
-            dom = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + profile,
-                                  f"--window-size={width},900", "--virtual-time-budget=20000", "--dump-dom", link],
-                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=120).stdout
-            outputs, _, search = dom.partition('id="search"')
-            check('data-done="1"' in dom, f"the page comes to its end, {width} pixels")
-            check(decode_lines([line])[0] in outputs and "<svg" in outputs, "outputs, and what is in flight")
-            check(search.count("<svg") >= 4 and "hypotheses expanded" in search, "the search is drawn")
+    link = f"http://{s.host}:{s.port}/#input=" + urllib.parse.quote(line)
+    for width in (1200, 500):
+        outputs, _, search = in_browser(browser, link, width).partition('id="search"')
+        check(search, f"the page comes to its end, {width} pixels")
+        check(decode_lines([line])[0] in outputs and "<svg" in outputs, "outputs, and what is in flight")
+        check(search.count("<svg") >= 4 and "hypotheses expanded" in search, "the search is drawn")
 
 
 def full_queue():
