@@ -3,13 +3,14 @@
  * The domains are one: a state is the last letter, and each letter's score follows from it and from the depth, plus what is wrong. */
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 #include "rill/plugin.h"
 #include "support/tables.h"
 
 enum { LETTERS = 5, END = LETTERS, ACTIONS = LETTERS + 1, LENGTH = 6 };
 
-typedef enum fault { NONE, BY_ROWS, BY_NODE, BY_TIME, BY_MODEL, BY_THREADS, NAN_SCORE, NO_INPUT, BREAKS } fault;
+typedef enum fault { NONE, BY_ROWS, BY_NODE, BY_TIME, BY_MODEL, BY_THREADS, NAN_SCORE, NO_INPUT, BREAKS, SLOW } fault;
 
 typedef struct table {
     rill_domain domain;
@@ -91,6 +92,7 @@ static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask,
 {
     const letters *l = self;
     if (l->broken) return rill_fail(l->ctx, RILL_ERR_PLUGIN, "its machine is broken");
+    if (l->fault == SLOW) nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
     for (int32_t row = 0; row < rows->n; row++) {
         int32_t action[ACTIONS];
         float logp[ACTIONS];
@@ -136,13 +138,22 @@ static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_
             how                              \
     }
 
-static const table tables[] = {
-    DOMAIN("letters", NONE),    DOMAIN("by-rows", BY_ROWS),   DOMAIN("by-node", BY_NODE),
-    DOMAIN("by-time", BY_TIME), DOMAIN("by-model", BY_MODEL), DOMAIN("by-threads", BY_THREADS),
-    DOMAIN("nan", NAN_SCORE),   DOMAIN("no-input", NO_INPUT), DOMAIN("breaks", BREAKS)};
-static const rill_domain *const domains[] = {
-    &tables[0].domain, &tables[1].domain, &tables[2].domain, &tables[3].domain, &tables[4].domain,
-    &tables[5].domain, &tables[6].domain, &tables[7].domain, &tables[8].domain, NULL};
+static const table tables[] = {DOMAIN("letters", NONE),      DOMAIN("by-rows", BY_ROWS),
+                               DOMAIN("by-node", BY_NODE),   DOMAIN("by-time", BY_TIME),
+                               DOMAIN("by-model", BY_MODEL), DOMAIN("by-threads", BY_THREADS),
+                               DOMAIN("nan", NAN_SCORE),     DOMAIN("no-input", NO_INPUT),
+                               DOMAIN("breaks", BREAKS),     DOMAIN("slow", SLOW)};
+static const rill_domain *const domains[] = {&tables[0].domain,
+                                             &tables[1].domain,
+                                             &tables[2].domain,
+                                             &tables[3].domain,
+                                             &tables[4].domain,
+                                             &tables[5].domain,
+                                             &tables[6].domain,
+                                             &tables[7].domain,
+                                             &tables[8].domain,
+                                             &tables[9].domain,
+                                             NULL};
 
 /* --- chains ------------------------------------------------------------------------------------------------------- */
 

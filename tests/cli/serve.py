@@ -95,6 +95,14 @@ def refusals(s):
     link.sendall(b"0\r\n\r\n")
     check(b" 413 " in link.recv(100), "too large without a length")
     link.close()
+    for path in ("/health", "/ready", "/", "/v1/models", "/metrics", "/openapi.json", "/languages"):
+        code, text, headers = ask("HEAD", path)
+        whole = ask("GET", path)
+        check(code == whole[0] == 200 and text == "" and headers["Content-Type"] == whole[2]["Content-Type"], f"HEAD {path}: {code} {text!r}")
+        check(path == "/metrics" or headers["Content-Length"] == whole[2]["Content-Length"], f"the length of {path}")
+    code, _, headers = ask("HEAD", "/v1/decode")
+    check(code == 405 and headers["Allow"] == "POST" and ask("POST", "/health", {})[2]["Allow"] == "GET, HEAD", "no such method")
+    check(ask("HEAD", "/nowhere")[0] == 404, "no such path")
     check(ask("GET", "/health")[:2] == (200, {"status": "ok"}) and ask("GET", "/ready")[0] == 200, "healthy and ready")
 
 
@@ -110,6 +118,23 @@ def description(s):
         check(at != {}, "the description has " + reference)
     models = s.ask("GET", "/v1/models")[1]["models"]
     check(models[0]["name"] == "de-en" and models[0]["domain"] == "mt" and models[0]["settings"]["k"] == "5", "the models")
+
+
+def figures(s):
+    """The histogram of requests adds up: each bucket has all that took no longer, and the last one has all."""
+    for body in ({"input": "ein hund ."}, {"input": "ein hund .", "k": 3}, {"inputs": [sentence(20, 30) for _ in range(30)]}):
+        s.ask("POST", "/v1/decode", body)
+    text = s.ask("GET", "/metrics")[1]
+    buckets = [(float(edge), int(n)) for edge, n in re.findall(r'^rill_request_seconds_bucket\{le="(.*?)"\} (\d+)$', text, re.M)]
+    numbers = dict(re.findall(r"^rill_request_seconds_(sum|count) (\S+)$", text, re.M))
+    by_code = {int(code): int(n) for code, n in re.findall(r'^rill_requests_total\{code="(\d+)"\} (\d+)$', text, re.M)}
+    check([edge for edge, _ in buckets] == [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, float("inf")], f"edges: {buckets}")
+    counts, total = [n for _, n in buckets], int(numbers["count"])
+    check(counts == sorted(counts) and counts[-1] == total == sum(by_code.values()), f"cumulative: {buckets} {numbers} {by_code}")
+    check(counts[6] > 0 and counts[6] > total / 2, f"most take less than half a second: {buckets}")
+    least = sum((high - low) * edge for (edge, _), low, high in zip([(0, 0), *buckets], [0, *counts], counts))
+    check(least <= float(numbers["sum"]) and by_code[200] > 2 and by_code[400] > 0, f"seconds: {numbers} {least}")
+    check(s.counts()["inputs_total"] >= 31 and s.counts()["timesteps_total"] > 0, "inputs and timesteps")
 
 
 def slow_and_gone(s):
@@ -129,15 +154,17 @@ def slow_and_gone(s):
     check(after["inputs_total"] - before["inputs_total"] == 901, "each input once")
     links = [s.raw(head[:rng.randint(1, len(head))]) for _ in range(20)] + [s.raw(head + large[:1000]) for _ in range(5)]
     check(s.decode(input="ein hund .")[0] == 200, "halves of requests keep nobody waiting")
+    said = []
     for link in links:
         link.settimeout(20)
         try:
-            while link.recv(1000):
-                pass
+            said.append(link.recv(1000))
         except ConnectionResetError:
-            pass
+            said.append(b"")
+        except TimeoutError:
+            said.append(b"nothing, and is open")
         link.close()
-    check(True, "halves of requests are ended")
+    check(said == [b""] * 25, f"halves of requests are ended without an answer: {said}")
 
 
 def streams(s):
@@ -196,7 +223,9 @@ def answered_before(s):
         results = [f.result() for f in asked]
     check(results[0][0] == 200 and all(r == results[0] for r in results), "who asked first goes, the others are answered")
     large.close()
-    check(s.decode(input=line, deadline=1e-9)[0] in (200, 422), "with a deadline")
+    code, body = s.decode(input=line, deadline=1e-9)  # of another search than was kept
+    check(code == 422 and body["error"] == {"code": "RILL_ERR_LATE", "message": "its deadline came while it waited"}, f"late: {code} {body}")
+    check(s.decode(**slow, deadline=1e-9) == results[0], "what is known is not late")
 
 
 def bounds(s):
@@ -224,6 +253,10 @@ def wishes(s):
         wished = decode_lines(lines, "--constraints", file.name)
     code, body = s.decode(inputs=lines, constraints=["ban:dog", "require:women"])
     check(code == 200 and [r["outputs"][0]["text"] for r in body["results"]] == wished, "constraints")
+    one, other = (s.decode(input=lines[0], constraints=line)[1]["outputs"][0]["text"] for line in ("ban:dog", "ban:run"))
+    alone = decode_lines(lines[:1])[0]
+    check("dog" in alone and "dog" not in one and "dog" in other, f"constraints of one length are not each other's: {one} {other}")
+    check(one == wished[0] and s.decode(input=lines[0])[1]["outputs"][0]["text"] == alone, "nor those of an input without any")
     check(s.decode(inputs=lines, constraints=[None, ""])[1]["results"] == s.decode(inputs=lines)[1]["results"], "no constraints")
     texts = [r["outputs"][0]["text"] for r in s.decode(inputs=lines, glossary={"hund": "puppy", "männer": "women"})[1]["results"]]
     check("puppy" in texts[0] and "women" in texts[1], "a glossary")
@@ -232,7 +265,8 @@ def wishes(s):
                   {"glossary": {"a": "b\rc"}}, {"glossary": {"a": "b" * 201}}):
         check(s.decode(inputs=lines, **wrong)[0] == 400, f"{wrong}")
     begin, terms = time.monotonic(), {f"{'a' * 190}{i}": "b" for i in range(300)}
-    check(s.decode(input="a" * 300000, glossary=terms)[0] in (200, 422), "long terms in a long word")
+    code, body = s.decode(input="a" * 300000, glossary=terms)
+    check(code == 422 and "bytes" in body["error"]["message"], f"long terms in a long word: {code} {body}")
     check(s.decode(input="a" * 400000, glossary=terms)[0] == 413 and time.monotonic() - begin < (60 if RACES else 10), "too many of them")
     code, body = s.decode(inputs=lines, split="sentences", settings={"n-best": 2})
     check([r["text"] for r in body["results"]] == decode_lines(lines) and len(body["results"][0]["parts"][0]["outputs"]) == 2, "parts")
@@ -354,9 +388,16 @@ def token():
         file.write("secret word\n")
         file.flush()
         with Server("--token-file", file.name) as s:
-            check(s.decode(input="a")[0] == 401, "no token")
-            check(s.ask("POST", "/v1/decode", {"input": "a"}, {"Authorization": "Bearer secret wor"})[0] == 401, "another token")
-            check(s.ask("POST", "/v1/decode", {"input": "a"}, {"Authorization": "Bearer secret word"})[0] == 200, "the token")
+            code, body, headers = s.ask("POST", "/v1/decode", {"input": "a"})
+            check(code == 401 and headers["WWW-Authenticate"] == "Bearer" and body["error"]["code"] == "unauthorized", "no token")
+            given = lambda word: s.ask("POST", "/v1/decode", {"input": "a"}, {"Authorization": word})[0]
+            for word in ("secret wor", "secret wors", "secret words", "secret wordse", "secret wordsecret word", "Secret word", "secret", "",
+                         " secret word", "secret word word", "ecret word", "xecret word"):
+                check(given("Bearer " + word) == 401, f"another token: {word}")
+            for word in ("Basic secret word", "secret word", "Bearersecret word", "Bearer", ""):
+                check(given(word) == 401, f"no token: {word}")
+            check(given("Bearer secret word") == given("bearer secret word") == 200, "the token")
+            check(s.ask("POST", "/translate", {"q": "a", "source": "de", "target": "en"})[0] == 401, "translations need it")
             check(s.ask("GET", "/health")[0] == 200 and s.ask("GET", "/metrics")[0] == 401, "health is open, figures are not")
 
 
@@ -395,6 +436,30 @@ def libre():
         check(form[:2] == (200, {"translatedText": plain[0]}), "a form")
         check(s.ask("GET", "/languages")[1] == [{"code": "de", "name": "de", "targets": ["en", "fr"]},
                                                 {"code": "en", "name": "en", "targets": ["fr"]}], "languages")
+
+
+def languages():
+    """A model's languages are those of its name, FROM-TO with one dash; which source is not guessed where there are several."""
+    plain = decode_lines(["ein hund ."])[0]
+    with Server(models=("de-en=" + MODEL, "fr-en=" + MODEL)) as s:
+        ask = lambda **body: s.ask("POST", "/translate", {"q": "ein hund .", **body})[:2]
+        code, body = ask(source="auto", target="en")
+        check(code == 400 and "not detected" in body["error"], f"two sources: {code} {body}")
+        check(ask(source="fr", target="en") == ask(source="de", target="en") == (200, {"translatedText": plain}), "either by its name")
+        check(ask(source="de", target="fr")[0] == ask(source="en", target="de")[0] == 400, "nothing leads there")
+    with Server(models=("my-de-en=" + MODEL, "plain=" + MODEL, "x-=" + MODEL, "-y=" + MODEL)) as s:
+        check(s.ask("GET", "/languages")[:2] == (200, []), "names that are no pairs")
+        for source, target in (("my", "de-en"), ("my-de", "en"), ("my", "en"), ("de", "en"), ("auto", "en"), ("auto", "de-en"), ("x", ""),
+                               ("", "y"), ("auto", "")):
+            check(s.ask("POST", "/translate", {"q": "a", "source": source, "target": target})[0] == 400, f"{source} into {target}")
+
+
+def ordinals(s):
+    """German numbers with a dot before a word are ordinals, of one or two digits."""
+    for text, n in (("Am 23. Mai läuft ein Hund.", 1), ("Am 3. Mai läuft ein Hund.", 1), ("Der 1. Hund. Der 12. Mann.", 2),
+                    ("Das war 1923. Ein Hund läuft.", 2), ("Es sind 123. Ein Hund läuft.", 2)):
+        code, body = s.decode(input=text, split="sentences")
+        check(code == 200 and len(body["parts"]) == n, f"{text}: {[part['input'] for part in body['parts']]}")
 
 
 def stopping():
@@ -436,10 +501,10 @@ def main():
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)  # servers inherit it where it was ignored
     with Server("--request-timeout", "3", "--workers", "2") as s:
-        for part in (answers, refusals, description, streams, answered_before, bounds, wishes, page, slow_and_gone):
+        for part in (answers, refusals, description, streams, answered_before, bounds, wishes, ordinals, figures, page, slow_and_gone):
             part(s)
     check(s.code == 0, f"the end: {s.code} {s.said}")
-    for part in (full_queue, token, libre, reload, stopping, usage):
+    for part in (full_queue, token, libre, languages, reload, stopping, usage):
         part()
     return finish()
 
