@@ -102,7 +102,7 @@ static void draw_argument(mix *m, int32_t scorer, char *out, size_t size)
         static const char *const rewards[] = {"0", "0.3", "-1", "3e38"};
         snprintf(out, size, "%s", rewards[DICE_OF(d, 0, 0, 1, 1, 2, 3)]);
     } else if (dice_chance(d, 50)) {
-        snprintf(out, size, dice_chance(d, 50) ? "%d" : dice_chance(d, 50) ? "%d %d" : "%d ||| %d", a, b);
+        snprintf(out, size, dice_chance(d, 50) ? "a%d" : dice_chance(d, 50) ? "a%d a%d" : "a%d ||| a%d", a, b);
     }
 }
 

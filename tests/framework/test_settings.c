@@ -6,6 +6,7 @@
 
 #include "rill/engine.h"
 #include "rill/settings.h"
+#include "support/dice.h"
 #include "support/harness.h"
 
 static rill_context *ctx;
@@ -386,6 +387,56 @@ static void fields_out_of_range(void **state)
     assert_int_equal(accepted, 0);
 }
 
+/* A value of the row: an end of its range, or one between. */
+static void draw_value(const rill_option *o, dice *d, char *out, size_t size)
+{
+    const int32_t words = o->type == RILL_OPTION_WORD ? dice_range(d, 0, 4) : 0;
+    double value = DICE_OF(d, 1, 2, 3, 7, 20, 500);
+    const char *word = o->argument;
+    if (dice_chance(d, 30)) value = dice_chance(d, 50) ? o->least : o->most;
+    if (value < o->least) value = o->least;
+    if (value > o->most) value = o->most;
+    snprintf(out, size, "%.17g", value);
+    if (o->type == RILL_OPTION_SWITCH) snprintf(out, size, "1");
+    if (o->type == RILL_OPTION_TEXT)
+        snprintf(out, size, "%s",
+                 strcmp(o->name, "sort") == 0 ? "length:7" : rill_method_table()[dice_range(d, 0, 7)].name);
+    if (o->type != RILL_OPTION_WORD) return;
+    for (int32_t i = 0; i < words && strchr(word, '|') != NULL; i++) word = strchr(word, '|') + 1;
+    snprintf(out, size, "%.*s", (int)strcspn(word, "|"), word);
+}
+
+/* Whatever was resolved is resolved: of every setting of the table, at the ends of its range too, and of many together. */
+static void resolving_twice_changes_nothing(void **state)
+{
+    (void)state;
+    int64_t resolved = 0;
+    const rill_option *table = rill_setting_table();
+    int32_t rows = 0;
+    while (table[rows].name != NULL) rows++;
+    for (int64_t i = 0; i < harness_iterations(20000); i++) {
+        dice d = dice_seeded(dice_mix(harness_seed(1) + (uint64_t)i, 36));
+        const int has_heuristics = dice_chance(&d, 30), percent = DICE_OF(&d, 2, 5, 10, 20);
+        rill_settings once, twice;
+        char value[64], said[2000] = "";
+        rill_settings_default(&once);
+        for (int32_t row = 0; row < rows; row++) {
+            if (row != i % rows && !dice_chance(&d, percent)) continue;
+            draw_value(&table[row], &d, value, sizeof value);
+            if (rill_settings_set(ctx, &once, table[row].name, value) < 0)
+                continue; /* a method without such a number */
+            const size_t length = strlen(said);
+            snprintf(said + length, sizeof said - length, " %s=%s", table[row].name, value);
+        }
+        if (rill_settings_resolve(ctx, &once, has_heuristics) < 0) continue;
+        memcpy(&twice, &once, sizeof once);
+        if (rill_settings_resolve(ctx, &twice, has_heuristics) < 0) fail_msg("%s: %s", said, rill_error(ctx));
+        if (memcmp(&once, &twice, sizeof once) != 0) fail_msg("%s: resolved twice they are others", said);
+        resolved++;
+    }
+    HARNESS_SEEN(resolved > 1000);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(ranges),
     cmocka_unit_test(bytes_have_units),
@@ -394,6 +445,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(tables_are_whole),
     cmocka_unit_test(presets),
     cmocka_unit_test(patience_is_a_number_of_outputs),
+    cmocka_unit_test(resolving_twice_changes_nothing),
     cmocka_unit_test(contradictions),
     cmocka_unit_test(contradictions_between_settings),
     cmocka_unit_test(other_sizes),
