@@ -57,7 +57,7 @@ typedef struct decode {
     cli_profile profile;
     cli_pretty pretty;
     cli_progress progress;
-    int64_t failed;
+    int64_t failed, shown;
     cli_given results;
     int64_t next_id; /* behind the last result written */
     double writing, wall;
@@ -190,8 +190,8 @@ static const face run_face = {
     "\n"
     "Further entries: domain, domain_args, weights, backend, input_format, shortlist,\n"
     "source_lang, target_lang, language_columns, tokenized, threads, workers,\n"
-    "plugins, policy, alignment, unknown_names, word_scores, ids, pretty, unordered,\n"
-    "output, tsv, jsonl, stats, trace, references, constraints, sweep, tune.\n"
+    "plugins, policy, alignment, unknown_names, word_scores, ids, split, pretty,\n"
+    "unordered, output, tsv, jsonl, stats, trace, references, constraints, sweep, tune.\n"
     "A script writes files and loads native plugins only where an option names the\n"
     "same file, or with --unsafe-scripts. search holds the settings of\n"
     "`rill decode --help` with _ for -; its budget may be a function of the step.\n"
@@ -255,9 +255,12 @@ static void show_progress(decode *d)
     rill_stats stats;
     if (!cli_progress_due(&d->progress)) return;
     take_stats(d, &stats);
+    /* Sentences of lines that are not finished count for no line, and no line is taken back. */
+    if (stats.inputs > d->source.lines) stats.inputs = d->source.lines;
+    if (stats.inputs > d->shown) d->shown = stats.inputs;
     /* Finished, not written: one slow input may hold a thousand results back. */
     const cli_source *s = &d->source;
-    const cli_position position = {stats.inputs, s->lines, s->consumed + s->input.consumed, s->size};
+    const cli_position position = {d->shown, s->lines, s->consumed + s->input.consumed, s->size};
     cli_progress_draw(&d->progress, &position);
 }
 
@@ -458,7 +461,8 @@ static int prepare(decode *d)
     if (code == CLI_OK) d->session.many = has_many(d);
     if (code == CLI_OK) code = cli_session_open(&d->session);
     if (code == CLI_OK)
-        code = cli_split_start(&d->split, d->session.ctx, d->session.model, cli_said(&d->session, "split"), whole_for(d));
+        code = cli_split_start(&d->split, d->session.ctx, d->session.model, cli_said(&d->session, "split"),
+                               whole_for(d));
     if (code != CLI_OK) return code;
     d->split.first = d->source.first;
     if (cli_crew_begin(&d->session, d->plan, &d->plan->setup) < 0) {

@@ -55,8 +55,13 @@ static cli_split_line *add_line(cli_split *s, const rill_request *request, int32
         free(line);
         return NULL;
     }
-    *line = (cli_split_line){.link = &s->all, .next = s->all, .user = request->user, .id = s->lines, .first = s->given,
-                             .n = n, .text = text};
+    *line = (cli_split_line){.link = &s->all,
+                             .next = s->all,
+                             .user = request->user,
+                             .id = s->lines,
+                             .first = s->given,
+                             .n = n,
+                             .text = text};
     if (text) memcpy(text, request->text, request->length);
     if (line->next) line->next->link = &line->next;
     s->all = line;
@@ -106,7 +111,8 @@ static rill_status find_parts(cli_split *s)
     const rill_request *r = &s->request;
     const int always = s->always;
     if (!s->cuts && r->length < 100) return RILL_OK;
-    rill_status status = rill_model_split(s->model, s->ctx, always, r->text, r->length, s->part, s->room, &s->n, &s->head);
+    rill_status status = rill_model_split(s->model, s->ctx, always, r->text, r->length, s->part, s->room, &s->n,
+                                          &s->head);
     if (status < 0 || s->n <= s->room) return status;
     rill_part *more = realloc(s->part, (size_t)s->n * sizeof *more);
     if (!more) return rill_fail_memory(s->ctx, (size_t)s->n * sizeof *more, "an input's sentences");
@@ -290,7 +296,6 @@ static rill_status join_line(const cli_split *s, const cli_split_line *line, ril
 static rill_status write_line(cli_split *s, cli_split_line *line, rill_result *result)
 {
     enum { LEAST_WIDTH = 100, SHORTER = 3 };
-    s->parts += line->n;
     s->whole++;
     if (line->width >= LEAST_WIDTH && result->n > 0)
         s->shorter += width_of(result->output[0].text, result->output[0].length) * SHORTER < line->width;
@@ -313,6 +318,7 @@ rill_status cli_split_write(void *user, const rill_result *result)
     cli_split *s = user;
     cli_split_line *line = result->user;
     if (!s->on) return s->write(s->user, result);
+    s->parts++;
     if (line->n > 1) {
         if (keep_result(&line->part[result->id - line->first].result, result))
             return rill_fail_memory(s->ctx, 0, "a sentence's outputs");
@@ -329,9 +335,12 @@ rill_status cli_split_write(void *user, const rill_result *result)
 void cli_split_warn(const cli_split *s, int32_t n_best)
 {
     if (s->shorter)
-        cli_say("warning: %" PRId64 " of %" PRId64 " outputs are shorter than a third of their inputs: text may be missing%s",
+        cli_say("warning: %" PRId64 " of %" PRId64
+                " outputs are shorter than a third of their inputs: text may be missing%s",
                 s->shorter, s->whole, s->cuts ? "" : " (--split sentences decodes each sentence by itself)");
     if (s->split && n_best > 1)
-        cli_say("warning: %" PRId64 " of %" PRId64 " inputs were decoded as their sentences: the i-th output of such a list is made "
-                "of the i-th of each sentence (--split off decodes them whole)", s->split, s->whole);
+        cli_say("warning: %" PRId64 " of %" PRId64
+                " inputs were decoded as their sentences: the i-th output of such a list is made "
+                "of the i-th of each sentence (--split off decodes them whole)",
+                s->split, s->whole);
 }

@@ -19,11 +19,11 @@ typedef struct cli_split {
     rill_read_request_fn read; /* the command's, with `user` */
     rill_write_fn write;
     void *user;
-    int64_t first;         /* lines before those of the run, which samples are numbered with */
-    int64_t split;         /* lines that were decoded as several */
-    int64_t shorter;       /* lines whose outputs are suspiciously short */
-    int64_t parts, whole;  /* of lines that are done: inputs of the engine's, and lines */
-    int64_t given;         /* inputs of the engine's so far */
+    int64_t first;        /* lines before those of the run, which samples are numbered with */
+    int64_t split;        /* lines that are decoded as several */
+    int64_t shorter;      /* lines whose outputs are suspiciously short */
+    int64_t parts, whole; /* inputs of the engine's with a result, and lines whose results were written */
+    int64_t given;        /* inputs of the engine's that were read */
     /* private */
     const rill_model *model;
     rill_context *ctx;

@@ -112,9 +112,10 @@ static const rill_option OUTPUTS[] = {
     OUTPUT("unknown-names", "", SWITCH,
            "add \" ||| \" and the input's names that the model does not know behind each output"),
     OUTPUT("ids", "", SWITCH, "outputs are numbers of actions, as in `rill list actions`, and not texts"),
-    OUTPUT("split", "HOW", TEXT,
-           "auto (default): an input that is longer than a model for translation was made for is decoded as its sentences, and "
-           "its output put together; sentences: every input; off: none"),
+    OUTPUT(
+        "split", "HOW", TEXT,
+        "auto (default): an input that is longer than a model for translation was made for is decoded as its sentences, and "
+        "its output put together; sentences: every input; off: none"),
     OUTPUT("pretty", "", SWITCH, "write trees indented, a constituent per line"),
     {0},
 };

@@ -33,8 +33,8 @@ static const struct {
               {"ndash", 0x2013},  {"mdash", 0x2014},  {"lsquo", 0x2018}, {"rsquo", 0x2019}, {"sbquo", 0x201A},
               {"ldquo", 0x201C},  {"rdquo", 0x201D},  {"bdquo", 0x201E}, {"bull", 0x2022},  {"hellip", 0x2026},
               {"lsaquo", 0x2039}, {"rsaquo", 0x203A}, {"euro", 0x20AC},  {"trade", 0x2122}, {"OElig", 0x152},
-              {"oelig", 0x153},   {"Scaron", 0x160},  {"scaron", 0x161}, {"Yuml", 0x178},
-              {"ZeroWidthSpace", 0x200B},             {"NoBreak", 0x2060}};
+              {"oelig", 0x153},   {"Scaron", 0x160},  {"scaron", 0x161}, {"Yuml", 0x178},   {"ZeroWidthSpace", 0x200B},
+              {"NoBreak", 0x2060}};
 
 static int32_t number_of(const char *name, size_t length)
 {
@@ -206,9 +206,9 @@ static int is_one_of(const tag *t, const char *const *names)
 }
 
 static const char *const inline_names[] = {
-    "a",    "abbr",   "acronym", "b",   "bdi", "bdo",  "big", "cite", "code", "del",  "dfn", "em",   "font",
-    "i",    "img",    "input",   "ins", "kbd", "mark", "q",   "rp",   "rt",   "ruby", "s",   "samp", "small",
-    "span", "strike", "strong",  "sub", "sup", "time", "tt",  "u",    "var",  NULL};
+    "a",    "abbr",  "acronym", "b",      "bdi",    "bdo", "big",  "cite", "code", "del", "dfn",  "em",
+    "font", "i",     "img",     "input",  "ins",    "kbd", "mark", "q",    "rp",   "rt",  "ruby", "s",
+    "samp", "small", "span",    "strike", "strong", "sub", "sup",  "time", "tt",   "u",   "var",  NULL};
 static const char *const empty_names[] = {"img", "input", NULL};
 /* Where a line may end within a word: of the output's words it says nothing, and within a sentence it goes. */
 static const char *const break_names[] = {"wbr", NULL};

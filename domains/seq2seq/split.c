@@ -9,7 +9,7 @@
 #include "seq2seq.h"
 
 enum {
-    PIECES = 128,      /* of an input that is no longer than the models are made for, its marks included: Bergamot's bound */
+    PIECES = 128, /* of an input that is no longer than the models are made for, its marks included: Bergamot's bound */
     LONG_BYTES = 8192, /* what has more than so many is longer, and is not cut into pieces to know it */
     NO_SPACES = 0xE00  /* scripts that write words without spaces between begin here */
 };
@@ -55,7 +55,8 @@ rill_status seq_split(void *model, rill_context *ctx, int always, const char *te
     *n = 0;
     const int translates = rill_codec_translates(m->net[0]->text, text, length, head);
     if (translates < 0)
-        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "the model's inputs are no texts to be translated sentence by sentence");
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND,
+                         "the model's inputs are no texts to be translated sentence by sentence");
     if (translates == 0) return RILL_OK;
     if (!always) TRY(is_long(m, ctx, text, length, &cuts));
     f.offset = *head;

@@ -10,7 +10,20 @@
 /* --- characters --------------------------------------------------------------------------------------------------- */
 
 /* Sentence_Break: values that the rules tell apart. */
-typedef enum kind { OTHER, SEPARATOR, EXTEND, SPACE, LOWER, UPPER, LETTER, DIGIT, FULL_STOP, STOP, CLOSE, CONTINUE } kind;
+typedef enum kind {
+    OTHER,
+    SEPARATOR,
+    EXTEND,
+    SPACE,
+    LOWER,
+    UPPER,
+    LETTER,
+    DIGIT,
+    FULL_STOP,
+    STOP,
+    CLOSE,
+    CONTINUE
+} kind;
 
 /* Pairs of first and last, ascending. */
 static const int32_t stops[] = {
@@ -23,11 +36,10 @@ static const int32_t stops[] = {
     0xA92F,  0xA92F,  0xA9C8,  0xA9C9,  0xAA5D,  0xAA5F,  0xAAF0,  0xAAF1,  0xABEB,  0xABEB,  0xFE56,  0xFE57,
     0xFF01,  0xFF01,  0xFF1F,  0xFF1F,  0xFF61,  0xFF61,  0x11047, 0x11048, 0x110BE, 0x110C1, 0x11141, 0x11143,
     0x111C5, 0x111C6, 0x115C2, 0x115C3, 0x16A6E, 0x16A6F, 0x1BC9F, 0x1BC9F, 0x1DA88, 0x1DA88};
-static const int32_t continues[] = {0x2C,   0x2D,   0x3A,   0x3A,   0x55D,  0x55D,  0x60C,  0x60D,  0x7F8,
-                                    0x7F8,  0x1802, 0x1802, 0x1808, 0x1808, 0x2013, 0x2014, 0x3001, 0x3001,
-                                    0xFE10, 0xFE11, 0xFE13, 0xFE13, 0xFE31, 0xFE32, 0xFE50, 0xFE51, 0xFE55,
-                                    0xFE55, 0xFE58, 0xFE58, 0xFE63, 0xFE63, 0xFF0C, 0xFF0D, 0xFF1A, 0xFF1A,
-                                    0xFF64, 0xFF64};
+static const int32_t continues[] = {0x2C,   0x2D,   0x3A,   0x3A,   0x55D,  0x55D,  0x60C,  0x60D,  0x7F8,  0x7F8,
+                                    0x1802, 0x1802, 0x1808, 0x1808, 0x2013, 0x2014, 0x3001, 0x3001, 0xFE10, 0xFE11,
+                                    0xFE13, 0xFE13, 0xFE31, 0xFE32, 0xFE50, 0xFE51, 0xFE55, 0xFE55, 0xFE58, 0xFE58,
+                                    0xFE63, 0xFE63, 0xFF0C, 0xFF0D, 0xFF1A, 0xFF1A, 0xFF64, 0xFF64};
 
 static int is_among(int32_t c, const int32_t *pairs, size_t n)
 {
@@ -78,8 +90,8 @@ static kind kind_of(int32_t c, int greek)
 static int32_t next(const char *text, size_t *at, size_t end)
 {
     int32_t c;
-    const utf8proc_ssize_t n =
-        utf8proc_iterate((const uint8_t *)text + *at, (utf8proc_ssize_t)(end - *at < 4 ? end - *at : 4), &c);
+    const utf8proc_ssize_t n = utf8proc_iterate((const uint8_t *)text + *at,
+                                                (utf8proc_ssize_t)(end - *at < 4 ? end - *at : 4), &c);
     *at += n > 0 ? (size_t)n : 1;
     return n > 0 ? c : -1;
 }
@@ -181,8 +193,8 @@ static int goes_on(const reader *r, size_t at)
 static int ends_at(const reader *r, kind stop, kind before, size_t *at)
 {
     const kind behind = peek(r, *at);
-    if (stop == FULL_STOP && behind == DIGIT) return 0;                                             /* SB6 */
-    if (stop == FULL_STOP && (before == UPPER || before == LOWER) && behind == UPPER) return 0;     /* SB7 */
+    if (stop == FULL_STOP && behind == DIGIT) return 0;                                         /* SB6 */
+    if (stop == FULL_STOP && (before == UPPER || before == LOWER) && behind == UPPER) return 0; /* SB7 */
     skip(r, at, CLOSE);
     skip(r, at, SPACE);
     if (stop == FULL_STOP && goes_on(r, *at)) return 0;

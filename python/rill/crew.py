@@ -142,7 +142,7 @@ class Crew:
                 try:
                     if given:
                         errors.check(opened.ctx, lib.rill_plan_add_scorer(plan.plan, b"given", b""))
-                    self._wishes = Wishes(opened, said, plan, given)
+                    self.wishes = Wishes(opened, said, plan, given)
                     self._desk = Desk(opened, Reader(names, fields_of(plan, kept)))
                     setups = ffi.new("rill_engine_setup *[]", [ffi.addressof(plan.setup)] * opened.n_workers)
                     errors.check(opened.model_ctx, lib.rill_workers_begin(opened.workers, setups))
@@ -173,7 +173,7 @@ class Crew:
     def submit(self, request: Request) -> None:
         """Submit one; there is room."""
         filled = ffi.new("rill_request *")
-        kept = self._wishes.fill(filled, request)
+        kept = self.wishes.fill(filled, request)
         with self._desk.change:
             self._desk.inputs.append((filled, kept))
             self._submitted += 1

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Ma
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from . import errors, hooks, tables
+from . import errors, hooks, split, tables
 from ._native import ffi, lib
 from .opened import Closer, Opened, Plan, _close_in
 from .results import Reader, Result
@@ -36,7 +36,7 @@ class Request:
     settings: those of its search (rill.options(): "search" and "output"); what is not said is the run's
     """
 
-    __slots__ = ("text", "seconds", "user", "arguments", "settings")
+    __slots__ = ("text", "seconds", "user", "arguments", "settings", "_number")
 
     def __init__(
         self,
@@ -49,8 +49,15 @@ class Request:
     ) -> None:
         self.text, self.seconds, self.user = text, seconds, user
         self.arguments, self.settings = dict(arguments or {}), settings
+        self._number = 0
         if seconds is not None and not seconds > 0:
             raise errors.OptionError(f"seconds: a number above 0 was expected, found {seconds!r}", "RILL_ERR_OPTION")
+
+    def numbered(self, text: str, number: int) -> Request:
+        """The same of another text; samples are drawn as for input `number` of the run, from 1."""
+        one = Request(text, seconds=self.seconds, user=self.user, arguments=self.arguments, **self.settings)
+        one._number = number
+        return one
 
     def __repr__(self) -> str:
         return f"rill.Request({self.text!r})"
@@ -90,6 +97,9 @@ class Wishes:
         setup = plan.setup
         self.heuristics = [ffi.string(setup.heuristics[i].name).decode() for i in range(setup.n_heuristics)]
         self.scorers = [ffi.string(setup.scorers[i].name).decode() for i in range(setup.n_scorers)]
+        self.split = plan.output("split")
+        asked = [name for name in ("alignment", "unknown_names", "like") if plan.output(name) is not None]
+        self.whole_for = asked[0] if asked else "a scorer" if self.scorers else None
 
     def fill(self, out: Any, request: Request) -> Any:
         """Fill a rill_request; what is returned must live as long as it."""
@@ -98,6 +108,7 @@ class Wishes:
         out.struct_size = ffi.sizeof("rill_request")
         out.text, out.length = kept[0], len(text)
         out.seconds = request.seconds or 0.0
+        out.number = request._number
         if request.arguments:
             out.heuristics, out.scorers = self._arguments(request.arguments, kept)
         if request.settings:
@@ -251,7 +262,9 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
             raise errors.OptionError("settings: functions are for heuristic, scorer and policy", "RILL_ERR_OPTION")
         self.model = model
         self._ahead = ahead
-        self._run: Any = self._make_run(opened, settings, trace, names, given)
+        run = self._make_run(opened, settings, trace, names, given)
+        whole_for = "score()" if given else "trace" if trace is not None else run.wishes.whole_for
+        self._run: Any = run if given and run.wishes.split is None else split.around(run, opened, run.wishes.split, whole_for)
         self._busy = threading.Lock()
         self._held = _Held(self._busy)
         self._users: dict[int, Any] = {}
@@ -497,7 +510,7 @@ class Local:
 
     def __init__(self, engine: Engine) -> None:
         self._at = engine
-        self._engine = engine.engine
+        self._engine, self.wishes = engine.engine, engine.wishes
         self._request, self._nothing = ffi.new("rill_request *"), ffi.new("rill_request *")
         self._bytes = ffi.sizeof("rill_request")
         self._id = ffi.new("int64_t *")

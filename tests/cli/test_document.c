@@ -168,6 +168,22 @@ static void elements(void **state)
     joins("<a href=/x/>Hier.</a>", DOCUMENT_HTML, outputs, "<a href=/x/>Here.</a>");
 }
 
+/* Where a line may end within a word says nothing of its output: the word is whole. */
+static void breaks(void **state)
+{
+    static const char *const outputs[] = {"Donaudampf.=Danube steam.", "Donaudampf=Danube", NULL};
+    static const char *const pages[] = {"<p>Donau<wbr>dampf.</p>", "<p>Donau<WBR/>dampf.</p>",
+                                        "<p>Donau<wbr id=x>da<wbr>mpf.<wbr></p>", "<p><wbr>Donaudampf.</p>"};
+    const char *first = "";
+    (void)state;
+    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
+        joins(pages[i], DOCUMENT_HTML, outputs, "<p>Danube steam.</p>");
+    joins("<b>Donau<wbr>dampf</b>.", DOCUMENT_HTML, outputs, "<b>Danube</b> steam.");
+    assert_int_equal(parts_of("Stra&shy;&#173;&#xAD;ße&ZeroWidthSpace;r.", DOCUMENT_HTML, &first), 1);
+    assert_string_equal(first, "Stra\xc2\xad\xc2\xad\xc2\xad\xc3\x9f"
+                               "e\xe2\x80\x8br.");
+}
+
 /* What is not known as an entity, and sentences without an output, are as they were. */
 static void kept_as_written(void **state)
 {
@@ -310,8 +326,8 @@ static void random_documents(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sentences),
-        cmocka_unit_test(full_stops),   cmocka_unit_test(pages),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sentences),   cmocka_unit_test(full_stops),
+                                       cmocka_unit_test(breaks),      cmocka_unit_test(pages),
                                        cmocka_unit_test(elements),    cmocka_unit_test(kept_as_written),
                                        cmocka_unit_test(large_pages), cmocka_unit_test(random_documents)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# Inputs that are longer than a model for translation is made for: decoded as their sentences, one line in, one line out.
+set -eu
+. "${0%/*}/lib.sh"
+model=${data%/tests/data}/examples/models/de-en
+sentences=("Ein Hund läuft über die Wiese." "Zwei Männer sitzen auf einer Bank im Park." "Eine Frau kauft Obst auf dem Markt."
+  "Am 23. Mai spielt ein Kind im Garten." "Die Kinder spielen Fußball am Strand." "Ein Mann fährt mit dem Fahrrad durch die Stadt.")
+for _ in 1 2 3 4 5 6 7; do printf '%s\n' "${sentences[@]}"; done >each
+paste -sd' ' each >paragraph
+rill_decode=("$rill" decode -m "$model" -q)
+
+# --- a paragraph is its sentences, decoded one by one and joined; an ordinal ends none
+feed each "${rill_decode[@]}"
+lines 42
+paste -sd' ' out >expected
+feed paragraph "${rill_decode[@]}"
+exits 0
+silent
+same out expected
+feed paragraph "${rill_decode[@]}" --split off
+exits 2
+says "line 1: expected at most 255 pieces, found 378"
+printf '%s\n' 'return { split = "off" }' >off.lua
+feed paragraph "${rill_decode[@]}" --config off.lua
+exits 2
+feed paragraph "$rill" decode -m "$model"
+says "rill: 1 input in "
+
+# --- between short lines, blank ones and bad ones, by whatever schedule, part, worker and order
+{ printf 'Ein Hund bellt.\n\n\377\n'; cat paragraph; printf 'Eine Katze.\n'; cat paragraph; } >mixed
+{ printf 'Ein Hund bellt.\n\n\n'; printf 'Eine Katze.\n'; } >short
+feed short "${rill_decode[@]}"
+{ sed -n 1,3p out; cat expected; sed -n 4p out; cat expected; } >all
+for how in "" "-n 1" "--workers 2" "--method var-batch" "-n 7 --threads 2"; do
+  # shellcheck disable=SC2086
+  feed mixed "${rill_decode[@]}" $how
+  exits 2
+  says "line 3: byte 1 is not UTF-8"
+  same out all
+done
+feed mixed "${rill_decode[@]}" --unordered
+sort -n out | cut -f2 >sorted
+same sorted all
+for part in 1 2 3; do "${rill_decode[@]}" --shard $part/3 -i mixed 2>err || true; done >shards
+same shards all
+feed mixed "${rill_decode[@]}" --tsv
+cut -f2 out >column
+same column all
+grep -v "$(printf '\377')" mixed | sed 's/.*/{"text": "&"}/' >objects
+feed objects "${rill_decode[@]}" --jsonl --stats stats -o answers
+exits 0
+json 5 inputs stats
+sed -n 3p answers >third
+json "$(cat expected)" output third
+feed paragraph "${rill_decode[@]}" --trace trace
+verdict "$(good [ "$(grep -c '"event":"finished"' trace)" = 42 ])" "a trace should tell of 42 sentences"
+
+# --- samples of other lines are what they are without long ones
+feed each "${rill_decode[@]}" --sample 2 --split off
+cp out samples
+feed each "${rill_decode[@]}" --sample 2
+same out samples
+
+# --- lists are said to be what they are
+feed paragraph "${rill_decode[@]}" --n-best 2
+lines 2
+says "1 of 1 inputs were decoded as their sentences: the i-th output of such a list is made of the i-th of each sentence"
+sed -n 1p out | sed 's/^0 ||| //; s/ ||| .*//' >first
+feed each "${rill_decode[@]}" --n-best 2
+sed 's/^[0-9]* ||| //; s/ ||| .*//' out | sed -n 'p;n' | paste -sd' ' >firsts
+same first firsts
+
+# --- a sentence that fails, or is cut, is its line's
+{ tr '\n' ' ' <paragraph; for _ in {1..300}; do printf 'Hund Hund '; done; printf '\n'; } >broken
+feed broken "${rill_decode[@]}"
+exits 2
+says "line 1: expected at most 255 pieces"
+lines 1
+feed paragraph "$rill" decode -m "$model" --max-length 1
+says "1 input in "
+says "(1 with outputs cut short)"
+says "1 of 1 outputs are shorter than a third of their inputs: text may be missing"
+feed paragraph "${rill_decode[@]}"
+says_not "shorter"
+
+# --- every line's sentences; a space where the input has none
+printf 'Ein Hund bellt.\nEine Katze schläft auf dem Sofa.\n' >both
+feed both "${rill_decode[@]}"
+cp out both
+printf 'Ein Hund bellt.""Eine Katze schläft auf dem Sofa.\n  Ein Hund bellt.   *** !  Eine Katze schläft auf dem Sofa. \n' >two
+feed two "${rill_decode[@]}" --split sentences
+line_is 2 "$(sed -n 1p both) *** ! $(sed -n 2p both)"
+
+# --- what cannot be had of several
+for option in --ids --alignment --word-scores "--scorer word_reward:0.1" "--like hf"; do
+  # shellcheck disable=SC2086
+  feed two "${rill_decode[@]}" --split sentences $option
+  exits 1
+  says "--split sentences and"
+done
+feed paragraph "${rill_decode[@]}" --ids
+exits 2
+feed two "${rill_decode[@]}" --split words
+exits 1
+says '--split: "words" is not auto, sentences or off'
+printf 'x\n' >one
+feed one "$rill" decode -m "$tiny" --split sentences
+exits 1
+says "--split sentences: domain semparse decodes inputs whole"
+
+# --- what is nothing to a translator: in texts, columns and objects; inputs that are pieces keep it
+printf 'Die Straße ist naß.\nDie Stra\302\255\303\237e ist naß.\nDie Stra\342\201\240\303\237e ist na\357\273\277\303\237.\nDie Stra\342\200\213\303\237e ist naß\302\255.\n' >hyphens
+feed hyphens "${rill_decode[@]}"
+for i in 2 3 4; do line_is $i "$(sed -n 1p out)"; done
+printf '{"text": "Die Stra\\u00adße ist naß."}\n' >object
+sed -n 1p out >plain
+feed object "${rill_decode[@]}" --jsonl
+json "$(cat plain)" output out
+finish
