@@ -229,7 +229,7 @@ static void take_soft(plan *p, int at)
 /* As rill_option_read() takes it: 1e1 is 10. */
 static int whole_of(const char *value)
 {
-    return (int)strtod(value, NULL);
+    return (int)rill_read_number(value, NULL);
 }
 
 /* Where n outputs are asked for, the model's defaults at soft[at] give way; `otherwise` is what a setting is that they do not say. */
