@@ -47,7 +47,7 @@ static void draw_speed(cli_output *out, const cli_svg_scale *x, const char *labe
                       end - LEFT, BAR, FILL);
     cli_output_printf(out, "<path d=\"M%.1f %.1fH%.1fM%.1f %.1fv8M%.1f %.1fv8\" stroke=\"%s\" stroke-width=\"1.6\"/>\n",
                       from, middle, to, from, middle - 4, to, middle - 4, INK);
-    snprintf(text, sizeof text, "%.*f inputs/s", speed[1] < 100 ? 1 : 0, speed[1]);
+    rill_print(text, sizeof text, "%.*f inputs/s", speed[1] < 100 ? 1 : 0, speed[1]);
     cli_svg_label(out, RIGHT, top + 13, "end", 12, DULL, text);
 }
 

@@ -191,8 +191,8 @@ static void describe(const cli_check_answer *a, int digits, char *out, size_t si
     if (a->status < 0)
         snprintf(out, size, "it fails: %.*s", cli_check_clip(a->best, 200), a->best);
     else
-        snprintf(out, size, "\"%.*s\" (score %.*g, %" PRId32 " output%s)", cli_check_clip(a->best, 100), a->best,
-                 digits, a->score, a->n, a->n == 1 ? "" : "s");
+        rill_print(out, size, "\"%.*s\" (score %.*g, %" PRId32 " output%s)", cli_check_clip(a->best, 100), a->best,
+                   digits, a->score, a->n, a->n == 1 ? "" : "s");
 }
 
 static void tell(const cli_check_inputs *inputs, int i, const cli_check_answer *a, const char *how_a,

@@ -73,7 +73,7 @@ static int number_of(const field *f, double *out)
     if (f->length == 0 || f->length >= sizeof text) return 0;
     memcpy(text, f->text, f->length);
     text[f->length] = '\0';
-    *out = strtod(text, &end);
+    *out = rill_read_number(text, &end);
     return end > text && end[strspn(end, " ")] == '\0' && isfinite(*out);
 }
 

@@ -92,7 +92,7 @@ static void draw_axes(picture *p, int with_numbers)
         const double y = cli_svg_place(&p->y, p->y.tick[i]);
         cli_output_printf(p->out, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"%s\"/>\n", LEFT, y, RIGHT,
                           y, GRID);
-        snprintf(text, sizeof text, "%g %%", p->y.tick[i]);
+        rill_print(text, sizeof text, "%g %%", p->y.tick[i]);
         cli_svg_label(p->out, LEFT - 8, y + 4, "end", 11, INK, text);
     }
     for (int i = 0; i < p->x.ticks && with_numbers; i++) {
@@ -127,7 +127,7 @@ static void draw_panel(picture *p, const panel *of, const char *label, int last)
     cli_output_printf(p->out, "<path d=\"M%.1f %.1fV%.1f\" stroke=\"%s\" stroke-dasharray=\"4 3\"/>\n", x, p->y.from,
                       p->y.to, MEAN);
     cli_svg_label(p->out, LEFT, p->y.to - 8, "start", 13, INK, label);
-    snprintf(text, sizeof text, "%" PRId64 " timesteps, %.1f rows on average", of->steps, mean);
+    rill_print(text, sizeof text, "%" PRId64 " timesteps, %.1f rows on average", of->steps, mean);
     cli_svg_label(p->out, RIGHT, p->y.to - 8, "end", 12, MEAN, text);
 }
 

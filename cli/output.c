@@ -177,7 +177,7 @@ int cli_output_printf(cli_output *output, const char *format, ...)
     char text[512];
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(text, sizeof text, format, arguments);
+    int length = rill_print_list(text, sizeof text, format, arguments);
     va_end(arguments);
     if (length < 0 || (size_t)length >= sizeof text) return failed(output, EOVERFLOW);
     return cli_output_write(output, text, (size_t)length);

@@ -140,7 +140,7 @@ static void draw_axes(const picture *p)
         double y = cli_svg_place(&p->y, p->y.tick[i]);
         cli_output_printf(p->out, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"%s\"/>\n", LEFT, y, RIGHT,
                           y, GRID);
-        snprintf(text, sizeof text, "%.6g", p->y.tick[i]);
+        rill_print(text, sizeof text, "%.6g", p->y.tick[i]);
         cli_svg_label(p->out, LEFT - 8, y + 4, "end", 12, INK, text);
     }
     cli_output_printf(p->out, "<path d=\"M%d %dV%dH%d\" fill=\"none\" stroke=\"%s\"/>\n", LEFT, TOP, BOTTOM, RIGHT,

@@ -43,7 +43,7 @@ void cli_progress_text(const cli_position *p, double elapsed, char *out, unsigne
     double speed = elapsed > 0 ? (double)p->done / elapsed : 0, share = share_done(p);
     char bar[BAR + 1], left[32] = "";
     if (share < 0) {
-        snprintf(out, size, "%" PRId64 " done  %.1f/s", p->done, speed);
+        rill_print(out, size, "%" PRId64 " done  %.1f/s", p->done, speed);
         return;
     }
     int filled = (int)(share * BAR);
@@ -51,8 +51,8 @@ void cli_progress_text(const cli_position *p, double elapsed, char *out, unsigne
     memset(bar, '#', (size_t)filled);
     bar[BAR] = '\0';
     if (share > 0) put_time(elapsed * (1 - share) / share, left, sizeof left);
-    snprintf(out, size, "[%s] %3.0f%%  %" PRId64 " done  %.1f/s%s%s", bar, 100 * share, p->done, speed,
-             left[0] ? "  left " : "", left);
+    rill_print(out, size, "[%s] %3.0f%%  %" PRId64 " done  %.1f/s%s%s", bar, 100 * share, p->done, speed,
+               left[0] ? "  left " : "", left);
 }
 
 int cli_progress_due(const cli_progress *progress)

@@ -190,7 +190,8 @@ static json_t *value_json(const rill_settings *s, const rill_option *row)
     switch (row->type) {
     case RILL_OPTION_INT:
     case RILL_OPTION_BYTES: return whole(strtoll(text, NULL, 10));
-    case RILL_OPTION_REAL: return isfinite(strtod(text, NULL)) ? real(strtod(text, NULL)) : json_string(text);
+    case RILL_OPTION_REAL:
+        return isfinite(rill_read_number(text, NULL)) ? real(rill_read_number(text, NULL)) : json_string(text);
     case RILL_OPTION_SWITCH: return json_boolean(text[0] == '1');
     default: return text[0] ? json_stringn(text, strcspn(text, ":")) : json_null();
     }

@@ -148,7 +148,7 @@ static int take_steps(cli_session *session, const char *value)
 static int take_seconds(cli_session *session, const char *value)
 {
     char *end;
-    double seconds = strtod(value, &end);
+    double seconds = rill_read_number(value, &end);
     if (end == value || *end != '\0' || !(seconds >= 0 && seconds <= 1e9))
         return cli_fail("--script-seconds: \"%s\" is not a number from 0 to 1e9", value);
     session->script.seconds = seconds > 0 ? seconds : -1;

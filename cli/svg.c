@@ -103,11 +103,11 @@ void cli_svg_fit(cli_svg_scale *s, double least, double most, double air)
 void cli_svg_number(double value, char *out, size_t size)
 {
     if (value >= 1e6)
-        snprintf(out, size, "%.6gM", value / 1e6);
+        rill_print(out, size, "%.6gM", value / 1e6);
     else if (value >= 1e4)
-        snprintf(out, size, "%.6gk", value / 1e3);
+        rill_print(out, size, "%.6gk", value / 1e3);
     else
-        snprintf(out, size, "%.6g", value);
+        rill_print(out, size, "%.6g", value);
 }
 
 /* --- the file ----------------------------------------------------------------------------------------------------- */

@@ -52,9 +52,9 @@ static int print(FILE *to, const char *format, va_list arguments)
     char local[1024], *text = local;
     va_list again;
     va_copy(again, arguments);
-    const int length = vsnprintf(local, sizeof local, format, arguments);
+    const int length = rill_print_list(local, sizeof local, format, arguments);
     if (length >= (int)sizeof local) text = malloc((size_t)length + 1);
-    if (text && text != local) vsnprintf(text, (size_t)length + 1, format, again);
+    if (text && text != local) rill_print_list(text, (size_t)length + 1, format, again);
     va_end(again);
     if (length < 0 || !text) return -1;
     if (to == stderr || isatty(fileno(to)))

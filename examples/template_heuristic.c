@@ -29,7 +29,7 @@ static rill_status create(const rill_heuristic *table, rill_context *ctx, const 
 {
     (void)table;
     char *end;
-    double largest = strtod(arguments, &end);
+    double largest = rill_read_number(arguments, &end);
     if (end == arguments || *end != '\0' || !(largest >= 0))
         return rill_fail(ctx, RILL_ERR_OPTION, "gap: \"%s\" is not a number that is 0 or more", arguments);
     gap *g = rill_alloc(ctx, sizeof *g);

@@ -7,7 +7,8 @@
  * A context and its workers' contexts are used by several threads at once: what they share is the sums, which are atomic, and
  * the user's two functions, which are called under the first context's lock. The C library's allocator needs none.
  *
- * Divisions: allocation · errors and log · texts. */
+ * Divisions: allocation · numbers · errors and log · texts. */
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,6 +171,53 @@ size_t rill_memory_peak(const rill_context *ctx)
     return atomic_load_explicit(&ctx->peak, memory_order_relaxed);
 }
 
+/* --- numbers ------------------------------------------------------------------------------------------------------ */
+
+static locale_t plain_locale; /* "C": what numbers are read and written in */
+
+static void make_plain_locale(void)
+{
+    plain_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+/* Where there is no memory for it the host's stays. */
+void *rill_enter_plain_locale(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_plain_locale);
+    return uselocale(plain_locale);
+}
+
+void rill_leave_plain_locale(void *before)
+{
+    uselocale(before);
+}
+
+double rill_read_number(const char *text, char **end)
+{
+    void *before = rill_enter_plain_locale();
+    const double number = strtod(text, end);
+    rill_leave_plain_locale(before);
+    return number;
+}
+
+int rill_print_list(char *out, size_t size, const char *format, va_list arguments)
+{
+    void *before = rill_enter_plain_locale();
+    const int length = vsnprintf(out, size, format, arguments);
+    rill_leave_plain_locale(before);
+    return length;
+}
+
+int rill_print(char *out, size_t size, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = rill_print_list(out, size, format, arguments);
+    va_end(arguments);
+    return length;
+}
+
 /* --- errors and log ----------------------------------------------------------------------------------------------- */
 
 const char *rill_error(const rill_context *ctx)
@@ -194,7 +242,7 @@ rill_status rill_fail(rill_context *ctx, rill_status status, const char *format,
     char sentence[RILL__MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(sentence, sizeof sentence, format, arguments);
+    rill_print_list(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
     memcpy(ctx->error, sentence, sizeof sentence);
     ctx->error_status = status;
@@ -213,7 +261,7 @@ void rill_log(rill_context *ctx, rill_log_level level, const char *format, ...)
     char line[RILL__MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
+    rill_print_list(line, sizeof line, format, arguments);
     va_end(arguments);
     pthread_mutex_lock(&ctx->first->lock);
     ctx->log(ctx->log_user, level, line);
@@ -225,7 +273,7 @@ static void put_message(rill_input *input, const char *format, va_list arguments
 {
     char *message = input->message;
     const size_t room = sizeof input->message;
-    const int length = vsnprintf(message, room, format, arguments);
+    const int length = rill_print_list(message, room, format, arguments);
     if (length < (int)room) return;
     size_t end = room - 1;
     while (end > 0 && ((unsigned char)message[end - 1] & 0xc0) == 0x80) end--;
@@ -268,13 +316,13 @@ rill_status rill_text_printf(rill_text *text, const char *format, ...)
     char small[256];
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(small, sizeof small, format, arguments);
+    int length = rill_print_list(small, sizeof small, format, arguments);
     va_end(arguments);
     if (length < 0) return rill_fail(text->ctx, RILL_ERR_ARGUMENT, "rill_text_printf: bad format \"%s\"", format);
     if ((size_t)length < sizeof small) return rill_text_append(text, small, (size_t)length);
     RILL__TRY(RILL__GROW(text->ctx, text->data, text->capacity, text->length + (size_t)length + 1, "a text"));
     va_start(arguments, format);
-    vsnprintf(text->data + text->length, (size_t)length + 1, format, arguments);
+    rill_print_list(text->data + text->length, (size_t)length + 1, format, arguments);
     va_end(arguments);
     text->length += (size_t)length;
     return RILL_OK;

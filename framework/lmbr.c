@@ -148,7 +148,7 @@ static rill_status wrong(rill_context *ctx, const char *text, size_t length)
 static int read_number(const char *text, const char *end, double *out)
 {
     char *stop;
-    *out = strtod(text, &stop);
+    *out = rill_read_number(text, &stop);
     return stop > text && stop == end && isfinite(*out);
 }
 

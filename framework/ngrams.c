@@ -66,8 +66,8 @@ static rill_status check(const rill_ngrams *g, const int32_t *action, int32_t n,
 static double rounded(double score)
 {
     char text[32];
-    snprintf(text, sizeof text, "%.9g", score);
-    return strtod(text, NULL);
+    rill_print(text, sizeof text, "%.9g", score);
+    return rill_read_number(text, NULL);
 }
 
 /* The n-grams that begin with action i. */

@@ -34,19 +34,19 @@ static rill_status read_number(rill_context *ctx, const rill_option *option, con
 {
     char *end, wanted[96];
     errno = 0;
-    double number = strtod(value, &end);
+    double number = rill_read_number(value, &end);
     int whole = option->type != RILL_OPTION_REAL;
     /* "1/6" is how the sources write the refill share. */
     if (!whole && end != value && *end == '/') {
-        double divisor = strtod(end + 1, &end);
+        double divisor = rill_read_number(end + 1, &end);
         number = divisor != 0 ? number / divisor : NAN;
     }
     int good = end != value && *end == '\0' && errno == 0 && number >= option->least && number <= option->most &&
                (!whole || number == floor(number));
     *out = number;
     if (good) return RILL_OK;
-    snprintf(wanted, sizeof wanted, "%s from %.10g to %.10g", whole ? "a whole number" : "a number", option->least,
-             option->most);
+    rill_print(wanted, sizeof wanted, "%s from %.10g to %.10g", whole ? "a whole number" : "a number", option->least,
+               option->most);
     return refuse(ctx, option, value, isinf(option->least) && isinf(option->most) ? "a number" : wanted);
 }
 
@@ -56,7 +56,7 @@ static rill_status read_bytes(rill_context *ctx, const rill_option *option, cons
     static const char units[] = "KkMmGgTt";
     char *end;
     errno = 0;
-    double number = strtod(value, &end);
+    double number = rill_read_number(value, &end);
     const char *unit = end != value && *end != '\0' ? strchr(units, *end) : NULL;
     if (unit != NULL) {
         number = ldexp(number, 10 * (int)((unit - units) / 2 + 1));
@@ -133,9 +133,9 @@ const char *rill_option_write(const rill_option *option, const void *from, char 
     out[0] = '\0';
     switch (option->type) {
     case RILL_OPTION_REAL:
-        snprintf(out, RILL_OPTION_MAX, "%.15g", *(const double *)member);
-        if (strtod(out, NULL) != *(const double *)member)
-            snprintf(out, RILL_OPTION_MAX, "%.17g", *(const double *)member);
+        rill_print(out, RILL_OPTION_MAX, "%.15g", *(const double *)member);
+        if (rill_read_number(out, NULL) != *(const double *)member)
+            rill_print(out, RILL_OPTION_MAX, "%.17g", *(const double *)member);
         break;
     case RILL_OPTION_BYTES: snprintf(out, RILL_OPTION_MAX, "%lld", (long long)*(const int64_t *)member); break;
     case RILL_OPTION_WORD: {

@@ -222,7 +222,7 @@ static void take_soft(plan *p, int at)
 /* As rill_option_read() takes it: 1e1 is 10. */
 static int whole_of(const char *value)
 {
-    return (int)strtod(value, NULL);
+    return (int)rill_read_number(value, NULL);
 }
 
 /* The method decides what of the soft layers is kept, so it is settled first; and so is whether outputs are drawn, or chosen by groups. */

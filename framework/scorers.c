@@ -17,7 +17,7 @@ static rill_status create_word_reward(const rill_scorer *table, rill_context *ct
 {
     (void)table;
     char *end;
-    float value = strtof(arguments, &end);
+    float value = (float)rill_read_number(arguments, &end);
     if (end == arguments || *end != '\0' || !isfinite(value))
         return rill_fail(ctx, RILL_ERR_OPTION, "word_reward: \"%s\" is not a number, as in word_reward:0.5", arguments);
     word_reward *w = rill_alloc(ctx, sizeof *w);

@@ -128,11 +128,11 @@ static rill_status prefix_create(const rill_scorer *table, rill_context *ctx, co
     if (p == NULL) return rill_fail_memory(ctx, size, "a prefix");
     *p = (prefix){.ctx = ctx, .size = size};
     char *end = (char *)arguments;
-    if (biased) p->share = strtof(arguments, &end);
+    if (biased) p->share = (float)rill_read_number(arguments, &end);
     for (arguments = end; *(arguments += strspn(arguments, " ")) != '\0'; arguments = end) {
         prefix_action *one = &p->at[p->n++];
         *one = (prefix_action){.action = (int32_t)strtol(arguments, &end, 10)};
-        if (end != arguments && biased && *end == ':') one->bias = strtof(end + 1, &end);
+        if (end != arguments && biased && *end == ':') one->bias = (float)rill_read_number(end + 1, &end);
         if (end != arguments) continue;
         rill_free(ctx, p, size);
         return rill_fail(ctx, RILL_ERR_OPTION, "%s: \"%.40s\" is not the number of an action", table->name, arguments);

@@ -73,9 +73,9 @@ void cli_points_free(cli_points *points)
 const char *cli_point_shown(const char *value, char out[CLI_SHOWN_MAX])
 {
     char *end;
-    double number = strtod(value, &end);
+    double number = rill_read_number(value, &end);
     if (strlen(value) < 16 || !strchr(value, '.') || *end || !isfinite(number)) return value;
-    snprintf(out, CLI_SHOWN_MAX, "%.10g", number);
+    rill_print(out, CLI_SHOWN_MAX, "%.10g", number);
     return out;
 }
 
@@ -167,7 +167,7 @@ static json_t *string_json(const char *text)
 static json_t *value_json(const char *text)
 {
     char *end;
-    double number = strtod(text, &end);
+    double number = rill_read_number(text, &end);
     if (end == text || *end || !isfinite(number)) return string_json(text);
     if (number == floor(number) && fabs(number) < 9e15 && !strpbrk(text, ".eExX"))
         return json_integer((json_int_t)number);

@@ -26,7 +26,7 @@ api_answer api_refuse(unsigned code, const char *name, const char *format, ...)
     char why[600];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(why, sizeof why, format, arguments);
+    rill_print_list(why, sizeof why, format, arguments);
     va_end(arguments);
     return (api_answer){
         .code = code,
@@ -94,7 +94,7 @@ static const char *text_of(const rill_option *row, const json_t *value, char out
     if (json_is_integer(value))
         snprintf(out, 64, "%lld", (long long)json_integer_value(value));
     else
-        snprintf(out, 64, "%.17g", json_real_value(value));
+        rill_print(out, 64, "%.17g", json_real_value(value));
     return out;
 }
 

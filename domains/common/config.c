@@ -125,7 +125,7 @@ static const char *describe(const json_t *value, char *buffer, size_t size)
     case JSON_FALSE: return "false";
     case JSON_NULL: return "null";
     case JSON_INTEGER: snprintf(buffer, size, "%lld", (long long)json_integer_value(value)); break;
-    case JSON_REAL: snprintf(buffer, size, "%g", json_real_value(value)); break;
+    case JSON_REAL: rill_print(buffer, size, "%g", json_real_value(value)); break;
     case JSON_STRING: snprintf(buffer, size, "\"%.40s\"", json_string_value(value)); break;
     }
     return buffer;
@@ -174,7 +174,7 @@ rill_status rill_config_number_or(const rill_config *config, const char *key, do
     if (value == NULL) return RILL_OK;
     if (!json_is_number(value) || !(number >= low && number <= high)) {
         char expected[80];
-        snprintf(expected, sizeof expected, "a number from %g to %g", low, high);
+        rill_print(expected, sizeof expected, "a number from %g to %g", low, high);
         return fail_value(config, key, expected, value);
     }
     *out = number;

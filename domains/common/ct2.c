@@ -304,6 +304,6 @@ rill_status rill_ct2_number(rill_tensors *t, const char *name, double low, doubl
     *out = number_of(type, bytes);
     t->entry[(const tensor_entry *)e - t->entry].tensor.read = 1;
     if (*out >= low && *out <= high) return RILL_OK;
-    snprintf(why, sizeof why, "expected a number from %g to %g, found %g", low, high, *out);
+    rill_print(why, sizeof why, "expected a number from %g to %g, found %g", low, high, *out);
     return tensor_fail(t, t->part, name, why);
 }

@@ -355,7 +355,7 @@ static rill_status check_finite(const rill_tensors *t, const rill_tensor *e, con
     for (size_t i = 0; i < n; i++) {
         if (isfinite(values[i])) continue;
         char why[80];
-        snprintf(why, sizeof why, "expected finite values, found %g at element %zu", (double)values[i], i);
+        rill_print(why, sizeof why, "expected finite values, found %g at element %zu", (double)values[i], i);
         return tensor_fail(t, part_of(t, e), name_of(e), why);
     }
     return RILL_OK;
@@ -375,8 +375,8 @@ static rill_status unscale(const rill_tensors *t, const tensor_entry *entry, siz
                            some * sizeof *scale, scale));
         if (!(scale[i] > 0.0f) || !isfinite(scale[i])) {
             char why[100];
-            snprintf(why, sizeof why, "the scale of row %zu: expected a positive number, found %g", r,
-                     (double)scale[i]);
+            rill_print(why, sizeof why, "the scale of row %zu: expected a positive number, found %g", r,
+                       (double)scale[i]);
             return tensor_fail(t, part, entry->of != NULL ? entry->of : entry->tensor.name, why);
         }
         for (size_t c = 0; c < columns; c++) out[c] /= scale[i];

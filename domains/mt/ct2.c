@@ -75,7 +75,7 @@ static rill_status expect(const reading *r, const char *side, const char *name, 
     TRY(read_number(r, side, name, -INFINITY, INFINITY, expected, &value));
     if (value == expected) return RILL_OK;
     snprintf(full, sizeof full, "%s/%s", side, name);
-    snprintf(why, sizeof why, "only %g is supported, found %g", expected, value);
+    rill_print(why, sizeof why, "only %g is supported, found %g", expected, value);
     return fail(r, full, why);
 }
 

@@ -42,7 +42,7 @@ static rill_status read_form(const seq_runner *r, const char *name, form *out)
         out->kind = FORM_SOFT;
         return RILL_OK;
     }
-    out->threshold = strtof(value, &end);
+    out->threshold = (float)rill_read_number(value, &end);
     if (end == value || *end != '\0' || !(out->threshold > 0.0f && out->threshold <= 1.0f))
         return rill_fail(r->ctx, RILL_ERR_OPTION,
                          "alignment: expected hard, soft or a share above 0 and at most 1, found \"%.40s\"", value);

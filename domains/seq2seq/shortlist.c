@@ -94,7 +94,7 @@ static rill_status read_line(reader *r, rill_slice line)
     number[share.length] = '\0';
     const pair p = {.target = rill_vocabulary_id(r->target, target.data, target.length),
                     .source = rill_vocabulary_id(r->source, source.data, source.length),
-                    .probability = strtof(number, &behind)};
+                    .probability = (float)rill_read_number(number, &behind)};
     if (*behind != '\0' || !(p.probability >= 0.0f && p.probability <= 1.0f)) return bad_line(r);
     if (p.target >= 0 && p.source >= 0) PUSH(r->list->ctx, r->pairs, r->room, r->n, p, "a shortlist");
     return RILL_OK;

@@ -387,7 +387,7 @@ void script_array_check_marks(lua_State *L, int index, array_type type, int32_t 
         const int32_t at = find_no_mark(x, part, type);
         if (at == part) continue;
         char value[32];
-        snprintf(value, sizeof value, "%.14g", x[at]);
+        rill_print(value, sizeof value, "%.14g", x[at]);
         luaL_error(L, "%s cannot be %s: %s", name, x[at] == x[at] ? value : "NaN",
                    type == ARRAY_U8 ? "a mask holds 0 and 1, or booleans" : "a width is 0 or more");
     }

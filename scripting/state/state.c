@@ -302,7 +302,10 @@ rill_status script_call(rill_script *s, int arguments, int results)
         s->raised = RILL_OK;
         s->heap.wanted = 0;
     }
+    /* Lua reads and writes numbers, compares texts and tells letters by the locale. */
+    void *locale = rill_enter_plain_locale();
     int code = lua_pcall(L, arguments, results, base);
+    rill_leave_plain_locale(locale);
     s->L = L; /* an error leaves coroutines behind without a word */
     s->overrun = code != LUA_OK && s->exhausted;
     if (code != LUA_OK && s->watch != NULL) s->watch_end(s, 0);

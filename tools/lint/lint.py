@@ -309,6 +309,24 @@ def check_python():
                 yield name, error.lineno or 1, error.msg
 
 
+def check_numbers():
+    """Numbers are read by rill_read_number() and written by rill_print(), never in the locale that a host has set."""
+    readers = re.compile(r"\b(strto(?:d|f|ld)|atof|setlocale)\(")
+    printers = re.compile(r"\b(v?snprintf|v?sscanf)\(([^;]*)")
+    number = re.compile(r"%[-+ #0]*(?:\*|\d+)?(?:\.(?:\*|\d+))?[lL]?[aAeEfFgG]")
+    for name in FILES:
+        if not name.startswith(("framework/", "domains/", "scripting/", "python/", "cli/", "examples/")):
+            continue
+        if not name.endswith(CODE) or name == "framework/context.c":
+            continue
+        text = read(name)
+        for m in readers.finditer(code_only(text)):
+            yield name, line_of(text, m.start()), m.group(1) + " goes by the host's locale: rill_read_number()"
+        for m in printers.finditer(text):
+            if number.search(m.group(2)) or m.group(1) == "vsnprintf":
+                yield name, line_of(text, m.start()), m.group(1) + " goes by the host's locale: rill_print()"
+
+
 def check_symbols(library):
     """What a library of rill exports starts with rill_."""
     if not shutil.which("nm"):

@@ -105,6 +105,17 @@ typedef struct rill_text {
     size_t capacity;
 } rill_text;
 
+/* strtod(), snprintf() and vsnprintf() with a point in numbers, whatever the locale: the host of the library may have set one that
+ * writes "0,6". All of the library reads and writes numbers by these; rill_fail(), rill_log() and rill_text_printf() do too. */
+RILL_API double rill_read_number(const char *text, char **end);
+RILL_API int rill_print(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+RILL_API int rill_print_list(char *out, size_t size, const char *format, va_list arguments)
+    __attribute__((format(printf, 3, 0)));
+/* For code of others that reads and writes numbers: the calling thread has the locale "C" from one to the other, which is given what the
+ * first returned. Pairs nest. */
+RILL_API void *rill_enter_plain_locale(void);
+RILL_API void rill_leave_plain_locale(void *before);
+
 /* Append `length` bytes, or what printf() would write. On failure the text is as before.
  *   RILL_OK · RILL_ERR_MEMORY (recorded) */
 RILL_API rill_status rill_text_append(rill_text *text, const char *bytes, size_t length);
