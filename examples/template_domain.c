@@ -311,6 +311,7 @@ static const rill_domain template_domain = {
     /* model_types    */ NULL, /* (optional) "model_type" of config.json by which a directory is known as its own */
     /* classify       */ NULL, /* (optional) under cube pruning any state of the same last action can be continued */
     /* first_action   */ NULL, /* (optional) outputs begin with nothing that their texts do not have */
+    /* split          */ NULL, /* (optional) without it, a line is one input, however long */
 };
 
 RILL_API const rill_plugin_table *rill_plugin(void);
