@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The Python package as a user gets it: `pip install` of the repository into a fresh environment, then its tests there, mypy, and what the
-# wheel promises. Exits with 77 where pip or the network is missing, since nothing can be built then.
+# wheel promises. Exits with 77 where pip or the network is missing, since nothing can be built then. With RILL_TEST_LONG, which
+# `./dev test --long` sets, tests with PyTorch, transformers and Ray run too, and none may be left out.
 #   usage: run.sh ROOT COMMAND WORK    COMMAND: the command `rill`, to compare with; WORK: a folder that is kept, to build in
 set -eu
 root=$(realpath "$1") command=$(realpath "$2") work=$3
@@ -17,6 +18,7 @@ pip=(venv/bin/python -m pip --disable-pip-version-check --quiet)
   skip "pip does not get what the tests need: $(tail -n 1 network.txt)"
 # What the tests compare with; without it they say so and skip that.
 "${pip[@]}" install 'ctranslate2>=4.8,<5' >peer.txt 2>&1 || true
+[ -z "${RILL_TEST_LONG:-}" ] || "${pip[@]}" install torch transformers 'ray[data]'
 
 # The wheel's build folder is kept, so that a second run compiles what has changed; it lies where ccache finds what `./dev build` made.
 rm -rf wheels
@@ -26,7 +28,9 @@ rm -rf wheels
 
 export RILL_ROOT=$root RILL_COMMAND=$command PYTHONWARNINGS=error::ResourceWarning
 cp "$root/tests/python"/*.py .
-"$work/venv/bin/python" -X faulthandler -m unittest -q
+"$work/venv/bin/python" -X faulthandler -m unittest -v 2>unittest.txt || { cat unittest.txt; exit 1; }
+tail -n 1 unittest.txt
+grep ' skipped ' unittest.txt && [ -n "${RILL_TEST_LONG:-}" ] && { echo "FAILED: a long run leaves nothing out"; exit 1; }
 "$work/venv/bin/python" -m mypy --config-file "$root/pyproject.toml" --cache-dir "$work/mypy" "$root/python/rill"
 
 # One wheel for all versions of Python from 3.11 on, which carries all that it needs: in an environment with nothing else it answers.
