@@ -11,7 +11,7 @@ typedef struct models {
     service *service[MODELS_MAX]; /* [n] */
     char *name[MODELS_MAX];
     const char *model[MODELS_MAX]; /* as on the command line */
-    int lent[MODELS_MAX]; /* the set that took over from this one ends and closes it, not this one */
+    int lent[MODELS_MAX];          /* the set that took over from this one ends and closes it, not this one */
     int n;
     int users;           /* requests that look at them; under the server's lock */
     struct models *next; /* its owner's */

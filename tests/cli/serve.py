@@ -98,7 +98,8 @@ def refusals(s):
     for path in ("/health", "/ready", "/", "/v1/models", "/metrics", "/openapi.json", "/languages"):
         code, text, headers = ask("HEAD", path)
         whole = ask("GET", path)
-        check(code == whole[0] == 200 and text == "" and headers["Content-Type"] == whole[2]["Content-Type"], f"HEAD {path}: {code} {text!r}")
+        check(code == whole[0] == 200 and text == "" and headers["Content-Type"] == whole[2]["Content-Type"],
+              f"HEAD {path}: {code} {text!r}")
         check(path == "/metrics" or headers["Content-Length"] == whole[2]["Content-Length"], f"the length of {path}")
     code, _, headers = ask("HEAD", "/v1/decode")
     check(code == 405 and headers["Allow"] == "POST" and ask("POST", "/health", {})[2]["Allow"] == "GET, HEAD", "no such method")
@@ -224,7 +225,8 @@ def answered_before(s):
     check(results[0][0] == 200 and all(r == results[0] for r in results), "who asked first goes, the others are answered")
     large.close()
     code, body = s.decode(input=line, deadline=1e-9)  # of another search than was kept
-    check(code == 422 and body["error"] == {"code": "RILL_ERR_LATE", "message": "its deadline came while it waited"}, f"late: {code} {body}")
+    check(code == 422 and body["error"] == {"code": "RILL_ERR_LATE", "message": "its deadline came while it waited"},
+          f"late: {code} {body}")
     check(s.decode(**slow, deadline=1e-9) == results[0], "what is known is not late")
 
 
@@ -391,7 +393,8 @@ def token():
             code, body, headers = s.ask("POST", "/v1/decode", {"input": "a"})
             check(code == 401 and headers["WWW-Authenticate"] == "Bearer" and body["error"]["code"] == "unauthorized", "no token")
             given = lambda word: s.ask("POST", "/v1/decode", {"input": "a"}, {"Authorization": word})[0]
-            for word in ("secret wor", "secret wors", "secret words", "secret wordse", "secret wordsecret word", "Secret word", "secret", "",
+            for word in ("secret wor", "secret wors", "secret words", "secret wordse", "secret wordsecret word", "Secret word", "secret",
+                         "",
                          " secret word", "secret word word", "ecret word", "xecret word"):
                 check(given("Bearer " + word) == 401, f"another token: {word}")
             for word in ("Basic secret word", "secret word", "Bearersecret word", "Bearer", ""):
@@ -490,7 +493,8 @@ def usage():
         check(s.ask("GET", "/v1/models")[1]["models"][0]["settings"]["stop-after"] == "15", "--patience is the search's")
         check(s.ask("GET", "/health")[0] == 200, "with a word of what it is not")
     check("--request-timeout" in s.said, f"{s.said}")
-    for options, word in (([], "no model"), (["-m", MODEL, "--request-timeout", "0"], "request-timeout"), (["-m", MODEL, "-m", MODEL], "two models"),
+    for options, word in (([], "no model"), (["-m", MODEL, "--request-timeout", "0"], "request-timeout"),
+                          (["-m", MODEL, "-m", MODEL], "two models"),
                           (["-m", MODEL, "--host", "no.such.host.invalid"], "no.such"),
                           (["-m", MODEL, "--unordered"], "unordered"), (["-m", MODEL, "--port", "x"], "port")):
         run = subprocess.run([RILL, "serve", "--port", "0", *options], stderr=subprocess.PIPE, text=True)

@@ -41,7 +41,8 @@ def opened_again(folder):
                 before = s.said.count("is open again")
                 code, body, _ = ask("break")
                 check(code == 500 and "broken" in body["error"]["message"], f"round {round_}: it breaks: {code} {body}")
-                check(until(lambda: s.ask("GET", "/ready")[0] == 200 and ask("abc")[:2] == (200, first)), f"round {round_}: it decodes again")
+                check(until(lambda: s.ask("GET", "/ready")[0] == 200 and ask("abc")[:2] == (200, first)),
+                      f"round {round_}: it decodes again")
                 check(s.ask("GET", "/health")[0] == 200, f"round {round_}: healthy")
                 check(until(lambda: s.said.count("is open again") == before + 1), f"round {round_}: it says so")
             stop.set()

@@ -106,7 +106,7 @@ def sources(s, allowed=()):
     for origin in (f"http://localhost:{port}", f"https://localhost:{port}", f"HTTP://LOCALHOST:{port}", *allowed):
         check(ask(s, [own, JSON, ("Origin", origin)])[0] == 200, f"Origin {origin}")
     for origin in ("http://evil.example", "https://evil.example", "null", "", f"http://localhost:{port + 1}", f"http://127.0.0.1:{port}",
-                   "http://localhost", f"file://localhost:{port}", f"localhost:{port}", f"http://localhost:{port}.evil.example"):
+                   "http://localhost", f"ftp://localhost:{port}", f"localhost:{port}", f"http://localhost:{port}.evil.example"):
         for kind in ([JSON], [FORM], [("Content-Type", "text/plain")], []):
             for path in ("/v1/decode", "/v1/trace", "/translate"):
                 code, text, headers = ask(s, [own, ("Origin", origin), *kind], path)
@@ -124,7 +124,8 @@ def types(s):
     for kind, without, within in (([JSON], 200, 200), ([("Content-Type", "Application/JSON; charset=utf-8")], 200, 200), ([], 200, 415),
                                   ([("Content-Type", "application/json;charset=utf-8")], 200, 200), ([FORM], 200, 415),
                                   ([("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")], 200, 415),
-                                  ([("Content-Type", "text/plain")], 415, 415), ([("Content-Type", "multipart/form-data; boundary=a")], 415, 415),
+                                  ([("Content-Type", "text/plain")], 415, 415),
+                                  ([("Content-Type", "multipart/form-data; boundary=a")], 415, 415),
                                   ([("Content-Type", "application/jsonp")], 415, 415), ([("Content-Type", "")], 415, 415)):
         code, text, _ = ask(s, [own, *kind])
         check(code == without and (code != 200 or json.loads(text)["outputs"][0]["text"] == plain), f"{kind}: {code} {text}")

@@ -76,7 +76,8 @@ def sharing(s):
     cut = s.decode(model="slow", input="z", deadline=0.5)
     check(is_late(cut), f"a deadline alone: {cut}")
     check(s.decode(model="slow", input="z")[1]["outputs"] == whole(s, "z"), "what it left is not kept")
-    check(s.decode(model="slow", input="z", deadline=0.1)[1] == s.decode(model="slow", input="z")[1], "what is kept has no deadline to miss")
+    check(s.decode(model="slow", input="z", deadline=0.1)[1] == s.decode(model="slow", input="z")[1],
+          "what is kept has no deadline to miss")
 
 
 def streaming(s):
