@@ -247,7 +247,9 @@ static rill_status check_banks(rill_engine *e, const timestep *t, const rill_ask
             snprintf(why, sizeof why, "%s %s divides the hypotheses of one input into different numbers of banks",
                      scorers_word(e), e->chain.link[e->chain.n_heuristics].scorer->name);
         else
-            snprintf(why, sizeof why, "%s has no banks, and a scorer divides beams into some", without);
+            snprintf(why, sizeof why,
+                     "%s cannot be combined with a scorer that divides beams into banks, as required phrases do",
+                     without);
         RILL__TRY(engine_fail_selected(e, slot, same ? RILL_ERR_OPTION : RILL_ERR_PLUGIN, why));
         outcome = RILL_AGAIN;
     }

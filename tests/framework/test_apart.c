@@ -121,9 +121,9 @@ static void expect_apart(bench *b, rill_status status, const char *word)
 static void banks_beside_other_beams(void **state)
 {
     (void)state;
-    static const char *const settings[][3] = {{"sample", "3", "sampling has no banks"},
-                                              {"groups", "2", "a beam of groups has no banks"},
-                                              {"cube", "naive", "cube pruning has no banks"}};
+    static const char *const settings[][3] = {{"sample", "3", "sampling cannot be combined"},
+                                              {"groups", "2", "a beam of groups cannot be combined"},
+                                              {"cube", "naive", "cube pruning cannot be combined"}};
     for (size_t i = 0; i < 3; i++) {
         bench b;
         open_bench(&b);
