@@ -343,6 +343,31 @@ class Processes(Case):
         self.assertEqual(os.waitpid(child, 0)[1], 0)
         self.assertEqual(len(list(stream)), len(CAPTIONS) - 1)
 
+    def test_long_inputs_are_decoded_as_sentences(self) -> None:
+        sentences = ["Ein Hund läuft über die Wiese.", "Am 23. Mai spielt ein Kind im Garten.", "Eine Frau kauft Obst auf dem Markt."] * 12
+        paragraph, apart = " ".join(sentences), self.model.decode(sentences)
+        for settings in ({}, {"n": 1}, {"split": "sentences"}):
+            results = self.model.decode([paragraph, sentences[0], "", rill.Request(paragraph, user=7)], **settings)
+            self.assertEqual([result.id for result in results], [0, 1, 2, 3])
+            self.assertEqual(results[0].text, " ".join(result.text for result in apart))
+            self.assertEqual(results[0].best.length, sum(result.best.length for result in apart))
+            self.assertEqual(results[0].best.ids, [one for result in apart for one in result.best.ids])
+            self.assertEqual([result.text for result in results[1:]], [apart[0].text, "", results[0].text])
+            self.assertEqual(([result.user for result in results], results[0].note), ([None, None, None, 7], ""))
+        with rill.Model(self.model._recipe.paths[0], workers=2) as several:
+            self.assertEqual(several.decode([paragraph, sentences[1]])[0].text, results[0].text)
+        self.assertIn("pieces", str(self.model.decode([paragraph], split="off")[0].error))
+        short = self.model.decode([" ".join(sentences[:6])], split="off", max_length=3)[0]
+        self.assertEqual((short.best.ended, short.note), ("cut", "the output is shorter than a third of its input: text may be missing"))
+        for wrong in ({"split": "words"}, {"split": "sentences", "alignment": True}):
+            with self.assertRaises(rill.OptionError):
+                self.model.decode([paragraph], **wrong)
+
+    def test_soft_hyphens_are_not_read(self) -> None:
+        plain = self.model.decode(["Die Straße ist naß."])[0].text
+        for text in ("Die Stra\u00adße ist naß.", "Die Stra\u2060ße ist na\ufeffß.", "Die Stra\u200bße ist naß\u00ad."):
+            self.assertEqual(self.model.decode([text])[0].text, plain)
+
     def test_an_interrupt_ends_a_long_decode(self) -> None:
         # Python has no handler of its own where SIGINT was ignored at its start.
         self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
