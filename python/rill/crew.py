@@ -216,7 +216,11 @@ class Crew:
         """Wait for a result. Raises what ended the run, behind its results."""
         with self._desk.change:
             calls.check()
-            self._desk.change.wait_for(lambda: self._desk.results or self._desk.done)
+            # The interpreter's end begins with waiting for threads of pools, which is what asynchronous streams advance in.
+            pooled = threading.current_thread().name.startswith("rill_")
+            while not self._desk.change.wait_for(lambda: self._desk.results or self._desk.done, 0.2 if pooled else None):
+                if not threading.main_thread().is_alive():
+                    raise SystemExit
             calls.check()
             if self._desk.results:
                 return

@@ -189,6 +189,7 @@ class Translator:
     ) -> list[Any]:
         """Translate a batch of tokenised inputs: TranslationResult of each, or AsyncTranslationResult. options: Wanted's.
 
+        repetition_penalty, and no_repeat_ngram_size with a beam, raise NotImplementedError: lists would not be CTranslate2's.
         What may not be chosen (min_decoding_length, disable_unk, suppressed and repeated tokens) is struck behind the softmax, there before
         it. Raises rill.Error for an input that cannot be translated, NotImplementedError for a prefix that goes on behind an end.
         """
