@@ -88,8 +88,9 @@ class Desk:
             return int(lib.RILL_ERR_STOPPED) if self.stopping else 0
 
     def stop(self) -> None:
-        """Have the run end before its inputs do, with a failure for who waits for results. Another thread may hold `change`: it is not waited
-        for long."""
+        """Have the run end before its inputs do, with a failure for who waits for results.
+
+        Another thread may hold `change`: it is not waited for long."""
         held = self.change.acquire(timeout=1)
         self.failure = self.failure or errors.CancelledError("the interpreter ends", "RILL_ERR_CANCELLED")
         self.stopping = True

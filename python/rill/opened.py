@@ -41,8 +41,8 @@ def rillpy_log(self: Any, level: int, message: Any) -> None:
 class Calls:
     """Calls of C under way, by thread, for the interpreter's end. `with calls:` stands around each call that runs for long.
 
-    At the end only daemon threads are left besides the one that ends the interpreter. Then no finalizer frees anything, for a thread may use
-    it and the process gives it back anyway; a daemon thread's next call raises SystemExit, which ends the thread quietly; and
+    At the end only daemon threads are left besides the one that ends the interpreter. Then no finalizer frees anything, for a thread may
+    use it and the process gives it back anyway; a daemon thread's next call raises SystemExit, which ends the thread quietly; and
     the interpreter waits for the calls under way, for SECONDS at the most.
     """
 

@@ -343,7 +343,8 @@ class Ask(Lent):
 
     def _say(self, what: int, row: Any, action: Any, value: Any) -> None:
         self._loan.check()
-        rows, actions, values = np.broadcast_arrays(*(np.atleast_1d(one) for one in (_whole(_plain(row)), _whole(_plain(action)), _plain(value))))
+        said = _whole(_plain(row)), _whole(_plain(action)), _plain(value)
+        rows, actions, values = np.broadcast_arrays(*(np.atleast_1d(one) for one in said))
         rows, actions = (np.ascontiguousarray(array, np.int32) for array in (rows, actions))
         values = np.ascontiguousarray(values, np.float32)
         pointers = [ffi.cast("int32_t *", array.ctypes.data) for array in (rows, actions)]

@@ -124,7 +124,11 @@ class Errors(Case):
             for inputs, said in ((["x"], {name: value}), ([rill.Request("x", **{name: value})], {})):
                 with self.subTest(name=name), self.assertRaises(rill.OptionError):
                     self.model.decode(inputs, **said)
-        for call in (lambda: self.model.name(2**32 + 8), lambda: rill.Model(path, threads=2**32 + 1), lambda: rill.Model(path, workers=2**32 + 1)):
+        for call in (
+            lambda: self.model.name(2**32 + 8),
+            lambda: rill.Model(path, threads=2**32 + 1),
+            lambda: rill.Model(path, workers=2**32 + 1),
+        ):
             with self.assertRaises((OverflowError, rill.OptionError, IndexError)):
                 call()
         with self.assertRaises(rill.Error):
