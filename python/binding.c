@@ -131,7 +131,9 @@ static rill_status prefix_create(const rill_scorer *table, rill_context *ctx, co
     if (biased) p->share = (float)rill_read_number(arguments, &end);
     for (arguments = end; *(arguments += strspn(arguments, " ")) != '\0'; arguments = end) {
         prefix_action *one = &p->at[p->n++];
-        *one = (prefix_action){.action = (int32_t)strtol(arguments, &end, 10)};
+        const long action = strtol(arguments, &end, 10);
+        if (action < 0 || action > INT32_MAX) end = (char *)arguments;
+        *one = (prefix_action){.action = (int32_t)action};
         if (end != arguments && biased && *end == ':') one->bias = (float)rill_read_number(end + 1, &end);
         if (end != arguments) continue;
         rill_free(ctx, p, size);

@@ -106,7 +106,7 @@ def of_rill(args, peer, lines, options, more):
     command = [args.rill, "decode", "-m", peer.directory, "-q", "--tokenized", "--like", args.peer, "-n", "32", "--sort", "length",
                *peer.options_of_rill(options), *more]
     run = subprocess.run(command, input="".join(" ".join(line) + "\n" for line in lines), capture_output=True, text=True, check=True)
-    return read_lists(run.stdout.splitlines(), len(lines))
+    return read_lists(run.stdout.removesuffix("\n").split("\n"), len(lines))
 
 
 def compare(args, lines, theirs, ours):

@@ -47,7 +47,7 @@ class Rill:
                              input="".join(line + "\n" for line in lines), capture_output=True, text=True, check=False)
         if run.returncode:
             verdict(False, f"rill decode {directories}: {run.stderr.strip()}")
-        return run.stdout.splitlines()
+        return run.stdout.removesuffix("\n").split("\n")
 
     def n_best(self, directories, lines):
         """For each line its outputs, best first: pieces and score."""

@@ -13,6 +13,7 @@ import re
 import numpy as np
 
 from marian_binary import read_binary
+from model_files import read_npz
 from mt_directory import BIAS, DECODER_WORDS, ENCODER_WORDS, HEADS, SHARED, write_model
 from torch_files import Refused
 
@@ -191,8 +192,7 @@ class Source:
             if path.endswith(".bin"):
                 self.arrays = read_binary(path)
             else:
-                with np.load(path, allow_pickle=False) as archive:
-                    self.arrays = {name: archive[name] for name in archive.files}
+                self.arrays = read_npz(path)
         except Refused:
             raise
         except Exception as error:

@@ -7,9 +7,12 @@ show, an option does: a value that changes what is computed is refused.
 
 import json
 import os
+import zipfile
+import zlib
 
 import numpy as np
 
+from model_files import read_npz
 from mt_directory import write_model
 from torch_files import Refused
 
@@ -22,10 +25,8 @@ FIXED = {"factors": (1,), "output_hidden_activation": ("tanh",), "softmax_mixtur
 
 def read_arrays(path):
     try:
-        with np.load(path, allow_pickle=False) as file:
-            names = [name for name in file.files if name not in RECORDS and not name.startswith("adam")]
-            return {name: file[name] for name in names}
-    except (ValueError, EOFError) as error:
+        return read_npz(path, lambda name: name not in RECORDS and not name.startswith("adam"))
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise Refused(f"{path}: expected Nematus' model.npz: {error}") from error
 
 

@@ -7,6 +7,8 @@ last element: an element is a number times the multiplier, rounded. It is stored
 for no processor in particular: what is packed for one has another type, and is refused.
 """
 
+import math
+
 import numpy as np
 
 from torch_files import Refused
@@ -42,8 +44,8 @@ def read_item(path, name, kind, shape, data):
     if kind not in PLAIN:
         raise Refused(f"{where}: numbers of type {kind:#x} cannot be converted: only floating-point ones and intgemm8, which no "
                       "processor's packing has changed")
-    dtype, size = np.dtype(PLAIN[kind]), int(np.prod(shape, dtype=np.int64))
-    if size < 0 or len(data) < size * dtype.itemsize:
+    dtype, size = np.dtype(PLAIN[kind]), math.prod(shape)
+    if min(shape, default=0) < 0 or len(data) < size * dtype.itemsize:
         raise Refused(f"{where}: {len(data)} bytes, too few for shape {list(shape)}")
     return np.frombuffer(data, dtype, size).reshape(shape)
 

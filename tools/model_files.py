@@ -1,10 +1,13 @@
 """Files that scripts of all domains write and read: safetensors, and numbers in JSON for tests. And the command line of those that
 make one file of another."""
 
+import io
 import json
+import math
 import os
 import struct
 import sys
+import zipfile
 
 import numpy as np
 
@@ -49,6 +52,34 @@ def read_safetensors(path):
             flat = np.frombuffer(data[start:end], dtype=KINDS[entry["dtype"]])
             tensors[name] = flat.astype(np.float32).reshape(entry["shape"])
     return tensors
+
+
+def read_member(archive, info):
+    """The bytes of a zip's entry. ValueError for one that says to have more than deflate could have packed into it."""
+    if info.file_size > 1032 * info.compress_size + 64:
+        raise ValueError(f"{info.filename}: {info.file_size} bytes were announced, which {info.compress_size} packed ones cannot hold")
+    return archive.read(info)
+
+
+def read_npz(path, wanted=lambda name: True):
+    """The wanted arrays of an .npz by name. ValueError for one whose shape has more numbers than its entry has bytes for."""
+    arrays = {}
+    with zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            name = info.filename.removesuffix(".npy")
+            if not wanted(name):
+                continue
+            data = io.BytesIO(read_member(archive, info))
+            version = np.lib.format.read_magic(data)
+            if version not in ((1, 0), (2, 0)):
+                raise ValueError(f"{info.filename}: version {version} of .npy is not known")
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, _, dtype = read(data)
+            if any(n < 0 for n in shape) or math.prod(shape) * dtype.itemsize > info.file_size - data.tell():
+                raise ValueError(f"{info.filename}: shape {list(shape)} has more numbers than its {info.file_size} bytes hold")
+            data.seek(0)
+            arrays[name] = np.lib.format.read_array(data, allow_pickle=False)
+    return arrays
 
 
 class Tokens:

@@ -7,6 +7,7 @@ Tensors stay where they are in the file until read() or array() asks for them: o
 """
 
 import collections
+import math
 import mmap
 import os
 import pickle
@@ -14,6 +15,8 @@ import struct
 import zipfile
 
 import numpy as np
+
+from model_files import read_member
 
 STORAGES = {  # torch.FloatStorage: a byte order is added when the file is known
     "FloatStorage": "f4", "DoubleStorage": "f8", "HalfStorage": "f2", "BFloat16Storage": "bf16", "LongStorage": "i8",
@@ -174,7 +177,7 @@ class TorchFile:
 
     def _member(self, archive, info):
         if info.compress_type != zipfile.ZIP_STORED:
-            return archive.read(info)
+            return read_member(archive, info)
         names, extra = struct.unpack_from("<HH", self.bytes, info.header_offset + 26)
         begin = info.header_offset + 30 + names + extra
         return memoryview(self.bytes)[begin:begin + info.file_size]
@@ -213,8 +216,11 @@ class TorchFile:
         extents, stride = tensor.shape, tensor.stride
         if len(extents) != len(stride) or not all(isinstance(n, int) and n >= 0 for n in (*extents, *stride, first)):
             raise Refused(f"{self.path}: {name}: shape {extents} does not fit strides {stride}")
+        # An expanded tensor (stride 0) says one number many times: a size that no file bounds.
+        if math.prod(extents) > storage.count:
+            raise Refused(f"{self.path}: {name}: shape {list(extents)} has more numbers than its storage, which has {storage.count}")
         last = first + sum((n - 1) * s for n, s in zip(extents, stride)) if 0 not in extents else first - 1
-        if memory is None or (last + 1) * width > len(memory):
+        if memory is None or max(last + 1, math.prod(extents)) * width > len(memory):
             raise Refused(f"{self.path}: {name}: its numbers lie beyond the file's: it is cut off or damaged")
         kind = "u2" if storage.kind == "bf16" else storage.kind
         flat = np.frombuffer(memory, dtype=np.dtype(kind).newbyteorder(self.order), count=len(memory) // width)

@@ -9,14 +9,13 @@ from __future__ import annotations
 import collections
 import os
 import threading
-import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import errors, hooks
 from ._native import ffi, lib
 from .errors import hook
-from .opened import Opened
+from .opened import Opened, calls, finalizer
 from .results import Reader, Result
 
 if TYPE_CHECKING:
@@ -42,7 +41,8 @@ class Desk:
     def work(self, handle: Any) -> None:
         """The workers' thread: the whole run."""
         opened = self.opened
-        status = lib.rill_workers_run_requests(opened.workers, lib.rillpy_read, handle, lib.rillpy_write, handle)
+        with calls:
+            status = lib.rill_workers_run_requests(opened.workers, lib.rillpy_read, handle, lib.rillpy_write, handle)
         with self.change:
             self.settle()
             lib.rill_workers_stats(opened.workers, self.stats)
@@ -86,6 +86,19 @@ class Desk:
             self.written += 1
             self.change.notify_all()
             return int(lib.RILL_ERR_STOPPED) if self.stopping else 0
+
+    def stop(self) -> None:
+        """Have the run end before its inputs do, with a failure for who waits for results.
+
+        Another thread may hold `change`: it is not waited for long."""
+        held = self.change.acquire(timeout=1)
+        self.failure = self.failure or errors.CancelledError("the interpreter ends", "RILL_ERR_CANCELLED")
+        self.stopping = True
+        if held:
+            self.change.notify_all()
+            self.change.release()
+        if not self.done:
+            lib.rill_workers_stop(self.opened.workers)
 
     def fail(self, failure: BaseException) -> int:
         """Note what a function in Python raised."""
@@ -158,7 +171,8 @@ class Crew:
         handle = ffi.new_handle(self._desk)
         kept.keep(handle)
         thread = threading.Thread(target=self._desk.work, args=(handle,), name="rill-workers", daemon=True)
-        self._finish = weakref.finalize(self, _close, opened.process, self._desk, thread, kept)
+        self._finish = finalizer(self, _close, opened.process, self._desk, thread, kept)
+        calls.stop_at_end(self._desk)
         thread.start()
 
     @property
@@ -202,7 +216,13 @@ class Crew:
     def advance(self) -> None:
         """Wait for a result. Raises what ended the run, behind its results."""
         with self._desk.change:
-            self._desk.change.wait_for(lambda: self._desk.results or self._desk.done)
+            calls.check()
+            # The interpreter's end begins with waiting for threads of pools, which is what asynchronous streams advance in.
+            pooled = threading.current_thread().name.startswith("rill_")
+            while not self._desk.change.wait_for(lambda: self._desk.results or self._desk.done, 0.2 if pooled else None):
+                if not threading.main_thread().is_alive():
+                    raise SystemExit
+            calls.check()
             if self._desk.results:
                 return
             if self._desk.failure is not None:

@@ -92,14 +92,14 @@ def register(ctx: Any, domain: Any, kept: Hooks) -> None:
     """Register a domain in a context. `kept` keeps what C points to."""
     if not isinstance(domain, Domain):
         raise errors.OptionError(f"domain: a name or a rill.Domain was expected, found {domain!r}", "RILL_ERR_OPTION")
-    if domain.actions < 1 or not -1 < domain.end_action < domain.actions or domain.max_length < 1:
+    if not (0 < domain.actions < 2**31 and -1 < domain.end_action < domain.actions and 0 < domain.max_length < 2**31):
         raise errors.OptionError(
-            f"domain {domain.name}: actions and max_length above 0 and an end_action below actions were expected, found "
+            f"domain {domain.name}: actions and max_length above 0 and below 2^31 and an end_action below actions were expected, found "
             f"{domain.actions}, {domain.max_length} and {domain.end_action}",
             "RILL_ERR_OPTION",
         )
     table = ffi.new("rillpy_domain *")
-    name, summary = ffi.new("char[]", domain.name.encode()), ffi.new("char[]", b"a domain in Python")
+    name, summary = ffi.new("char[]", errors.c_text("domain", domain.name)), ffi.new("char[]", b"a domain in Python")
     methods = {
         "name": name,
         "summary": summary,
@@ -250,10 +250,13 @@ def rillpy_find_action(self: Any, text: Any, length: int) -> int:
     called: Hook = ffi.from_handle(self)
     try:
         action = called.function.domain.find_action(ffi.unpack(text, length).decode(errors="replace"))
+        found = -1 if action is None else int(action)
+        if not -1 <= found < called.function.domain.actions:
+            raise ValueError(f"find_action() gave {found}: an action below {called.function.domain.actions} or None was expected")
+        return found
     except BaseException as failure:
         called.failed(failure)
         return -1
-    return -1 if action is None else int(action)
 
 
 @hook(error=-8)

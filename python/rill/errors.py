@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
@@ -88,6 +89,14 @@ _CLASSES: dict[str, type[Error]] = {
     "RILL_ERR_MEMORY": MemoryShortError,
     "RILL_ERR_DEVICE": DeviceError,
 }
+
+
+def c_text(what: str, text: str | bytes | os.PathLike[Any]) -> bytes:
+    """A text for C, which ends a text at its first NUL: OptionError where it has one."""
+    data = os.fsencode(text) if isinstance(text, os.PathLike) else text.encode() if isinstance(text, str) else text
+    if b"\0" in data:
+        raise OptionError(f"{what}: there is a NUL in {text!r}", "RILL_ERR_OPTION")
+    return data
 
 
 def error_of(status: int, message: str) -> Error:

@@ -6,8 +6,10 @@ A rill context belongs to one thread at a time, so whatever touches the model's 
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
+import time
 import weakref
 from collections.abc import Mapping
 from typing import Any
@@ -34,6 +36,78 @@ def rillpy_log(self: Any, level: int, message: Any) -> None:
     """rill_log_fn: lines of rill's go to the logger "rill"."""
     logger, levels = _log_level()
     logger.log(levels.get(level, 20), "%s", ffi.string(message).decode(errors="replace"))
+
+
+class Calls:
+    """Calls of C under way, by thread, for the interpreter's end. `with calls:` stands around each call that runs for long.
+
+    At the end only daemon threads are left besides the one that ends the interpreter. Then no finalizer frees anything, for a thread may
+    use it and the process gives it back anyway; a daemon thread's next call raises SystemExit, which ends the thread quietly; and
+    the interpreter waits for the calls under way, for SECONDS at the most.
+    """
+
+    SECONDS = 5.0
+
+    def __init__(self) -> None:
+        self._under_way: dict[int, int] = {}  # by thread: each thread changes its own entry alone
+        self._ender: int | None = None
+        self._stops: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def __enter__(self) -> None:
+        me = threading.get_ident()
+        self._under_way[me] = self._under_way.get(me, 0) + 1
+        try:
+            self.check()
+        except SystemExit:
+            self.__exit__()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        me = threading.get_ident()
+        left = self._under_way.pop(me, 1) - 1
+        if left > 0:
+            self._under_way[me] = left
+
+    @property
+    def ending(self) -> bool:
+        """Whether the interpreter ends."""
+        return self._ender is not None
+
+    def check(self) -> None:
+        """Raise SystemExit in any other thread than the one that ends the interpreter."""
+        if self._ender not in (None, threading.get_ident()):
+            raise SystemExit
+
+    def stop_at_end(self, run: Any) -> None:
+        """Have run.stop() called at the end, if the run is still there."""
+        self._stops.add(run)
+
+    def end(self) -> None:
+        """At exit: stop what runs, and wait for it."""
+        me = self._ender = threading.get_ident()
+        for run in list(self._stops):
+            run.stop()
+        until = time.monotonic() + self.SECONDS
+        while any(thread != me for thread in list(self._under_way)) and time.monotonic() < until:
+            time.sleep(0.002)
+
+    def forget(self) -> None:
+        """In a fork's child, which has one thread: the calls and runs of the others are the parent's."""
+        me = threading.get_ident()
+        self._under_way = {me: self._under_way[me]} if me in self._under_way else {}
+        self._stops = weakref.WeakSet()
+
+
+calls = Calls()
+atexit.register(calls.end)
+os.register_at_fork(after_in_child=calls.forget)
+
+
+def finalizer(owner: Any, function: Any, *arguments: Any) -> Any:
+    """weakref.finalize() that does nothing at the interpreter's end."""
+    made = weakref.finalize(owner, function, *arguments)
+    made.atexit = False
+    return made
 
 
 class Closer:
@@ -73,7 +147,7 @@ class Opened:
         self.recipe = recipe
         self.hooks = hooks.Hooks()
         closer = Closer()
-        self.close = weakref.finalize(self, _close_in, self.process, closer)
+        self.close = finalizer(self, _close_in, self.process, closer)
         try:
             # Two contexts, for what runs and for who asks may be at work at once: the model's, and that of plans and names.
             self.model_ctx = self._context(closer)
@@ -91,7 +165,7 @@ class Opened:
         for scorer in (lib.rillpy_prefix(), lib.rillpy_bias()):
             errors.check(ctx, lib.rill_register_scorer(ctx, scorer))
         for plugin in self.recipe.plugins:
-            errors.check(ctx, lib.rill_plugin_load(ctx, os.fsencode(plugin)))
+            errors.check(ctx, lib.rill_plugin_load(ctx, errors.c_text("plugins", os.fsencode(plugin))))
         if self.recipe.domain is not None and not isinstance(self.recipe.domain, str):
             from .domain import register
 
@@ -101,11 +175,11 @@ class Opened:
     def _open(self, closer: Closer) -> None:
         recipe = self.recipe
         domain = recipe.domain if isinstance(recipe.domain, str) or recipe.domain is None else recipe.domain.name
-        first = os.fsencode(recipe.paths[0]) if recipe.paths else ffi.NULL
+        first = errors.c_text("path", os.fsencode(recipe.paths[0])) if recipe.paths else ffi.NULL
         path = ffi.new("char[]", first) if recipe.paths else ffi.NULL
         folder = ffi.new("rill_folder *")
         closer.add(lib.rill_folder_clear, folder)
-        wanted = domain.encode() if domain else ffi.NULL
+        wanted = errors.c_text("domain", domain) if domain else ffi.NULL
         errors.check(self.ctx, lib.rill_folder_read(folder, self.ctx, path, wanted))
         self.folder = folder
         theirs = ffi.string(folder.domain)
@@ -122,9 +196,9 @@ class Opened:
         foreign = bool(theirs) and theirs != name
         errors.check(self.ctx, lib.rill_layers_values(self.ctx, layers, 1 if foreign else 2, values, n_values))
         size = n_values[0] * ffi.sizeof("rill_pair")
-        also = [ffi.new("char[]", os.fsencode(other)) for other in recipe.paths[1:]]
+        also = [ffi.new("char[]", errors.c_text("path", os.fsencode(other))) for other in recipe.paths[1:]]
         also_list = ffi.new("char *[]", also)
-        arguments = ffi.new("char[]", recipe.arguments.encode()) if recipe.arguments is not None else ffi.NULL
+        arguments = ffi.new("char[]", errors.c_text("arguments", recipe.arguments)) if recipe.arguments is not None else ffi.NULL
         given = ffi.new("rill_open_options *")
         given.struct_size = ffi.sizeof("rill_open_options")
         given.path, given.threads, given.tokenized = path, recipe.threads, recipe.tokenized
@@ -134,7 +208,8 @@ class Opened:
         workers = ffi.new("rill_workers_options *", {"struct_size": ffi.sizeof("rill_workers_options"), "workers": recipe.workers})
         out = ffi.new("rill_workers **")
         try:
-            errors.check(self.model_ctx, lib.rill_workers_open(out, self.model_ctx, name, given, workers))
+            with calls:
+                errors.check(self.model_ctx, lib.rill_workers_open(out, self.model_ctx, name, given, workers))
         finally:
             if values[0]:
                 lib.rill_free(self.ctx, values[0], size)

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import os
 import threading
-import weakref
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import errors, hooks, split, tables
 from ._native import ffi, lib
-from .opened import Closer, Opened, Plan, _close_in
+from .opened import Closer, Opened, Plan, _close_in, calls, finalizer
 from .results import Reader, Result
 
 if TYPE_CHECKING:
@@ -125,7 +124,7 @@ class Wishes:
                 if name in given:
                     value = given[name]
                     text = value if isinstance(value, str) else " ||| ".join(value) if isinstance(value, Sequence) else repr(value)
-                    row[i] = ffi.new("char[]", text.encode())
+                    row[i] = ffi.new("char[]", errors.c_text(f"arguments: {name}", text))
             kept.extend(row)
             lists.append(ffi.new("char *[]", row) if row else ffi.NULL)
         for name in given:
@@ -141,7 +140,7 @@ class Wishes:
     def _settings(self, given: Mapping[str, Any]) -> Any:
         opened = self._opened
         for name in given:
-            row = lib.rill_option_find(lib.rill_setting_table(), name.encode())
+            row = lib.rill_option_find(lib.rill_setting_table(), errors.c_text("settings", name))
             if row and (row.kind == lib.RILL_OPTION_SCHEDULE or name.replace("-", "_") == "unknown_penalty"):
                 raise errors.OptionError(f"{name} belongs to a run, and cannot be one request's", "RILL_ERR_OPTION")
             if not row:
@@ -167,7 +166,7 @@ class Engine:
         closer = Closer()
         # The steps hold `opened`, so that a model closes behind its last stream, in whatever order the two are collected.
         closer.add(_let_go, opened, self.hooks)
-        self.close = weakref.finalize(self, _close_in, opened.process, closer)
+        self.close = finalizer(self, _close_in, opened.process, closer)
         with opened.lock:
             out = ffi.new("rill_context **")
             errors.check(opened.ctx, lib.rill_context_create_worker(out, opened.ctx, ffi.NULL))
@@ -277,7 +276,8 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
     @staticmethod
     def _make_run(opened: Opened, settings: Mapping[str, Any], trace: Any, names: Vocabulary, given: bool) -> Any:
         plain = not any(callable(one) or hasattr(one, "choose") for value in settings.values() for one in tables.as_list(value))
-        if opened.n_workers > 1 and trace is None and plain and opened.crew.acquire(blocking=False):
+        many = opened.n_workers > 1 and trace is None and plain and not calls.ending  # no thread starts at the interpreter's end
+        if many and opened.crew.acquire(blocking=False):
             from .crew import Crew
 
             return Crew(opened, settings, names, given)
@@ -413,7 +413,10 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
 
         if self._pool is None:
             self._pool = concurrent.futures.ThreadPoolExecutor(1, "rill")
-        future = asyncio.get_running_loop().run_in_executor(self._pool, function)
+        try:
+            future = asyncio.get_running_loop().run_in_executor(self._pool, function)
+        except RuntimeError:  # a pool that is not shut down takes nothing more when the interpreter ends
+            raise SystemExit from None
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
@@ -526,7 +529,8 @@ class Local:
         """Submit one; there is room."""
         ffi.memmove(self._request, self._nothing, self._bytes)
         kept = self._at.wishes.fill(self._request, request)
-        status = lib.rill_engine_submit_request(self._engine, self._request, self._id)
+        with calls:
+            status = lib.rill_engine_submit_request(self._engine, self._request, self._id)
         del kept
         self._check(status)
 
@@ -554,7 +558,8 @@ class Local:
 
     def advance(self) -> None:
         """One timestep. Raises what a function in Python raised, or what the engine says."""
-        status = lib.rill_engine_step(self._engine)
+        with calls:
+            status = lib.rill_engine_step(self._engine)
         if status < 0:
             self.failed = True
         self._check(status)

@@ -85,13 +85,13 @@ def text_of(name: str, value: Value) -> str:
 
 def is_model_option(ctx: Any, name: str) -> bool:
     """Whether the name is an option of a domain's, which is said when a model is opened."""
-    row = lib.rill_layer_row(ctx, name.encode())
+    row = lib.rill_layer_row(ctx, errors.c_text("settings", name))
     return bool(row) and row.kind == lib.RILL_OPTION_MODEL
 
 
 def is_chain(name: str) -> bool:
     """Whether values of that name add up to a list: absolute, heuristic, scorer, policy ..."""
-    return bool(lib.rill_option_find(lib.rill_chain_table(), name.encode()))
+    return bool(lib.rill_option_find(lib.rill_chain_table(), errors.c_text("settings", name)))
 
 
 def as_list(value: Value) -> list[Any]:
@@ -115,7 +115,7 @@ def fill(ctx: Any, layer: Any, said: Mapping[str, Value], register: Register | N
             continue
         if not is_chain(name):
             text = "" if value is True and name == "alignment" else text_of(name, value)
-            errors.check(ctx, lib.rill_layer_set(layer, name.encode(), text.encode()))
+            errors.check(ctx, lib.rill_layer_set(layer, name.encode(), errors.c_text(name, text)))
             continue
         elements = as_list(value)
         chain = _CHAIN_IDS.get(name, lib.RILL_CHAIN_HEURISTICS)
@@ -123,7 +123,7 @@ def fill(ctx: Any, layer: Any, said: Mapping[str, Value], register: Register | N
             lib.rill_layer_say(layer, chain)
         for element in elements:
             if isinstance(element, (str, int, float)):
-                errors.check(ctx, lib.rill_layer_set(layer, name.encode(), text_of(name, element).encode()))
+                errors.check(ctx, lib.rill_layer_set(layer, name.encode(), errors.c_text(name, text_of(name, element))))
             elif register is None or name not in _CHAIN_IDS:
                 raise errors.OptionError(f"{name}: a text was expected, found {element!r}", "RILL_ERR_OPTION")
             else:

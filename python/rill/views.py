@@ -1,9 +1,10 @@
-"""The engine's arrays as NumPy sees them: no copies, and only for as long as the engine lends them.
+"""The engine's arrays as NumPy sees them: copies, for the time of a call.
 
 What a heuristic, scorer, policy or domain in Python is handed is a Lent: its attributes are the members of the C struct of the same name
-(rill/heuristic.h, rill/scorer.h, rill/policy.h, rill/domain.h), numbers as int or float and arrays as View, a NumPy array over the
-engine's own memory. When the call is over all of them are stale: whatever is done with one raises StaleViewError. np.array(view) makes a
-copy that stays. np.asarray(view) makes an array that nothing guards any more: it must not be used behind the call.
+(rill/heuristic.h, rill/scorer.h, rill/policy.h, rill/domain.h), numbers as int or float and arrays as View, a NumPy array of its own
+memory. What a function is to write is read of it when the function returns. When the call is over all of them are stale: whatever is done
+with one raises StaleViewError, for it says nothing of what comes next. np.array(view) makes a copy that stays; what np.asarray(view),
+memoryview(view) and the like give stays too, and nothing that is done to it after the call reaches the engine.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ class View(np.ndarray[Any, Any]):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._live()
-        super().__setitem__(_plain(key), _plain(value))
+        value = _plain(value)
+        _fit(value, self.dtype)
+        super().__setitem__(_plain(key), value)
 
     def __len__(self) -> int:
         self._live()
@@ -98,6 +101,24 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _fit(value: Any, dtype: Any) -> Any:
+    """The value as an array; raises OptionError where NumPy would wrap a number to store it as a whole one of type dtype."""
+    array = np.asarray(value)
+    if np.dtype(dtype).kind in "iu" and array.size and array.dtype.kind != "b":
+        least, greatest = np.iinfo(dtype).min, np.iinfo(dtype).max
+        if array.dtype.kind not in "iuf" or not (array.min() >= least and array.max() <= greatest):
+            raise errors.OptionError(f"whole numbers from {least} to {greatest} were expected, found {value!r}", "RILL_ERR_OPTION")
+    return array
+
+
+def _whole(value: Any) -> Any:
+    """Numbers of rows or actions as an array of int32."""
+    array = _fit(value, np.int32)
+    if array.size and array.dtype.kind not in "iu":
+        raise errors.OptionError(f"whole numbers were expected, found {value!r}", "RILL_ERR_OPTION")
+    return array
+
+
 _TYPES = {
     "int32_t": np.dtype(np.int32),
     "int64_t": np.dtype(np.int64),
@@ -109,7 +130,7 @@ _TYPES = {
 
 
 def over(pointer: Any, shape: tuple[int, ...], loan: Loan, writable: bool = False, dtype: Any = None) -> View:
-    """A view of the memory at a pointer of C's."""
+    """A copy of the memory at a pointer of C's."""
     dtype = dtype or _TYPES[ffi.typeof(pointer).item.cname]
     count = 1
     for size in shape:
@@ -117,9 +138,9 @@ def over(pointer: Any, shape: tuple[int, ...], loan: Loan, writable: bool = Fals
     if count == 0 or pointer == ffi.NULL:
         array = np.zeros(shape if count == 0 else (0,), dtype)
     else:
-        array = np.frombuffer(ffi.buffer(ffi.cast("char *", pointer), count * dtype.itemsize), dtype).reshape(shape)
+        array = np.frombuffer(ffi.buffer(ffi.cast("char *", pointer), count * dtype.itemsize), dtype).reshape(shape).copy()
+    array.flags.writeable = writable  # of the owner of the memory: no view can be made writable that is not
     view = array.view(View)
-    view.flags.writeable = writable
     view._loan = loan
     return view
 
@@ -135,12 +156,28 @@ class Lent:
         self._struct = struct
         self._loan = Loan()
         self._made: dict[str, Any] = {}
+        self._back: list[tuple[Any, Any]] = []  # pointers, and the arrays to be read at the call's end
 
     def __enter__(self) -> Any:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is None:
+            self._check_written()
+            for pointer, array in self._back:
+                ffi.memmove(pointer, np.ascontiguousarray(array), array.nbytes)
         self._loan.over = True
+
+    def _check_written(self) -> None:
+        """Raise where something was written that is impossible."""
+
+    def _array(self, name: str, pointer: Any, shape: tuple[int, ...], writable: bool, dtype: Any = None) -> Any:
+        """The array of that name, made once."""
+        if name not in self._made:
+            view = self._made[name] = over(pointer, shape, self._loan, writable, dtype)
+            if writable and view.size:
+                self._back.append((pointer, view.view(np.ndarray)))
+        return self._made[name]
 
     def _length(self, name: str) -> int:
         return int(self._struct.n)
@@ -153,10 +190,7 @@ class Lent:
             return getattr(self._struct, name)
         if name not in self._arrays:
             raise AttributeError(f"{type(self).__name__} has no member {name}")
-        if name not in self._made:
-            pointer = getattr(self._struct, name)
-            self._made[name] = over(pointer, (self._length(self._arrays[name]),), self._loan, name in self._written)
-        return self._made[name]
+        return self._array(name, getattr(self._struct, name), (self._length(self._arrays[name]),), name in self._written)
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._numbers, *self._arrays]
@@ -194,6 +228,10 @@ class Beams(Lent):
         n = int(self._struct.n)
         return n if name == "n" else n + 1 if name == "n+1" else int(self._struct.offset[n])
 
+    def _check_written(self) -> None:
+        if "width" in self._made and self.width.min(initial=0) < 0:
+            raise errors.OptionError(f"width: numbers from 0 were expected, found {self.width.tolist()}", "RILL_ERR_OPTION")
+
     def items(self) -> Any:
         """[offset[n]] the item of each candidate."""
         return np.repeat(np.arange(self.n), np.diff(self.offset))
@@ -227,7 +265,7 @@ class Rows(Lent):
         self._loan.check()
         if self._state is None:
             raise AttributeError("the scorer keeps nothing of hypotheses: it has no state_type")
-        return over(self._struct.state, (self.n,), self._loan, True, self._state)
+        return self._array("state", self._struct.state, (self.n,), True, self._state)
 
     @property
     def actions(self) -> int:
@@ -305,7 +343,8 @@ class Ask(Lent):
 
     def _say(self, what: int, row: Any, action: Any, value: Any) -> None:
         self._loan.check()
-        rows, actions, values = np.broadcast_arrays(*(np.atleast_1d(_plain(one)) for one in (row, action, value)))
+        said = _whole(_plain(row)), _whole(_plain(action)), _plain(value)
+        rows, actions, values = np.broadcast_arrays(*(np.atleast_1d(one) for one in said))
         rows, actions = (np.ascontiguousarray(array, np.int32) for array in (rows, actions))
         values = np.ascontiguousarray(values, np.float32)
         pointers = [ffi.cast("int32_t *", array.ctypes.data) for array in (rows, actions)]
@@ -335,7 +374,7 @@ class Ask(Lent):
     def refuse(self, row: int, why: str) -> None:
         """Fail the row's input alone, with that message."""
         self._loan.check()
-        self._check(lib.rill_ask_refuse(self._struct, row, why.encode()))
+        self._check(lib.rill_ask_refuse(self._struct, row, errors.c_text("why", why)))
 
     def end(self, row: int, forbidden: bool = False, required: bool = False) -> None:
         """Forbid ending, or require it."""

@@ -84,7 +84,7 @@ class Calls(unittest.TestCase):
             {**some, "beam_size": 3, "length_penalty": 0.6},
             {**some, "beam_size": 3, "patience": 2, "num_hypotheses": 3},
             {**some, "return_end_token": True},
-            {**some, "no_repeat_ngram_size": 1, "return_scores": False},
+            {**some, "no_repeat_ngram_size": 1, "beam_size": 1, "return_scores": False},
             {**some, "suppress_sequences": [["t"], ["▁.", "t"]], "beam_size": 1, "return_scores": False},
             {**some, "disable_unk": True, "return_scores": False},
             {**some, "max_input_length": 2},
@@ -187,6 +187,10 @@ class Calls(unittest.TestCase):
             {"coverage_penalty": 0.1, "return_alternatives": True},
             {"prefix_bias_beta": 0.1, "return_alternatives": True},
             {"return_logits_vocab": True},
+            {"repetition_penalty": 1.2},
+            {"repetition_penalty": 1.2, "beam_size": 1},
+            {"no_repeat_ngram_size": 2},
+            {"no_repeat_ngram_size": 2, "beam_size": 1, "sampling_topk": 5},
         ):
             with self.assertRaises(NotImplementedError):
                 self.mine.translate_batch(self.source, **unsupported)
@@ -197,6 +201,41 @@ class Calls(unittest.TestCase):
             (folder / "vmap.txt").write_text("a\tb\n")
             with self.assertRaisesRegex(NotImplementedError, "vmap.txt"):
                 ours.Translator(str(folder)).translate_batch(self.source, use_vmap=True)
+
+    def test_what_is_no_list_of_tokens(self) -> None:
+        """As CTranslate2: TypeError, and bytes are tokens."""
+        one, texts = [["t"]], (["Ein Hund"], "Ein Hund", [3], [[3]], [[None]], [{"t"}], [{"t": 1}], [iter(["t"])])
+        calls: list[Any] = []
+        for bad in (*texts, [None]):
+            calls += [
+                lambda t, bad=bad: t.translate_batch(bad),
+                lambda t, bad=bad: t.translate_batch(bad, return_alternatives=True),
+                lambda t, bad=bad: t.score_batch(bad, one),
+                lambda t, bad=bad: t.score_batch(one, bad),
+            ]
+        for bad in texts:
+            calls += [
+                lambda t, bad=bad: list(t.translate_iterable(bad)),
+                lambda t, bad=bad: list(t.score_iterable(bad if isinstance(bad, list) else [bad], one)),
+                lambda t, bad=bad: t.translate_batch(one, bad),
+                lambda t, bad=bad: list(t.translate_iterable(one, bad if isinstance(bad, list) else [bad])),
+                lambda t, bad=bad: t.translate_batch(one, suppress_sequences=bad),
+            ]
+        for bad in ("ab", [3], 3, {"t"}):
+            calls += [
+                lambda t, bad=bad: list(t.generate_tokens(bad, max_decoding_length=3)),
+                lambda t, bad=bad: list(t.generate_tokens(["t"], bad, max_decoding_length=3)),
+            ]
+        for number, call in enumerate(calls):
+            for translator in (self.real, self.mine):
+                with self.subTest(call=number, translator=type(translator).__module__), self.assertRaises(TypeError):
+                    call(translator)
+        self.source = [[b"t", "t"], ("t",), ["a b", "", "t"]]
+        self.both(max_decoding_length=12, min_decoding_length=0)
+        with self.assertRaisesRegex(TypeError, "translate_batch.*'beamsize': did you mean 'beam_size'"):
+            self.mine.translate_batch(one, beamsize=3)
+        with self.assertRaisesRegex(TypeError, "translate_iterable.*'nonsense'$"):
+            self.mine.translate_iterable(one, nonsense=3)
 
     def test_asynchronous(self) -> None:
         wanted = self.mine.translate_batch(self.source)

@@ -59,6 +59,61 @@ class Heuristics(Case):
                 use()
         self.assertTrue(np.isfinite(seen["copy"]).all() and np.allclose(seen["doubled"], seen["copy"] * 2))
 
+    def test_what_is_exported_stays(self) -> None:
+        """What shares memory with a view is no memory of the engine's: it keeps its numbers, and changing it changes nothing."""
+        text, other = CAPTIONS[:1], CAPTIONS[1:]
+        kept: list[Any] = []
+
+        def apply(beams: Any) -> None:
+            if not kept:
+                for name in ("score", "keep"):
+                    view = getattr(beams, name)
+                    same = [np.asarray(view), np.frombuffer(view, view.dtype), np.array(view, copy=None), memoryview(view)]
+                    kept.extend((np.array(view), one) for one in same)
+                    self.assertTrue(all(np.shares_memory(np.asarray(view), np.asarray(one)) for one in same))
+
+        wanted = self.model.decode(text, heuristic=[])
+        self.assertEqual(self.model.decode(text, heuristic=apply), wanted)
+        self.model.decode(other, k=20)  # the engine's memory has other numbers by now
+        for copy, one in kept:
+            self.assertEqual(copy.tolist(), np.asarray(one).tolist())
+
+    def test_what_is_read_cannot_be_made_writable(self) -> None:
+        def apply(beams: Any) -> None:
+            for view in (beams.score, beams.score[:1], np.asarray(beams.score)):
+                with self.assertRaises(ValueError):
+                    view.setflags(write=True)
+                with self.assertRaises(ValueError):
+                    view[0] = 0
+
+        self.model.decode(CAPTIONS[:1], heuristic=apply)
+
+    def test_what_is_written_by_an_array_of_ones_own_counts(self) -> None:
+        def narrow(beams: Any) -> None:
+            np.asarray(beams.width)[:] = 1
+            beams.keep[1:] &= 1
+
+        found = self.model.decode(CAPTIONS, heuristic=narrow, max_candidates=1)
+        self.assertEqual([r.text for r in found], [r.text for r in self.model.decode(CAPTIONS, k=1, heuristic=[])])
+
+    def test_numbers_that_do_not_fit(self) -> None:
+        for name, value in (
+            ("width", -1),
+            ("width", 2**31),
+            ("width", np.int64(2**32 + 1)),
+            ("width", np.array([2.0**40])),
+            ("width", np.inf),
+            ("width", np.nan),
+            ("keep", np.array([256])),
+            ("stop", np.array([-1])),
+        ):
+
+            def apply(beams: Any) -> None:
+                getattr(beams, name)[:1] = value
+
+            with self.subTest(name=name, value=value), self.assertRaisesRegex(rill.OptionError, "were expected, found"):
+                self.model.decode(CAPTIONS[:1], heuristic=apply)
+
     def test_a_width_and_a_stop(self) -> None:
         def narrow(beams: Any) -> None:
             beams.width[:] = 1
@@ -99,14 +154,20 @@ class Scorers(Case):
         self.assertNotIn(dog, mine.best.ids)
         self.assertEqual(mine.best, self.model.decode([text], scorer="ban:dog")[0].best)
 
+        paths: set[tuple[int, ...]] = set()
+
         def favour(rows: Any, ask: Any) -> None:
             for row in range(rows.n):
                 self.assertEqual(rows.text(row), text)
                 self.assertEqual(len(rows.path(row)), int(rows.timestep[row]))
+                paths.add(tuple(rows.path(row).tolist()))
                 ask.add(row, self.model.find("</s>"), -1.0)
 
         found = self.model.decode([text], scorer=favour)[0].best
         self.assertAlmostEqual(found.score, found.logp - 1, places=4)
+        ids = tuple(found.ids)
+        self.assertGreater(len(set(ids)), 3)
+        self.assertLessEqual({ids[:n] for n in range(len(ids))}, paths)  # oldest first
 
     def test_state_follows_hypotheses(self) -> None:
         class Counts:
@@ -120,6 +181,30 @@ class Scorers(Case):
                 assert lengths == state["length"].tolist(), (lengths, state["length"].tolist())
 
         self.assertTrue(self.model.decode(CAPTIONS[:3], scorer=Counts())[0].ok)
+
+    def test_numbers_that_do_not_fit(self) -> None:
+        text, whole = CAPTIONS[:1], 2**32 + 8
+        for number in (whole, -(2**32) + 8, 2**63, 2**70, 8.5, np.int64(whole), np.array([8, whole]), "8", None):
+            for ask in ("ban", "allow", "add", "scale"):
+                for row, action in ((0, number), (number, 8)):
+
+                    def apply(rows: Any, asked: Any) -> None:
+                        getattr(asked, ask)(row, action, *([1.0] if ask in ("add", "scale") else []))
+
+                    with self.subTest(ask=ask, row=row, action=action), self.assertRaisesRegex(rill.OptionError, "whole numbers"):
+                        self.model.decode(text, scorer=apply)
+        for call in (
+            lambda rows, ask: ask.allow_none(2**32),
+            lambda rows, ask: ask.end(2**32, forbidden=True),
+            lambda rows, ask: ask.reward(2**32, 1.0),
+            lambda rows, ask: ask.end_reward(2**32, 1.0),
+            lambda rows, ask: ask.limit(0, 2**32 + 1),
+            lambda rows, ask: ask.refuse(2**32, "no"),
+        ):
+            with self.assertRaises(OverflowError):
+                self.model.decode(text, scorer=call)
+        with self.assertRaisesRegex(rill.OptionError, "why: there is a NUL"):
+            self.model.decode(text, scorer=lambda rows, ask: ask.refuse(0, "a\0b"))
 
     def test_misuse(self) -> None:
         for wrong in (

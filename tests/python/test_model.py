@@ -20,7 +20,7 @@ from common import CAPTIONS, COMMAND, MODELS, QUESTIONS, Case
 def command(*arguments: str, lines: list[str]) -> list[str]:
     text = "\n".join(lines) + "\n"
     run = subprocess.run([COMMAND, "decode", "--quiet", *arguments], input=text, text=True, capture_output=True, check=True)
-    return run.stdout.splitlines()
+    return run.stdout.removesuffix("\n").split("\n")
 
 
 class Decode(Case):
@@ -101,6 +101,38 @@ class Errors(Case):
         for path, settings in (("nowhere", {}), (MODELS, {}), (None, {}), (model, {"weights": "int3"}), (model, {"threads": 0})):
             with self.subTest(path=path), self.assertRaises(rill.Error):
                 rill.Model(path, **settings)
+
+    def test_numbers_and_texts_that_c_would_cut(self) -> None:
+        path = str(MODELS / "de-en")
+        for call in (
+            lambda: rill.Model(path + "\0x"),
+            lambda: rill.Model([path, path + "\0x"]),
+            lambda: rill.Model(path, domain="mt\0x"),
+            lambda: rill.Model(path, plugins=[path + "\0x"]),
+            lambda: rill.Model(path, weights="f32\0x"),
+            lambda: self.model.decode(["x"], method="greedy\0x"),
+            lambda: self.model.decode(["x"], **{"k\0x": 2}),
+            lambda: self.model.decode(["x"], heuristic="absolute:1\0x"),
+            lambda: self.model.decode(["x"], scorer=["ban:dog\0x"]),
+            lambda: self.model.decode([rill.Request("x", length_penalty="0.5\0x")]),
+            lambda: self.model.decode([rill.Request("x", **{"k\0x": 2})]),
+            lambda: self.model.decode([rill.Request("x", arguments={"ban": "dog\0x"})], scorer="ban"),
+        ):
+            with self.assertRaisesRegex(rill.OptionError, "there is a NUL"):
+                call()
+        for name, value in (("k", 2**32 + 5), ("n_best", 2**32 + 1), ("seed", 2**64 + 1), ("max_length", -(2**32) + 9)):
+            for inputs, said in ((["x"], {name: value}), ([rill.Request("x", **{name: value})], {})):
+                with self.subTest(name=name), self.assertRaises(rill.OptionError):
+                    self.model.decode(inputs, **said)
+        for call in (
+            lambda: self.model.name(2**32 + 8),
+            lambda: rill.Model(path, threads=2**32 + 1),
+            lambda: rill.Model(path, workers=2**32 + 1),
+        ):
+            with self.assertRaises((OverflowError, rill.OptionError, IndexError)):
+                call()
+        with self.assertRaises(rill.Error):
+            self.model.score([("x", [2**32 + 8])])[0].text
 
     def test_inputs(self) -> None:
         with self.assertRaises(TypeError):
@@ -188,6 +220,30 @@ class Streams(Case):
         self.assertEqual([type(result.error) for result in rest if not result.ok], [rill.CancelledError])
         late = self.model.decode([rill.Request(CAPTIONS[0], seconds=1e-9)])[0]
         self.assertTrue(late.late or isinstance(late.error, rill.LateError))
+
+    def test_a_late_result_has_outputs_that_ended(self) -> None:
+        """Of a late result each output says for itself whether it came to its end."""
+        seen: list[rill.Output] = []
+        for steps in range(4, 60, 2):
+            timesteps = itertools.count()
+
+            def trace(event: rill.TraceEvent) -> None:
+                if event.kind == "timestep" and next(timesteps) == steps:
+                    time.sleep(0.6)
+
+            request = rill.Request(CAPTIONS[0], seconds=0.5)
+            with self.model.stream([request], trace=trace, k=20, n_best=20, method="fixed") as stream:
+                result = next(stream)
+            if not result.late or not result.ok:
+                continue
+            end = self.model.info.end_action
+            for output in result.outputs:
+                self.assertEqual(output.ended, "end" if output.ids[-1:] == [end] else "late")
+                self.assertEqual(output.truncated, output.ended != "end")
+            seen += result.outputs
+            if {output.ended for output in seen} == {"end", "late"}:
+                break
+        self.assertIn("end", {output.ended for output in seen})
 
     def test_trace_and_stats(self) -> None:
         events: list[rill.TraceEvent] = []
@@ -294,13 +350,16 @@ class Asynchronous(Case):
 
     def test_failures_and_giving_up(self) -> None:
         async def source() -> AsyncIterator[str]:
-            yield CAPTIONS[0]
+            for text in CAPTIONS[:3]:
+                yield text
             raise KeyError("mine")
 
         async def fails() -> None:
+            found = []
             with self.assertRaises(KeyError):
-                async for _ in self.model.stream(source()):
-                    pass
+                async for result in self.model.stream(source()):
+                    found.append(result.text)
+            self.assertEqual(found, [result.text for result in self.model.decode(CAPTIONS[:3])])
 
         async def given_up() -> None:
             async with self.model.stream(itertools.cycle(CAPTIONS)) as stream:

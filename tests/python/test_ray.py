@@ -83,9 +83,26 @@ class Columns(unittest.TestCase):
             self.decoded(batch, column="source")
         told = self.decoded(batch, output="english")
         self.assertEqual(told, [{**batch, "english": ["A dog barks."], "error": [""]}])
+        told = self.decoded({"text": ["a\0b", "Ein Hund bellt.", 3]})
+        wanted = ["there is a NUL in the text", "", "a text was expected, found int"]
+        self.assertEqual(told, [{"text": ["a\0b", "Ein Hund bellt.", 3], "output": ["", "A dog barks.", ""], "error": wanted}])
         for names in ({"output": "text"}, {"output": "error"}, {"error": "text"}):
             with self.assertRaisesRegex(rill.OptionError, "three names"):
                 rill.ray.Decoder(MODEL, **names)
+
+
+class Parts(unittest.TestCase):
+    """What an actor does, in this process."""
+
+    def test_lines_that_cannot_be_decoded(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, out = os.path.join(folder, "in"), os.path.join(folder, "out")
+            with open(path, "wb") as file:
+                file.write(b"Ein Hund bellt.\na\0b\n\xff\nEin Hund bellt.\n")
+            failed = asyncio.run(rill.ray.Shards([MODEL], [path], 1, 1, {}).decode(0, out))
+            with open(out, "rb") as file:
+                self.assertEqual(file.read(), b"A dog barks.\n\n\nA dog barks.\n")
+            self.assertEqual(failed, [(0, 2, "byte 2 is a NUL"), (0, 3, "byte 1 is not UTF-8")])
 
 
 @unittest.skipUnless(HAS_RAY, "there is no Ray here")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import concurrent.futures
 import dataclasses
+import difflib
 import math
 import random
-from collections.abc import Callable, Sequence
+import re
+import reprlib
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..results import Output
@@ -18,6 +21,32 @@ DICE = random.Random()
 def set_random_seed(seed: int) -> None:
     """Let samples that are drawn from now on be the same in every run."""
     DICE.seed(seed)
+
+
+def tokens_of(what: str, given: Any) -> list[str]:
+    """Tokens as they were given. TypeError for a text, whose characters are no tokens, and for tokens that are no texts."""
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable) or not hasattr(given, "__getitem__") or hasattr(given, "keys"):
+        raise TypeError(f"{what}: a list of tokens was expected, found {reprlib.repr(given)}")
+    tokens = [token.decode() if isinstance(token, bytes) else token for token in given]
+    for token in tokens:
+        if not isinstance(token, str):
+            raise TypeError(f"{what}: tokens of type str were expected, found {reprlib.repr(token)}")
+    return tokens
+
+
+def many_of(what: str, given: Any, missing: bool = False) -> list[Any]:
+    """Lists of tokens. missing: whether None may stand in place of one."""
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable) or not hasattr(given, "__getitem__") or hasattr(given, "keys"):
+        raise TypeError(f"{what}: a list of lists of tokens was expected, found {reprlib.repr(given)}")
+    return [None if missing and one is None else tokens_of(what, one) for one in given]
+
+
+_BLANK = re.compile("[ \\t-\\r\\0]")
+
+
+def line_of(tokens: list[str]) -> str:
+    """An input of rill's, which has blanks between its tokens: a token that is empty or has a blank is none that a model has."""
+    return " ".join("<unk>" if not token or _BLANK.search(token) else token for token in tokens)
 
 
 @dataclasses.dataclass
@@ -99,8 +128,11 @@ class AsyncScoringResult(Async):
 def refuse(**unsupported: bool) -> None:
     for name, given in unsupported.items():
         if given:
-            raise NotImplementedError(f"{name}: rill has nothing that does this")
+            raise NotImplementedError(f"{name}: {LACKS.get(name, 'rill has nothing that does this')}")
 
+
+_BEFORE = "CTranslate2 does this to logits before the softmax, and rill to log-probabilities behind it, which gives other outputs"
+LACKS = {"repetition_penalty": _BEFORE, "no_repeat_ngram_size_with_a_beam_or_samples": _BEFORE}
 
 WEIGHTS = {
     "default": None,
@@ -193,6 +225,10 @@ class Wanted:
                 raise ValueError(why)
         refuse(
             prefix_bias_beta_with_alternatives=self.prefix_bias_beta > 0 and self.return_alternatives,
+            # CTranslate2 does both to logits before the softmax, and rill has what is behind it: lists would be others.
+            repetition_penalty=self.repetition_penalty != 1,
+            no_repeat_ngram_size_with_a_beam_or_samples=self.no_repeat_ngram_size > 0
+            and (self.beam_size > 1 or self.samples or self.return_alternatives),
             coverage_penalty_with_alternatives=self.coverage_penalty != 0 and self.return_alternatives,
             return_logits_vocab=self.return_logits_vocab,
             sampling_with_a_beam=self.samples and self.beam_size > 1,
@@ -225,8 +261,6 @@ class Wanted:
                 said |= {"stop_after": self.num_hypotheses}
             elif self.patience != 1:
                 said |= {"patience": self.patience}
-        if self.repetition_penalty != 1:
-            said["repetition_penalty"] = self.repetition_penalty
         if self.no_repeat_ngram_size:
             said["no_repeat_ngram"] = self.no_repeat_ngram_size
         if self.disable_unk:
@@ -239,6 +273,20 @@ class Wanted:
         if self.return_attention or self.replace_unknowns or self.covers:
             said["alignment"] = "soft"
         return said
+
+
+def wanted_of(call: str, options: dict[str, Any]) -> Wanted:
+    """The options of a call, checked. TypeError names one that there is not, and the nearest that there is."""
+    known = [field.name for field in dataclasses.fields(Wanted)]
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            raise TypeError(f"{call}() got an unexpected keyword argument {name!r}" + (f": did you mean {near[0]!r}?" if near else ""))
+    if options.get("suppress_sequences") is not None:
+        options = {**options, "suppress_sequences": many_of("suppress_sequences", options["suppress_sequences"])}
+    wanted = Wanted(**options)
+    wanted.check()
+    return wanted
 
 
 def _coverage(shares: Any) -> float:

@@ -36,9 +36,13 @@ from .ct2_words import (
     TranslationResult,
     Wanted,
     empty,
+    line_of,
+    many_of,
     refuse,
     set_random_seed,
     together_of,
+    tokens_of,
+    wanted_of,
 )
 
 __all__ = [
@@ -185,12 +189,13 @@ class Translator:
     ) -> list[Any]:
         """Translate a batch of tokenised inputs: TranslationResult of each, or AsyncTranslationResult. options: Wanted's.
 
+        repetition_penalty, and no_repeat_ngram_size with a beam, raise NotImplementedError: lists would not be CTranslate2's.
         What may not be chosen (min_decoding_length, disable_unk, suppressed and repeated tokens) is struck behind the softmax, there before
         it. Raises rill.Error for an input that cannot be translated, NotImplementedError for a prefix that goes on behind an end.
         """
-        wanted = Wanted(**options)
-        wanted.check()
-        prefixes = list(target_prefix or [])[: len(source)]
+        wanted = wanted_of("translate_batch", options)
+        source = many_of("source", source)
+        prefixes = many_of("target_prefix", target_prefix if target_prefix is not None else [], missing=True)[: len(source)]
         prefixes += [None] * (len(source) - len(prefixes))
         together = together_of(max_batch_size, batch_type, source)
         self._check_tokens(wanted)
@@ -208,8 +213,7 @@ class Translator:
         **options: Any,
     ) -> Iterator[TranslationResult]:
         """Translate as inputs come: results in their order, in bounded memory."""
-        wanted = Wanted(**options)
-        wanted.check()
+        wanted = wanted_of("translate_iterable", options)
         if max_batch_size < 1:
             raise ValueError("max_batch_size must be >= 1")
         together = together_of(max_batch_size, batch_type, ())
@@ -256,7 +260,7 @@ class Translator:
         """Of each pair the input's tokens, its prefix, and what is asked: outputs that begin with it, or are more probable if they do."""
         read, biased = self._read(pairs, wanted), wanted.prefix_bias_beta > 0
         while many := list(itertools.islice(read, 64 if biased else 1)):
-            scored = iter(self._open().score((" ".join(tokens), ids) for tokens, ids in many if tokens and ids) if biased else ())
+            scored = iter(self._open().score((line_of(tokens), ids) for tokens, ids in many if tokens and ids) if biased else ())
             for tokens, ids in many:
                 arguments = None
                 if biased and tokens and ids:
@@ -267,13 +271,14 @@ class Translator:
                     arguments = {"python-bias": _bias(ids, found, wanted.prefix_bias_beta)}
                 elif ids:
                     arguments = {"python-prefix": " ".join(map(str, ids))}
-                yield tokens, ids, Request(" ".join(tokens), arguments=arguments)
+                yield tokens, ids, Request(line_of(tokens), arguments=arguments)
 
     def _read(self, pairs: Iterable[tuple[Any, Any]], wanted: Wanted) -> Iterator[tuple[list[str], list[int]]]:
         for source, prefix in pairs:
             if source is None:
                 raise ValueError("there are more target prefixes than inputs")
-            tokens = list(source)[: wanted.max_input_length or None]
+            tokens = tokens_of("source", source)[: wanted.max_input_length or None]
+            prefix = tokens_of("target_prefix", prefix) if prefix is not None else []
             read = self._prefix if not tokens else self._favoured if wanted.prefix_bias_beta > 0 else self._forced
             yield tokens, read(prefix or ())
 
@@ -347,11 +352,12 @@ class Translator:
         end = model.info.end_action
         one = dataclasses.replace(wanted, return_alternatives=False, num_hypotheses=wanted.beam_size, callback=None)
         for source, prefix in pairs:
-            tokens = list(source)[: wanted.max_input_length or None]
+            tokens = tokens_of("source", source)[: wanted.max_input_length or None]
+            prefix = tokens_of("target_prefix", prefix) if prefix is not None else []
             if not tokens:
                 yield empty(wanted, self._names(self._prefix(prefix or ())))
                 continue
-            text, ids = " ".join(tokens), self._forced(prefix or ())
+            text, ids = line_of(tokens), self._forced(prefix or ())
             begun = self._begun(text, ids, wanted, settings)
             given = [Request(text, arguments={"python-prefix": " ".join(map(str, [*ids, action]))}) for action, _ in begun]
             hypotheses, scores, attention = [], [], []
@@ -408,8 +414,8 @@ class Translator:
         cut, cut_target = source_tokenize_fn or str.split, target_tokenize_fn or str.split
         join = target_detokenize_fn or " ".join
         begin, tokens, examples = time.monotonic(), 0, 0
-        with open(source_path, encoding="utf-8") as lines, open(output_path, "w", encoding="utf-8") as out:
-            prefixes = open(target_path, encoding="utf-8") if target_path is not None else None
+        with open(source_path, encoding="utf-8", newline="\n") as lines, open(output_path, "w", encoding="utf-8", newline="\n") as out:
+            prefixes = open(target_path, encoding="utf-8", newline="\n") if target_path is not None else None
             try:
                 sources = (cut(line.rstrip("\n")) for line in lines)
                 targets = (cut_target(line.rstrip("\n")) for line in prefixes) if prefixes is not None else None
@@ -438,6 +444,7 @@ class Translator:
         asynchronous: bool = False,
     ) -> list[Any]:
         """Log-probabilities of target tokens, the end among them, from number `offset` on: ScoringResult of each pair."""
+        source, target = many_of("source", source), many_of("target", target)
         if len(source) != len(target):
             raise ValueError(f"there are {len(source)} inputs and {len(target)} targets")
         together_of(max_batch_size, batch_type, source)
@@ -469,10 +476,10 @@ class Translator:
         model = self._open()
         end = model.info.end_action
         most = max_input_length or None
-        pairs = [(list(source)[:most], list(target)[:most]) for source, target in pairs]
+        pairs = [(tokens_of("source", source)[:most], tokens_of("target", target)[:most]) for source, target in pairs]
         pairs = [(source, self._forced(target, "target") if source else self._prefix(target)) for source, target in pairs]
         pairs = [(source, [*target, *([] if end is None else [end])]) for source, target in pairs]
-        found = iter(model.score((" ".join(source), ids) for source, ids in pairs if source))
+        found = iter(model.score((line_of(source), ids) for source, ids in pairs if source))
         for source, ids in pairs:
             names = self._names(ids)
             if not source:
@@ -506,9 +513,9 @@ class Translator:
         join = target_detokenize_fn or " ".join
         begin, tokens, examples = time.monotonic(), 0, 0
         with (
-            open(source_path, encoding="utf-8") as lines,
-            open(target_path, encoding="utf-8") as targets,
-            open(output_path, "w", encoding="utf-8") as out,
+            open(source_path, encoding="utf-8", newline="\n") as lines,
+            open(target_path, encoding="utf-8", newline="\n") as targets,
+            open(output_path, "w", encoding="utf-8", newline="\n") as out,
         ):
             sources = (cut(line.rstrip("\n")) for line in lines)
             wanted = (cut_target(line.rstrip("\n")) for line in targets)
@@ -560,7 +567,7 @@ class Translator:
             repetition_penalty=repetition_penalty,
             no_repeat_ngram_size=no_repeat_ngram_size,
             disable_unk=disable_unk,
-            suppress_sequences=suppress_sequences,
+            suppress_sequences=None if suppress_sequences is None else many_of("suppress_sequences", suppress_sequences),
             end_token=end_token,
             max_input_length=max_input_length,
             use_vmap=use_vmap,
@@ -569,9 +576,9 @@ class Translator:
         wanted.check()
         self._check_tokens(wanted)
         watch = _Watch(self._open(), wanted)
-        ids = self._forced(target_prefix or ())
+        ids = self._forced(tokens_of("target_prefix", target_prefix) if target_prefix is not None else ())
         watch.numbers.append((0, len(ids)))
-        text = " ".join(list(source)[: max_input_length or None])
+        text = line_of(tokens_of("source", source)[: max_input_length or None])
         arguments = {"python-prefix": " ".join(map(str, ids))} if ids else None
         settings = {**wanted.settings(), "heuristic": watch}
         if not text:
