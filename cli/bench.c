@@ -103,7 +103,7 @@ static int compare_all(bench *b)
     for (int i = 0; i < b->n; i++) {
         bench_method *m = &b->method[i];
         m->like = m->same = 0;
-        while (m->like < i && !rill_plan_same_search(b->method[m->like].plan, m->plan)) m->like++;
+        while (m->like < i && !rill_search_config_same_search(b->method[m->like].plan, m->plan)) m->like++;
         m->difference = first_difference(b, m, &b->method[m->like]);
         while (m->same < i && first_difference(b, m, &b->method[m->same]) >= 0) m->same++;
         differ |= m->difference >= 0;
@@ -203,7 +203,7 @@ static rill_status plan_method(bench *b, bench_method *m)
     rill_layer_entries(m->own, RILL_CHAIN_POLICY, &own);
     rill_status status = RILL_OK;
     if (own == 0 && given > 0) status = rill_layer_add(m->own, RILL_CHAIN_POLICY, policy->name, policy->arguments);
-    return status == RILL_OK ? rill_plan_make(&m->plan, b->session.ctx, m->own, soft, 3) : status;
+    return status == RILL_OK ? rill_search_config_make(&m->plan, b->session.ctx, m->own, soft, 3) : status;
 }
 
 static int make_plans(bench *b)
@@ -328,7 +328,7 @@ static void end(bench *b)
         free(b->method[i].hash);
         cli_profile_end(&b->method[i].profile);
         cli_histogram_end(&b->method[i].rows);
-        rill_plan_free(b->method[i].plan);
+        rill_search_config_free(b->method[i].plan);
         rill_layer_free(b->method[i].own);
     }
     free(b->method);

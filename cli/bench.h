@@ -17,7 +17,7 @@ enum { BENCH_METHODS_MAX = 16, BENCH_REPEAT_MAX = 1000, BENCH_LABEL_MAX = 128 };
 typedef struct bench_method {
     char label[BENCH_LABEL_MAX]; /* as the user wrote it: "fixed:finish=top" */
     rill_layer *own;             /* the method and its own values */
-    rill_plan *plan;
+    rill_search_config *plan;
     cli_counts counts; /* of the first run, which is not timed */
     uint64_t *hash;    /* [inputs] of all outputs with their scores */
     double seconds[BENCH_REPEAT_MAX];

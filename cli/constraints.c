@@ -3,22 +3,23 @@
 
 #include <string.h>
 
-static int has_scorer(const rill_plan *plan, const char *name)
+static int has_scorer(const rill_search_config *plan, const char *name)
 {
     for (int32_t i = 0; i < plan->setup.n_scorers; i++)
         if (!strcmp(plan->setup.scorers[i].name, name)) return 1;
     return 0;
 }
 
-rill_status cli_constraints_join_run(rill_plan *plan)
+rill_status cli_constraints_join_run(rill_search_config *plan)
 {
     rill_status status = RILL_OK;
     for (const char *const *name = rill_constraint_names(); *name && status >= 0; name++)
-        if (!has_scorer(plan, *name)) status = rill_plan_add_scorer(plan, *name, "");
+        if (!has_scorer(plan, *name)) status = rill_search_config_add_scorer(plan, *name, "");
     return status;
 }
 
-int cli_constraints_open(cli_constraints *c, rill_context *ctx, const char *path, int64_t skip, rill_plan *plan)
+int cli_constraints_open(cli_constraints *c, rill_context *ctx, const char *path, int64_t skip,
+                         rill_search_config *plan)
 {
     if (cli_constraints_join_run(plan) < 0) return cli_fail_context(ctx);
     if (rill_constraints_create(&c->reader, ctx, &plan->setup) < 0) return cli_fail_context(ctx);

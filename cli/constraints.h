@@ -15,10 +15,11 @@ typedef struct cli_constraints {
 } cli_constraints;
 
 /* Add to the plan's scorers those that lines may name. */
-rill_status cli_constraints_join_run(rill_plan *plan);
+rill_status cli_constraints_join_run(rill_search_config *plan);
 
 /* Open the file, leave out its first `skip` lines, and add those scorers. CLI_OK or CLI_FAILED after a message. */
-int cli_constraints_open(cli_constraints *c, rill_context *ctx, const char *path, int64_t skip, rill_plan *plan);
+int cli_constraints_open(cli_constraints *c, rill_context *ctx, const char *path, int64_t skip,
+                         rill_search_config *plan);
 void cli_constraints_close(cli_constraints *c); /* accepts a zeroed one */
 
 /* Whether the line of the next input is here, or the file is at its end. RILL_OK · RILL_AGAIN */

@@ -60,15 +60,15 @@ static const char *unshared(cli_session *session, const rill_engine_setup *setup
 }
 
 typedef struct worker_setup {
-    rill_plan *plan; /* from the worker's own script; NULL: it has none */
+    rill_search_config *plan; /* from the worker's own script; NULL: it has none */
     rill_engine_setup setup;
 } worker_setup;
 
-static rill_status fill(cli_session *session, const rill_plan *plan, const rill_engine_setup *setup, int32_t worker,
-                        worker_setup *own)
+static rill_status fill(cli_session *session, const rill_search_config *plan, const rill_engine_setup *setup,
+                        int32_t worker, worker_setup *own)
 {
     rill_context *ctx = rill_workers_context(session->crew, worker);
-    rill_status status = rill_plan_twin(plan, ctx, worker, &own->plan);
+    rill_status status = rill_search_config_twin(plan, ctx, worker, &own->plan);
     if (status < 0) return rill_fail(session->ctx, status, "%s", rill_error(ctx));
     own->setup = *setup;
     if (!own->plan) return RILL_OK;
@@ -85,7 +85,7 @@ static rill_status fill(cli_session *session, const rill_plan *plan, const rill_
     return RILL_OK;
 }
 
-rill_status cli_crew_begin(cli_session *session, const rill_plan *plan, const rill_engine_setup *setup)
+rill_status cli_crew_begin(cli_session *session, const rill_search_config *plan, const rill_engine_setup *setup)
 {
     const int32_t n = rill_workers_count(session->crew);
     const rill_engine_setup **setups = calloc((size_t)n, sizeof *setups);
@@ -100,13 +100,13 @@ rill_status cli_crew_begin(cli_session *session, const rill_plan *plan, const ri
         status = rill_fail(session->ctx, RILL_ERR_OPTION,
                            "%s is a function of the script, and belongs to one thread: this takes --workers 1", name);
     if (status == RILL_OK) status = rill_workers_begin(session->crew, setups);
-    for (int32_t w = 0; own && w < n; w++) rill_plan_free(own[w].plan);
+    for (int32_t w = 0; own && w < n; w++) rill_search_config_free(own[w].plan);
     free(own);
     free(setups);
     return status;
 }
 
-rill_status cli_crew_decode(cli_session *session, const rill_plan *plan, const rill_engine_setup *setup,
+rill_status cli_crew_decode(cli_session *session, const rill_search_config *plan, const rill_engine_setup *setup,
                             cli_crew_run *run)
 {
     rill_workers *crew = session->crew;

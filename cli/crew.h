@@ -16,7 +16,7 @@ int cli_crew_count(cli_session *session, const rill_domain *domain);
 
 /* rill_workers_begin() with the plan's setup, of which the caller may have changed what chains and budget do not say. What fails is
  * recorded in the session's context. */
-rill_status cli_crew_begin(cli_session *session, const rill_plan *plan, const rill_engine_setup *setup);
+rill_status cli_crew_begin(cli_session *session, const rill_search_config *plan, const rill_engine_setup *setup);
 
 /* Begin, run, and keep the counters: what trials need. `settings` and `stats` are filled in once there are engines. */
 typedef struct cli_crew_run {
@@ -29,7 +29,7 @@ typedef struct cli_crew_run {
     double seconds;
     cli_profile *profile; /* NULL, or what the operations cost is added here */
 } cli_crew_run;
-rill_status cli_crew_decode(cli_session *session, const rill_plan *plan, const rill_engine_setup *setup,
+rill_status cli_crew_decode(cli_session *session, const rill_search_config *plan, const rill_engine_setup *setup,
                             cli_crew_run *run);
 
 #endif

@@ -35,7 +35,7 @@
 typedef struct decode {
     cli_session session;
     cli_runfile runfile;
-    rill_plan *plan;
+    rill_search_config *plan;
     const char *argument; /* the configuration, where it stands without an option */
     const char *input_path, *constraints_path, *output_path, *references_path, *stats_path, *trace_path;
     const char *tsv, *jsonl; /* their values, "" where none was said; NULL: not asked for */
@@ -377,7 +377,7 @@ static int make_plan(decode *d)
     const rill_layer *soft[] = {d->session.file, d->session.folder.search};
     int code = cli_runfile_check(&d->runfile, &d->session);
     if (code != CLI_OK) return code;
-    if (rill_plan_make(&d->plan, d->session.ctx, d->session.given, soft, 2) < 0)
+    if (rill_search_config_make(&d->plan, d->session.ctx, d->session.given, soft, 2) < 0)
         return cli_fail_context(d->session.ctx);
     cli_runfile_say_left(&d->runfile, d->plan, NULL);
     d->form = form_of(d);
@@ -613,7 +613,7 @@ static int command(const face *as, int argc, char **argv)
     cli_trace_close(&d->trace);
     cli_pretty_end(&d->pretty);
     cli_profile_end(&d->profile);
-    rill_plan_free(d->plan);
+    rill_search_config_free(d->plan);
     cli_runfile_end(&d->runfile);
     cli_constraints_close(&d->constraints);
     cli_records_end(&d->records);

@@ -16,7 +16,7 @@ int cli_is_on(const cli_session *session, const char *name)
     return value && strcmp(value, "0") && strcmp(value, "false");
 }
 
-int cli_fields_want(cli_fields *fields, const cli_session *session, rill_plan *plan, cli_extras *extras)
+int cli_fields_want(cli_fields *fields, const cli_session *session, rill_search_config *plan, cli_extras *extras)
 {
     int n = 0, length = 0;
     const char *alignment = cli_said(session, "alignment");

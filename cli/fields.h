@@ -15,6 +15,6 @@ const char *cli_said(const cli_session *session, const char *name);
 int cli_is_on(const cli_session *session, const char *name);
 
 /* Have the domain add what is asked for: fills the plan's setup, which leads into `fields`, and `extras`. CLI_OK or CLI_FAILED. */
-int cli_fields_want(cli_fields *fields, const cli_session *session, rill_plan *plan, cli_extras *extras);
+int cli_fields_want(cli_fields *fields, const cli_session *session, rill_search_config *plan, cli_extras *extras);
 
 #endif

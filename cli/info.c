@@ -217,8 +217,9 @@ static int print_recommended(cli_session *session)
 static int print_search(cli_session *session)
 {
     const rill_layer *soft[] = {session->folder.search};
-    rill_plan *plan;
-    if (rill_plan_make(&plan, session->ctx, session->given, soft, 1) < 0) return cli_fail_context(session->ctx);
+    rill_search_config *plan;
+    if (rill_search_config_make(&plan, session->ctx, session->given, soft, 1) < 0)
+        return cli_fail_context(session->ctx);
     json_t *settings = cli_settings_json(&plan->resolved, plan);
     const char *name;
     json_t *value;
@@ -231,7 +232,7 @@ static int print_search(cli_session *session)
         free(text);
     }
     json_decref(settings);
-    rill_plan_free(plan);
+    rill_search_config_free(plan);
     return CLI_OK;
 }
 

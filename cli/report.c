@@ -197,7 +197,7 @@ static json_t *value_json(const rill_settings *s, const rill_option *row)
     }
 }
 
-json_t *cli_settings_json(const rill_settings *s, const rill_plan *plan)
+json_t *cli_settings_json(const rill_settings *s, const rill_search_config *plan)
 {
     const rill_engine_setup *setup = &plan->setup;
     char name[RILL_OPTION_MAX];

@@ -25,13 +25,13 @@ const char *cli_why_fewer(const rill_settings *settings);
 
 typedef struct cli_report {
     rill_stats stats;
-    const rill_settings *settings; /* as resolved by the engine */
-    const rill_plan *plan;         /* for the chains */
-    const cli_session *session;    /* its model, threads and workers */
-    double read, write;            /* seconds in the reader, waiting included, and in the writer */
-    double wall;                   /* seconds of the whole decode */
-    const cli_profile *profile;    /* NULL: none was asked for */
-    const cli_given *given;        /* of the results that were written; NULL: none were */
+    const rill_settings *settings;  /* as resolved by the engine */
+    const rill_search_config *plan; /* for the chains */
+    const cli_session *session;     /* its model, threads and workers */
+    double read, write;             /* seconds in the reader, waiting included, and in the writer */
+    double wall;                    /* seconds of the whole decode */
+    const cli_profile *profile;     /* NULL: none was asked for */
+    const cli_given *given;         /* of the results that were written; NULL: none were */
 } cli_report;
 
 /* The parts of rill_seconds but for the total, in the order in which they are told. */
@@ -58,7 +58,7 @@ void cli_report_warn(const cli_report *report, int summary);
 
 /* The objects of --stats; new references, NULL when out of memory. */
 json_t *cli_report_json(const cli_report *report);
-json_t *cli_settings_json(const rill_settings *settings, const rill_plan *plan);
+json_t *cli_settings_json(const rill_settings *settings, const rill_search_config *plan);
 
 /* A string of UTF-8; bytes that are none become U+FFFD. */
 json_t *cli_json_text(const char *text, size_t length);

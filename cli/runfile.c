@@ -205,14 +205,14 @@ int cli_runfile_load(cli_runfile *file, cli_session *session)
 int cli_runfile_check(const cli_runfile *file, const cli_session *session)
 {
     const rill_layer *model = session->folder.search;
-    rill_plan *plan;
+    rill_search_config *plan;
     if (!file->said) return CLI_OK;
-    rill_status status = rill_plan_make(&plan, session->ctx, file->layer, &model, 1);
-    rill_plan_free(plan);
+    rill_status status = rill_search_config_make(&plan, session->ctx, file->layer, &model, 1);
+    rill_search_config_free(plan);
     return status < 0 ? cli_fail("%s: %s", file->path, rill_error(session->ctx)) : CLI_OK;
 }
 
-void cli_runfile_say_left(const cli_runfile *file, const rill_plan *plan, const char *method)
+void cli_runfile_say_left(const cli_runfile *file, const rill_search_config *plan, const char *method)
 {
     if (!plan->left[0]) return;
     if (method)

@@ -48,7 +48,7 @@ int cli_runfile_check(const cli_runfile *file, const cli_session *session);
 
 /* Warn of what the options, or a method of a bench (else NULL), left no room for. Not a matter of --quiet: another search runs than the
  * file describes. */
-void cli_runfile_say_left(const cli_runfile *file, const rill_plan *plan, const char *method);
+void cli_runfile_say_left(const cli_runfile *file, const rill_search_config *plan, const char *method);
 
 /* A configuration's wishes for search and model. *out: freed by the caller, also after a failure.
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */

@@ -21,7 +21,7 @@
 
 typedef struct score {
     cli_session session;
-    rill_plan *plan;
+    rill_search_config *plan;
     const char *input_path, *outputs_path, *output_path;
     int quiet;
     cli_given_outputs given;
@@ -182,8 +182,8 @@ static int make_plan(score *s)
     const rill_layer *soft[] = {session->folder.search};
     if (cli_is_on(session, "pretty")) return cli_fail("--pretty shows trees, and this shows scores: leave it out");
     if (rill_layer_score_given(session->given) < 0 ||
-        rill_plan_make(&s->plan, session->ctx, session->given, soft, 1) < 0 ||
-        rill_plan_add_scorer(s->plan, "given", "") < 0)
+        rill_search_config_make(&s->plan, session->ctx, session->given, soft, 1) < 0 ||
+        rill_search_config_add_scorer(s->plan, "given", "") < 0)
         return cli_fail_context(session->ctx);
     s->scorers = calloc((size_t)s->plan->setup.n_scorers, sizeof *s->scorers);
     if (!s->scorers) return cli_fail_memory("the scorers");
@@ -246,7 +246,7 @@ int cli_score(int argc, char **argv)
     if (code == CLI_OK) code = parse(s, argc, argv, &helped);
     if (code == CLI_OK && !helped) code = run(s);
     rill_text_clear(&s->arguments);
-    rill_plan_free(s->plan);
+    rill_search_config_free(s->plan);
     cli_given_close(&s->given);
     cli_session_end(&s->session);
     free(s->scorers);

@@ -180,8 +180,8 @@ int cli_trace_open(cli_trace *t, rill_context *ctx, const char *path, int trees)
     return cli_output_open(&t->out, ctx, path, CLI_STREAM);
 }
 
-int cli_trace_begin(cli_trace *t, const cli_session *session, const rill_plan *plan, const rill_settings *settings,
-                    int64_t first)
+int cli_trace_begin(cli_trace *t, const cli_session *session, const rill_search_config *plan,
+                    const rill_settings *settings, int64_t first)
 {
     char hardware[CLI_HARDWARE_MAX];
     const rill_domain_info *info = rill_model_info(session->model);

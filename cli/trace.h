@@ -27,8 +27,8 @@ int cli_trace_open(cli_trace *trace, rill_context *ctx, const char *path, int tr
 
 /* Write the description of a run that is about to begin with these resolved settings. `first`: the number in the whole of its first
  * input. CLI_OK or CLI_FAILED. */
-int cli_trace_begin(cli_trace *trace, const cli_session *session, const rill_plan *plan, const rill_settings *settings,
-                    int64_t first);
+int cli_trace_begin(cli_trace *trace, const cli_session *session, const rill_search_config *plan,
+                    const rill_settings *settings, int64_t first);
 
 /* A rill_trace_fn with a cli_trace as user. */
 void cli_trace_event(void *trace, const rill_trace_event *event);

@@ -75,7 +75,7 @@ static rill_status judge_result(void *user, const rill_result *result)
     return cli_testset_take(j->set, result, j->counts);
 }
 
-static rill_status decode_set(cli_session *session, cli_testset *set, const rill_plan *plan,
+static rill_status decode_set(cli_session *session, cli_testset *set, const rill_search_config *plan,
                               const rill_engine_setup *setup, rill_write_fn write, void *user, cli_trial *out)
 {
     memory_input input = {&set->inputs, 0};
@@ -88,7 +88,7 @@ static rill_status decode_set(cli_session *session, cli_testset *set, const rill
     return status;
 }
 
-rill_status cli_trial_judge(cli_session *session, cli_testset *set, const rill_plan *plan, uint64_t *hash,
+rill_status cli_trial_judge(cli_session *session, cli_testset *set, const rill_search_config *plan, uint64_t *hash,
                             cli_trial *out)
 {
     rill_engine_setup setup = plan->setup;
@@ -102,7 +102,7 @@ rill_status cli_trial_judge(cli_session *session, cli_testset *set, const rill_p
     return decode_set(session, set, plan, &setup, judge_result, &j, out);
 }
 
-rill_status cli_trial_time(cli_session *session, cli_testset *set, const rill_plan *plan, cli_trial *out)
+rill_status cli_trial_time(cli_session *session, cli_testset *set, const rill_search_config *plan, cli_trial *out)
 {
     return decode_set(session, set, plan, &plan->setup, drop_result, NULL, out);
 }
@@ -216,7 +216,7 @@ static int fail_at(const cli_trials *t, const cli_point *point)
 /* A point must be possible by itself, and nothing of it may have to give way to an option: its row would tell of another search
  * than it says. */
 static int compose(cli_trials *t, const rill_script_config *config, cli_point *point, rill_layer **layer,
-                   rill_plan **plan)
+                   rill_search_config **plan)
 {
     rill_context *ctx = t->session->ctx;
     const rill_layer *model = t->session->folder.search, *soft[] = {NULL, model};
@@ -229,10 +229,10 @@ static int compose(cli_trials *t, const rill_script_config *config, cli_point *p
     rill_status status = cli_layer_from_config(layer, t->script, ctx, config);
     soft[0] = *layer;
     if (status < 0) return cli_fail_context(ctx);
-    status = rill_plan_make(plan, ctx, *layer, &model, 1);
-    rill_plan_free(*plan);
+    status = rill_search_config_make(plan, ctx, *layer, &model, 1);
+    rill_search_config_free(*plan);
     *plan = NULL;
-    if (status == RILL_OK) status = rill_plan_make(plan, ctx, t->session->given, soft, 2);
+    if (status == RILL_OK) status = rill_search_config_make(plan, ctx, t->session->given, soft, 2);
     if (status == RILL_ERR_OPTION) return refuse(point, rill_error(ctx));
     if (status < 0) return fail_at(t, point);
     if (!(*plan)->left[0]) return CLI_OK;
@@ -240,7 +240,7 @@ static int compose(cli_trials *t, const rill_script_config *config, cli_point *p
     return refuse(point, why);
 }
 
-static json_t *report_of(const cli_trials *t, const cli_point *point, const rill_plan *plan)
+static json_t *report_of(const cli_trials *t, const cli_point *point, const rill_search_config *plan)
 {
     const cli_report report = {
         .stats = point->trial.stats,
@@ -259,7 +259,8 @@ static int is_first_run(const cli_trials *t)
     return 1;
 }
 
-static int decode_point(cli_trials *t, const rill_script_config *config, cli_point *point, const rill_plan *plan)
+static int decode_point(cli_trials *t, const rill_script_config *config, cli_point *point,
+                        const rill_search_config *plan)
 {
     rill_status status = RILL_OK;
     say_where(t, point);
@@ -280,7 +281,7 @@ static int decode_point(cli_trials *t, const rill_script_config *config, cli_poi
 int cli_trials_try(cli_trials *t, const rill_script_config *config)
 {
     rill_layer *layer = NULL;
-    rill_plan *plan = NULL;
+    rill_search_config *plan = NULL;
     cli_point *point = cli_points_add(&t->points, config->point, (size_t)config->n_point);
     int code = point ? CLI_OK : cli_fail_memory("a point");
     for (int i = 0; code == CLI_OK && i < point->n; i++)
@@ -288,7 +289,7 @@ int cli_trials_try(cli_trials *t, const rill_script_config *config)
     if (code == CLI_OK) code = compose(t, config, point, &layer, &plan);
     if (code == CLI_OK && !point->refused) code = decode_point(t, config, point, plan);
     if (code != CLI_OK && point) cli_points_drop(&t->points); /* what was not finished is no point */
-    rill_plan_free(plan);
+    rill_search_config_free(plan);
     rill_layer_free(layer);
     return code;
 }

@@ -26,11 +26,11 @@ int cli_metric_take(const char *name, const cli_metric_kind **kind);
  * at every one.
  *   hash: [inputs] gets a hash of each input's outputs with their scores; may be NULL
  *   RILL_OK · what rill_engine_create() and rill_run() return */
-rill_status cli_trial_judge(cli_session *session, cli_testset *set, const rill_plan *plan, uint64_t *hash,
+rill_status cli_trial_judge(cli_session *session, cli_testset *set, const rill_search_config *plan, uint64_t *hash,
                             cli_trial *out);
 
 /* Decode all inputs as the plan says and look at nothing: for the time it takes. Same returns. */
-rill_status cli_trial_time(cli_session *session, cli_testset *set, const rill_plan *plan, cli_trial *out);
+rill_status cli_trial_time(cli_session *session, cli_testset *set, const rill_search_config *plan, cli_trial *out);
 
 /* Configurations that are tried one after the other. */
 typedef struct cli_trials {

@@ -15,7 +15,7 @@ enum { SOFT_MAX = 8, LEFT_MAX = 512 };
 
 /* What a plan was made from, behind what callers see. */
 typedef struct plan {
-    rill_plan seen; /* first */
+    rill_search_config seen; /* first */
     rill_context *ctx;
     char left[LEFT_MAX];
     const rill_layer *firm, *soft[SOFT_MAX];
@@ -247,8 +247,8 @@ static rill_status compose(plan *p)
                                   p->seen.setup.budget != NULL);
 }
 
-rill_status rill_plan_make(rill_plan **out, rill_context *ctx, const rill_layer *firm, const rill_layer *const *soft,
-                           int n)
+rill_status rill_search_config_make(rill_search_config **out, rill_context *ctx, const rill_layer *firm,
+                                    const rill_layer *const *soft, int n)
 {
     *out = NULL;
     if (n > SOFT_MAX)
@@ -267,7 +267,7 @@ rill_status rill_plan_make(rill_plan **out, rill_context *ctx, const rill_layer 
     return status;
 }
 
-void rill_plan_free(rill_plan *seen)
+void rill_search_config_free(rill_search_config *seen)
 {
     plan *p = (plan *)seen;
     if (p == NULL) return;
@@ -275,7 +275,7 @@ void rill_plan_free(rill_plan *seen)
     rill_free(p->ctx, p, sizeof *p);
 }
 
-rill_status rill_plan_add_scorer(rill_plan *seen, const char *name, const char *arguments)
+rill_status rill_search_config_add_scorer(rill_search_config *seen, const char *name, const char *arguments)
 {
     plan *p = (plan *)seen;
     rill_engine_setup *setup = &seen->setup;
@@ -291,10 +291,10 @@ rill_status rill_plan_add_scorer(rill_plan *seen, const char *name, const char *
 }
 
 /* The scorers that were added to a plan, for its twin. */
-static rill_status add_as(const plan *p, rill_plan *twin)
+static rill_status add_as(const plan *p, rill_search_config *twin)
 {
     for (int32_t i = p->seen.setup.n_scorers - p->n_added; i < p->seen.setup.n_scorers; i++)
-        RILL__TRY(rill_plan_add_scorer(twin, p->scorer[i].name, p->scorer[i].arguments));
+        RILL__TRY(rill_search_config_add_scorer(twin, p->scorer[i].name, p->scorer[i].arguments));
     return RILL_OK;
 }
 
@@ -303,7 +303,8 @@ static const rill_layer *twin_of(const rill_layer *layer, int32_t worker)
     return layer != NULL && (size_t)worker < layer->n_twins ? layer->twin[worker] : NULL;
 }
 
-rill_status rill_plan_twin(const rill_plan *seen, rill_context *ctx, int32_t worker, rill_plan **out)
+rill_status rill_search_config_twin(const rill_search_config *seen, rill_context *ctx, int32_t worker,
+                                    rill_search_config **out)
 {
     const plan *p = (const plan *)seen;
     const rill_layer *soft[SOFT_MAX];
@@ -315,10 +316,10 @@ rill_status rill_plan_twin(const rill_plan *seen, rill_context *ctx, int32_t wor
         soft[i] = twin != NULL ? twin : p->soft[i];
     }
     if (!has_twins) return RILL_OK;
-    RILL__TRY(rill_plan_make(out, ctx, p->firm, soft, p->n));
+    RILL__TRY(rill_search_config_make(out, ctx, p->firm, soft, p->n));
     const rill_status status = add_as(p, *out);
     if (status >= 0) return RILL_OK;
-    rill_plan_free(*out);
+    rill_search_config_free(*out);
     *out = NULL;
     return status;
 }
@@ -330,7 +331,7 @@ static int same_chain(const rill_chain_entry *a, int32_t n, const rill_chain_ent
     return n == m;
 }
 
-int rill_plan_same_search(const rill_plan *a, const rill_plan *b)
+int rill_search_config_same_search(const rill_search_config *a, const rill_search_config *b)
 {
     char x[RILL_OPTION_MAX], y[RILL_OPTION_MAX];
     const rill_engine_setup *s = &a->setup, *t = &b->setup;

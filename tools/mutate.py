@@ -8,12 +8,13 @@ usage: mutate.py --work FOLDER [--sample N] [--seed S] [--part I/N] [--results F
        mutate.py --list [PATH...]              how many places there are, by operator
        mutate.py --again FILE --work FOLDER    try the survivors of FILE once more, after tests were added
 
-PATH: files or folders of sources in C and Python; the product's own (DEFAULT below) when none is named. FOLDER holds a clone and its build and may be kept: the next
-call with the same FILE goes on where the last one stopped. The clone is of the last commit: what is not committed is not tried.
+PATH: files or folders of sources in C and Python; the product's own (DEFAULT below) when none is named. FOLDER holds a clone and its
+build and may be kept: the next call with the same FILE goes on where the last one stopped. The clone is of the last commit: what is not committed is not tried.
 
 Each test runs on its own, those that caught most per second first, and only those whose programs the change altered. A test's programs
 are built when its turn comes. A mutant whose programs are all as before is `same` and does not count; nor does one that cannot be compiled
-(`broken`). Python's sources are no program's: every test that runs them (suite python, and those of the converters) is asked. A test that takes four times as long as without the change, and ten seconds, has caught it. Two calls with --part 1/2 and 2/2
+(`broken`). Python's sources are no program's: every test that runs them (suite python, and those of the converters) is asked. A test that
+takes four times as long as without the change, and ten seconds, has caught it. Two calls with --part 1/2 and 2/2
 and folders of their own share a sample between two cores. --longest S leaves out tests of more seconds: a survivor costs the time of all
 tests, so that a large sample is tried with the short ones first, and its survivors once more with all (--again).
 

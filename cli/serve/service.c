@@ -31,7 +31,7 @@ static int check_given(const service *s)
         if (rill_layer_get(s->session.given, foreign[i]))
             return cli_fail("--%s is for files of inputs: a server answers requests, leave it out", foreign[i]);
     const char *patience = rill_layer_get(s->session.given, "patience");
-    if (patience && strtod(patience, NULL) > 2)
+    if (patience && rill_read_number(patience, NULL) > 2)
         cli_say("--patience %s is the search's; seconds for a request to arrive are --request-timeout", patience);
     return CLI_OK;
 }
@@ -46,8 +46,8 @@ static int make_plan(service *s)
         rill_layer_set(session->given, "unordered", "1") < 0)
         return cli_fail_context(session->ctx);
     soft[1] = s->usual;
-    return rill_plan_make(&s->plan, session->ctx, session->given, soft, 2) < 0 ? cli_fail_context(session->ctx)
-                                                                               : CLI_OK;
+    return rill_search_config_make(&s->plan, session->ctx, session->given, soft, 2) < 0 ? cli_fail_context(session->ctx)
+                                                                                        : CLI_OK;
 }
 
 /* Requests may bring constraints of their own: the scorers for them are there, and say nothing where nothing is asked. */
@@ -144,7 +144,7 @@ void service_close(service *s)
     if (!s) return;
     rill_constraints_free(s->lines);
     rill_constraints_free(s->asked);
-    rill_plan_free(s->plan);
+    rill_search_config_free(s->plan);
     rill_layer_free(s->usual);
     if (s->asking) rill_context_destroy(s->asking);
     cli_session_end(&s->session);
@@ -187,7 +187,7 @@ static rill_status read_one(service *s, rill_layer *layer, const char *name, con
 }
 
 /* How wide a search may be: as the request says it, and what that comes to. What the server itself is told is never too much. */
-static rill_status check_width(service *s, const rill_layer *layer, const rill_plan *plan)
+static rill_status check_width(service *s, const rill_layer *layer, const rill_search_config *plan)
 {
     static const struct {
         const char *name;
@@ -228,7 +228,7 @@ static void list_numbers(const rill_layer *layer, char *out, size_t size)
             used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", row->name);
 }
 
-static rill_status check_cost(service *s, const rill_layer *layer, const rill_plan *plan, const job *j)
+static rill_status check_cost(service *s, const rill_layer *layer, const rill_search_config *plan, const job *j)
 {
     char numbers[300];
     const double cost = cost_of(s, &plan->resolved, j), most = s->most_megabytes * 1048576.0;
@@ -245,16 +245,16 @@ rill_status service_read(service *s, int (*said)(void *user, int i, const char *
     const rill_layer *soft[] = {s->session.given, s->session.folder.search, s->usual};
     const char *name, *value;
     rill_layer *layer;
-    rill_plan *plan = NULL;
+    rill_search_config *plan = NULL;
     rill_status status = rill_layer_create(&layer, s->asking, RILL_FROM_USER);
     for (int i = 0; status >= 0 && said(user, i, &name, &value); i++) status = read_one(s, layer, name, value);
-    if (status >= 0) status = rill_plan_make(&plan, s->asking, layer, soft, 3);
+    if (status >= 0) status = rill_search_config_make(&plan, s->asking, layer, soft, 3);
     if (status >= 0) status = check_width(s, layer, plan);
     if (status >= 0) status = check_cost(s, layer, plan, j);
     if (status >= 0) j->settings = plan->setup.settings;
     j->own_settings = 1;
     *why = rill_error(s->asking);
-    rill_plan_free(plan);
+    rill_search_config_free(plan);
     rill_layer_free(layer);
     return status < 0 ? status : RILL_OK;
 }

@@ -26,7 +26,7 @@ typedef struct decoding {
 struct service {
     cli_session session;
     rill_layer *usual; /* how requests are scheduled where nobody says it */
-    rill_plan *plan;
+    rill_search_config *plan;
     rill_constraints *lines; /* the run's reader of inputs' constraints */
     char *settings_key;      /* what requests ask that say nothing */
     rill_context *asking;    /* the connections' thread's, for reading settings */

@@ -154,7 +154,7 @@ class Crew:
                 plan = opened.plan([said], None, given)
                 try:
                     if given:
-                        errors.check(opened.ctx, lib.rill_plan_add_scorer(plan.plan, b"given", b""))
+                        errors.check(opened.ctx, lib.rill_search_config_add_scorer(plan.plan, b"given", b""))
                     self.wishes = Wishes(opened, said, plan, given)
                     self._desk = Desk(opened, Reader(names, fields_of(plan, kept)))
                     setups = ffi.new("rill_engine_setup *[]", [ffi.addressof(plan.setup)] * opened.n_workers)

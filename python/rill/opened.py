@@ -256,8 +256,8 @@ class Opened:
             if given:
                 errors.check(self.ctx, lib.rill_layer_score_given(layers[len(nearest) - 1]))
             soft = ffi.new("rill_layer *[]", [*layers[1:], self.folder.search])
-            out = ffi.new("rill_plan **")
-            errors.check(self.ctx, lib.rill_plan_make(out, self.ctx, layers[0], soft, len(soft)))
+            out = ffi.new("rill_search_config **")
+            errors.check(self.ctx, lib.rill_search_config_make(out, self.ctx, layers[0], soft, len(soft)))
         except BaseException:
             for layer in layers:
                 lib.rill_layer_free(layer)
@@ -291,7 +291,7 @@ class Plan:
     def free(self) -> None:
         """Free all of it. With the lock."""
         if self.plan:
-            lib.rill_plan_free(self.plan)
+            lib.rill_search_config_free(self.plan)
             for layer in self._layers:
                 lib.rill_layer_free(layer)
             self.plan = None

@@ -176,7 +176,7 @@ class Engine:
             plan = opened.plan([said], lambda chain, function: self.hooks.register(own, chain, function), given)
             try:
                 if given:
-                    errors.check(opened.ctx, lib.rill_plan_add_scorer(plan.plan, b"given", b""))
+                    errors.check(opened.ctx, lib.rill_search_config_add_scorer(plan.plan, b"given", b""))
                 self.wishes = Wishes(opened, said, plan, given)
                 self.reader = Reader(names, fields_of(plan, self.hooks))
                 if trace is not None:

@@ -11,7 +11,7 @@
 
 static rill_context *ctx;
 static rill_layer *firm, *near, *far;
-static rill_plan *plan;
+static rill_search_config *plan;
 
 static int set_up(void **state)
 {
@@ -21,7 +21,7 @@ static int set_up(void **state)
 
 static void drop(void)
 {
-    rill_plan_free(plan);
+    rill_search_config_free(plan);
     rill_layer_free(firm);
     rill_layer_free(near);
     rill_layer_free(far);
@@ -61,8 +61,8 @@ static void set(rill_layer *layer, const char *name, const char *value)
 static rill_status make(void)
 {
     const rill_layer *const soft[] = {near, far};
-    rill_plan_free(plan);
-    return rill_plan_make(&plan, ctx, firm, soft, 2);
+    rill_search_config_free(plan);
+    return rill_search_config_make(&plan, ctx, firm, soft, 2);
 }
 
 /* A model's defaults as they usually are. */
@@ -104,15 +104,15 @@ static void layers_lists_are_of_the_same_search(void **state)
         if (strncmp(searches[i], "gr", 2) != 0) set_usual(far);
         assert_int_equal(rill_layer_set_all(near, searches[i]), RILL_OK);
         assert_int_equal(make(), RILL_OK);
-        rill_plan *one = plan;
+        rill_search_config *one = plan;
         plan = NULL;
         for (int n = 0; n < 4; n++) {
             set(firm, "n-best", lists[n]);
             assert_int_equal(make(), RILL_OK);
             assert_int_equal(plan->resolved.n_best, (int)strtol(lists[n], NULL, 10));
-            assert_true(rill_plan_same_search(one, plan));
+            assert_true(rill_search_config_same_search(one, plan));
         }
-        rill_plan_free(one);
+        rill_search_config_free(one);
     }
 }
 
@@ -303,7 +303,7 @@ static void layers_same_search(void **state)
     static const char *const same[][2] = {{"n", "3"}, {"budget", "50"}, {"sort", "length"}, {"n-best", "2"}};
     static const char *const other[][2] = {
         {"k", "3"}, {"distinct", "1"}, {"unknown-penalty", "inf"}, {"absolute", "3"}};
-    rill_plan *plain;
+    rill_search_config *plain;
     (void)state;
     assert_int_equal(make(), RILL_OK);
     plain = plan;
@@ -312,32 +312,32 @@ static void layers_same_search(void **state)
         clear(NULL);
         set(firm, same[i][0], same[i][1]);
         assert_int_equal(make(), RILL_OK);
-        assert_true(rill_plan_same_search(plain, plan));
+        assert_true(rill_search_config_same_search(plain, plan));
         set(firm, other[i][0], other[i][1]);
         assert_int_equal(make(), RILL_OK);
-        assert_false(rill_plan_same_search(plain, plan));
+        assert_false(rill_search_config_same_search(plain, plan));
     }
-    rill_plan_free(plain);
+    rill_search_config_free(plain);
 }
 
 static void layers_twins(void **state)
 {
     rill_layer *twin;
-    rill_plan *own;
+    rill_search_config *own;
     (void)state;
     set(near, "k", "7");
     set(firm, "n", "3");
     assert_int_equal(rill_layer_create(&twin, ctx, RILL_FROM_USER), RILL_OK);
     set(twin, "k", "8");
     assert_int_equal(make(), RILL_OK);
-    assert_int_equal(rill_plan_twin(plan, ctx, 1, &own), RILL_OK);
+    assert_int_equal(rill_search_config_twin(plan, ctx, 1, &own), RILL_OK);
     assert_null(own);
     assert_int_equal(rill_layer_twin(near, 1, twin), RILL_OK);
-    assert_int_equal(rill_plan_twin(plan, ctx, 0, &own), RILL_OK);
+    assert_int_equal(rill_search_config_twin(plan, ctx, 0, &own), RILL_OK);
     assert_null(own);
-    assert_int_equal(rill_plan_twin(plan, ctx, 1, &own), RILL_OK);
+    assert_int_equal(rill_search_config_twin(plan, ctx, 1, &own), RILL_OK);
     assert_true(own->resolved.k == 8 && own->resolved.n == 3);
-    rill_plan_free(own);
+    rill_search_config_free(own);
     rill_layer_free(twin);
 }
 

@@ -1,14 +1,14 @@
 /* Options from several sources, and the setup that follows from them.
  *
- * A layer is one source of wishes: a command line, a request, a configuration in Lua, a model's config.json. rill_plan_make() composes
- * them. One layer is *firm*: what it says must be possible, or there is no plan. The others are *soft*: they are defaults, nearest
+ * A layer is one source of wishes: a command line, a request, a configuration in Lua, a model's config.json.
+ * rill_search_config_make() composes them. One layer is *firm*: what it says must be possible, or there is no result. The others are *soft*: they are defaults, nearest
  * first, and what a method cannot do is left out of them, so that a firm `method greedy` works with a model whose defaults prune.
  * Nearer layers win, setting by setting; a chain of heuristics or scorers is taken whole from the nearest layer that has one. A
  * preset (`like`) that a nearer layer asks for stands before what layers farther away say of the search.
  *
- * Order of use: rill_layer_create(), rill_layer_set() and its like, rill_plan_make(), an engine from plan->setup, then
- * rill_plan_free() and rill_layer_free(): layers must outlive the plans made from them. One thread at a time; a context's layers are
- * used with that context. Stability: structs are only appended to. */
+ * Order of use: rill_layer_create(), rill_layer_set() and its like, rill_search_config_make(), an engine from plan->setup, then
+ * rill_search_config_free() and rill_layer_free(): layers must outlive the plans made from them. One thread at a time; a context's
+ * layers are used with that context. Stability: structs are only appended to. */
 #ifndef RILL_LAYERS_H
 #define RILL_LAYERS_H
 
@@ -71,8 +71,8 @@ RILL_API const rill_chain_entry *rill_layer_entries(const rill_layer *layer, ril
 /* It says something of the search: a setting, heuristics, scorers. */
 RILL_API int rill_layer_searches(const rill_layer *layer);
 
-/* Search as outputs are scored that are given: one path, for the scorer "given" (rill_plan_add_scorer). What a layer says that shapes a
- * score or the schedule stays.
+/* Search as outputs are scored that are given: one path, for the scorer "given" (rill_search_config_add_scorer). What a layer says that
+ * shapes a score or the schedule stays.
  *   RILL_OK · RILL_ERR_OPTION (it says something that is for a search, named) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_layer_score_given(rill_layer *layer);
 
@@ -92,25 +92,26 @@ RILL_API rill_status rill_layers_values(rill_context *ctx, const rill_layer *con
                                         int32_t *n_out);
 
 /* What layers make together. */
-typedef struct rill_plan {
+typedef struct rill_search_config {
     rill_engine_setup setup; /* for rill_engine_create(); trace, fields and clock are the caller's to add */
     rill_settings resolved;  /* setup.settings with presets applied, as an engine will have them */
     const char *left; /* "heuristics (absolute:10), search.k": what was left out of layers from files; "" for nothing */
-} rill_plan;
+} rill_search_config;
 
 /* Compose `firm` with soft[0..n), nearest first; NULL layers are empty ones.
  *   *out: freed by the caller; NULL on failure
  *   RILL_OK · RILL_ERR_OPTION (what `firm` says is impossible, or contradicts itself) · RILL_ERR_MEMORY */
-RILL_API rill_status rill_plan_make(rill_plan **out, rill_context *ctx, const rill_layer *firm,
-                                    const rill_layer *const *soft, int n);
+RILL_API rill_status rill_search_config_make(rill_search_config **out, rill_context *ctx, const rill_layer *firm,
+                                             const rill_layer *const *soft, int n);
 /* The same from the twins that the plan's layers have for a worker, where they have any; else *out is NULL. `ctx`: the worker's. */
-RILL_API rill_status rill_plan_twin(const rill_plan *plan, rill_context *ctx, int32_t worker, rill_plan **out);
+RILL_API rill_status rill_search_config_twin(const rill_search_config *plan, rill_context *ctx, int32_t worker,
+                                             rill_search_config **out);
 /* Add a scorer behind those of the plan, and of its twins made from now on; the texts are borrowed. RILL_OK · RILL_ERR_MEMORY */
-RILL_API rill_status rill_plan_add_scorer(rill_plan *plan, const char *name, const char *arguments);
-RILL_API void rill_plan_free(rill_plan *plan); /* NULL is allowed */
+RILL_API rill_status rill_search_config_add_scorer(rill_search_config *plan, const char *name, const char *arguments);
+RILL_API void rill_search_config_free(rill_search_config *plan); /* NULL is allowed */
 
 /* Whether two plans must give the same answers, however each is scheduled. */
-RILL_API int rill_plan_same_search(const rill_plan *a, const rill_plan *b);
+RILL_API int rill_search_config_same_search(const rill_search_config *a, const rill_search_config *b);
 
 RILL_C_END
 
