@@ -9,7 +9,8 @@ usage: mutate.py --work FOLDER [--sample N] [--seed S] [--part I/N] [--results F
        mutate.py --again FILE --work FOLDER    try the survivors of FILE once more, after tests were added
 
 PATH: files or folders of sources in C and Python; the product's own (DEFAULT below) when none is named. FOLDER holds a clone and its
-build and may be kept: the next call with the same FILE goes on where the last one stopped. The clone is of the last commit: what is not committed is not tried.
+build and may be kept: the next call with the same FILE goes on where the last one stopped. The clone is of the last commit: what is not
+committed is not tried.
 
 Each test runs on its own, those that caught most per second first, and only those whose programs the change altered. A test's programs
 are built when its turn comes. A mutant whose programs are all as before is `same` and does not count; nor does one that cannot be compiled
