@@ -1,6 +1,8 @@
 /* Text made fit for a terminal; see terminal.h. */
 #include "terminal.h"
 
+#include "rill/context.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,8 @@
  * Divisions: words · errors · one type · the whole · writing. */
 #include "signature.h"
 
+#include "rill/context.h"
+
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>

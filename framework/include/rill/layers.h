@@ -2,9 +2,10 @@
  *
  * A layer is one source of wishes: a command line, a request, a configuration in Lua, a model's config.json.
  * rill_search_config_make() composes them. One layer is *firm*: what it says must be possible, or there is no result.
- * The others are *soft*: they are defaults, nearest first, and what a method cannot do is left out of them, so that a firm `method greedy` works with a model whose defaults prune.
- * Nearer layers win, setting by setting; a chain of heuristics or scorers is taken whole from the nearest layer that has one. A
- * preset (`like`) that a nearer layer asks for stands before what layers farther away say of the search.
+ * The others are *soft*: they are defaults, nearest first, and what a method cannot do is left out of them, so that a firm
+ * `method greedy` works with a model whose defaults prune. Nearer layers win, setting by setting; a chain of heuristics or
+ * scorers is taken whole from the nearest layer that has one. A preset (`like`) that a nearer layer asks for stands before what
+ * layers farther away say of the search.
  *
  * Order of use: rill_layer_create(), rill_layer_set() and its like, rill_search_config_make(), an engine from plan->setup, then
  * rill_search_config_free() and rill_layer_free(): layers must outlive the plans made from them. One thread at a time; a context's
