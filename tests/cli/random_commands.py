@@ -37,6 +37,7 @@ SEARCH = {
     "--heuristic": "absolute:3 relative:0.1 max_candidates:2 patience:1", "--scorer": "word_reward:0.2 word_reward:-1",
     "--lmbr-self": "1 3 5,T=2",
     "--weights": "f32 bf16 int8", "--backend": "rill", "--device": "cpu", "--input-format": "auto tree tagged text", "--tokenized": None,
+    "--split": "auto sentences off",
     "--word-scores": None, "--alignment": None, "--alignment=soft": None, "--alignment=0.3": None, "--ids": None, "--pretty": None,
 }
 # Options that must not.

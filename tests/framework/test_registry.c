@@ -87,7 +87,7 @@ static void wrong_struct_size(void **state)
     d.struct_size = 24;
     assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_ABI);
     mentions("24");
-    mentions_number(sizeof d);
+    mentions_number(offsetof(rill_domain, split));
     d.struct_size = sizeof d + 64; /* from a newer header: optional members that this librill does not read */
     assert_int_equal(rill_register_domain(ctx, &d), RILL_OK);
     rill_heuristic h = heuristic("h");
