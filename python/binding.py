@@ -75,6 +75,7 @@ def main() -> None:
     compiler, include, header, bodies, output = sys.argv[1].split(), *sys.argv[2:]
     own = pathlib.Path(header).read_text()
     declared = without_bodies(preprocess(compiler, include, own))
+    declared = re.sub(r"[^;{}]*\bva_list\b[^;]*;", "", declared)  # which cffi cannot call
     ffi = FFI()
     ffi.cdef(declared)
     ffi.cdef(HOOKS)
