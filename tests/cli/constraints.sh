@@ -65,12 +65,13 @@ done
 printf 'A dog is sleeping.\nYes.\n\nThe keys are on the table.\nYes.\n' >titles
 run "$rill" trie titles -m "$examples/de-en" -o set
 exits 0; silent; prints_nothing
-feed lines "$rill" decode -q -m "$examples/de-en" --n-best 4 -k 4 --min-width 4 --max-candidates 4 --stop-after 4 --scorer trie:set
+wide=(--n-best 4 -k 4 --min-width 4 --max-candidates 4 --stop-after 4)
+feed lines "$rill" decode -q -m "$examples/de-en" "${wide[@]}" --scorer trie:set
 exits 0; silent
 verdict "$(good [ -z "$(cut -d'|' -f4 out | sed 's/^ //; s/ $//' | sort -u | grep -vxFf titles)" ])" "nothing else"
 verdict "$(good [ "$(grep -c '^0 ' out)" = 4 ])" "all of them"
 cp out wanted
-feed lines "$rill" decode -q -m "$examples/de-en" --n-best 4 -k 4 --min-width 4 --max-candidates 4 --stop-after 4 --scorer trie:set --workers 2 --check
+feed lines "$rill" decode -q -m "$examples/de-en" "${wide[@]}" --scorer trie:set --workers 2 --check
 exits 0; same wanted out
 printf '10 11 2\n10 x\n10 99999\n' >numbers
 run "$rill" trie numbers -m "$examples/geo" -o other --ids

@@ -380,8 +380,9 @@ class Translator:
         end = model.info.end_action
         request = Request(text, arguments={"python-prefix": " ".join(map(str, ids))})
         n = wanted.num_hypotheses + 1
-        kept = {name: settings[name] for name in ("scorer", "unknown_penalty") if name in settings}
-        found = model.decode([request], k=n, n_best=n, max_length=len(ids) + 1, heuristic=[], finish="immediate", length_penalty=0, **kept)
+        kept: dict[str, Any] = {name: settings[name] for name in ("scorer", "unknown_penalty") if name in settings}
+        kept |= {"k": n, "n_best": n, "max_candidates": n, "stop_after": n, "heuristic": [], "finish": "immediate", "length_penalty": 0}
+        found = model.decode([request], max_length=len(ids) + 1, **kept)
         rest = 0.0
         if end is not None:
             ending = model.score([(text, [*ids, end])])[0]
