@@ -77,7 +77,7 @@ class Server:
         self.reader.join()
         self.process.stderr.close()
 
-    def ask(self, method, path, body=None, headers=None, timeout=60):
+    def ask(self, method, path, body=None, headers=None, timeout=180 if RACES else 60):
         connection = http.client.HTTPConnection(self.host, self.port, timeout=timeout)
         try:
             text = body if body is None or isinstance(body, (str, bytes)) else json.dumps(body)
@@ -113,7 +113,7 @@ def decode_lines(lines, *options):
     return run.stdout.splitlines()
 
 
-def until(what, seconds=20):
+def until(what, seconds=120 if RACES else 20):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if what():
