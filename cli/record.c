@@ -167,7 +167,7 @@ static rill_status take_member(cli_records *r, const json_t *object, rill_reques
 static int is_blank(const char *text, size_t length)
 {
     size_t i = 0;
-    while (i < length && strchr(" \t\r", text[i])) i++;
+    while (i < length && (text[i] == ' ' || text[i] == '\t' || text[i] == '\r')) i++;
     return i == length;
 }
 

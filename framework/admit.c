@@ -55,8 +55,8 @@ static size_t blank_length(const unsigned char *p, size_t left)
 {
     if (p[0] <= ' ' || p[0] == 0x7f) return 1;
     if (left < 2 || p[0] < 0xc2) return 0;
-    if (p[0] == 0xc2) return p[1] <= 0xa0 ? 2 : 0; /* U+0080 to U+00A0 */
-    if (left < 3) return 0;
+    if (p[0] == 0xc2) return p[1] >= 0x80 && p[1] <= 0xa0 ? 2 : 0; /* U+0080 to U+00A0 */
+    if (left < 3 || (p[1] & 0xc0) != 0x80 || (p[2] & 0xc0) != 0x80) return 0;
     const unsigned code = (p[0] & 0x0fu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
     const int spaces = (code >= 0x2000 && code <= 0x200f) || (code >= 0x2028 && code <= 0x202f) ||
                        (code >= 0x205f && code <= 0x2060);

@@ -70,6 +70,8 @@ rill_status intake_add(intake *in, int64_t id, const char *text, size_t length, 
 rill_status intake_add_parcel(intake *in, int64_t id, const char *text, size_t length, rill_status failed,
                               const char *parcel, size_t bytes)
 {
+    /* Byte order marks that a text begins with are no part of it. All go, since texts of workers come by here twice. */
+    for (; length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0; length -= 3) text += 3;
     RILL__TRY(make_place(in));
     int32_t index = in->spare[in->n_spare - 1];
     intake_entry *entry = &in->entries[index];

@@ -130,7 +130,7 @@ static size_t blank_width(const char *at, size_t left)
     const unsigned char *c = (const unsigned char *)at;
     if (c[0] == ' ' || (c[0] >= '\t' && c[0] <= '\r') || (c[0] >= 0x1c && c[0] <= 0x1f)) return 1;
     if (left >= 2 && c[0] == 0xc2 && (c[1] == 0x85 || c[1] == 0xa0)) return 2;
-    if (left < 3 || c[0] < 0xe1 || c[0] > 0xe3) return 0;
+    if (left < 3 || c[0] < 0xe1 || c[0] > 0xe3 || (c[1] & 0xc0) != 0x80 || (c[2] & 0xc0) != 0x80) return 0;
     int code = (c[0] & 15) << 12 | (c[1] & 63) << 6 | (c[2] & 63);
     int blank = code == 0x1680 || (code >= 0x2000 && code <= 0x200a) || code == 0x2028 || code == 0x2029 ||
                 code == 0x202f || code == 0x205f || code == 0x3000;

@@ -162,12 +162,12 @@ static rill_status field(void *self, const char *name, const rill_hypothesis *hy
     return rill_text_append(out, names->length > 0 ? names->data : "", names->length);
 }
 
-/* Words between blanks: what a question has before the lexicon joins or splits some. Good enough to sort by. */
+/* Words between spaces: what a question has before the lexicon joins or splits some. Good enough to sort by. */
 static int64_t measure(void *self, const char *text, size_t length)
 {
     (void)self;
     int64_t words = 0;
-    for (rill_slice left = {text, length}; rill_next_word(&left).length > 0;) words++;
+    for (rill_slice left = {text, length}; rill_next_text_word(&left).length > 0;) words++;
     return words;
 }
 

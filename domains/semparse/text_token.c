@@ -94,6 +94,7 @@ static uint32_t normal(uint32_t c)
     case 0x2029:
     case 0x202f:
     case 0x205f:
+    case 0x2060:
     case 0x3000:
     case 0xfeff: return ' ';
     default: break;

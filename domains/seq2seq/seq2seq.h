@@ -246,7 +246,8 @@ void seq_agree(seq_model *m);
 /* The programs of all nets; failures are the plan's. */
 void seq_build(seq_model *m);
 
-/* Leave out the characters of a text that mean nothing to a translator and spoil words, as soft hyphens: *text and *length may then be
+/* Leave out the characters of a text that mean nothing to a translator and spoil words, as soft hyphens, and have spaces where it ends
+ * lines, as other programs write them: *text and *length may then be
  * those of the copy, which is the caller's to drop. RILL_OK · RILL_ERR_MEMORY */
 rill_status seq_seen(rill_context *ctx, const char **text, size_t *length, char **copy, size_t *room);
 

@@ -87,6 +87,12 @@ static int is_unseen(int32_t c, int32_t before, int32_t behind)
     return c == 0xAD || c == 0x2060 || c == 0xFEFF || (c == 0x200B && before < NO_SPACES && behind < NO_SPACES);
 }
 
+/* What ends a line or a page in other programs, which most tables of tokenizers do not know or leave out: it parts words. */
+static int ends_line(int32_t c)
+{
+    return c == 0xB || c == 0xC || c == 0x85 || c == 0x2028 || c == 0x2029;
+}
+
 rill_status seq_seen(rill_context *ctx, const char **text, size_t *length, char **copy, size_t *room)
 {
     size_t bytes, next_bytes, to = 0;
@@ -94,7 +100,7 @@ rill_status seq_seen(rill_context *ctx, const char **text, size_t *length, char 
     int any = 0;
     for (size_t at = 0; at + 1 < *length && !any; at++) {
         const unsigned char c = (unsigned char)(*text)[at];
-        any = c == 0xC2 || c == 0xE2 || c == 0xEF;
+        any = c == 0xC2 || c == 0xE2 || c == 0xEF || ends_line(c);
     }
     if (!any) return RILL_OK;
     TRY(GROW(ctx, *copy, *room, *length, "an input's text"));
@@ -102,8 +108,12 @@ rill_status seq_seen(rill_context *ctx, const char **text, size_t *length, char 
         const int32_t c = character(*text + at, *length - at, &bytes);
         const size_t next = at + bytes;
         if (is_unseen(c, before, next < *length ? character(*text + next, *length - next, &next_bytes) : 0)) continue;
-        memcpy(*copy + to, *text + at, bytes);
-        to += bytes;
+        if (ends_line(c)) {
+            (*copy)[to++] = ' ';
+        } else {
+            memcpy(*copy + to, *text + at, bytes);
+            to += bytes;
+        }
         before = c;
     }
     *text = *copy;

@@ -1,7 +1,7 @@
-/* Text to words. What stands between blanks is a chunk; a chunk is punctuation that leads, a core, and punctuation that trails; a
+/* Text to words. What stands between spaces is a chunk; a chunk is punctuation that leads, a core, and punctuation that trails; a
  * core is cut at dashes, and what is left at contractions.
  *
- * Invariant: every byte of the text that is no blank goes into exactly one word, but for quotes and apostrophes that are respelled,
+ * Invariant: every byte of the text that is no space goes into exactly one word, but for quotes and apostrophes that are respelled,
  * for "..." in place of its one character, and for the full stop that an abbreviation shares with the end of the text.
  * Divisions: pieces of text · words out · abbreviations · contractions · the core · what leads · what trails · chunks. */
 #include <string.h>
@@ -369,8 +369,8 @@ rill_status rill_penn_split(rill_sentence *out, const char *text, size_t length,
 {
     tokenizer t = {.out = out, .style = style, .first = 1};
     rill_slice left = {text, length};
-    for (rill_slice chunk = rill_next_word(&left), next; chunk.length > 0; chunk = next, t.first = 0) {
-        next = rill_next_word(&left);
+    for (rill_slice chunk = rill_next_text_word(&left), next; chunk.length > 0; chunk = next, t.first = 0) {
+        next = rill_next_text_word(&left);
         t.next = next.length > 0 ? next.data[0] : '\0';
         TRY(put_chunk(&t, chunk));
     }

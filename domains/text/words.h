@@ -22,7 +22,15 @@ typedef rill_status (*rill_word_fn)(void *user, const char *word, size_t length)
 /* Cut from the front of the text what stands between blanks, which are all bytes up to ' '; it is empty when nothing is left. */
 rill_slice rill_next_word(rill_slice *text);
 
-/* Each of them in order. RILL_OK · what fn returned */
+/* The bytes of the space at the beginning of some text, 0 if it begins with none: a character of Unicode's White_Space, one without
+ * width that parts words all the same (U+200B, U+2060, U+FEFF), or a control character, as blank lines are made of (rill/engine.h).
+ * Bytes that are no UTF-8 are no space. */
+size_t rill_space_length(const char *text, size_t length);
+
+/* Likewise what stands between such spaces: the words of a text that people write. What models write has blanks. */
+rill_slice rill_next_text_word(rill_slice *text);
+
+/* What rill_next_word() cuts, in order. RILL_OK · what fn returned */
 rill_status rill_words_each(const char *text, size_t length, rill_word_fn fn, void *user);
 
 /* What rill_domain.tokenize fills, the first `room` of n; and who asks which model, for those who take words or pieces. */

@@ -77,6 +77,32 @@ if [ -d "$models/geo" ]; then
     exits 0; same out answers
   done
 
+  # --- words are parted by spaces of all kinds, of a line and of a JSON line; a mark that a text begins with is no part of it
+  spaces='u0009\011 u000b\013 u000c\014 u0085\302\205 u00a0\302\240 u1680\341\232\200 u2000\342\200\200
+    u2001\342\200\201 u2002\342\200\202 u2003\342\200\203 u2004\342\200\204 u2005\342\200\205 u2006\342\200\206
+    u2007\342\200\207 u2008\342\200\210 u2009\342\200\211 u200a\342\200\212 u2028\342\200\250 u2029\342\200\251
+    u202f\342\200\257 u205f\342\201\237 u3000\343\200\200'
+  joined='u200b\342\200\213 u2060\342\201\240 ufeff\357\273\277' # without width: translators join what is around them
+  while IFS='|' read -r name text more; do
+    printf '%s\n' "$text" >plain
+    printf '{"text": "%s"}\n{"text": "\\ufeff%s"}\n' "$text" "$text" >objects
+    for space in $spaces $more; do
+      printf '%b\n' "${text// /${space:5}}" >>plain
+      printf '{"text": "%s"}\n' "${text// /\\${space:0:5}}" >>objects
+    done
+    run "$rill" decode -q -m "$models/$name" -i plain
+    exits 0; verdict "$(good [ "$(sort -u out | wc -l)" = 1 ])" "$name: spaces of all kinds part words"
+    answer=$(head -n 1 out)
+    run "$rill" decode -q -m "$models/$name" -i objects --jsonl
+    exits 0; verdict "$(good [ "$(sed 's/^.*"output": "//; s/", "score".*//' out | sort -u)" = "$answer" ])" "$name: JSON lines too"
+  done <<END
+gum|The dog barks .|$joined
+geo|what states border texas|$joined
+atis|flights from boston to denver|$joined
+de-en|Ein Hund läuft schnell .|
+de-en-rnn|Ein Hund läuft schnell .|
+END
+
   # --- names that neither the lexicon nor the vocabulary has are told, once per line
   cat >asked <<'END'
 flights from London to Paris

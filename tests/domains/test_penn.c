@@ -58,6 +58,11 @@ static void punctuation_stands_alone(void **state)
          "3, US$4",
          "cost $ 5 and \xC2\xA3 3 , US$4"},
         {".", "."},
+        {"\xC2\xA0The\xC2\xA0"
+         "dog\xE3\x80\x80"
+         "barks.\xE2\x80\xA8(\xC2\x85\xE2\x80\x8BWell\xEF\xBB\xBF)\v\x7F.",
+         "The dog barks . -LRB- Well -RRB- ."},
+        {"caf\xC3\xA9 \xE2\x80\x8C \xE2\x82\xAC.", "caf\xC3\xA9 \xE2\x80\x8C \xE2\x82\xAC ."},
         {"?", "?"},
         {"...", "..."},
         {"AT&T and R&D", "AT&T and R&D"},

@@ -427,6 +427,15 @@ class Processes(Case):
         for text in ("Die Stra\u00adße ist naß.", "Die Stra\u2060ße ist na\ufeffß.", "Die Stra\u200bße ist naß\u00ad."):
             self.assertEqual(self.model.decode([text])[0].text, plain)
 
+    def test_spaces_of_all_kinds_part_words_and_marks_are_dropped(self) -> None:
+        for name, text in (("gum", "The dog barks ."), ("geo", "what states border texas"), ("de-en", "Ein Hund läuft .")):
+            with rill.Model(MODELS / name) as model, rill.Model(MODELS / name, workers=2) as several:
+                plain = model.decode([text])[0].text
+                spaces = "\t\v\f\x85\xa0\u1680\u2003\u2028\u2029\u202f\u205f\u3000"
+                texts = ["\ufeff" + text, "\ufeff\ufeff" + text, *(text.replace(" ", space) for space in spaces)]
+                for which in (model, several):
+                    self.assertEqual([result.text for result in which.decode(texts)], [plain] * len(texts))
+
     def test_an_interrupt_ends_a_long_decode(self) -> None:
         # Python has no handler of its own where SIGINT was ignored at its start.
         self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))

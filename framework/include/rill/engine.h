@@ -21,7 +21,7 @@
  * After a negative status from rill_engine_step() the engine can only be destroyed; results already finished can still be
  * taken, those too that waited for inputs before them. One bad input is not such a failure: its result carries a status and a message.
  * An input of nothing but blanks (in Unicode's sense, control characters among them) has one output, which is empty and has no actions,
- * whatever the domain: line in, line out.
+ * whatever the domain: line in, line out. Byte order marks that an input begins with are no part of it.
  * Threads: an engine and its context belong to one thread at a time. The model of a domain that starts runners (domain.h) serves
  * any number of engines, each in a thread of its own with a context of its own, and may be asked for names by all of them; any
  * other serves one engine at a time and belongs to its thread. workers.h runs several engines behind one input and one output.
