@@ -148,24 +148,19 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 
 /* --- sizes -------------------------------------------------------------------------------------------------------- */
 
-/* Of a tree, words: brackets that are closed behind something else than a closed bracket. Else what stands between blanks. */
+/* Of a tree, words: brackets that are closed behind something else than a closed bracket. Else what stands between spaces. */
 static int64_t measure(void *self, const char *text, size_t length)
 {
-    const parser_form form = ((const parser_runner *)self)->model->form;
+    const parser_form form = parser_form_of(((const parser_runner *)self)->model, text, length);
     int64_t closed = 0, tokens = 0;
-    char first = ' ', last = ' '; /* but for blanks */
-    int apart = 1;
-    for (size_t i = 0; i < length; i++) {
-        const char c = text[i];
-        const int blank = (unsigned char)c <= ' ';
-        tokens += !blank && apart;
-        apart = blank;
-        if (blank) continue;
-        closed += c == ')' && last != ')';
-        if (first == ' ') first = c;
-        last = c;
+    char last = ' '; /* but for blanks */
+    for (size_t i = 0; i < length && form == FORM_TREE; i++) {
+        if ((unsigned char)text[i] <= ' ') continue;
+        closed += text[i] == ')' && last != ')';
+        last = text[i];
     }
-    return first == '(' && (form == FORM_AUTO || form == FORM_TREE) ? closed : tokens;
+    for (rill_slice left = {text, length}; form != FORM_TREE && rill_next_text_word(&left).length > 0;) tokens++;
+    return closed + tokens;
 }
 
 /* --- names of actions --------------------------------------------------------------------------------------------- */

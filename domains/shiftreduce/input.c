@@ -1,7 +1,7 @@
 /* From a line to a sentence: a tree's words and tags, tokens with their tags, or text.
  *
- * Which of the three a line is, the option says; or the line itself: one that begins with "(" is a tree, one whose tokens all look
- * like word_TAG has tags, and what is left is text.
+ * Which of the three a line is, the option says; or the line itself. What could be no tree with this model's tags is text, whatever
+ * brackets it has, and likewise tokens: looks_like_tree() and looks_tagged() say what is looked for.
  * Divisions: forms · trees · tokens · the line. */
 #include <string.h>
 
@@ -19,25 +19,126 @@ static size_t tag_of(rill_slice token)
     return at > 1 && at < token.length ? at : 0;
 }
 
-/* Does it end in what may be a tag? No tag of any treebank has small letters or digits, most words of text have nothing else. */
+/* Most words of text have nothing but small letters and digits, which no tag of any treebank has. */
+static int has_small(rill_slice name)
+{
+    for (size_t i = 0; i < name.length; i++) {
+        const char c = name.data[i];
+        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80) return 1;
+    }
+    return 0;
+}
+
+/* Does it end in what may be a tag? */
 static int looks_tagged(rill_slice token)
 {
     const size_t at = tag_of(token);
-    for (size_t i = at; i < token.length; i++) {
-        const char c = token.data[i];
-        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80) return 0;
-    }
-    return at > 0;
+    return at > 0 && !has_small((rill_slice){token.data + at, token.length - at});
 }
 
-static parser_form form_of(const char *text, size_t length)
+/* Is each token a word_TAG, and one of the tags the model's? */
+static int is_tagged(const parser *p, rill_slice left)
 {
-    rill_slice left = {text, length}, token = rill_next_word(&left);
-    if (token.length == 0) return FORM_TEXT;
-    if (token.data[0] == '(') return FORM_TREE;
-    for (; token.length > 0; token = rill_next_word(&left))
-        if (!looks_tagged(token)) return FORM_TEXT;
-    return FORM_TAGGED;
+    int known = 0;
+    for (rill_slice token; (token = rill_next_word(&left)).length > 0;) {
+        const size_t tag = tag_of(token);
+        if (!looks_tagged(token)) return 0;
+        known |= rill_vocabulary_id(p->tag, token.data + tag, token.length - tag) > PARSER_NO_TAG;
+    }
+    return known;
+}
+
+/* What looks_like_tree() has read. */
+typedef struct tree_scan {
+    rill_slice left;
+    int32_t depth, deepest;
+    int leaves, known;     /* is there a bracket with a word; one whose tag the model knows */
+    int labels, strangers; /* likewise a label that the model knows; one that it does not */
+} tree_scan;
+
+static int takes(tree_scan *scan, char bracket)
+{
+    if (scan->left.length == 0 || scan->left.data[0] != bracket) return 0;
+    scan->left = (rill_slice){scan->left.data + 1, scan->left.length - 1};
+    return 1;
+}
+
+/* A label, a tag or a word: up to a blank or a bracket. */
+static rill_slice take_piece(tree_scan *scan)
+{
+    size_t n = 0;
+    while (n < scan->left.length && (unsigned char)scan->left.data[n] > ' ' && strchr("()", scan->left.data[n]) == NULL)
+        n++;
+    const rill_slice piece = {scan->left.data, n};
+    scan->left = (rill_slice){scan->left.data + n, scan->left.length - n};
+    return piece;
+}
+
+static void skip_blanks(tree_scan *scan)
+{
+    while (scan->left.length > 0 && (unsigned char)scan->left.data[0] <= ' ')
+        scan->left = (rill_slice){scan->left.data + 1, scan->left.length - 1};
+}
+
+/* Is it a label of the model's, before what treebanks write behind one: NP-SBJ-1, ADVP|PRT? */
+static int is_known_label(const parser *p, rill_slice label)
+{
+    size_t n = label.length > 0;
+    while (n < label.length && strchr("-=|", label.data[n]) == NULL) n++;
+    label.length = n;
+    for (int32_t i = 0; i < p->symbols[p->labels]; i++)
+        if (rill_slice_same(p->symbol[i], label)) return 1;
+    return rill_slice_same(p->root, label) || rill_slice_is(label, "TOP") || rill_slice_is(label, "ROOT");
+}
+
+/* What stands behind "(": the label and a bracket, or the tag, the word and ")"; or, the line being cut there, the label. */
+static int scan_bracket(const parser *p, tree_scan *scan)
+{
+    const rill_slice label = take_piece(scan);
+    skip_blanks(scan);
+    const rill_slice word = take_piece(scan);
+    if (++scan->depth > scan->deepest) scan->deepest = scan->depth;
+    if (word.length == 0) {
+        const int known = is_known_label(p, label), outermost = scan->depth == 1;
+        scan->labels |= known;
+        scan->strangers |= !known && label.length > 0;
+        if (scan->left.length > 0 && scan->left.data[0] == ')') return 0;
+        return known || (label.length == 0 ? outermost : !outermost && !has_small(label));
+    }
+    skip_blanks(scan);
+    if (label.length == 0 || !takes(scan, ')')) return 0;
+    const int known = rill_slice_is(label, "-NONE-") ||
+                      rill_vocabulary_id(p->tag, label.data, label.length) > PARSER_NO_TAG;
+    scan->depth--;
+    scan->leaves = 1;
+    scan->known |= known;
+    return known || !has_small(label);
+}
+
+/* Does the line begin with "(", and is all of it brackets as trees have them: those of words hold a tag and a word, others a label and
+ * brackets; the outermost label is one of the model's, or none; the others are too, or have neither small letters nor digits; and the
+ * model knows one of the tags? A tag with its word alone is no tree. Parts of a tree, which may have more lines, pass: that they are
+ * read as text would not be noticed, and the tree's reader says what is wrong with them. */
+static int looks_like_tree(const parser *p, rill_slice line)
+{
+    tree_scan scan = {.left = line};
+    for (skip_blanks(&scan); scan.left.length > 0; skip_blanks(&scan)) {
+        if (takes(&scan, ')'))
+            scan.depth -= scan.depth > 0;
+        else if (!takes(&scan, '(') || !scan_bracket(p, &scan))
+            return 0;
+    }
+    return scan.leaves ? scan.known && scan.deepest > 1 : scan.labels && !scan.strangers;
+}
+
+parser_form parser_form_of(const parser *p, const char *text, size_t length)
+{
+    rill_slice left = {text, length};
+    if (p->form != FORM_AUTO) return p->form;
+    const rill_slice first = rill_next_word(&left);
+    if (first.length == 0) return FORM_TEXT;
+    if (first.data[0] == '(') return looks_like_tree(p, (rill_slice){text, length}) ? FORM_TREE : FORM_TEXT;
+    return is_tagged(p, (rill_slice){text, length}) ? FORM_TAGGED : FORM_TEXT;
 }
 
 /* --- trees -------------------------------------------------------------------------------------------------------- */
@@ -113,7 +214,7 @@ static rill_status read_line(parser_runner *r, rill_sentence *s, parser_form for
 static const char *remedy(const parser *p, parser_form form)
 {
     if (p->form != FORM_AUTO) return "";
-    if (form == FORM_TREE) return "; a line that begins with \"(\" is read as a tree, unless --input-format says text";
+    if (form == FORM_TREE) return "; a line of a tree's brackets is read as one, unless --input-format says text";
     return form == FORM_TAGGED ? "; a line of word_TAG tokens is read as such, unless --input-format says text" : "";
 }
 
@@ -123,7 +224,7 @@ rill_status parser_read(parser_runner *r, rill_input *input, int32_t *words)
     rill_sentence *s = &r->sentence[input->slot];
     rill_sentence_begin(s);
     *words = 0;
-    const parser_form form = p->form == FORM_AUTO ? form_of(input->text, input->length) : p->form;
+    const parser_form form = parser_form_of(p, input->text, input->length);
     rill_status status = read_line(r, s, form, input->text, input->length);
     if (status == RILL_ERR_INPUT) {
         rill_input_fail(input, status, "%s%s", rill_error(r->ctx), s->words > p->max_input ? "" : remedy(p, form));

@@ -157,6 +157,9 @@ rill_status parser_plan(parser *p);
 
 /* --- input.c ------------------------------------------------------------------------------------------------------ */
 
+/* The form that the option names, or what the line looks like. */
+parser_form parser_form_of(const parser *model, const char *text, size_t length);
+
 /* Read an input into its slot's sentence. What is wrong with it is its own failure: then *words is 0.
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status parser_read(parser_runner *r, rill_input *input, int32_t *words);

@@ -101,6 +101,14 @@ static rill_status fail_at(reader *r, size_t place, const char *what)
     return rill_fail(r->tree->ctx, RILL_ERR_INPUT, "%s:%zu:%zu: %s", text->name, text->line + 1, column, what);
 }
 
+/* The tree does not stand in its line as a whole; of a file with trees of several lines that is said. */
+static rill_status fail_whole(reader *r, size_t place, const char *what)
+{
+    char all[160];
+    snprintf(all, sizeof all, "%s%s", what, r->text->name == NULL ? "; one tree per line is expected" : "");
+    return fail_at(r, place, all);
+}
+
 static size_t place_of(const reader *r, rill_slice slice)
 {
     return (size_t)(slice.data - r->text->text);
@@ -171,7 +179,7 @@ static rill_status read_word(reader *r)
     rill_tree *tree = r->tree;
     size_t place = r->text->at;
     rill_slice word = read_name(r->text);
-    if (tree->depth == 0) return fail_at(r, place, "expected '(' where a tree begins, found a word");
+    if (tree->depth == 0) return fail_whole(r, place, "expected '(' where a tree begins, found a word");
     rill_tree_node *node = top_of(tree);
     if (node->label.length == 0) return fail_at(r, place, "expected a tag before the word");
     if (node->word.data != NULL) return fail_at(r, place, "expected ')' behind a word, found a second word");
@@ -194,7 +202,7 @@ static rill_status read_close(reader *r)
 {
     rill_tree *tree = r->tree;
     size_t place = r->text->at++;
-    if (tree->depth == 0) return fail_at(r, place, "expected '(' where a tree begins, found ')'");
+    if (tree->depth == 0) return fail_whole(r, place, "expected '(' where a tree begins, found ')'");
     rill_tree_node *node = top_of(tree);
     int clean = !(r->flags & RILL_TREE_AS_WRITTEN);
     if (node->word.data != NULL) {
@@ -221,7 +229,7 @@ static rill_status fail_open(reader *r)
     char what[96];
     snprintf(what, sizeof what, "the text ends, but %d bracket%s not closed, the last of them opened here",
              r->tree->depth, r->tree->depth == 1 ? " is" : "s are");
-    return fail_at(r, place_of(r, top_of(r->tree)->label) - 1, what);
+    return fail_whole(r, place_of(r, top_of(r->tree)->label) - 1, what);
 }
 
 rill_status rill_tree_next(rill_tree *tree, rill_tree_text *text, int flags)
@@ -249,9 +257,9 @@ rill_status rill_tree_parse(rill_tree *tree, const char *line, size_t length, in
     skip_blanks(&text);
     if (text.at == text.length) return RILL_OK;
     reader r = {tree, &text, flags};
-    return fail_at(&r, text.at,
-                   line[text.at] == ')' ? "a bracket is closed that was never opened"
-                                        : "expected nothing behind the tree");
+    return fail_whole(&r, text.at,
+                      line[text.at] == ')' ? "a bracket is closed that was never opened"
+                                           : "expected nothing behind the tree");
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */

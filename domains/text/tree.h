@@ -60,7 +60,8 @@ typedef struct rill_tree_text {
 rill_status rill_tree_next(rill_tree *tree, rill_tree_text *text, int flags);
 
 /* Read one tree from a line that holds nothing else; blanks around it are allowed.
- *   RILL_OK · RILL_ERR_INPUT (as above, also for an empty line) · RILL_ERR_MEMORY */
+ *   RILL_OK · RILL_ERR_INPUT (as above, also for an empty line; of a tree that is not whole it is said that each is to be one line) ·
+ *   RILL_ERR_MEMORY */
 rill_status rill_tree_parse(rill_tree *tree, const char *text, size_t length, int flags);
 
 /* Append the tree in one line; or `indented`, a constituent per line, two blanks deeper than the one that holds it (of 32 levels at

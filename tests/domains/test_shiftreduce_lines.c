@@ -42,6 +42,23 @@ static void lines_say_what_they_are(void **state)
         {"text", "(w1 w2).", "-LRB- w1 w2 -RRB- .", 0, 0},
         {"tree", " (T0 w1) ", "w1", 1, 1},
         {"auto", "snake_case", "snake_case", 0, 0},
+        /* Brackets that are none of a tree's, and tokens without one of the model's tags. */
+        {NULL, "(T0 w1)", "-LRB- T0 w1 -RRB-", 0, 0},
+        {NULL, "(Laughs loudly) w1.", "-LRB- Laughs loudly -RRB- w1 .", 0, 0},
+        {NULL, "(see (w1 w2))", "-LRB- see -LRB- w1 w2 -RRB- -RRB-", 0, 0},
+        {NULL, "(SEE (T0 w1))", "-LRB- SEE -LRB- T0 w1 -RRB- -RRB-", 0, 0},
+        {NULL, "(TOP (x w1) (T0 w2))", "-LRB- TOP -LRB- x w1 -RRB- -LRB- T0 w2 -RRB- -RRB-", 0, 0},
+        {NULL, "(TOP (XX w1))", "-LRB- TOP -LRB- XX w1 -RRB- -RRB-", 0, 0},
+        {NULL, "(TOP (T0 w1 w2))", "-LRB- TOP -LRB- T0 w1 w2 -RRB- -RRB-", 0, 0},
+        {NULL, "(TOP (T0 w1) w2)", "-LRB- TOP -LRB- T0 w1 -RRB- w2 -RRB-", 0, 0},
+        {NULL, "(TOP (T0 w1)) w2", "-LRB- TOP -LRB- T0 w1 -RRB- -RRB- w2", 0, 0},
+        {NULL, "()", "-LRB- -RRB-", 0, 0},
+        {NULL, "(L1)", "-LRB- L1 -RRB-", 0, 0},
+        {NULL, "MAX_LENGTH", "MAX_LENGTH", 0, 0},
+        /* Trees of all treebanks. */
+        {NULL, " ( (L1-SBJ-1 (T0 w1)) )", "w1", 0, 1},
+        {NULL, "(ROOT\t(NML (T0 w1) (L2|L1 (T1 w2))))", "w1 w2", 0, 1},
+        {NULL, "(TOP (-NONE- *) (T0 w1))", "w1", 0, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fixture f;
@@ -79,19 +96,22 @@ static void sizes_are_told(void **state)
 static void bad_inputs_fail_alone(void **state)
 {
     (void)state;
-#define AS_TREE "; a line that begins with \"(\" is read as a tree, unless --input-format says text"
+#define AS_TREE "; a line of a tree's brackets is read as one, unless --input-format says text"
+#define WHOLE "; one tree per line is expected"
     static const struct {
         const char *line, *message;
     } cases[] = {
         {"  ", NULL},
         {"w1 \xFFw2", "the line is not UTF-8 at byte 4 (0xff)"},
         {"w1 w2", NULL},
-        {"(TOP (T0 w1)", "column 1: the text ends, but 1 bracket is not closed, the last of them opened here" AS_TREE},
-        {"()", "column 2: a bracket with neither a word nor a bracket in it" AS_TREE},
+        {"(TOP (T0 w1)",
+         "column 1: the text ends, but 1 bracket is not closed, the last of them opened here" WHOLE AS_TREE},
+        {"( (TOP",
+         "column 3: the text ends, but 2 brackets are not closed, the last of them opened here" WHOLE AS_TREE},
         {"(TOP (-NONE- *))", "column 1: a tree without words" AS_TREE},
         {"(TOP (T0 w1) (XX w2))", "word 2: the model does not know the tag \"XX\": tags.vocab lists all" AS_TREE},
-        {"w1_XX", "word 1: the model does not know the tag \"XX\": tags.vocab lists all; "
-                  "a line of word_TAG tokens is read as such, unless --input-format says text"},
+        {"(_-LRB- w2_XX", "word 2: the model does not know the tag \"XX\": tags.vocab lists all; "
+                          "a line of word_TAG tokens is read as such, unless --input-format says text"},
     };
     enum { N = sizeof cases / sizeof *cases };
     fixture f;

@@ -97,22 +97,24 @@ static void indented_trees_show_their_depth(void **state)
 static void what_is_no_tree_is_refused_with_its_place(void **state)
 {
     (void)state;
+#define WHOLE "; one tree per line is expected"
     static const struct {
         const char *line, *sentence;
     } cases[] = {
         {"", "expected a tree, found an empty line"},
         {"  \t", "expected a tree, found an empty line"},
-        {"cat", "column 1: expected '(' where a tree begins, found a word"},
-        {" )", "column 2: expected '(' where a tree begins, found ')'"},
+        {"cat", "column 1: expected '(' where a tree begins, found a word" WHOLE},
+        {" )", "column 2: expected '(' where a tree begins, found ')'" WHOLE},
         {"()", "column 2: a bracket with neither a word nor a bracket in it"},
         {"(())", "column 3: expected a label behind '('; only the outermost bracket may go without"},
         {"(TOP)", "column 5: a bracket with neither a word nor a bracket in it"},
         {"(TOP (NP ) (NN cat))", "column 10: a bracket with neither a word nor a bracket in it"},
-        {"(TOP (NN cat)", "column 1: the text ends, but 1 bracket is not closed, the last of them opened here"},
-        {"(TOP (S (NN cat)", "column 6: the text ends, but 2 brackets are not closed, the last of them opened here"},
-        {"(TOP (S (NN ", "column 9: the text ends, but 3 brackets are not closed, the last of them opened here"},
-        {"(TOP (NN cat)))", "column 15: a bracket is closed that was never opened"},
-        {"(TOP (NN cat)) (TOP (NN cat))", "column 16: expected nothing behind the tree"},
+        {"(TOP (NN cat)", "column 1: the text ends, but 1 bracket is not closed, the last of them opened here" WHOLE},
+        {"(TOP (S (NN cat)",
+         "column 6: the text ends, but 2 brackets are not closed, the last of them opened here" WHOLE},
+        {"(TOP (S (NN ", "column 9: the text ends, but 3 brackets are not closed, the last of them opened here" WHOLE},
+        {"(TOP (NN cat)))", "column 15: a bracket is closed that was never opened" WHOLE},
+        {"(TOP (NN cat)) (TOP (NN cat))", "column 16: expected nothing behind the tree" WHOLE},
         {"(TOP (NN a b))", "column 12: expected ')' behind a word, found a second word"},
         {"(TOP (NN a (NN b)))", "column 12: expected ')' behind a word, found '('"},
         {"(TOP (NN a) b)", "column 13: expected '(' or ')' behind a bracket, found a word"},
