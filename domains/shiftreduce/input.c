@@ -137,7 +137,7 @@ parser_form parser_form_of(const parser *p, const char *text, size_t length)
     if (p->form != FORM_AUTO) return p->form;
     const rill_slice first = rill_next_word(&left);
     if (first.length == 0) return FORM_TEXT;
-    if (first.data[0] == '(') return looks_like_tree(p, (rill_slice){text, length}) ? FORM_TREE : FORM_TEXT;
+    if (first.data[0] == '(' && looks_like_tree(p, (rill_slice){text, length})) return FORM_TREE;
     return is_tagged(p, (rill_slice){text, length}) ? FORM_TAGGED : FORM_TEXT;
 }
 

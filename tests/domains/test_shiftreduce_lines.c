@@ -37,6 +37,7 @@ static void lines_say_what_they_are(void **state)
         {NULL, "(TOP (X (T0 w1) (-LRB- -LRB-)))", "w1 -LRB-", 0, 1},
         {NULL, "w1_T0 (_-LRB-", "w1_T0 -LRB- _-LRB-", 0, 0}, /* T0 has a digit: not what a tag looks like */
         {"tagged", "w1_T0 a_b_T1 (_-LRB-", "w1 a_b -LRB-", 0, 1},
+        {NULL, "(_-LRB- _w1_-LRB-", "-LRB- _w1", 0, 0},
         {NULL, "w1, (w2).", "w1 , -LRB- w2 -RRB- .", 0, 0},
         {NULL, "(w1 w2).", "-LRB-w1 w2-RRB-.", 1, 0},
         {"text", "(w1 w2).", "-LRB- w1 w2 -RRB- .", 0, 0},
