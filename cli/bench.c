@@ -236,8 +236,9 @@ static int prepare(bench *b)
     if (code == CLI_OK) code = make_plans(b);
     if (code == CLI_OK) code = cli_session_open(&b->session);
     if (code == CLI_OK)
-        code = cli_checked(b->session.ctx, cli_testset_judge(&b->set, b->session.ctx,
-                                                             rill_find_domain(b->session.ctx, domain), cli_say));
+        code = cli_checked(b->session.ctx,
+                           cli_testset_judge(&b->set, b->session.ctx, rill_find_domain(b->session.ctx, domain),
+                                             b->session.open.tokenized, cli_say));
     if (code == CLI_OK && b->json_path) code = cli_output_open(&b->json, b->session.ctx, b->json_path, CLI_REPORT);
     if (code == CLI_OK && b->plot_path) code = cli_output_open(&b->plot, b->session.ctx, b->plot_path, CLI_REPORT);
     return code;

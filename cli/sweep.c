@@ -74,7 +74,8 @@ static int prepare(state *s)
     if (code == CLI_OK) code = cli_session_open(session);
     if (code == CLI_OK)
         code = cli_checked(session->ctx,
-                           cli_testset_judge(&s->set, session->ctx, rill_find_domain(session->ctx, domain), cli_say));
+                           cli_testset_judge(&s->set, session->ctx, rill_find_domain(session->ctx, domain),
+                                             session->open.tokenized, cli_say));
     if (code == CLI_OK && sweep->stats) code = cli_output_open(&s->stats, session->ctx, sweep->stats, CLI_REPORT);
     return code == CLI_OK ? cli_output_open(&s->output, session->ctx, sweep->output, CLI_STREAM) : code;
 }

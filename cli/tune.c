@@ -187,8 +187,9 @@ static int prepare(tune *t)
     if (code == CLI_OK) code = load_set(t);
     if (code == CLI_OK) code = cli_session_open(&t->session);
     if (code == CLI_OK)
-        code = cli_checked(t->session.ctx, cli_testset_judge(&t->set, t->session.ctx,
-                                                             rill_find_domain(t->session.ctx, domain), cli_say));
+        code = cli_checked(t->session.ctx,
+                           cli_testset_judge(&t->set, t->session.ctx, rill_find_domain(t->session.ctx, domain),
+                                             t->session.open.tokenized, cli_say));
     const rill_context *ctx = t->session.ctx;
     if (code == CLI_OK && t->svg_path) code = cli_output_open(&t->svg, ctx, t->svg_path, CLI_REPORT);
     if (code == CLI_OK && t->json_path) code = cli_output_open(&t->json, ctx, t->json_path, CLI_REPORT);

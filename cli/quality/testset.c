@@ -1,7 +1,9 @@
 /* Test sets and how they are judged; see testset.h. */
 #include "testset.h"
 
+#include <ctype.h>
 #include <inttypes.h>
+#include <string.h>
 
 rill_status cli_testset_check(const cli_testset *set, rill_context *ctx)
 {
@@ -12,9 +14,72 @@ rill_status cli_testset_check(const cli_testset *set, rill_context *ctx)
     return set->inputs.n > 0 ? RILL_OK : rill_fail(ctx, RILL_ERR_INPUT, "there are no inputs");
 }
 
-rill_status cli_testset_judge(cli_testset *set, rill_context *ctx, const rill_domain *domain, cli_say_fn say)
+/* Small letters and a number behind them, as "c0": what stands for a name in a semantic parser's own form. */
+static int is_placeholder(const char *word, size_t length)
+{
+    size_t letters = 0, digits = 0;
+    while (letters < length && islower((unsigned char)word[letters])) letters++;
+    while (letters + digits < length && isdigit((unsigned char)word[letters + digits])) digits++;
+    return letters > 0 && digits > 0 && letters + digits == length;
+}
+
+/* The word at or behind *at; its length is 0 at the end. */
+static const char *next_word(const char *text, size_t length, size_t *at, size_t *word)
+{
+    while (*at < length && text[*at] == ' ') ++*at;
+    const char *begin = text + *at;
+    for (*word = 0; *at < length && text[*at] != ' '; ++*at) ++*word;
+    return begin;
+}
+
+static int has_word(const char *text, size_t length, const char *word, size_t n)
+{
+    size_t other;
+    for (size_t at = 0; at < length;) {
+        const char *found = next_word(text, length, &at, &other);
+        if (other == n && !memcmp(found, word, n)) return 1;
+    }
+    return 0;
+}
+
+/* A placeholder that pair i has in both lines, NULL: none. Outputs for text have the names again, and so would their references. */
+static const char *shared_placeholder(const cli_testset *set, int64_t i, size_t *n)
+{
+    size_t length, wanted;
+    const char *input = cli_lines_get(&set->inputs, i, &length);
+    const char *reference = cli_lines_get(&set->references, i, &wanted);
+    for (size_t at = 0; at < wanted;) {
+        const char *word = next_word(reference, wanted, &at, n);
+        if (is_placeholder(word, *n) && has_word(input, length, word, *n)) return word;
+    }
+    return NULL;
+}
+
+static void tell_own_form(const cli_testset *set, cli_say_fn say)
+{
+    const char *first = NULL;
+    size_t length = 0, n;
+    int64_t pairs = 0;
+    for (int64_t i = 0; i < set->references.n; i++) {
+        const char *word = shared_placeholder(set, i, &n);
+        if (word && !first) {
+            first = word;
+            length = n;
+        }
+        pairs += word != NULL;
+    }
+    if (2 * pairs > set->references.n)
+        say("warning: %" PRId64 " of %" PRId64
+            " inputs have placeholders of their references, such as %.*s: the set is in "
+            "the model's own form, which --tokenized reads as it is",
+            pairs, set->references.n, (int)length, first);
+}
+
+rill_status cli_testset_judge(cli_testset *set, rill_context *ctx, const rill_domain *domain, int tokenized,
+                              cli_say_fn say)
 {
     if (!set->kind) set->kind = cli_metric_of_domain(domain);
+    if (set->judged && !tokenized && set->kind == &cli_metric_exact) tell_own_form(set, say);
     return set->judged ? cli_metric_open(&set->metric, ctx, set->kind, domain, &set->references, say) : RILL_OK;
 }
 

@@ -13,8 +13,10 @@ typedef struct cli_testset {
 
 /* Are there inputs, and as many references where these are asked for? RILL_OK · RILL_ERR_INPUT */
 rill_status cli_testset_check(const cli_testset *set, rill_context *ctx);
-/* Settle the metric and make ready to judge outputs by the references, if there are any. As cli_metric_open(). */
-rill_status cli_testset_judge(cli_testset *set, rill_context *ctx, const rill_domain *domain, cli_say_fn say);
+/* Settle the metric and make ready to judge outputs by the references, if there are any. Where these show that the inputs are in the
+ * model's own form, which the model is not told (`tokenized`), that is said. As cli_metric_open(). */
+rill_status cli_testset_judge(cli_testset *set, rill_context *ctx, const rill_domain *domain, int tokenized,
+                              cli_say_fn say);
 /* What outputs are judged by; NULL when they are not. */
 static inline const cli_metric_kind *cli_testset_metric(const cli_testset *set)
 {

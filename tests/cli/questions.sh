@@ -50,4 +50,19 @@ echo 'which rivers run through c0' >typed
 feed typed "$rill" decode -m "$examples/models/geo" -q
 exits 0; prints "c0"
 
+# --- a test set in token form, and nothing that says so: another figure than with --tokenized, and a warning
+printf '%s\t%s\n' 'where is c0' '( lambda $0 e ( loc:t c0 $0 ) )' 'river in s0' '( lambda $0 e ( and ( river:t $0 ) ( loc:t $0 s0 ) ) )' \
+  'where are mountain' '( lambda $0 e ( exists $1 ( and ( mountain:t $1 ) ( loc:t $1 $0 ) ) ) )' >set
+printf 'return { sweep = rill.sweep{ k = { 1, 2 } } }\n' >own.lua
+told='warning: 2 of 3 inputs have placeholders of their references, such as c0: the set is in the model'
+run "$rill" bench -m "$examples/models/geo" -q --tsv set --repeat 1 --methods greedy
+exits 0; says "$told"
+run "$rill" tune own.lua -m "$examples/models/geo" -q --dev set
+exits 0; says "$told"
+run "$rill" bench -m "$examples/models/geo" -q --tsv set --repeat 1 --methods greedy --tokenized
+exits 0; silent
+head -n 1 set | sed 's/c0/austin/' >raw; sed -n 3p set >>raw
+run "$rill" bench -m "$examples/models/geo" -q --tsv raw --repeat 1 --methods greedy
+exits 0; silent
+
 finish
