@@ -294,6 +294,16 @@ static void tell(decode *d, const char *mark, int64_t id, const char *message)
     cli_say("%s%s: %s", mark, cli_source_place(&d->source, id, place), message);
 }
 
+static void tell_passed(decode *d, const rill_result *result)
+{
+    char message[160];
+    const char *name = cli_records_passed(result);
+    if (!name) return;
+    snprintf(message, sizeof message,
+             "the member \"%s\" is kept as it is, like all: an input's own settings are members of \"rill\"", name);
+    tell(d, "warning: ", result->id, message);
+}
+
 static void put_result(decode *d, const rill_result *result)
 {
     if (d->records.kind != CLI_RECORD_NONE)
@@ -314,6 +324,7 @@ static rill_status write_result(void *user, const rill_result *result)
     if (result->status < 0)
         tell(d, "", result->id, result->message[0] ? result->message : rill_status_name(result->status));
     if (result->note[0]) tell(d, "warning: ", result->id, result->note);
+    if (d->records.kind != CLI_RECORD_NONE) tell_passed(d, result);
     cli_given_add(&d->results, result, d->plan->resolved.n_best);
     /* Inputs that a failed run did not come to keep their lines, so that the others keep theirs. */
     const int by_line = d->form == CLI_FORM_PLAIN && d->records.kind == CLI_RECORD_NONE;

@@ -11,11 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "report.h"
 
 typedef struct cli_record {
     struct cli_record **link, *next;
+    const char
+        *passed;   /* the member of an object that may have been meant as a setting, of static memory; NULL: none */
     size_t length; /* of a JSON object: without its brace; 0: there is none */
     char line[];
 } cli_record;
@@ -122,6 +125,22 @@ static const char *value_text(const json_t *value, char out[RILL_OPTION_MAX])
     return out;
 }
 
+/* A name that is no setting's, with the nearest one that is. */
+static rill_status bad_name(cli_records *r, rill_request *request, const char *name)
+{
+    const char *names[64];
+    char what[160];
+    size_t n = 0;
+    for (const rill_option *row = rill_setting_table(); row->name && n < sizeof names / sizeof *names; row++)
+        if (rill_request_heeds(row) && row->type != RILL_OPTION_TEXT) names[n++] = row->name;
+    const char *near = rill_nearest(name, names, n);
+    if (near)
+        snprintf(what, sizeof what, "%.60s\" is no setting; did you mean \"%s\"?", name, near);
+    else
+        snprintf(what, sizeof what, "%.60s\" is no setting; `rill list settings` names them", name);
+    return bad(r, request, "\"rill\": \"%s", what);
+}
+
 /* The member "rill": settings of the search of this input alone. */
 static rill_status take_settings(cli_records *r, const json_t *said, rill_request *request)
 {
@@ -132,7 +151,7 @@ static rill_status take_settings(cli_records *r, const json_t *said, rill_reques
     json_object_foreach((json_t *)(uintptr_t)said, name, value)
     {
         const rill_option *row = rill_option_find(rill_setting_table(), name);
-        if (!row) return bad(r, request, "\"rill\": \"%s\" is no setting; `rill list settings` names them", name);
+        if (!row) return bad_name(r, request, name);
         if (!rill_request_heeds(row) || row->type == RILL_OPTION_TEXT)
             return bad(r, request, "\"rill\": \"%s\" is the run's, and no input has its own", name);
         text = value_text(value, number);
@@ -144,6 +163,44 @@ static rill_status take_settings(cli_records *r, const json_t *said, rill_reques
     return RILL_OK;
 }
 
+/* A member whose object has settings and that is no "rill": under "settings" requests of `rill serve` have them, and "Rill" is a slip.
+ * NULL: there is none. All other objects are the user's own. */
+static const char *misplaced_settings(const json_t *object)
+{
+    static const char *const others[] = {"settings", "options", "search"};
+    const char *key, *name;
+    json_t *value, *inner;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        int suspect = strcmp(key, "rill") != 0 && strcasecmp(key, "rill") == 0;
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++) suspect |= !strcmp(key, others[i]);
+        if (suspect && json_is_object(value))
+            json_object_foreach(value, name, inner) if (rill_option_find(rill_setting_table(), name)) return key;
+    }
+    return NULL;
+}
+
+/* The first member that has a setting's name, or that of a request's to `rill serve`, and has not been told of in this run; NULL: none.
+ * It is the user's own, as all are, or was meant for "rill". */
+static const char *passed_setting(cli_records *r, const json_t *object)
+{
+    static const char *const requests[] = {"constraints", "deadline", "glossary", "settings"};
+    enum { REQUESTS = sizeof requests / sizeof *requests };
+    const rill_option *const table = rill_setting_table();
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        const rill_option *row = rill_option_find(table, key);
+        size_t i = row ? REQUESTS + (size_t)(row - table) : 0;
+        while (!row && i < REQUESTS && strcmp(key, requests[i]) != 0) i++;
+        if ((!row && i == REQUESTS) || i >= 64 || (r->key && !strcmp(r->key, key)) || (r->told >> i & 1)) continue;
+        r->told |= UINT64_C(1) << i;
+        return row ? row->name : requests[i];
+    }
+    return NULL;
+}
+
 static rill_status take_member(cli_records *r, const json_t *object, rill_request *request)
 {
     const json_t *value = json_object_get(object, r->key ? r->key : "text"), *said = json_object_get(object, "rill");
@@ -153,6 +210,8 @@ static rill_status take_member(cli_records *r, const json_t *object, rill_reques
         return bad(r, request, "the object has no text in \"%s\"; --jsonl=KEY names another member",
                    r->key ? r->key : "text\" or \"input");
     if (own) return bad(r, request, "the object has a member \"%s\", which is what results are given in", own);
+    const char *misplaced = misplaced_settings(object);
+    if (misplaced) return bad(r, request, "\"%s\" has settings, which an input has under \"rill\"", misplaced);
     if (said && !json_is_object(said)) return bad(r, request, "\"rill\" is no object of settings%s", "");
     rill_status status = said ? take_settings(r, said, request) : RILL_OK;
     if (status < 0) return status;
@@ -186,11 +245,19 @@ static rill_status take_object(cli_records *r, rill_request *request)
         status = bad(r, request, "the line is no JSON object%s", "");
     else
         status = take_member(r, object, request);
+    const char *passed = status == RILL_OK ? passed_setting(r, object) : NULL;
     const int whole = object && json_is_object(object) && json_object_size(object) > 0 && !taken_key(object);
     json_decref(object);
     while (whole && line[end - 1] != '}') end--;
     const rill_status kept = keep(r, line, whole ? end - 1 : 0, &request->user);
-    return kept < 0 ? kept : status;
+    if (kept < 0) return kept;
+    ((cli_record *)request->user)->passed = passed;
+    return status;
+}
+
+const char *cli_records_passed(const rill_result *result)
+{
+    return ((const cli_record *)result->user)->passed;
 }
 
 rill_status cli_records_take(cli_records *r, rill_status status, rill_request *request)

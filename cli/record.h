@@ -24,6 +24,7 @@ typedef struct cli_records {
     const char *const *field;   /* [extras->fields] their names */
     /* private */
     struct cli_record *all;
+    uint64_t told; /* members that cli_records_passed() has given, by place */
     rill_text text;
     rill_settings settings; /* of the object at work */
 } cli_records;
@@ -38,6 +39,10 @@ int cli_records_start(cli_records *records, rill_context *ctx, const char *tsv, 
  * an object has of its own, and what cli_records_write() finds in the result.
  *   RILL_OK · RILL_ERR_INPUT, the text says why · RILL_ERR_MEMORY */
 rill_status cli_records_take(cli_records *records, rill_status status, rill_request *request);
+
+/* The name of a member of the result's object that may have been meant as a setting, and is kept like others: each once in a run.
+ * NULL: there is none. */
+const char *cli_records_passed(const rill_result *result);
 
 /* Write a result with what its line had, and forget that. In a form that numbers its lines a row begins with the number.
  * Returns as cli_output_write(). */

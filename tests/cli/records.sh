@@ -108,7 +108,7 @@ JSON
 for workers in 1 2; do
   feed own "$rill" decode -m "$tiny" --jsonl -q --workers $workers
   exits 2
-  says 'line 4: "rill": "method" is the run'; says 'line 5: "rill": "kk" is no setting'; says 'line 6: "rill": k: '
+  says 'line 4: "rill": "method" is the run'; says 'line 5: "rill": "kk" is no setting; did you mean "k"?'; says 'line 6: "rill": k: '
   says 'line 7: "rill": "k" is neither a number nor a word'; says 'line 8: "rill" is no object of settings'
   for i in 1 2 3; do sed -n "${i}p" out >"own.$i"; done
   sed -n 1p texts | "$rill" decode -m "$tiny" -q -k 1 --max-length 2 >first 2>err
@@ -116,6 +116,40 @@ for workers in 1 2; do
   json "$(sed -n 1p outputs)" output own.2
   sed -n 1p texts | "$rill" decode -m "$tiny" -q --n-best 3 --length-penalty 0.5 --distinct >list
   for i in 0 1 2; do json "$(sed -n "$((i + 1))s/^0 ||| \(.*\) ||| logp=.*/\1/p" list)" nbest.$i.output own.3; done
+done
+
+# --- settings in another place are refused or told of, each name once; what looks like none is the user's own
+cat >elsewhere <<'JSON'
+{"text": "w3", "settings": {"k": 1}}
+{"text": "w3", "Rill": {"n-best": 1}}
+{"text": "w3", "options": {"kk": 1, "length_penalty": 1}}
+{"text": "w3", "rill": {"max_lenght": 2}}
+{"text": "w3", "options": {"A": "yes"}, "id": 4}
+{"text": "w3", "n_best": 2, "k": 1}
+{"text": "w3", "n_best": 2, "k": 1}
+{"text": "w3", "n_best": 2, "settings": {"kk": 1}}
+{"text": "w3", "deadline": 1}
+{"text": "w3", "n_best": 2, "k": 1, "deadline": 1}
+{"text": "w3", "rill": {"k": "1\u0000"}}
+{"text": "w3 \u0000 w4"}
+JSON
+for workers in 1 2; do
+  feed elsewhere "$rill" decode -m "$tiny" --jsonl -q --workers $workers
+  exits 2; lines 12
+  cat >told <<'END'
+rill: line 1: "settings" has settings, which an input has under "rill"
+rill: line 2: "Rill" has settings, which an input has under "rill"
+rill: line 3: "options" has settings, which an input has under "rill"
+rill: line 4: "rill": "max_lenght" is no setting; did you mean "max-length"?
+rill: warning: line 6: the member "n-best" is kept as it is, like all: an input's own settings are members of "rill"
+rill: warning: line 7: the member "k" is kept as it is, like all: an input's own settings are members of "rill"
+rill: warning: line 8: the member "settings" is kept as it is, like all: an input's own settings are members of "rill"
+rill: warning: line 9: the member "deadline" is kept as it is, like all: an input's own settings are members of "rill"
+END
+  head -n 8 err >first
+  same first told; says 'line 11: the line is no JSON object: '; says 'line 12: the line is no JSON object: '
+  verdict "$(good [ "$(wc -l <err)" = 10 ])" "nothing else is told"
+  for i in 5 6 7 8 9 10; do sed -n "${i}p" out >object; json "$(sed -n 2p outputs)" output object; done
 done
 
 # --- what is wrong fails alone, and says so in its place
