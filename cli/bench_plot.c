@@ -86,13 +86,13 @@ int bench_draw(bench *b)
     for (int i = 0; i < b->n; i++) {
         rows[i] = &b->method[i].rows;
         const int cut = strlen(b->method[i].label) > SHORT;
-        snprintf(shortened[i], sizeof shortened[i], "%.*s%s", cut ? SHORT - 3 : SHORT, b->method[i].label,
-                 cut ? "..." : "");
+        rill_print_message(shortened[i], sizeof shortened[i], "%.*s%s", cut ? SHORT - 3 : SHORT, b->method[i].label,
+                           cut ? "..." : "");
         label[i] = shortened[i];
     }
-    snprintf(about, sizeof about, "%.60s%s%" PRId64 " inputs; %d timed run%s; %s", name && name[1] ? name + 1 : model,
-             model[0] ? "; " : "", b->set.inputs.n, b->repeat, b->repeat == 1 ? "" : "s",
-             cli_hardware(&b->session, hardware));
+    rill_print_message(about, sizeof about, "%.60s%s%" PRId64 " inputs; %d timed run%s; %s",
+                       name && name[1] ? name + 1 : model, model[0] ? "; " : "", b->set.inputs.n, b->repeat,
+                       b->repeat == 1 ? "" : "s", cli_hardware(&b->session, hardware));
     cli_svg_begin(&b->plot, WIDTH, top + cli_histogram_height(b->n) + FOOT);
     cli_svg_heading(&b->plot, LEFT, "Methods of search compared", about);
     draw_speeds(b, label, &b->plot);

@@ -15,7 +15,7 @@ static void say(const char *format, va_list arguments)
     char line[4608]; /* the longest message of a context, and words around it */
     char shown[4 * sizeof line];
     int used = snprintf(line, sizeof line, "rill: ");
-    int more = rill_print_list(line + used, sizeof line - (size_t)used - 1, format, arguments);
+    int more = rill_print_message_list(line + used, sizeof line - (size_t)used - 1, format, arguments);
     size_t length = (size_t)used + (more > 0 ? (size_t)more : 0);
     if (length > sizeof line - 2) length = sizeof line - 2;
     line[length++] = '\n';

@@ -218,19 +218,47 @@ void cli_output_drop(cli_output *output)
     cli_output_close(output);
 }
 
-/* Line in, line out, whatever a domain of someone else's puts into its text. */
-static int write_one_line(cli_output *output, const char *text, size_t length)
+/* Bytes of the end of a line at `at`, 0: there is none. left > 0. */
+static size_t line_end(const char *at, size_t left)
 {
-    while (length > 0) {
-        const char *newline = memchr(text, '\n', length);
-        size_t part = newline ? (size_t)(newline - text) : length;
-        cli_output_write(output, text, part);
-        if (!newline) break;
-        cli_output_write(output, " ", 1);
-        text += part + 1;
-        length -= part + 1;
+    const unsigned char *c = (const unsigned char *)at;
+    if ((c[0] >= '\n' && c[0] <= '\r') || (c[0] >= 0x1c && c[0] <= 0x1e)) return 1;
+    if (left >= 2 && c[0] == 0xc2 && c[1] == 0x85) return 2;
+    return left >= 3 && c[0] == 0xe2 && c[1] == 0x80 && (c[2] == 0xa8 || c[2] == 0xa9) ? 3 : 0;
+}
+
+/* Write with a space for each end of a line, and for a tab if `cell`; or, of JSON, in which they stand in strings alone, with their
+ * numbers. */
+static int write_one_line(cli_output *output, const char *text, size_t length, int cell, int json)
+{
+    size_t from = 0;
+    for (size_t at = 0; at < length;) {
+        const size_t end = cell && text[at] == '\t' ? 1 : line_end(text + at, length - at);
+        if (!end) {
+            at++;
+            continue;
+        }
+        cli_output_write(output, text + from, at - from);
+        const char *number = end == 2 ? "\\u0085" : text[at + end - 1] == '\xa8' ? "\\u2028" : "\\u2029";
+        cli_output_write(output, json ? number : " ", json ? 6 : 1);
+        from = at += end;
     }
-    return output->error ? -1 : 0;
+    return cli_output_write(output, text + from, length - from);
+}
+
+int cli_output_line(cli_output *output, const char *text, size_t length)
+{
+    return write_one_line(output, text, length, 0, 0);
+}
+
+int cli_output_cell(cli_output *output, const char *text, size_t length)
+{
+    return write_one_line(output, text, length, 1, 0);
+}
+
+int cli_output_json(cli_output *output, const char *text, size_t length)
+{
+    return write_one_line(output, text, length, 0, 1);
 }
 
 static void write_extras(cli_output *output, const cli_extras *extras, const rill_output *o)
@@ -238,7 +266,7 @@ static void write_extras(cli_output *output, const cli_extras *extras, const ril
     for (int32_t i = 0; i < extras->fields; i++) {
         const char *field = rill_output_field(o, i);
         cli_output_write(output, " ||| ", 5);
-        write_one_line(output, field, strlen(field));
+        cli_output_line(output, field, strlen(field));
     }
     if (!extras->word_scores) return;
     cli_output_printf(output, " ||| WordScores=");
@@ -247,7 +275,7 @@ static void write_extras(cli_output *output, const cli_extras *extras, const ril
 
 static void write_text(cli_output *output, const cli_extras *extras, const rill_output *o)
 {
-    if (!extras->ids) write_one_line(output, o->text, o->length);
+    if (!extras->ids) cli_output_line(output, o->text, o->length);
     for (int32_t i = 0; i < o->n_actions && extras->ids; i++)
         cli_output_printf(output, "%s%" PRId32, i > 0 ? " " : "", o->action[i]);
 }
@@ -274,8 +302,8 @@ int cli_output_given(cli_output *output, const cli_extras *extras, int64_t id, c
                      const rill_output *o)
 {
     cli_output_printf(output, "%" PRId64 " ||| ", id);
-    write_one_line(output, text, strlen(text));
-    write_one_line(output, kept, strlen(kept));
+    cli_output_line(output, text, strlen(text));
+    cli_output_line(output, kept, strlen(kept));
     write_extras(output, extras, o);
     write_scores(output, o);
     return output->error ? -1 : 0;

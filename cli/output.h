@@ -39,6 +39,11 @@ int cli_output_open(cli_output *output, const rill_context *ctx, const char *pat
 /* All return 0, or -1 after a failure, now or earlier. On a terminal control characters are shown instead (terminal.h). */
 int cli_output_write(cli_output *output, const char *bytes, size_t length);
 int cli_output_printf(cli_output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* As one line to all readers, those too for whom Unicode's ends of lines end one, as Python's splitlines(): a space stands for each end of
+ * a line, in a cell of a row for a tab too; in the text of JSON, which has them in its strings alone, "\u2028". */
+int cli_output_line(cli_output *output, const char *text, size_t length);
+int cli_output_cell(cli_output *output, const char *text, size_t length);
+int cli_output_json(cli_output *output, const char *text, size_t length);
 int cli_output_flush(cli_output *output);
 
 /* Flush, close, put a report in its place. CLI_OK, CLI_CLOSED, or CLI_FAILED after the message. Accepts a zeroed output. */

@@ -135,9 +135,9 @@ static rill_status bad_name(cli_records *r, rill_request *request, const char *n
         if (rill_request_heeds(row) && row->type != RILL_OPTION_TEXT) names[n++] = row->name;
     const char *near = rill_nearest(name, names, n);
     if (near)
-        snprintf(what, sizeof what, "%.60s\" is no setting; did you mean \"%s\"?", name, near);
+        rill_print_message(what, sizeof what, "%.60s\" is no setting; did you mean \"%s\"?", name, near);
     else
-        snprintf(what, sizeof what, "%.60s\" is no setting; `rill list settings` names them", name);
+        rill_print_message(what, sizeof what, "%.60s\" is no setting; `rill list settings` names them", name);
     return bad(r, request, "\"rill\": \"%s", what);
 }
 
@@ -278,15 +278,7 @@ rill_status cli_records_take(cli_records *r, rill_status status, rill_request *r
 static void put_cell(cli_output *out, const char *text, size_t length)
 {
     cli_output_write(out, "\t", 1);
-    while (length > 0) {
-        size_t n = 0;
-        while (n < length && text[n] != '\t' && text[n] != '\n' && text[n] != '\r') n++;
-        cli_output_write(out, text, n);
-        if (n < length) cli_output_write(out, " ", 1);
-        n += n < length;
-        text += n;
-        length -= n;
-    }
+    cli_output_cell(out, text, length);
 }
 
 static void put_row(cli_output *out, cli_form form, const cli_extras *extras, const cli_record *record,
@@ -380,7 +372,7 @@ static int put_object(const cli_records *r, cli_output *out, cli_form form, cons
     }
     cli_output_write(out, record->line, record->length);
     if (record->length) cli_output_write(out, ", ", 2);
-    cli_output_write(out, text + (record->length > 0), strlen(text) - (record->length > 0));
+    cli_output_json(out, text + (record->length > 0), strlen(text) - (record->length > 0));
     free(text);
     return cli_output_write(out, "\n", 1);
 }

@@ -8,15 +8,30 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes of the control character at `at`, 0 where another character begins; its number to *code. */
-static size_t control(const char *at, const char *end, unsigned *code)
+/* Bytes of the character in UTF-8 at `at`; 0: there is none, but a byte that is part of none. */
+static size_t character(const char *at, const char *end)
 {
-    const unsigned char first = (unsigned char)at[0], second = at + 1 < end ? (unsigned char)at[1] : 0;
-    *code = first;
-    if (first < 0x20) return first != '\t' && first != '\n';
-    if (first == 0x7f) return 1;
-    *code = second; /* C1, in UTF-8: no other character has these two bytes within it */
-    return first == 0xc2 && second >= 0x80 && second < 0xa0 ? 2 : 0;
+    const unsigned char first = (unsigned char)at[0];
+    const size_t bytes = first < 0x80   ? 1
+                         : first < 0xc2 ? 0
+                         : first < 0xe0 ? 2
+                         : first < 0xf0 ? 3
+                         : first < 0xf5 ? 4
+                                        : 0;
+    if (bytes > (size_t)(end - at)) return 0;
+    for (size_t i = 1; i < bytes; i++)
+        if (((unsigned char)at[i] & 0xc0) != 0x80) return 0;
+    return bytes;
+}
+
+/* The number of the control character that these bytes are, 0 if they are none. C1, U+0080 to U+009F, is also single bytes: a terminal
+ * that is not set to UTF-8, or meets what is no UTF-8, may obey them. */
+static unsigned control(const char *at, size_t bytes)
+{
+    const unsigned char first = (unsigned char)at[0], second = bytes == 2 ? (unsigned char)at[1] : 0;
+    if (bytes == 0) return first >= 0x80 && first < 0xa0 ? first : 0;
+    if (bytes == 2) return first == 0xc2 && second < 0xa0 ? second : 0;
+    return first == 0x7f || (first < 0x20 && first != '\t' && first != '\n') ? first | 0x100 : 0;
 }
 
 size_t cli_terminal_text(const char **text, const char *end, char out[CLI_TERMINAL_PIECE])
@@ -24,17 +39,19 @@ size_t cli_terminal_text(const char **text, const char *end, char out[CLI_TERMIN
     static const char digits[] = "0123456789abcdef";
     size_t used = 0;
     while (*text < end && used + 6 <= CLI_TERMINAL_PIECE) {
-        unsigned code;
-        const size_t bytes = control(*text, end, &code);
-        if (bytes == 0) {
-            out[used++] = *(*text)++;
-            continue;
+        const size_t bytes = character(*text, end), taken = bytes > 0 ? bytes : 1;
+        const unsigned code = control(*text, bytes);
+        if (code == 0) {
+            memcpy(out + used, *text, taken);
+            used += taken;
+        } else {
+            const size_t mark = bytes == 2 ? 4 : 2;
+            memcpy(out + used, bytes == 2 ? "\\u00" : "\\x", mark);
+            used += mark;
+            out[used++] = digits[code >> 4 & 15];
+            out[used++] = digits[code & 15];
         }
-        memcpy(out + used, bytes == 1 ? "\\x" : "\\u00", bytes * 2);
-        used += bytes * 2;
-        out[used++] = digits[code >> 4];
-        out[used++] = digits[code & 15];
-        *text += bytes;
+        *text += taken;
     }
     return used;
 }

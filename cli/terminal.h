@@ -1,6 +1,7 @@
 /* Text of models, plugins and users on its way to a terminal: what would command the terminal is shown instead.
  *
- * Control characters but tab and newline become "\x1b", those of UTF-8 beyond ASCII (U+0080 to U+009F) "\u009b". All that the command
+ * Control characters but tab and newline become "\x1b", those of UTF-8 beyond ASCII (U+0080 to U+009F) "\u009b", and bytes of these
+ * numbers that are part of no character "\x9b". All that the command
  * says on standard error goes this way; results and tables do where a terminal shows them, and reach files and pipes as they are. */
 #ifndef CLI_TERMINAL_H
 #define CLI_TERMINAL_H

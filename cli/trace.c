@@ -131,7 +131,7 @@ static int put_object(cli_trace *t, json_t *object)
     json_decref(object);
     if (!text) return cli_fail_memory("the trace");
     pthread_mutex_lock(&t->lock);
-    cli_output_write(&t->out, text, strlen(text));
+    cli_output_json(&t->out, text, strlen(text));
     cli_output_write(&t->out, "\n", 1);
     pthread_mutex_unlock(&t->lock);
     free(text);

@@ -27,6 +27,11 @@ static const struct {
 #include "view_files.h"
 };
 
+/* Candidates of an input in one timestep, or in all. */
+typedef struct tally {
+    int64_t item, n;
+} tally;
+
 typedef struct view {
     rill_context *ctx;
     const char *path, *output_path, *title, *timesteps_said, *trees_said;
@@ -34,8 +39,10 @@ typedef struct view {
     int64_t timesteps; /* that the page may have */
     int64_t trees;     /* inputs that have trees in the page; -1: as many as there is room for */
     int64_t n_timesteps, n_events;
-    int64_t *count; /* [n_items] candidates of an input */
-    size_t n_items, room;
+    tally *
+        tally; /* [n_tallies] as they come; choose_trees() sorts them. Their memory goes with what the trace holds, not with its numbers */
+    size_t n_tallies, room;
+    int64_t n_items;     /* the last input's number and 1 */
     int any;             /* something was written before */
     int64_t written;     /* timesteps */
     const json_t *items; /* of the timestep at work */
@@ -136,17 +143,20 @@ static int64_t item_of(const json_t *items, const json_t *index, size_t j)
 
 static int count_candidate(view *v, int64_t item)
 {
-    if (item < 0 || item > INT32_MAX) return cli_fail("%s: a candidate is of no input of its timestep", v->path);
-    if ((size_t)item >= v->room) {
-        const size_t room = 2 * ((size_t)item + 32);
-        int64_t *count = realloc(v->count, room * sizeof *count);
-        if (!count) return cli_fail_memory("the inputs");
-        memset(count + v->room, 0, (room - v->room) * sizeof *count);
-        v->count = count;
+    if (item < 0 || item == INT64_MAX) return cli_fail("%s: a candidate is of no input of its timestep", v->path);
+    if (v->n_tallies > 0 && v->tally[v->n_tallies - 1].item == item) {
+        v->tally[v->n_tallies - 1].n++;
+        return CLI_OK;
+    }
+    if (v->n_tallies == v->room) {
+        const size_t room = 2 * (v->room + 32);
+        tally *grown = realloc(v->tally, room * sizeof *grown);
+        if (!grown) return cli_fail_memory("the inputs");
+        v->tally = grown;
         v->room = room;
     }
-    if ((size_t)item >= v->n_items) v->n_items = (size_t)item + 1;
-    v->count[item]++;
+    v->tally[v->n_tallies++] = (tally){item, 1};
+    if (item >= v->n_items) v->n_items = item + 1;
     return CLI_OK;
 }
 
@@ -163,13 +173,21 @@ static int count_event(view *v, json_t *event)
     return code;
 }
 
+static int compare_tallies(const void *a, const void *b)
+{
+    const tally *x = a, *y = b;
+    return (x->item > y->item) - (x->item < y->item);
+}
+
 /* Trees of the first inputs, until they are too many. */
 static void choose_trees(view *v)
 {
-    int64_t sum = 0, n = 0;
-    while (v->trees < 0 && (size_t)n < v->n_items && (sum += v->count[n]) <= CANDIDATES) n++;
-    if (v->trees < 0) v->trees = n;
-    if (v->trees > (int64_t)v->n_items) v->trees = (int64_t)v->n_items;
+    int64_t sum = 0;
+    size_t i = 0;
+    if (v->n_tallies > 0) qsort(v->tally, v->n_tallies, sizeof *v->tally, compare_tallies);
+    while (v->trees < 0 && i < v->n_tallies && (sum += v->tally[i].n) <= CANDIDATES) i++;
+    if (v->trees < 0) v->trees = i < v->n_tallies ? v->tally[i].item : v->n_items;
+    if (v->trees > v->n_items) v->trees = v->n_items;
 }
 
 /* --- copying ------------------------------------------------------------------------------------------------------ */
@@ -277,9 +295,9 @@ static int put_left_out(view *v)
     if (n < v->n_timesteps)
         cli_say("warning: %s has the first %" PRId64 " of %" PRId64 " timesteps; --timesteps N takes more",
                 v->output_path, n, v->n_timesteps);
-    if (v->trees < (int64_t)v->n_items)
-        cli_say("warning: %s has trees of the first %" PRId64 " of %zu inputs; --trees N takes more", v->output_path,
-                v->trees, v->n_items);
+    if (v->trees < v->n_items)
+        cli_say("warning: %s has trees of the first %" PRId64 " of %" PRId64 " inputs; --trees N takes more",
+                v->output_path, v->trees, v->n_items);
     json_t *event = json_pack("{s:s, s:I, s:I, s:I, s:I}", "event", "left_out", "timesteps", (json_int_t)n,
                               "of_timesteps", (json_int_t)v->n_timesteps, "trees", (json_int_t)v->trees, "of_trees",
                               (json_int_t)v->n_items);
@@ -337,7 +355,7 @@ static int run(view *v)
         cli_say("%s: %" PRId64 " timesteps, trees of %" PRId64 " inputs", v->output_path,
                 v->n_timesteps < v->timesteps ? v->n_timesteps : v->timesteps, v->trees);
     rill_context_destroy(v->ctx);
-    free(v->count);
+    free(v->tally);
     free(name);
     return code;
 }

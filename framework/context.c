@@ -218,6 +218,45 @@ int rill_print(char *out, size_t size, const char *format, ...)
     return length;
 }
 
+/* Whether behind a character that is not whole stands what shows that it was cut: not so the letters and signs of a file's name in another
+ * encoding, which stays as it is. */
+static int was_cut(const char *behind)
+{
+    const char c = behind[0];
+    const int letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (c == '\0' || strncmp(behind, "...", 3) == 0) return 1;
+    return (unsigned char)c < 0x80 && !letter && strchr("._-/+~", c) == NULL;
+}
+
+int rill_print_message_list(char *out, size_t size, const char *format, va_list arguments)
+{
+    const int length = rill_print_list(out, size, format, arguments);
+    if (length < 0 || size == 0) return length;
+    size_t to = 0;
+    for (const char *at = out; *at != '\0';) {
+        const unsigned char lead = (unsigned char)*at;
+        const size_t whole = lead < 0xc2 || lead > 0xf4 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+        size_t there = 1;
+        while (there < whole && ((unsigned char)at[there] & 0xc0) == 0x80) there++;
+        if (there == whole || !was_cut(at + there)) {
+            memmove(out + to, at, there);
+            to += there;
+        }
+        at += there;
+    }
+    out[to] = '\0';
+    return (int)to;
+}
+
+int rill_print_message(char *out, size_t size, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = rill_print_message_list(out, size, format, arguments);
+    va_end(arguments);
+    return length;
+}
+
 /* --- errors and log ----------------------------------------------------------------------------------------------- */
 
 const char *rill_error(const rill_context *ctx)
@@ -242,7 +281,7 @@ rill_status rill_fail(rill_context *ctx, rill_status status, const char *format,
     char sentence[RILL__MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    rill_print_list(sentence, sizeof sentence, format, arguments);
+    rill_print_message_list(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
     memcpy(ctx->error, sentence, sizeof sentence);
     ctx->error_status = status;
@@ -261,25 +300,16 @@ void rill_log(rill_context *ctx, rill_log_level level, const char *format, ...)
     char line[RILL__MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    rill_print_list(line, sizeof line, format, arguments);
+    rill_print_message_list(line, sizeof line, format, arguments);
     va_end(arguments);
     pthread_mutex_lock(&ctx->first->lock);
     ctx->log(ctx->log_user, level, line);
     pthread_mutex_unlock(&ctx->first->lock);
 }
 
-/* What does not fit is cut behind a whole character. */
 static void put_message(rill_input *input, const char *format, va_list arguments)
 {
-    char *message = input->message;
-    const size_t room = sizeof input->message;
-    const int length = rill_print_list(message, room, format, arguments);
-    if (length < (int)room) return;
-    size_t end = room - 1;
-    while (end > 0 && ((unsigned char)message[end - 1] & 0xc0) == 0x80) end--;
-    const unsigned char lead = end > 0 ? (unsigned char)message[end - 1] : 0;
-    const size_t whole = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    if (end > 0 && end - 1 + whole > room - 1) message[end - 1] = '\0';
+    rill_print_message_list(input->message, sizeof input->message, format, arguments);
 }
 
 rill_status rill_input_fail(rill_input *input, rill_status status, const char *format, ...)

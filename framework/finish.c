@@ -12,7 +12,7 @@ rill_status engine_fail_input(rill_engine *e, int64_t id, const request *wants, 
 {
     outbox_record *record;
     RILL__TRY(outbox_record_get(&e->outbox, id, &record));
-    snprintf(record->message, sizeof record->message, "%s", message);
+    rill_print_message(record->message, sizeof record->message, "%s", message);
     record->result.status = status;
     record->result.user = wants != NULL ? wants->user : NULL;
     outbox_put(&e->outbox, record);
@@ -122,7 +122,7 @@ static rill_status fill_record(rill_engine *e, int32_t slot, outbox_record *reco
     record->result.late = it->late;
     record->result.user = it->request != NULL ? it->request->user : NULL;
     const char *note = intake_noted(&e->intake.entries[it->entry]);
-    if (note[0] != '\0') snprintf(record->note, sizeof record->note, "%s", note);
+    if (note[0] != '\0') rill_print_message(record->note, sizeof record->note, "%s", note);
     record->unwritten = e->writing.apart ? wanted : 0;
     record->distinct = it->settings->distinct;
     if (!e->writing.apart) writing_point(&e->writing, record, &record->text);

@@ -16,7 +16,7 @@ rill_status phrases_refuse(phrases *list, const char *name, const char *format, 
     char text[256];
     va_list arguments;
     va_start(arguments, format);
-    rill_print_list(text, sizeof text, format, arguments);
+    rill_print_message_list(text, sizeof text, format, arguments);
     va_end(arguments);
     rill_text_reset(&list->refusal);
     return rill_text_printf(&list->refusal, "%s: %s", name, text);

@@ -26,7 +26,7 @@ api_answer api_refuse(unsigned code, const char *name, const char *format, ...)
     char why[600];
     va_list arguments;
     va_start(arguments, format);
-    rill_print_list(why, sizeof why, format, arguments);
+    rill_print_message_list(why, sizeof why, format, arguments);
     va_end(arguments);
     return (api_answer){
         .code = code,

@@ -23,7 +23,7 @@ rill_status rill__lexicon_fail(rill_lexicon *lexicon, const char *format, ...)
     char sentence[512];
     va_list arguments;
     va_start(arguments, format);
-    rill_print_list(sentence, sizeof sentence, format, arguments);
+    rill_print_message_list(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
     return rill_fail(lexicon->ctx, RILL_ERR_FORMAT, "%s:%d: %s", lexicon->name, lexicon->line, sentence);
 }

@@ -135,7 +135,7 @@ __attribute__((format(printf, 3, 4))) static int refuse(reader *r, size_t at, co
     va_list arguments;
     va_start(arguments, format);
     r->error->column = at + 1;
-    rill_print_list(r->error->message, sizeof r->error->message, format, arguments);
+    rill_print_message_list(r->error->message, sizeof r->error->message, format, arguments);
     va_end(arguments);
     return -1;
 }

@@ -66,7 +66,7 @@ static void check(const cli_metric_kind *kind, const char *const *references, co
     cli_testset set = make_set(references, n);
     set.kind = kind;
     assert_int_equal(cli_testset_check(&set, ctx), RILL_OK);
-    assert_int_equal(cli_testset_judge(&set, ctx, NULL, tell), RILL_OK);
+    assert_int_equal(cli_testset_judge(&set, ctx, NULL, 1, tell), RILL_OK);
     const cli_counts counts = judge(&set, outputs, n);
     assert_int_equal(counts.inputs, n);
     assert_float_equal(cli_quality(kind, &counts, 0), first, 1e-4);
@@ -96,7 +96,7 @@ static void what_is_said(void **state)
     assert_string_equal(told, "reference line 1: output left out: it has 1 words, the reference 2");
     cli_testset set = make_set(broken, 1);
     set.kind = &cli_metric_bracket;
-    assert_int_equal(cli_testset_judge(&set, ctx, NULL, NULL), RILL_ERR_INPUT);
+    assert_int_equal(cli_testset_judge(&set, ctx, NULL, 1, NULL), RILL_ERR_INPUT);
     assert_non_null(strstr(rill_error(ctx), "reference line 1 is no tree: "));
     cli_testset_free(&set);
 }

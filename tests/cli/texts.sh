@@ -43,6 +43,28 @@ printf '?!\n' >signs
 feed signs "$rill" decode -q -m "$tiny"
 exits 0; silent; lines 1; line_is 1 ""
 
+# --- a line of an output is one to readers for whom Unicode's ends of lines end one, too
+cat >ends.lua <<'END'
+rill.domain{
+  name = "ends", summary = "all that ends a line", actions = { "end", "x" }, end_action = "end", separator = "",
+  start = function(_, input) return 1 end,
+  choices = function(_, left) return { [left > 0 and "x" or "end"] = -0.5 } end,
+  advance = function(_, left) return left - 1 end,
+  finalize = function() return "a\vd\fe\x1cf\x1dg\x1eh\u{85}i\u{2028}j\u{2029}k" end,
+}
+END
+split_lines() { python3 -c 'import sys; sys.exit(len(open(sys.argv[1], newline="").read().splitlines()) != int(sys.argv[2]))' "$1" "$2"; }
+printf 'x\ny\n' >inputs
+printf '{"text": "x"}\n{"text": "y"}\n' >objects
+ends() { feed "$1" "$rill" decode --plugin ends.lua --domain ends -q "${@:2}"; exits 0; verdict "$(good split_lines out 2)" "lines: $*"; }
+ends inputs; line_is 1 "a d e f g h i j k"
+ends inputs --unordered; prints "$(printf '\t')a d e f g h i j k"
+ends inputs --n-best 1; line_is 1 "0 ||| a d e f g h i j k ||| logp= -1 length= 1 ||| -1"
+ends inputs --tsv; line_is 2 "y$(printf '\t')a d e f g h i j k"
+ends objects --jsonl --trace trace.jsonl --trace-trees
+sed -n 1p out >object; json "$(printf 'a\vd\fe\034f\035g\036h\302\205i\342\200\250j\342\200\251k')" output object
+verdict "$(good split_lines trace.jsonl "$(wc -l <trace.jsonl)")" "lines of a trace"
+
 # --- a byte order mark is not part of the first word: of inputs from files and pipes, of references, of a model's files
 mark=$(printf '\357\273\277')
 printf 'w1 w2\nw3\n' >plain

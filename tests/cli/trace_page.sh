@@ -34,6 +34,18 @@ exits 1; says "has to be a file"
 printf '{"event":"run"}\n' >empty.jsonl
 run "$rill" trace empty.jsonl
 exits 1; says "there are no timesteps in it"
+# Memory goes with the trace, whatever numbers it names.
+small="ulimit -v 900000" # which programs with a sanitizer do not start in
+bash -c "$small; exec '$rill' --version" >/dev/null 2>&1 || small=:
+printf '{"event":"timestep","items":[100000000],"hypotheses":{"item":[0,0]}}\n' >far.jsonl
+run bash -c "$small; exec '$rill' trace far.jsonl"
+exits 0; says "trees of 100000001 inputs"
+printf '{"event":"timestep","items":[9,5,7],"hypotheses":{"item":[0,1,1,2]}}\n' >few.jsonl
+run "$rill" trace few.jsonl --trees 6
+exits 0; says "few.html has trees of the first 6 of 10 inputs"
+printf '{"event":"timestep","items":[-1],"hypotheses":{"item":[0]}}\n' >odd.jsonl
+run "$rill" trace odd.jsonl
+exits 1; says "odd.jsonl: a candidate is of no input of its timestep"
 run "$rill" decode -m "$tiny" four --trace-trees
 exits 1; says "name one with --trace FILE"
 

@@ -579,7 +579,41 @@ static void scorers_that_lift_too_far(void **state)
     close_house(&h);
 }
 
+/* Wherever a message or what it quotes is cut, no half character is left; what was no UTF-8 before stays, so that names of files do. */
+static void messages_are_cut_behind_whole_characters(void **state)
+{
+    (void)state;
+    static const char text[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"; /* 1, 2, 3 and 4 bytes */
+    static const int whole[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10};
+    rill_context *ctx;
+    char wanted[64], room[16];
+    assert_int_equal(rill_context_create(&ctx, NULL), RILL_OK);
+    for (int cut = 0; cut <= 10; cut++) {
+        rill_fail(ctx, RILL_ERR_INPUT, "\"%.*s\" no", cut, text);
+        snprintf(wanted, sizeof wanted, "\"%.*s\" no", whole[cut], text);
+        assert_string_equal(rill_error(ctx), wanted);
+        rill_fail(ctx, RILL_ERR_INPUT, "%.*s...", cut, text);
+        snprintf(wanted, sizeof wanted, "%.*s...", whole[cut], text);
+        assert_string_equal(rill_error(ctx), wanted);
+        assert_int_equal(rill_print_message(room, (size_t)cut + 1, "%s", text), whole[cut]);
+        assert_memory_equal(room, text, (size_t)whole[cut]);
+        assert_int_equal(room[whole[cut]], 0);
+    }
+    char long_text[3 * 2000 + 1];
+    for (int i = 0; i < 2000; i++) memcpy(long_text + 3 * i, "\xe2\x82\xac", 4);
+    for (int before = 0; before < 3; before++) {
+        rill_fail(ctx, RILL_ERR_INPUT, "%.*s%s", before, "xx", long_text);
+        const size_t length = strlen(rill_error(ctx));
+        assert_int_equal((length - (size_t)before) % 3, 0);
+        assert_in_range(length, 3000, 4095);
+    }
+    rill_fail(ctx, RILL_ERR_IO, "caf\xe9s.txt and \xe9.txt");
+    assert_string_equal(rill_error(ctx), "caf\xe9s.txt and \xe9.txt");
+    rill_context_destroy(ctx);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(messages_are_cut_behind_whole_characters),
     cmocka_unit_test(a_run_on_closed_input_ends),
     cmocka_unit_test(inputs_that_are_null),
     cmocka_unit_test(runs_of_null),

@@ -111,6 +111,11 @@ RILL_API double rill_read_number(const char *text, char **end);
 RILL_API int rill_print(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 RILL_API int rill_print_list(char *out, size_t size, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
+/* For messages: as rill_print_list(), but what does not fit, and what "%.60s" takes of a text, is cut behind a whole character of UTF-8.
+ * Return the bytes in `out`, or as it. */
+RILL_API int rill_print_message(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+RILL_API int rill_print_message_list(char *out, size_t size, const char *format, va_list arguments)
+    __attribute__((format(printf, 3, 0)));
 /* For code of others that reads and writes numbers: the calling thread has the locale "C" from one to the other, which is given what the
  * first returned. Pairs nest. */
 RILL_API void *rill_enter_plain_locale(void);
