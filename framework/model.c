@@ -225,19 +225,56 @@ static rill_status check_actions(const rill_model *model, rill_context *ctx, con
     return RILL_OK;
 }
 
+/* The action that a word names; a number where the action of that number has no name. RILL_NO_ACTION: there is none. */
+static int32_t named_action(const rill_model *model, rill_context *ctx, const char *word, size_t length)
+{
+    const int32_t found = rill_model_find_action(model, word, length);
+    int64_t number = 0;
+    size_t digits = 0;
+    for (; digits < length && word[digits] >= '0' && word[digits] <= '9' && number <= INT32_MAX; digits++)
+        number = 10 * number + (word[digits] - '0');
+    if (found >= 0 || digits < length || number >= model->info.actions) return found;
+    rill_text name = {.ctx = ctx};
+    const rill_status status = rill_model_action_name(model, (int32_t)number, &name);
+    rill_text_clear(&name);
+    rill_error_clear(ctx);
+    return status == RILL_ERR_NOT_FOUND ? (int32_t)number : RILL_NO_ACTION;
+}
+
+/* For a domain without tokenize: names of actions with blanks between. */
+static rill_status read_names(const rill_model *model, rill_context *ctx, const char *text, size_t length,
+                              int32_t *action, int32_t room, int32_t *n)
+{
+    for (size_t at = 0, end; at < length; at = end) {
+        for (end = at; end < length && (unsigned char)text[end] > ' ';) end++;
+        if (end == at) {
+            end++;
+            continue;
+        }
+        const int32_t found = named_action(model, ctx, text + at, end - at);
+        if (found < 0)
+            return rill_fail(ctx, RILL_ERR_INPUT, "\"%.*s\" is the name of no action of the model",
+                             end - at < 60 ? (int)(end - at) : 60, text + at);
+        if (*n < room) action[*n] = found;
+        ++*n;
+    }
+    return RILL_OK;
+}
+
 rill_status rill_model_tokenize(const rill_model *model, rill_context *ctx, const char *text, size_t length,
                                 int32_t *action, int32_t room, int32_t *n)
 {
     enum { MOST_BYTES = 1 << 26 }; /* tokenisers count in 32 bits, and normal forms are longer */
     const rill_domain *domain = model->domain;
     *n = 0;
-    if (domain->tokenize == NULL)
+    if (domain->tokenize == NULL && domain->find_action == NULL)
         return rill_fail(ctx, RILL_ERR_NOT_FOUND, "domain %s makes no actions of texts", domain->name);
     if (length > MOST_BYTES)
         return rill_fail(ctx, RILL_ERR_INPUT, "a text of %zu bytes: %d are possible", length, MOST_BYTES);
     RILL__TRY(rill__check_text(ctx, text, length));
     rill_error_clear(ctx);
-    rill_status status = domain->tokenize(model->self, ctx, text, length, action, room, n);
+    rill_status status = domain->tokenize != NULL ? domain->tokenize(model->self, ctx, text, length, action, room, n)
+                                                  : read_names(model, ctx, text, length, action, room, n);
     if (status >= 0) status = check_actions(model, ctx, action, *n < room ? *n : room, *n);
     if (status < 0) *n = 0;
     return rill__domain_status(ctx, domain, status, "tokenize");

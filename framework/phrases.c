@@ -51,7 +51,7 @@ static rill_status add_ids(phrases *list, const char *name, int32_t actions, con
 static rill_status add_text(phrases *list, const char *name, const rill_model *model, const char *text, size_t length)
 {
     int32_t n = 0;
-    if (rill_model_domain(model)->tokenize == NULL)
+    if (rill_model_domain(model)->tokenize == NULL && rill_model_domain(model)->find_action == NULL)
         return add_ids(list, name, rill_model_info(model)->actions, text, length);
     for (int32_t room = (int32_t)(length / 4) + 4;; room = n) { /* once is mostly enough */
         RILL__TRY(RILL__GROW(list->ctx, list->action, list->capacity, list->n_actions + (size_t)room, "phrases"));

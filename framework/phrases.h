@@ -2,7 +2,7 @@
  *
  * A scorer is made before it sees a model, so phrases are read when it is first asked about rows. What cannot be written with the
  * model's actions is no failure of the run: the inputs that want it are refused, with a message that names the constraint. Where the
- * domain makes no actions of texts a phrase is numbers of actions with blanks between. */
+ * domain neither makes actions of texts nor names any, a phrase is numbers of actions with blanks between. */
 #ifndef RILL_PHRASES_H
 #define RILL_PHRASES_H
 

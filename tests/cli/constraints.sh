@@ -129,4 +129,56 @@ feed question "$rill" decode -q -m "$examples/geo" --constraints nowhere
 exits 1; says "nowhere"
 feed question "$rill" decode -q -m "$examples/geo" --constraints wishes -o wishes
 exits 1
+
+# --- where a domain makes no actions of texts these are names, and numbers only of actions without names
+cat >digits.lua <<'LUA'
+rill.domain{
+  name = "digits", summary = "numbers that are names", end_action = "end", separator = " ",
+  actions = { "end", "9", "8", "7", "6", "5", "4", "3" },
+  start = function(_, input) return 3 end,
+  choices = function(_, left)
+    if left == 0 then return { ["end"] = -0.1 } end
+    return { ["5"] = -0.1, ["3"] = -0.2, ["7"] = -0.3 }
+  end,
+  advance = function(_, left) return left - 1 end,
+}
+rill.domain{
+  name = "unnamed", summary = "the same without names", actions = 8, end_action = 0,
+  start = function(_, input) return 3 end,
+  choices = function(_, left) return left == 0 and { [0] = -0.1 } or { [4] = -0.1, [6] = -0.2, [2] = -0.3 } end,
+  advance = function(_, left) return left - 1 end,
+  finalize = function(_, h) return "done" end,
+}
+LUA
+echo x >x
+while IFS='|' read -r scorer wanted; do
+  feed x "$rill" decode -q --plugin digits.lua --domain digits --scorer "${scorer//\// ||| }"
+  exits 0; line_is 1 "$wanted"
+done <<'END'
+ban:7|5 5 5
+ban:5|3 3 3
+ban:5/3|7 7 7
+ban:5 5|5 3 5
+prefix:7 3|7 3 5
+allow: 7 3 |3 3 3
+END
+for wrong in 4x 1 0 12345678901; do
+  feed x "$rill" decode -q --plugin digits.lua --domain digits --scorer "ban:$wrong"
+  exits 2; says "line 1: ban: \"$wrong\": \"$wrong\" is the name of no action of the model"
+done
+while IFS='|' read -r scorer wanted; do
+  feed x "$rill" decode -q --plugin digits.lua --domain unnamed --ids --scorer "$scorer"
+  exits 0; line_is 1 "$wanted"
+done <<'END'
+ban:4|6 6 6 0
+prefix:2 6|2 6 4 0
+END
+feed x "$rill" decode -q --plugin digits.lua --domain unnamed --scorer ban:8
+exits 2; says '"8" is the name of no action'
+# also of tries, and of outputs that are scored
+printf '7 3 3\n3 3 7\n' >set
+run "$rill" trie --plugin digits.lua --domain digits -o names.trie set
+exits 0
+feed x "$rill" decode -q --plugin digits.lua --domain digits --scorer trie:names.trie
+exits 0; line_is 1 "3 3 7"
 finish

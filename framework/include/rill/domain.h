@@ -348,8 +348,8 @@ typedef struct rill_domain {
      * NAME=VALUE with blanks between; they stand in for what the user has not given. */
     rill_status (*recommend)(void *self, const char *like, rill_text *out);
 
-    /* (optional: texts cannot be had as actions) The actions that write a text within an output, none that begins or ends one:
-     * *n is how many they are, and the first `room` of them are written.
+    /* (optional: texts are names of actions with blanks between, if there are names) The actions that write a text within an output,
+     * none that begins or ends one: *n is how many they are, and the first `room` of them are written.
      *   ctx: of the one who asks, for what this takes meanwhile and for what it records
      *   RILL_OK · RILL_ERR_INPUT (recorded: it cannot be written with this model's actions) · RILL_ERR_MEMORY */
     rill_status (*tokenize)(void *self, rill_context *ctx, const char *text, size_t length, int32_t *action,

@@ -60,11 +60,13 @@ RILL_API rill_status rill_model_action_name(const rill_model *model, int32_t act
 RILL_API int32_t rill_model_find_action(const rill_model *model, const char *text, size_t length);
 /* The actions that write a text within an output, none that begins or ends one: *n is how many they are, and the first `room` of
  * them are in `action`; an empty text has none. Texts are what outputs are: for translations sentences, for logical forms their
- * tokens with blanks between. Where an output is no row of actions (trees), a text is names of actions with blanks between.
+ * tokens with blanks between. Where an output is no row of actions (trees), and where the domain makes no actions of texts, a text is
+ * names of actions with blanks between; there an action without a name has its number.
  *   ctx: the asking thread's, a scorer's own for instance: what fails is recorded there
  *   on failure *n is 0
- *   RILL_OK · RILL_ERR_NOT_FOUND (the domain makes no actions of texts) · RILL_ERR_INPUT (it cannot be written with this model's) ·
- *   RILL_ERR_ARGUMENT (NULL, of some bytes) · RILL_ERR_PLUGIN (the domain gave what are no actions) · RILL_ERR_MEMORY */
+ *   RILL_OK · RILL_ERR_NOT_FOUND (the domain makes no actions of texts and names none) · RILL_ERR_INPUT (it cannot be written with
+ *   this model's) · RILL_ERR_ARGUMENT (NULL, of some bytes) · RILL_ERR_PLUGIN (the domain gave what are no actions) ·
+ *   RILL_ERR_MEMORY */
 RILL_API rill_status rill_model_tokenize(const rill_model *model, rill_context *ctx, const char *text, size_t length,
                                          int32_t *action, int32_t room, int32_t *n);
 /* The action that all outputs of an input begin with whatever their texts say, as the symbol of a language; RILL_NO_ACTION: none.
