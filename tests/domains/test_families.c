@@ -16,6 +16,7 @@
 #include "codec.h"
 #include "families.h"
 #include "helpers.h"
+#include "pipeline.h"
 
 static miser memory;
 static rill_context *ctx;
@@ -428,6 +429,75 @@ static void tokens_without_a_symbol(void **state)
     rill_codec_close(codec);
 }
 
+/* A token that is one only as a word of its own, as tokenizers before version 5 of transformers say it, and as tokenizer.json does. */
+static void tokens_that_stand_alone(void **state)
+{
+    (void)state;
+    copy_folder("bart");
+    write_string(folder, "tokenizer_config.json",
+                 "{\"tokenizer_class\": \"BartTokenizer\", \"added_tokens_decoder\": {\"4\": {\"content\": \"<mask>\", "
+                 "\"special\": true, \"single_word\": true}}}");
+    rill_codec_files files = asked("bart");
+    for (int json = 0; json < 2; json++) {
+        rill_codec *codec;
+        assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+        reads(codec, "a <mask> b",
+              "<s> a <mask> \xC4\xA0"
+              "b </s>",
+              NULL, NULL);
+        reads(codec, "(<mask>)", "<s> ( <mask> ) </s>", NULL, NULL);
+        reads(codec, "a<mask> b",
+              "<s> a < m as k > \xC4\xA0"
+              "b </s>",
+              NULL, NULL);
+        reads(codec, "a <mask>1", "<s> a \xC4\xA0 < m as k > 1 </s>", NULL, NULL);
+        reads(codec, "_<mask>", "<s> _ < m as k > </s>", NULL, NULL);
+        rill_codec_close(codec);
+        if (json) break;
+        static const char *const old[] = {"vocab.json", "merges.txt"};
+        for (size_t i = 0; i < 2; i++) {
+            char *gone = path_of(folder, old[i]);
+            assert_int_equal(unlink(gone), 0);
+            free(gone);
+        }
+        copy_folder("bart-5");
+        char *path = path_of(folder, "tokenizer.json");
+        json_t *all = json_load_file(path, 0, NULL), *token;
+        size_t i;
+        json_array_foreach(json_object_get(all, "added_tokens"), i, token)
+        {
+            if (strcmp(json_string_value(json_object_get(token, "content")), "<mask>") == 0)
+                json_object_set_new(token, "single_word", json_true());
+        }
+        assert_int_equal(json_dump_file(all, path, 0), 0);
+        json_decref(all);
+        free(path);
+        files = asked("bart");
+    }
+}
+
+/* GPT-2's words: a contraction is one, also before a letter; in capitals it is none. */
+static void contractions_are_words(void **state)
+{
+    (void)state;
+    static const char *const forms[] = {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"};
+    char text[16];
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        for (int behind = 0; behind < 3; behind++) {
+            const int length = snprintf(text, sizeof text, "%s%s", forms[i],
+                                        behind == 0   ? ""
+                                        : behind == 1 ? " a"
+                                                      : "x");
+            assert_int_equal(rill_byte_word(text, (size_t)length), strlen(forms[i]));
+        }
+    static const struct {
+        const char *text;
+        size_t length;
+    } others[] = {{"'D a", 1}, {"'x", 1}, {"'", 1}, {"''d", 2}, {"a'd", 1}, {" 'd", 2}, {"'r", 1}, {"'l a", 1}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (rill_byte_word(others[i].text, strlen(others[i].text)) != others[i].length) fail_msg("%s", others[i].text);
+}
+
 /* MADLAD's tags are for those who want them. */
 static void tags_are_optional(void **state)
 {
@@ -602,6 +672,8 @@ int main(void)
         CASE(listed_pieces_need_no_model_of_texts),
         CASE(a_length_of_any_size),
         CASE(tokens_without_a_symbol),
+        CASE(tokens_that_stand_alone),
+        CASE(contractions_are_words),
         CASE(tags_are_optional),
         CASE(folders_that_are_refused),
         CASE(tokenizer_json_is_refused_by_key),

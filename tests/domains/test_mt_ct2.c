@@ -399,6 +399,38 @@ static void texts_are_cut_where_the_folder_has_what_cuts(void **state)
     assert_int_equal(size_of("", 0), -2);
 }
 
+/* What cuts texts numbers its pieces as the model does: of two that have changed places the first is named. */
+static void pieces_have_the_same_numbers_as_the_tokenizer(void **state)
+{
+    (void)state;
+    static const char *const nllb[] = {"config.json",
+                                       "model.bin",
+                                       "sentencepiece.bpe.model",
+                                       "shared_vocabulary.json",
+                                       "special_tokens_map.json",
+                                       "tokenizer_config.json"};
+    copy_model("mt/ct2-nllb", nllb, sizeof nllb / sizeof *nllb);
+    char *path = path_of(folder, "shared_vocabulary.json");
+    json_t *pieces = json_load_file(path, 0, NULL);
+    rill_domain_info info;
+    void *self;
+    const rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1};
+    assert_ok(ctx, domain->open(domain, ctx, &options, &self, &info));
+    domain->close(self);
+    char wanted[200];
+    json_t *low = json_incref(json_array_get(pieces, 40));
+    snprintf(wanted, sizeof wanted,
+             "%%s/shared_vocabulary.json: number 40 is \"%s\", and \"%s\" to the tokenizer that was copied beside it",
+             json_string_value(json_array_get(pieces, 41)), json_string_value(low));
+    json_array_set(pieces, 40, json_array_get(pieces, 41));
+    json_array_set_new(pieces, 41, low);
+    assert_int_equal(json_dump_file(pieces, path, 0), 0);
+    assert_int_equal(domain->open(domain, ctx, &options, &self, &info), RILL_ERR_FORMAT);
+    assert_error(ctx, wanted, folder);
+    json_decref(pieces);
+    free(path);
+}
+
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
 static rill_status open_it(rill_context *other, const char *path)
@@ -435,6 +467,7 @@ int main(void)
         CASE(inputs_have_a_longest_length),
         CASE(languages_are_pieces),
         CASE(texts_are_cut_where_the_folder_has_what_cuts),
+        CASE(pieces_have_the_same_numbers_as_the_tokenizer),
         CASE(every_refusal_is_survived),
     };
     return cmocka_run_group_tests_name("domains_mt_ct2", tests, NULL, NULL);

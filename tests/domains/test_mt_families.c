@@ -119,6 +119,8 @@ static void keys_that_contradict_a_type(void **state)
 }
 
 /* The sum of log-probabilities behind an input's first action, which may be given: a number that any choice changes. */
+static const char *input_text = "a d";
+
 static double first_of(const char *model, const char *key, const char *value)
 {
     seq_runner *self;
@@ -130,7 +132,7 @@ static double first_of(const char *model, const char *key, const char *value)
     assert_ok(ctx, runner_open(ctx, &options, &self, &info));
     assert_in_range(info.actions, 1, 600);
     assert_ok(ctx, domain->reserve(self, 2, 1));
-    rill_input input = {.text = "a d", .length = 3, .slot = 0};
+    rill_input input = {.text = input_text, .length = strlen(input_text), .slot = 0};
     assert_ok(ctx, domain->encode(self, 1, &input));
     answer a = answer_row(ctx, domain, self, info.actions, (one_row){0, 0, RILL_NO_NODE, RILL_ACTION_START, 0, 0});
     answer_free(&a);
@@ -190,6 +192,45 @@ static void absent_keys(void **state)
     }
 }
 
+/* Each name of a function is that function's, and each function gives numbers of its own. */
+static void activations_by_name(void **state)
+{
+    (void)state;
+    static const char *const same[][3] = {{"\"gelu\""},
+                                          {"\"gelu_new\"", "\"gelu_fast\"", "\"gelu_pytorch_tanh\""},
+                                          {"\"relu\""},
+                                          {"\"silu\"", "\"swish\""},
+                                          {"\"quick_gelu\""}};
+    enum { FUNCTIONS = sizeof same / sizeof *same };
+    double value[FUNCTIONS];
+    for (size_t i = 0; i < FUNCTIONS; i++) {
+        value[i] = first_of("bart", "activation_function", same[i][0]);
+        for (size_t j = 1; j < 3 && same[i][j] != NULL; j++)
+            if (first_of("bart", "activation_function", same[i][j]) != value[i])
+                fail_msg("%s and %s differ", same[i][0], same[i][j]);
+        for (size_t j = 0; j < i; j++)
+            if (value[i] == value[j]) fail_msg("%s and %s are the same", same[i][0], same[j][0]);
+    }
+}
+
+/* An input as long as distances that go to buckets of their own. */
+static void distances_reach_as_far_as_transformers_says(void **state)
+{
+    (void)state;
+    static const char key[] = "relative_attention_max_distance";
+    static const char *const others[] = {"20", "32", "64", "256"};
+    static char text[600];
+    for (int i = 0; i < 150; i++) memcpy(text + 2 * i, i % 3 == 0 ? "a " : i % 3 == 1 ? "d " : "e ", 3);
+    input_text = text;
+    const double absent = first_of("t5", key, NULL), said = first_of("t5", key, "128");
+    double other[sizeof others / sizeof *others];
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) other[i] = first_of("t5", key, others[i]);
+    input_text = "a d";
+    assert_true(absent == said);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (other[i] == absent) fail_msg("a reach of %s is the same as 128", others[i]);
+}
+
 /* Before version 5 of transformers T5 said that it is of version 1.1 by its tables, which are not one. */
 static void outputs_are_scaled_where_tables_are_tied(void **state)
 {
@@ -237,6 +278,8 @@ int main(void)
         CASE(keys_that_contradict_a_type),
         CASE(marian_says_its_choices),
         CASE(absent_keys),
+        CASE(activations_by_name),
+        CASE(distances_reach_as_far_as_transformers_says),
         CASE(outputs_are_scaled_where_tables_are_tied),
         CASE(buckets_are_those_of_transformers),
     };

@@ -237,6 +237,34 @@ static void draw_trie(problem *p, sequences *set, const char *path, dice *d)
     p->n_scorers++;
 }
 
+/* A file whose last action is the model's last is read, one whose last is one more is refused as it is read. */
+static void tries_have_the_models_actions(void **state)
+{
+    (void)state;
+    enum { ACTIONS = 9 };
+    harness_memory counted;
+    rill_context *ctx = harness_begin(&counted);
+    const rill_scorer *table = rill_find_scorer(ctx, "trie");
+    static sequences set = {.n = 1, .length = {1}, .action = {{ACTIONS - 1}}};
+    for (int32_t last = ACTIONS - 1; last <= ACTIONS; last++) {
+        char path[] = "trie-XXXXXX";
+        FILE *file = fdopen(mkstemp(path), "w+");
+        void *self = NULL;
+        assert_non_null(file);
+        write_trie(&set, ACTIONS, file);
+        assert_int_equal(fseek(file, -4, SEEK_END), 0);
+        assert_int_equal(fwrite(&last, 4, 1, file), 1);
+        assert_int_equal(fclose(file), 0);
+        assert_int_equal(table->create(table, ctx, path, &self), last < ACTIONS ? RILL_OK : RILL_ERR_FORMAT);
+        if (last < ACTIONS)
+            table->destroy(self);
+        else
+            assert_non_null(strstr(rill_error(ctx), "its nodes are out of order"));
+        unlink(path);
+    }
+    harness_end(ctx, &counted);
+}
+
 static void tries(void **state)
 {
     (void)state;
@@ -365,6 +393,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(greedy),
     cmocka_unit_test(conventions),
     cmocka_unit_test(given_outputs),
+    cmocka_unit_test(tries_have_the_models_actions),
     cmocka_unit_test(tries),
     cmocka_unit_test(lines_of_constraints),
     cmocka_unit_test(each_allocation_fails),
