@@ -507,13 +507,15 @@ static void scorers_that_say_no_number(void **state)
 
 /* --- what a domain says about inputs ------------------------------------------------------------------------------ */
 
-static int blanks_seen;
+static int blanks_seen, inputs_seen;
 
 /* The second input has nothing in it; the third has a note of two-byte characters, too long by far. */
 static rill_status encode_and_tell(void *self, int32_t m, rill_input *inputs)
 {
     for (rill_input *in = inputs; in < inputs + m; in++) {
         blanks_seen += in->length < 2;
+        inputs_seen++;
+        assert_true(in->length < 3 || memcmp(in->text, "\xef\xbb\xbf", 3) != 0);
         if (in->id == 1)
             in->status = RILL_EMPTY;
         else if (toy_domain.encode(self, 1, in) < 0)
@@ -530,10 +532,10 @@ static rill_status encode_and_tell(void *self, int32_t m, rill_input *inputs)
 static void notes_and_nothing_come_with_results(void **state)
 {
     (void)state;
-    /* The first ends within a character, and so do the first three behind the others, before an end or an A: that is no blank. */
-    static const char *const texts[] = {" \xe3\x80", "in 2",      "in 3",
-                                        " \xc2",     " \xc2\x41", " \xe3\x80\x41",
-                                        " ",         "\xc2\x85",  "\xe2\x81\xa0 \xe3\x80\x80"};
+    /* Characters that end too early, before an end, a letter or a sign, are no blanks. Marks at a beginning are no part of a text. */
+    static const char *const texts[] = {
+        " \xe3\x80", "\xef\xbb\xbfin 2", "\xef\xbb\xbf\xef\xbb\xbfin 3", " \xc2",       " \xc2\x41", " \xe3\x80\x41",
+        " ",         "\xc2\x85",         "\xe2\x81\xa0 \xe3\x80\x80",    "\xef\xbb\xbf"};
     enum { N = sizeof texts / sizeof *texts };
     rill_domain teller = toy_domain;
     house h;
@@ -542,7 +544,7 @@ static void notes_and_nothing_come_with_results(void **state)
     teller.encode = encode_and_tell;
     open_house(&h, &teller);
     assert_int_equal(make_engine(&h), RILL_OK);
-    blanks_seen = 0;
+    blanks_seen = inputs_seen = 0;
     for (int i = 0; i < N; i++) assert_int_equal(rill_engine_submit(h.engine, texts[i], strlen(texts[i])), RILL_OK);
     rill_engine_close_input(h.engine);
     for (int i = 0; i < N; i++) {
@@ -558,6 +560,7 @@ static void notes_and_nothing_come_with_results(void **state)
         if (i != 2) assert_string_equal(r.note, i == 0 ? "so and 7" : "");
     }
     assert_int_equal(blanks_seen, 0);
+    assert_int_equal(inputs_seen, 6);
     close_house(&h);
 }
 
