@@ -476,6 +476,54 @@ static void tokens_that_stand_alone(void **state)
     }
 }
 
+/* NLLB's tokenizer.json with another value in one of its parts. */
+static void change_pipeline(const char *part, const char *key, json_t *value)
+{
+    char *path = path_of(folder, "tokenizer.json");
+    json_t *all = json_load_file(path, 0, NULL);
+    assert_int_equal(json_object_set_new(json_object_get(all, part), key, value), 0);
+    assert_int_equal(json_dump_file(all, path, 0), 0);
+    json_decref(all);
+    free(path);
+}
+
+static void nllb_reads(const char *text, const char *pieces)
+{
+    rill_codec *codec;
+    rill_codec_files files = asked("m2m_100");
+    files.source_language = "eng_Latn";
+    files.target_language = "deu_Latn";
+    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    reads(codec, text, pieces, NULL, "deu_Latn");
+    rill_codec_close(codec);
+}
+
+/* Characters without a piece that stand side by side are one unknown or several; a text behind a token has a mark or not. */
+static void runs_and_marks_are_as_tokenizer_json_says(void **state)
+{
+    (void)state;
+    copy_folder("nllb-5");
+    nllb_reads("a\xE4\xB8\x80\xE4\xBA\x8C"
+               "b",
+               "eng_Latn \xE2\x96\x81"
+               "a <unk> b </s>");
+    nllb_reads("a<mask>b", "eng_Latn \xE2\x96\x81"
+                           "a <mask> \xE2\x96\x81"
+                           "b </s>");
+    change_pipeline("model", "fuse_unk", json_false());
+    nllb_reads("a\xE4\xB8\x80\xE4\xBA\x8C"
+               "b",
+               "eng_Latn \xE2\x96\x81"
+               "a <unk> <unk> b </s>");
+    change_pipeline("pre_tokenizer", "prepend_scheme", json_string("first"));
+    nllb_reads("a<mask>b", "eng_Latn \xE2\x96\x81"
+                           "a <mask> b </s>");
+    nllb_reads("<mask>b", "eng_Latn <mask> b </s>");
+    change_pipeline("pre_tokenizer", "prepend_scheme", json_string("never"));
+    nllb_reads("a b", "eng_Latn a \xE2\x96\x81"
+                      "b </s>");
+}
+
 /* GPT-2's words: a contraction is one, also before a letter; in capitals it is none. */
 static void contractions_are_words(void **state)
 {
@@ -673,6 +721,7 @@ int main(void)
         CASE(a_length_of_any_size),
         CASE(tokens_without_a_symbol),
         CASE(tokens_that_stand_alone),
+        CASE(runs_and_marks_are_as_tokenizer_json_says),
         CASE(contractions_are_words),
         CASE(tags_are_optional),
         CASE(folders_that_are_refused),

@@ -537,9 +537,23 @@ static void texts_become_actions(void **state)
     assert_int_equal(rill_model_tokenize(model, ctx, "a1 b", 4, action, 2, &n), RILL_ERR_INPUT);
     assert_non_null(strstr(rill_error(ctx), "b"));
     rill_model_close(model);
-    rill_domain mute = toy_domain;
+    /* Of a domain without tokenize: names between blanks; and a number is no name. */
+    rill_domain plain = toy_domain, mute = toy_domain;
+    plain.name = "plain";
+    plain.tokenize = NULL;
+    assert_int_equal(rill_register_domain(ctx, &plain), RILL_OK);
+    assert_int_equal(rill_model_open(&model, ctx, "plain", &options), RILL_OK);
+    assert_int_equal(rill_model_tokenize(model, ctx, " a3\ta1 a2 ", 10, action, 2, &n), RILL_OK);
+    assert_int_equal(n, 3);
+    assert_int_equal(action[0], 3);
+    assert_int_equal(action[1], 1);
+    assert_int_equal(rill_model_tokenize(model, ctx, "a1 3", 4, action, 2, &n), RILL_ERR_INPUT);
+    assert_string_equal(rill_error(ctx), "\"3\" is the name of no action of the model");
+    assert_int_equal(n, 0);
+    rill_model_close(model);
     mute.name = "mute";
     mute.tokenize = NULL;
+    mute.find_action = NULL;
     assert_int_equal(rill_register_domain(ctx, &mute), RILL_OK);
     assert_int_equal(rill_model_open(&model, ctx, "mute", &options), RILL_OK);
     assert_int_equal(rill_model_tokenize(model, ctx, "a1", 2, action, 2, &n), RILL_ERR_NOT_FOUND);
