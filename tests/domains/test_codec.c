@@ -156,6 +156,8 @@ static void own_prefixes(void **state)
         {RILL_EN, "She said no. Then No. Yes.", "She said no . Then No . Yes ."},
         {RILL_EN, "Am 3. Mai", "Am 3 . Mai"},
         {RILL_DE, "Am 3. Mai traf Prof. Weber ca. 400. Gäste.", "Am 3. Mai traf Prof. Weber ca. 400 . Gäste ."},
+        {RILL_DE, "Am 23. Mai und am 99. Tag, dem 100. Tag.", "Am 23. Mai und am 99. Tag , dem 100 . Tag ."},
+        {RILL_DE, "Am 10. und 0. Mai, 05. Mai", "Am 10. und 0. Mai , 05. Mai"},
         {RILL_RU, "Он живёт: г. Москва, ул. Ленина, 5. Да.", "Он живёт : г. Москва , ул. Ленина , 5 . Да ."},
     };
     char *empty = folder_make();
