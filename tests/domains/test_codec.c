@@ -16,6 +16,7 @@
 #include "moses.h"
 #include "moses_bpe.h"
 #include "mt.h"
+#include "pipeline.h"
 #include "reference.h"
 #include "vocabulary.h"
 
@@ -145,6 +146,28 @@ static void assert_tokens(rill_moses *moses, const char *text, int lower, const 
 }
 
 /* Without files the lists are rill's own. */
+/* GPT-2's words: a contraction is one, also before a letter; in capitals it is none. */
+static void contractions_are_words(void **state)
+{
+    (void)state;
+    static const char *const forms[] = {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"};
+    char text[16];
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        for (int behind = 0; behind < 3; behind++) {
+            const int length = snprintf(text, sizeof text, "%s%s", forms[i],
+                                        behind == 0   ? ""
+                                        : behind == 1 ? " a"
+                                                      : "x");
+            assert_int_equal(rill_byte_word(text, (size_t)length), strlen(forms[i]));
+        }
+    static const struct {
+        const char *text;
+        size_t length;
+    } others[] = {{"'D a", 1}, {"'x", 1}, {"'", 1}, {"''d", 2}, {"a'd", 1}, {" 'd", 2}, {"'r", 1}, {"'l a", 1}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (rill_byte_word(others[i].text, strlen(others[i].text)) != others[i].length) fail_msg("%s", others[i].text);
+}
+
 static void own_prefixes(void **state)
 {
     (void)state;
@@ -372,6 +395,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(texts_are_those_of_the_reference),
+        CASE(contractions_are_words),
         CASE(own_prefixes),
         CASE(a_file_of_prefixes),
         CASE(lower_case),
