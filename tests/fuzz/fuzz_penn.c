@@ -1,4 +1,4 @@
-/* Bytes to words, in every style: whatever the text, no crash, no empty word, no word with a blank or a bracket in it, and no byte lost
+/* Bytes to words, in every style: whatever the text, no crash, no empty word, no word with a space or a bracket in it, and no byte lost
  * where nothing is respelled, but for the full stop that an abbreviation shares with the end of the text. */
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,17 +14,19 @@ static void check_words(const rill_sentence *s)
         const rill_slice word = rill_sentence_word(s, i);
         require(word.length > 0);
         for (size_t at = 0; at < word.length; at++)
-            require((unsigned char)word.data[at] > ' ' && strchr("(){}", word.data[at]) == NULL);
+            require(rill_space_length(word.data + at, word.length - at) == 0 && strchr("(){}", word.data[at]) == NULL);
     }
 }
 
-/* Bytes of the text that are no blanks, with names of brackets as the brackets that they come back as. Blanks go first: words stand
+/* Bytes of the text that are no spaces, with names of brackets as the brackets that they come back as. Spaces go first: words stand
  * without any between them, and a name may be made of two. */
 static size_t solid_bytes(rill_context *ctx, const char *text, size_t length)
 {
     rill_text solid = {.ctx = ctx}, plain = {.ctx = ctx};
-    for (size_t i = 0; i < length; i++)
-        if ((unsigned char)text[i] > ' ') require(rill_text_append(&solid, text + i, 1) == RILL_OK);
+    for (size_t i = 0, space; i<length; i += space> 0 ? space : 1) {
+        space = rill_space_length(text + i, length - i);
+        if (space == 0) require(rill_text_append(&solid, text + i, 1) == RILL_OK);
+    }
     require(rill_tree_unescape(&plain, solid.length > 0 ? solid.data : "", solid.length) == RILL_OK);
     length = plain.length;
     rill_text_clear(&solid);
