@@ -20,12 +20,6 @@ size_t rill_best_insert(int32_t *ids, float *logp, size_t count, size_t best, in
     return count < best ? count + 1 : count;
 }
 
-/* Whether what stands at a goes behind what stands at b. */
-static int is_worse(const int32_t *ids, const float *logp, size_t a, size_t b)
-{
-    return logp[a] < logp[b] || (logp[a] == logp[b] && ids[a] > ids[b]);
-}
-
 static void swap(int32_t *ids, float *logp, size_t a, size_t b)
 {
     const int32_t id = ids[a];
@@ -36,36 +30,66 @@ static void swap(int32_t *ids, float *logp, size_t a, size_t b)
     logp[b] = score;
 }
 
-static void sift_down(int32_t *ids, float *logp, size_t count)
+static void sort_few(int32_t *ids, float *logp, size_t count)
 {
-    for (size_t at = 0, child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && is_worse(ids, logp, child + 1, child)) child++;
-        if (!is_worse(ids, logp, child, at)) return;
-        swap(ids, logp, at, child);
+    for (size_t i = 1; i < count; i++) {
+        const int32_t id = ids[i];
+        const float score = logp[i];
+        size_t at = i;
+        for (; at > 0 && (logp[at - 1] < score || (logp[at - 1] == score && ids[at - 1] > id)); at--) {
+            ids[at] = ids[at - 1];
+            logp[at] = logp[at - 1];
+        }
+        ids[at] = id;
+        logp[at] = score;
     }
 }
 
-size_t rill_best_offer(int32_t *ids, float *logp, size_t count, size_t best, int32_t id, float score)
+/* What an entry is sorted by, ascending: its score, or, of equal ones, its id. */
+static uint32_t key_at(const int32_t *ids, const float *logp, size_t at, int by_id)
 {
-    if (count == best && !(score > logp[0])) return count;
-    const size_t put = count < best ? count : 0;
-    ids[put] = id;
-    logp[put] = score;
-    if (count == best) {
-        sift_down(ids, logp, count);
-        return count;
+    return by_id ? (uint32_t)ids[at] : rill_best_key(logp[at]);
+}
+
+/* By the range of keys divided into buckets, in place; then each bucket. Equal scores are one bucket, and go by id. */
+static void sort_part(int32_t *ids, float *logp, size_t count, int by_id)
+{
+    enum { FEW = 24, BUCKETS = 1024 };
+    uint32_t low = UINT32_MAX, high = 0, from[BUCKETS], end[BUCKETS], shift = 0, sum = 0;
+    if (count <= FEW) {
+        sort_few(ids, logp, count);
+        return;
     }
-    for (size_t at = put; at > 0 && is_worse(ids, logp, at, (at - 1) / 2); at = (at - 1) / 2)
-        swap(ids, logp, at, (at - 1) / 2);
-    return count + 1;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t key = key_at(ids, logp, i, by_id);
+        low = key < low ? key : low;
+        high = key > high ? key : high;
+    }
+    if (low == high) {
+        sort_part(ids, logp, count, 1);
+        return;
+    }
+    const uint32_t buckets = count < BUCKETS ? (uint32_t)count : BUCKETS;
+    memset(end, 0, buckets * sizeof *end);
+    while ((high - low) >> shift >= buckets) shift++;
+    for (size_t i = 0; i < count; i++) end[(key_at(ids, logp, i, by_id) - low) >> shift]++;
+    for (size_t bucket = 0; bucket < buckets; bucket++) {
+        from[bucket] = sum;
+        sum = end[bucket] += sum;
+    }
+    for (size_t bucket = 0; bucket < buckets; bucket++)
+        while (from[bucket] < end[bucket]) {
+            const uint32_t at = from[bucket], own = (key_at(ids, logp, at, by_id) - low) >> shift;
+            if (own != bucket) swap(ids, logp, at, from[own]);
+            from[own]++;
+        }
+    for (uint32_t bucket = 0, first = 0; bucket < buckets; first = end[bucket++])
+        if (end[bucket] - first > 1) sort_part(ids + first, logp + first, end[bucket] - first, by_id);
 }
 
 void rill_best_sort(int32_t *ids, float *logp, size_t count)
 {
-    for (size_t n = count; n > 1; n--) {
-        swap(ids, logp, 0, n - 1);
-        sift_down(ids, logp, n - 1);
-    }
+    sort_part(ids, logp, count, 0);
 }
 
 static float value(const rill_best *b, size_t r, size_t v)

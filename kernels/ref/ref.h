@@ -2,6 +2,8 @@
 #ifndef RILL_KERNELS_REF_H
 #define RILL_KERNELS_REF_H
 
+#include <string.h>
+
 #include "../internal.h"
 
 void rill_gemm_ref(const rill_gemm *g, rill_pool *pool);
@@ -32,9 +34,16 @@ float rill_gelu_sigmoid_ref(float x);
  * `best` kept. Callers offer ids in ascending order, so an equal score goes behind. Returns the new count. */
 size_t rill_best_insert(int32_t *ids, float *logp, size_t count, size_t best, int32_t id, float score);
 
-/* The same for large B: the lists are a heap with the worst, of equal ones that with the largest id, at its root. Returns the new count. */
-size_t rill_best_offer(int32_t *ids, float *logp, size_t count, size_t best, int32_t id, float score);
-/* The heap's entries in order, the best first, of equal ones that with the smallest id. */
+/* Ascending where scores descend; both zeros are one. */
+static inline uint32_t rill_best_key(float score)
+{
+    uint32_t bits;
+    score += 0.0f;
+    memcpy(&bits, &score, sizeof bits);
+    return bits >> 31 ? bits : bits ^ UINT32_C(0x7FFFFFFF);
+}
+
+/* Many: best first, of equal ones the smallest id first. Time goes with their number. */
 void rill_best_sort(int32_t *ids, float *logp, size_t count);
 
 #endif

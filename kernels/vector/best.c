@@ -21,7 +21,7 @@
 #define PIECE 512 /* symbols; 2 KB */
 #define SPANS 64  /* a row is cut into at most this many spans, each some whole pieces */
 #define RANK_MOST \
-    256 /* more candidates than this are kept in a heap (B is larger), or inserted one by one (ties, or ids alone) */
+    256 /* more candidates than this are counted by digits (B is larger), or inserted one by one (ties, or ids alone) */
 #define WAYS 4 /* lane maxima kept apart, by vector number modulo WAYS */
 
 typedef struct row {
@@ -414,16 +414,77 @@ static size_t insert_id(const row *r, int32_t *ids, size_t count, size_t best, f
     return after;
 }
 
-/* Many with their scores: a heap of those kept, the worst at its root, which is sorted at last. */
-static size_t put_heaped(const row *r, size_t best, float norm, vf low, int32_t *ids, float *logp)
+/* Where the last of a row's best is: of the 1 << shift keys from `first` on `ties` are taken, and all before them. */
+typedef struct cut {
+    uint64_t first;
+    int shift;
+    size_t ties;
+} cut;
+
+/* Candidates of the vector at v, those before it gone. */
+RILL_INLINE void collect_vector(const row *r, candidates *c, size_t v, float norm, vf low)
 {
-    size_t count = 0;
+    c->count = 0;
+    collect(r, c, row_vector(r, v, r->symbols - v, row_variant(r)), v, norm, low);
+}
+
+/* Keys are counted in buckets of some width, then those of the bucket that has the last of the best, until these are few or equal. The
+ * first width is for scores within some powers of two of the best, `top`. */
+static cut find_cut(const row *r, size_t best, float norm, vf low, float top)
+{
+    enum { BUCKETS = 2048, FIRST = 15, ALL = 21 };
+    cut at = {rill_best_key(top), FIRST, best};
     candidates c;
+    for (;;) {
+        uint32_t have[BUCKETS] = {0}, bucket = 0;
+        for (size_t v = 0; v < r->symbols; v += VL) {
+            collect_vector(r, &c, v, norm, low);
+            for (size_t i = 0; i < c.count; i++) {
+                const uint64_t own = (rill_best_key(c.logp[i]) - at.first) >> at.shift; /* those before: huge */
+                if (own < BUCKETS) have[own]++;
+            }
+        }
+        for (; bucket < BUCKETS && have[bucket] < at.ties; bucket++) at.ties -= have[bucket];
+        at.first += (uint64_t)bucket << at.shift;
+        if (at.first > UINT32_MAX) return at; /* there are no more than B */
+        if (bucket == BUCKETS)
+            at.shift = ALL;
+        else if (have[bucket] <= RANK_MOST || at.shift == 0)
+            return at;
+        else
+            at.shift = at.shift > 11 ? at.shift - 11 : 0;
+    }
+}
+
+/* Many with their scores: all before the cut, of those at it the best, then in order. */
+static size_t put_many(const row *r, size_t best, float norm, vf low, float top, int32_t *ids, float *logp)
+{
+    size_t count = 0, few = 0;
+    int32_t id[RANK_MOST];
+    float score[RANK_MOST];
+    candidates c;
+    cut at = find_cut(r, best, norm, low, top);
     for (size_t v = 0; v < r->symbols; v += VL) {
-        c.count = 0;
-        collect(r, &c, row_vector(r, v, r->symbols - v, row_variant(r)), v, norm, low);
-        for (size_t i = 0; i < c.count; i++) count = rill_best_offer(ids, logp, count, best, c.id[i], c.logp[i]);
-        if (count == best) low = v_max(v_set1(logp[0]), low);
+        collect_vector(r, &c, v, norm, low);
+        for (size_t i = 0; i < c.count; i++) {
+            const uint64_t key = rill_best_key(c.logp[i]);
+            if (key >= at.first) {
+                if ((key - at.first) >> at.shift > 0 || at.ties == 0) continue;
+                if (at.shift > 0) {
+                    id[few] = c.id[i];
+                    score[few++] = c.logp[i];
+                    continue;
+                }
+                at.ties--; /* all are equal there: the first ones */
+            }
+            ids[count] = c.id[i];
+            logp[count++] = c.logp[i];
+        }
+    }
+    rill_best_sort(id, score, few);
+    for (size_t i = 0; i < few && at.ties > 0; i++, at.ties--) {
+        ids[count] = id[i];
+        logp[count++] = score[i];
     }
     rill_best_sort(ids, logp, count);
     return count;
@@ -445,6 +506,12 @@ static size_t put_inserted(const row *r, size_t best, float norm, vf low, int32_
     return count;
 }
 
+/* Of the legal symbols. */
+static float highest(const scan *s)
+{
+    return v_hmax(v_max(v_max(s->group[0], s->group[2]), v_max(s->group[1], s->group[3])));
+}
+
 static size_t put_best(const row *r, scan *s, size_t best, float norm, int32_t *ids, float *logp)
 {
     if (!(norm > -INFINITY)) return 0; /* NaN, or nothing to return */
@@ -452,7 +519,7 @@ static size_t put_best(const row *r, scan *s, size_t best, float norm, int32_t *
     c.count = 0;
     const vf low = v_max(v_set1(bound(r, s, best) - norm), v_set1(-FLT_MAX));
     const int fit = collect_all(r, s, &c, best, norm, low) && c.count <= RANK_MOST;
-    if (!fit && logp && best > RANK_MOST) return put_heaped(r, best, norm, low, ids, logp);
+    if (!fit && logp && best > RANK_MOST) return put_many(r, best, norm, low, highest(s) - norm, ids, logp);
     if (!fit && best > 1) return put_inserted(r, best, norm, low, ids, logp);
     if (best > 1) return put_ranked(&c, best, ids, logp);
     if (c.count == 0) return 0;

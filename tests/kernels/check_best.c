@@ -37,7 +37,7 @@ static problem draw(check *c, unsigned round)
     problem p = {.symbols = sizes[dice_below(c, sizeof sizes / sizeof *sizes)], .scores = (int)dice_below(c, 3)};
     p.rows = p.symbols > 1000 ? dice_from(c, 0, 2) : dice_from(c, 0, 20);
     p.best = dice_below(c, 3) ? dice_from(c, 1, 24) : dice_from(c, 1, 160);
-    if (p.symbols > 1000 && !dice_below(c, 3)) p.best = dice_from(c, 200, p.symbols + 10); /* a heap of them */
+    if (p.symbols > 1000 && !dice_below(c, 3)) p.best = dice_from(c, 200, p.symbols + 10); /* counted by digits */
     p.ldl = p.symbols + dice_below(c, 3);
     p.ldo = p.best + dice_below(c, 3);
     p.table = 3;
