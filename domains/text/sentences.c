@@ -3,9 +3,10 @@
  * Divisions: characters · abbreviations · boundaries · sentences. Source of the rules: unicode.org/reports/tr29, section 5. */
 #include "sentences.h"
 
-#include <stdint.h>
 #include <string.h>
 #include <utf8proc.h>
+
+#include "utf8.h"
 
 /* --- characters --------------------------------------------------------------------------------------------------- */
 
@@ -89,11 +90,10 @@ static kind kind_of(int32_t c, int greek)
 /* The character at *at, which moves behind it; -1: none. */
 static int32_t next(const char *text, size_t *at, size_t end)
 {
-    int32_t c;
-    const utf8proc_ssize_t n = utf8proc_iterate((const uint8_t *)text + *at,
-                                                (utf8proc_ssize_t)(end - *at < 4 ? end - *at : 4), &c);
-    *at += n > 0 ? (size_t)n : 1;
-    return n > 0 ? c : -1;
+    size_t step;
+    const int32_t c = rill_utf8_next(text + *at, end - *at, &step);
+    *at += step;
+    return c;
 }
 
 /* Of what has no letter and no digit a model would only make something up. */
