@@ -220,7 +220,8 @@ class Model:
         inputs: texts, or rill.Request where one wants something of its own. An asynchronous iterable is for `async for` alone
         ahead: inputs taken before their results are; 1 answers each before it asks for the next, as a dialogue needs it; None: as many
             as the search has use for
-        trace: called with a TraceEvent for each timestep, admission and end of an input, on the thread that decodes
+        trace: called with a TraceEvent for each timestep, admission and end of an input, on the thread that decodes; of an input that is
+            decoded as its sentences it tells of these, which have numbers of their own
         settings: rill.options() lists them; heuristic, scorer and policy take functions in Python too
         Raises rill.OptionError for settings that are impossible or contradict each other.
         """

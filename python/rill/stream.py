@@ -97,6 +97,7 @@ class Wishes:
         self.heuristics = [ffi.string(setup.heuristics[i].name).decode() for i in range(setup.n_heuristics)]
         self.scorers = [ffi.string(setup.scorers[i].name).decode() for i in range(setup.n_scorers)]
         self.split = plan.output("split")
+        self._resolved = ffi.new("rill_settings *", plan.plan.resolved)
         asked = [name for name in ("alignment", "unknown_names", "like") if plan.output(name) is not None]
         self.whole_for = asked[0] if asked else "a scorer" if self.scorers else None
 
@@ -115,6 +116,17 @@ class Wishes:
             kept.append(settings)  # the owner: what is read of out.settings is a bare pointer
             out.settings = settings
         return kept
+
+    def resolved(self, request: Request) -> Any:
+        """The settings of its search, as the engine has them."""
+        own = {name: value for name, value in request.settings.items() if lib.rill_option_find(lib.rill_setting_table(), name.encode())}
+        if not own:
+            return self._resolved
+        settings = self._settings(own)
+        with self._opened.lock:
+            if lib.rill_settings_resolve(self._opened.ctx, settings, False) < 0:
+                lib.rill_error_clear(self._opened.ctx)  # the engine says it of what it decodes
+        return settings
 
     def _arguments(self, given: Mapping[str, Any], kept: list[Any]) -> tuple[Any, Any]:
         lists = []
@@ -262,7 +274,7 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
         self.model = model
         self._ahead = ahead
         run = self._make_run(opened, settings, trace, names, given)
-        whole_for = "score()" if given else "trace" if trace is not None else run.wishes.whole_for
+        whole_for = "score()" if given else run.wishes.whole_for
         self._run: Any = run if given and run.wishes.split is None else split.around(run, opened, run.wishes.split, whole_for)
         self._busy = threading.Lock()
         self._held = _Held(self._busy)

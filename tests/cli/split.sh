@@ -61,6 +61,43 @@ cp out samples
 feed each "${rill_decode[@]}" --sample 2
 same out samples
 
+# --- each sentence has samples of its own, the first those of its line, by whatever schedule
+printf '%s\n' "${sentences[0]}" >once
+printf '%s %s %s\n' "${sentences[0]}" "${sentences[0]}" "${sentences[0]}" >thrice
+feed once "${rill_decode[@]}" --sample 6 --n-best 6
+outputs() { sed 's/^[0-9]* ||| //; s/ ||| .*//' out; }
+outputs >firsts
+feed thrice "${rill_decode[@]}" --sample 6 --n-best 6 --split sentences
+outputs >drawn
+paste -d'|' firsts drawn >pairs
+verdict "$(good [ "$(awk -F'|' 'index($2, $1 " ") == 1' pairs | wc -l)" = 6 ])" "the first sentence's samples are the line's"
+verdict "$(good [ "$(awk -F'|' '$2 == $1 " " $1 " " $1' pairs | wc -l)" -lt 3 ])" "each sentence has samples of its own"
+for how in "-n 1" "--workers 2"; do
+  # shellcheck disable=SC2086
+  feed thrice "${rill_decode[@]}" --sample 6 --n-best 6 --split sentences $how
+  outputs >again
+  same again drawn
+done
+
+# --- what outputs are ordered by is made of their sums, as the search makes it
+rank() { # rank NUMBER OPTION...: NUMBER of score s, length l is the last feature
+  feed thrice "${rill_decode[@]}" --split sentences --n-best 4 "${@:2}"
+  lines 4
+  sed 's/.*logp= //; s/ length= / /; s/ |||//' out | awk "{ s = \$1; l = \$2; d = \$3 - ($1) } d * d < 1e-9" >equal
+  verdict "$(good [ "$(wc -l <equal)" = 4 ])" "the rank is $1"
+}
+rank "s" --length-penalty 0
+rank "s / l" --length-penalty 1
+rank "s / (l + 3)" --length-penalty 1 --count-end
+rank "(s - 0.5 * l) / sqrt(l)" --length-penalty 0.5 --word-penalty 0.5
+paste -sd' ' thrice | sed 's/.*/{"text": "&", "rill": {"length-penalty": 0, "n-best": 3}}/' >object
+feed object "$rill" decode -m "$model" -q --jsonl --split sentences
+says "1 of 1 inputs were decoded as their sentences: the i-th output of such a list"
+json "$("$check_json" out logp)" score out
+sed 's/, "n-best": 3//' object >one_output
+feed one_output "$rill" decode -m "$model" -q --jsonl --split sentences
+says_not "inputs were decoded"
+
 # --- lists are said to be what they are
 feed paragraph "${rill_decode[@]}" --n-best 2
 lines 2
@@ -91,6 +128,13 @@ printf 'Ein Hund bellt.""Eine Katze schläft auf dem Sofa.\n  Ein Hund bellt.   
 feed two "${rill_decode[@]}" --split sentences
 line_is 2 "$(sed -n 1p both) *** ! $(sed -n 2p both)"
 
+printf 'Ein Hund bellt.\342\200\250 \302\205Eine Katze schläft auf dem Sofa.\n' >two_lines
+feed two_lines "${rill_decode[@]}" --split sentences
+line_is 1 "$(paste -sd' ' both)"
+printf '{"text": "%s"}\n' "$(cat two_lines)" >object
+feed object "${rill_decode[@]}" --split sentences --jsonl
+json "$(paste -sd' ' both)" output out
+
 # --- what cannot be had of several
 for option in --ids --alignment --word-scores "--scorer word_reward:0.1" "--like hf"; do
   # shellcheck disable=SC2086
@@ -120,7 +164,8 @@ json "$(cat plain)" output out
 
 # --- beginnings of characters are none of these, and nothing before them is left out: the byte is the input's
 hyphen='Stra\302\255\303\237e'
-bad=('\302- Hund' '\302E' '\302\355und' '\357{\177' '\342\200\055Hund' '\342\200' '\302' '\300\255' '\340\202\255 Hund' '\360\202\200\250' '\355\240\200'
+bad=('\302- Hund' '\302E' '\302\355und' '\357{\177' '\342\200\055Hund' '\342\200' '\302' '\300\255' '\340\202\255 Hund'
+  '\360\202\200\250' '\355\240\200'
   '\302\255\302' '\342\201\240\357\273' '\200\250')
 at=(15 15 15 15 15 15 15 15 15 15 15 17 18 15)
 for text in "${bad[@]}"; do printf "Ein $hyphen $text\n"; done >halves

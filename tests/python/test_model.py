@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import os
 import pickle
 import signal
@@ -421,6 +422,36 @@ class Processes(Case):
         for wrong in ({"split": "words"}, {"split": "sentences", "alignment": True}):
             with self.assertRaises(rill.OptionError):
                 self.model.decode([paragraph], **wrong)
+
+    def test_sentences_are_joined_as_the_command_joins_them(self) -> None:
+        sentence = "Ein Hund läuft über die Wiese."
+        place = str(MODELS / "de-en")
+        for text in (" ".join([sentence] * 3), "Ein Hund.\tEine Katze.\u2028Ein Ball.\u0085 Ein Mann. \u2029\u00a0Ein Kind. *** "):
+            for settings in (
+                {"sample": 6, "n_best": 6},
+                {"length_penalty": 1.0},
+                {"length_penalty": 0.5, "word_penalty": 0.5, "count_end": True, "n_best": 3},
+            ):
+                said = [f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}") for name, value in settings.items()]
+                objects = [json.dumps({"text": one}) for one in ("Ja.", text)]
+                wanted = json.loads(command("-m", place, "--jsonl", "--split", "sentences", *said, lines=objects)[1])
+                found = [
+                    self.model.decode(["Ja.", text], split="sentences", **settings)[1],
+                    self.model.decode(["Ja.", rill.Request(text, **settings)], split="sentences")[1],
+                ]
+                for result in found:
+                    self.assertEqual([output.text for output in result.outputs], [one["output"] for one in wanted.get("nbest", [wanted])])
+                    for output, one in zip(result.outputs, wanted.get("nbest", [wanted])):
+                        self.assertAlmostEqual(output.rank_score, one["score"], places=6)
+                        self.assertEqual(output.length, one["length"])
+
+    def test_a_trace_tells_of_sentences_and_changes_nothing(self) -> None:
+        text = " ".join(CAPTIONS[:3])
+        events: list[rill.TraceEvent] = []
+        plain = self.model.decode([text], split="sentences")
+        with self.model.stream([text], split="sentences", trace=events.append) as stream:
+            self.assertEqual(list(stream), plain)
+        self.assertEqual([event.item for event in events if event.kind == "admitted"], [0, 1, 2])
 
     def test_soft_hyphens_are_not_read(self) -> None:
         plain = self.model.decode(["Die Straße ist naß."])[0].text
