@@ -174,6 +174,10 @@ typedef struct rill_input {
                             rill_input_note() */
 } rill_input;
 
+/* Bytes of the blank at the beginning of some text, 0 if it begins with none: a control character, a space of Unicode's, what has no width
+ * or marks a direction of writing, a byte order mark. Texts of these alone are blank. Bytes that are no UTF-8 are no blank. */
+RILL_API size_t rill_blank_bytes(const char *text, size_t length);
+
 /* Fail one input: sets status and message; returns status. */
 RILL_API rill_status rill_input_fail(rill_input *input, rill_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
