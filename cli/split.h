@@ -37,6 +37,9 @@ typedef struct cli_split {
     rill_text text;
 } cli_split;
 
+/* Whether the model is one that is made for sentences; where not, the context's error says so. */
+int cli_is_split(rill_context *ctx, const rill_model *model);
+
 /* How lines are split: "auto" (also NULL), "sentences" or "off", of a model that is open.
  *   against: what is asked for that only whole inputs can have, as "--ids"; NULL: nothing
  *   CLI_OK, or CLI_FAILED after a message: another word; sentences that this model or that wish does not allow */
@@ -50,5 +53,10 @@ rill_status cli_split_write(void *split, const rill_result *result);
 void cli_split_warn(const cli_split *s, int32_t n_best);
 
 void cli_split_end(cli_split *s); /* accepts a zeroed one */
+
+/* Characters, of which those from the Hangul, Han and kana blocks on count three times: words have as many fewer of them. */
+int64_t cli_text_width(const char *text, size_t length);
+/* Whether the best output is suspiciously short for an input of that width. */
+int cli_is_short(int64_t width, const rill_result *result);
 
 #endif

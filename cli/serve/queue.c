@@ -13,6 +13,7 @@
 #include "report.h"
 #include "result.h"
 #include "service_inside.h"
+#include "split.h"
 
 /* --- what is asked ------------------------------------------------------------------------------------------------ */
 
@@ -152,6 +153,7 @@ static decoding *begin_decoding(service *s, job_input *input)
                     .tokens = j->tokens,
                     .n_best = j->settings.n_best > 0 ? j->settings.n_best : j->settings.sample,
                     .fewer = cli_why_fewer(&j->settings),
+                    .width = s->splits ? cli_text_width(input->text, input->length) : 0,
                     .watched = j->stream};
     s->given[s->counts.under_way++] = d;
     if (d->key) input->key = NULL;
@@ -392,13 +394,26 @@ static void end_decoding(service *s, decoding *d, rill_status status, json_t *to
     free(d);
 }
 
+/* What the list lacks, or seems to. */
+static void warn(const decoding *d, const rill_result *result, json_t *told)
+{
+    char what[300];
+    if (cli_has_fewer(result, d->n_best)) {
+        snprintf(what, sizeof what, "%d of %d outputs: %s", (int)result->n, (int)d->n_best,
+                 result->late ? "the deadline came first" : d->fewer);
+        result_warn(told, what);
+    }
+    if (cli_is_short(d->width, result))
+        result_warn(told, "the output is shorter than a third of its input: text may be missing "
+                          "(\"split\": \"sentences\" decodes each sentence by itself)");
+}
+
 rill_status queue_write(void *user, const rill_result *result)
 {
     service *s = user;
     decoding *d = result->user;
     json_t *told = result_json(s->session.model, result, d->tokens);
-    if (told && cli_has_fewer(result, d->n_best))
-        result_warn(told, result->n, d->n_best, result->late ? "the deadline came first" : d->fewer);
+    if (told) warn(d, result, told);
     const int keeps = result->status == RILL_OK && !result->late && d->key;
     pthread_mutex_lock(&s->lock);
     rill_workers_stats(s->session.crew, &s->counts.run); /* before its client can ask for them */

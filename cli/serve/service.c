@@ -12,6 +12,7 @@
 #include "crew.h"
 #include "search.h"
 #include "service_inside.h"
+#include "split.h"
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
@@ -78,6 +79,7 @@ static int prepare(service *s)
     const int64_t flight = rill_workers_settings(session->crew)->max_items;
     s->most_under_way = (int64_t)session->workers * flight + session->workers;
     s->queue = s->options->most_waiting;
+    s->splits = cli_is_split(session->ctx, session->model);
     s->most_width = s->options->most_width;
     s->most_megabytes = s->options->request_megabytes;
     s->given = calloc((size_t)s->most_under_way, sizeof(decoding *));
