@@ -208,12 +208,30 @@ def idlers():
         check(s.code == 0, f"the end: {s.code} {s.said}")
 
 
+def addresses():
+    """Of several clients the one with most connections makes room: a slow upload of another one stays."""
+    with Server("--max-connections", "8", "--request-timeout", "600") as s:
+        slow = socket.create_connection((s.host, s.port), source_address=("127.0.0.2", 0))
+        slow.sendall(b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY[:5])
+        idle = []
+        for _ in range(40):
+            idle.append(s.raw(b""))
+            check(s.ask("GET", "/health", timeout=30)[0] == 200, "another comes in")
+        slow.sendall(BODY[5:])
+        slow.settimeout(60)
+        check(codes(slow.recv(65536)) == [200], "the slow one is answered")
+        check(not is_open(idle[0]), "and the oldest of the many made room")
+        for link in (slow, *idle):
+            link.close()
+    check(s.code == 0, f"the end: {s.code} {s.said}")
+
+
 def main():
     with Server("--request-timeout", "3", "--workers", "2") as s:
         for part in (framing, sources, types):
             part(s)
     check(s.code == 0, f"the end: {s.code} {s.said}")
-    for part in (origins, idlers):
+    for part in (origins, idlers, addresses):
         part()
     return finish()
 
