@@ -99,7 +99,8 @@ def memory():
 def looked_at():
     """A trace, which nothing else would end for long, ends with the server."""
     s = Counting("--drain", "0", "--max-request", "10000", models=MODELS[1:])
-    body = json.dumps({"inputs": ["what states border texas"] * 20, "settings": {"k": 30, "min-length": 100000, "max-length": 100000}}).encode()
+    settings = {"k": 30, "min-length": 100000, "max-length": 100000}
+    body = json.dumps({"inputs": ["what states border texas"] * 20, "settings": settings}).encode()
     link = s.raw(b"POST /v1/trace HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
     link.settimeout(1)
     try:
