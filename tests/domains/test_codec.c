@@ -270,7 +270,7 @@ static void cuts_that_are_worth_the_same(void **state)
     double score[] = {-9, -1, -1, -1, -1};
     rill_vocabulary *pieces;
     rill_text out = {.ctx = ctx};
-    assert_ok(ctx, rill_vocabulary_parse(&pieces, ctx, "v", "?\nb\nbo\nm\nom\n", 14, 5));
+    assert_ok(ctx, rill_vocabulary_parse(&pieces, ctx, "v", "?\nb\nbo\nm\nom\n", 12, 5));
     const rill_pipeline p = {
         .vocabulary = pieces, .sorted = sorted, .score = score, .scores = 5, .unknown_score = -9, .unknown_id = 0};
     assert_ok(ctx, rill_unigram_split(&p, ctx, "bom", 3, collect, &out));
