@@ -209,6 +209,7 @@ static int with_traceback(lua_State *L)
     lua_Debug frame;
     int frames = 0;
     describe_error(L);
+    script_show_zeros(L);
     lua_replace(L, 1);
     lua_settop(L, 1);
     luaL_buffinit(L, &b);

@@ -135,6 +135,11 @@ void script_end(rill_script *s, script_frame frame);
 void script_name_add(lua_State *L, const char *kind, const char *name);
 /* The one of them that was meant by `word`, or NULL. */
 const char *script_name_nearest(lua_State *L, const char *kind, const char *word);
+/* The string at `index` as C has it, which ends at a byte of value 0: a string with one inside raises, in a sentence that begins with
+ * `what`. */
+const char *script_text(lua_State *L, int index, const char *what);
+/* In messages such a byte is shown: the string on top of the stack with "?" for each. */
+void script_show_zeros(lua_State *L);
 /* Push a copy of the table on top of the stack, and of the tables in it to this depth. */
 void script_push_copy(lua_State *L, int depth);
 
