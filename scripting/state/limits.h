@@ -14,6 +14,10 @@ int script_exhaust(lua_State *L);
 /* Whether the thread died of a limit: its hooks are off for good then, so nothing may run in it again. */
 int script_died_exhausted(lua_State *thread);
 
+/* Have each call of a function in this thread look at the limits too: a chain of __call before it runs no instruction, and takes the
+ * square of its length. May be called by the allocator. */
+void script_watch_calls(lua_State *L);
+
 /* From where nothing may be raised: have the call end at its next instruction if its seconds are over. */
 void script_hasten(rill_script *s);
 
@@ -21,6 +25,14 @@ void script_hasten(rill_script *s);
 
 void *script_allocate(void *user, void *block, size_t old_size, size_t new_size); /* a lua_Alloc; user: the script */
 void script_heap_finish(rill_script *s);
+
+/* Values on the stack of a thread: variables and arguments of the calls in progress. Lua doubles a stack, so that calls may find their
+ * end at half of it. Short enough for a chain of __call to be walked in half a second. */
+enum { SCRIPT_MAX_SLOTS = 41000 };
+enum { SCRIPT_SHORT_STACK = 2000 }; /* beyond it calls are watched */
+
+/* Make room for n values more on the stack; 0 where there may not be so many. Does not raise. */
+int script_has_room(lua_State *L, lua_Integer n);
 
 /* --- sandbox.c ---------------------------------------------------------------------------------------------------- */
 

@@ -83,7 +83,9 @@ static int64_t span_of(lua_State *L, int64_t first, int64_t last)
 /* byte, codepoint(s, i, j): one place unless a second is given. */
 static int64_t cost_of_places(lua_State *L)
 {
-    return span_of(L, 1, -1);
+    int64_t span = span_of(L, 1, -1);
+    if (!script_has_room(L, span)) luaL_error(L, "string slice too long");
+    return span;
 }
 
 /* utf8.len(s, i, j): all of it. */

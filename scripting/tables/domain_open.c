@@ -192,7 +192,7 @@ static void read_end_action(lua_State *L, script_model *m)
 static void read_state_need(lua_State *L, script_model *m)
 {
     if (push_field(L, "state") != LUA_TNIL) {
-        const char *word = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "?";
+        const char *word = lua_type(L, -1) == LUA_TSTRING ? script_text(L, -1, "state") : "?";
         if (!m->domain->by_rows)
             luaL_error(L, "state: goes with step and score; the state that advance returns may refer to its parent's");
         if (strcmp(word, "path") != 0 && strcmp(word, "parent") != 0)
@@ -222,6 +222,7 @@ static int text_field(lua_State *L, const char *name, const char *otherwise)
     int type = push_field(L, name);
     if (type != LUA_TNIL && type != LUA_TSTRING)
         luaL_error(L, "%s: a text was expected, not a %s", name, luaL_typename(L, -1));
+    if (type == LUA_TSTRING) script_text(L, -1, name);
     if (type == LUA_TNIL) {
         lua_pop(L, 1);
         lua_pushstring(L, otherwise);
@@ -251,7 +252,7 @@ static void check_fields(lua_State *L)
                    luaL_typename(L, AT_INFO));
     for (lua_pushnil(L); lua_next(L, AT_INFO); lua_pop(L, 1)) {
         size_t i = 0;
-        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+        const char *key = lua_type(L, -2) == LUA_TSTRING ? script_text(L, -2, "a field of a model") : "?";
         while (i < KNOWN && strcmp(known[i], key) != 0) i++;
         if (i == KNOWN) unknown_field(L, key, known, KNOWN);
     }
@@ -304,7 +305,8 @@ static void call_open(lua_State *L, open_call *call)
     if (!lua_isnil(L, -2)) return;
     if (lua_type(L, -1) != LUA_TSTRING)
         luaL_error(L, "open returned nil: it returns what the other functions get as self, or nil and a message");
-    call->refused = rill_fail(d->script->ctx, RILL_ERR_FORMAT, "domain %s: %s", d->table.name, lua_tostring(L, -1));
+    call->refused = rill_fail(d->script->ctx, RILL_ERR_FORMAT, "domain %s: %s", d->table.name,
+                              script_text(L, -1, "open: the sentence"));
 }
 
 static int new_table(lua_State *L)
