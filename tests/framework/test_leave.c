@@ -132,11 +132,11 @@ static rill_status step_in_stages(void *self, const rill_rows *rows)
     pthread_mutex_lock(&play.lock);
     if (self == play.mine) {
         const int step = play.steps++;
-        if (step == 1 && play.hand != NULL) {
-            nanosleep(&a_moment, NULL); /* in which the other one begins to wait; if it does not, the test shows less */
-            *play.hand = 1000;
-        }
         if (step < LAST_STAGE) await_stage(step + 1);
+        if (play.hand != NULL && step < LAST_STAGE - 1) {
+            nanosleep(&a_moment, NULL); /* in which the other one begins to wait; if it does not, the test shows less */
+            ++*play.hand;
+        }
     }
     pthread_mutex_unlock(&play.lock);
     return toy_domain.step(self, rows);
@@ -184,10 +184,10 @@ static rill_domain staged_toy(void)
 
 /* --- set aside ---------------------------------------------------------------------------------------------------- */
 
-/* Input 0 is the slow one, and input 1 the other worker's: when it is written, that one waits for more. It takes half of all there are then:
- * WIDE ones, which want more states than its share, so that it waits for the first to finish, and one that takes little waits with it. How
- * the wide ones leave: the reader cancels one of them, then moves the clock past their deadlines; or to one after the other; or it has
- * ended by then, and the slow one's worker moves the clock. Then the last can be decoded.
+/* Input 0 is the slow one, and input 1 the other worker's: when it is written, that one waits for more. It takes half of all there are
+ * then: WIDE ones, which want more states than its share, so that it waits for the first to finish, and one that takes little waits with
+ * it. How the wide ones leave: the reader cancels one of them, then moves the clock past their deadlines; or to one after the other; or
+ * it has ended by then, and the slow one's worker moves the clock so. Then the last can be decoded.
  * The youngest in flight give their states up for the oldest, which then is set aside: so the n-th does so n times. */
 enum { WIDE = LAST_STAGE - 1, SCENE = 2 + WIDE + 1, SENT_BACK = WIDE * (WIDE + 1) / 2, START = 10 };
 typedef enum how { CANCELLED, LATE, LATE_ALONE } how;
@@ -210,7 +210,7 @@ static int is_wide(int64_t i)
 
 static int seconds_of(int64_t i)
 {
-    return is_wide(i) ? 5 + (int)i : 0;
+    return is_wide(i) ? (int)i - 1 : 0;
 }
 
 static double read_scene(void *user)
