@@ -47,6 +47,7 @@ static const field fields[] = {
     {"node_bytes", LUA_TNIL, -1, ANY},
     {"slot_bytes", LUA_TNIL, -1, ANY},
     {"slot_unit_bytes", LUA_TNIL, -1, ANY},
+    {"unnormalised", LUA_TNIL, -1, ANY},
     {"description", LUA_TNIL, -1, ANY},
     {"separator", LUA_TNIL, -1, ANY},
     {"options", LUA_TTABLE, -1, ANY},

@@ -202,6 +202,15 @@ static void read_state_need(lua_State *L, script_model *m)
     lua_pop(L, 1);
 }
 
+static int boolean_field(lua_State *L, const char *name)
+{
+    const int type = push_field(L, name), value = lua_toboolean(L, -1);
+    if (type != LUA_TNIL && type != LUA_TBOOLEAN)
+        luaL_error(L, "%s: true or false was expected, not a %s", name, luaL_typename(L, -1));
+    lua_pop(L, 1);
+    return value;
+}
+
 /* A list of phases becomes a set of bits. */
 static void read_limited_phases(lua_State *L, script_model *m)
 {
@@ -234,17 +243,18 @@ static int unknown_field(lua_State *L, const char *name, const char *const *know
 {
     const char *near = rill_nearest(name, known, n);
     if (near != NULL) return luaL_error(L, "unknown field \"%s\" of a model: did you mean \"%s\"?", name, near);
-    return luaL_error(L,
-                      "unknown field \"%s\" of a model; there are actions, end_action, max_length, phases, "
-                      "limited_phases, state, node_bytes, slot_bytes, slot_unit_bytes, description and separator",
-                      name);
+    return luaL_error(
+        L,
+        "unknown field \"%s\" of a model; there are actions, end_action, max_length, phases, "
+        "limited_phases, state, node_bytes, slot_bytes, slot_unit_bytes, unnormalised, description and separator",
+        name);
 }
 
 static void check_fields(lua_State *L)
 {
     static const char *const known[] = {"actions",         "end_action",  "max_length", "phases",
                                         "limited_phases",  "state",       "node_bytes", "slot_bytes",
-                                        "slot_unit_bytes", "description", "separator"};
+                                        "slot_unit_bytes", "description", "separator",  "unnormalised"};
     enum { KNOWN = sizeof known / sizeof *known };
     if (lua_isnil(L, AT_INFO)) return;
     if (!lua_istable(L, AT_INFO))
@@ -273,6 +283,7 @@ static void read_info(lua_State *L, script_model *m)
     m->info.node_bytes = whole_field(L, "node_bytes", 0, INT32_MAX);
     m->info.slot_bytes = whole_field(L, "slot_bytes", 0, INT32_MAX);
     m->info.slot_unit_bytes = whole_field(L, "slot_unit_bytes", 0, INT32_MAX);
+    m->info.unnormalised = boolean_field(L, "unnormalised");
     read_state_need(L, m);
     read_limited_phases(L, m);
     m->separator = text_field(L, "separator", " ");
