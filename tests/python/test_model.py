@@ -90,7 +90,7 @@ class Errors(Case):
             "outputs have ids": {"word_scores": True},
             "ahead": {"ahead": 0},
             "heuristic": {"heuristic": "nosuch"},
-            "a text, a number": {"k": [1]},
+            "a whole number": {"k": [1]},
         }.items():
             with self.subTest(name), self.assertRaises(rill.Error) as caught:
                 self.model.decode(["x"], **settings)
