@@ -126,10 +126,15 @@ def register(ctx: Any, domain: Any, kept: Hooks) -> None:
     errors.check(ctx, lib.rill_register_domain(ctx, ffi.addressof(table.table)))
 
 
+def _said(failure: BaseException) -> bytes:
+    """What an exception says, for C, which ends a text at its first NUL."""
+    return str(failure).replace("\0", "\\0").encode(errors="replace")
+
+
 def _fail(called: Hook, failure: BaseException, ctx: Any = None) -> int:
     status = called.failed(failure)
     if ctx:
-        lib.rillpy_fail(ctx, status, f"{type(failure).__name__}: {failure}".encode())
+        lib.rillpy_fail(ctx, status, f"{type(failure).__name__}: ".encode() + _said(failure))
     return status
 
 
@@ -166,7 +171,7 @@ def rillpy_encode(self: Any, m: int, inputs: Any) -> int:
         try:
             called.function.domain.encode(ffi.unpack(given.text, given.length).decode(errors="replace"), given.slot)
         except ValueError as failure:
-            lib.rillpy_input_fail(ffi.addressof(given), str(failure).encode())
+            lib.rillpy_input_fail(ffi.addressof(given), _said(failure))
         except BaseException as failure:
             return _fail(called, failure)
     return 0
@@ -268,7 +273,7 @@ def rillpy_tokenize(self: Any, ctx: Any, text: Any, length: int, out: Any, room:
     try:
         actions = called.function.domain.tokenize(ffi.unpack(text, length).decode(errors="replace"))
     except ValueError as failure:
-        return int(lib.rillpy_fail(ctx, lib.RILL_ERR_INPUT, str(failure).encode()))
+        return int(lib.rillpy_fail(ctx, lib.RILL_ERR_INPUT, _said(failure)))
     except BaseException as failure:
         return _fail(called, failure, ctx)
     try:

@@ -56,7 +56,7 @@ class Vocabulary:
             text = ffi.new("rill_text *", {"ctx": opened.ctx})
             lengths = ffi.new("int32_t[]", len(actions))
             try:
-                errors.check(opened.ctx, lib.rillpy_names(opened.model, len(actions), actions, lengths, text))
+                opened.check(lib.rillpy_names(opened.model, len(actions), actions, lengths, text))
                 names = ffi.unpack(text.data, text.length) if text.length else b""
             finally:
                 lib.rill_text_clear(text)
@@ -197,15 +197,16 @@ class Model:
         opened = self._opened
         with opened.lock:
             action = lib.rill_model_find_action(opened.model, text, len(text))
+            opened.check(0)
         return None if action == -1 else int(action)
 
     def tokenize(self, text: str) -> list[int]:
         """The actions that write a text within an output, none that begins or ends one. Raises rill.Error where the model has none."""
         opened, data, n = self._opened, kinds.text("text", text).encode(), ffi.new("int32_t *")
         with opened.lock:
-            errors.check(opened.ctx, lib.rill_model_tokenize(opened.model, opened.ctx, data, len(data), ffi.NULL, 0, n))
+            opened.check(lib.rill_model_tokenize(opened.model, opened.ctx, data, len(data), ffi.NULL, 0, n))
             out = ffi.new("int32_t[]", max(n[0], 1))
-            errors.check(opened.ctx, lib.rill_model_tokenize(opened.model, opened.ctx, data, len(data), out, n[0], n))
+            opened.check(lib.rill_model_tokenize(opened.model, opened.ctx, data, len(data), out, n[0], n))
         return list(ffi.unpack(out, n[0])) if n[0] else []
 
     def stream(

@@ -106,8 +106,8 @@ class Wishes:
         self.whole_for = asked[0] if asked else "a scorer" if self.scorers else None
 
     def fill(self, out: Any, request: Request) -> Any:
-        """Fill a rill_request; what is returned must live as long as it."""
-        text = request.text.rstrip("\n").encode()
+        """Fill a rill_request; what is returned must live as long as it. Raises InputError for a text that is none."""
+        text = split.bytes_of(request.text)
         kept: list[Any] = [ffi.from_buffer(text)]
         out.struct_size = ffi.sizeof("rill_request")
         out.text, out.length = kept[0], len(text)
@@ -537,7 +537,11 @@ class Local:
     def submit(self, request: Request) -> None:
         """Submit one; there is room."""
         ffi.memmove(self._request, self._nothing, self._bytes)
-        kept = self._at.wishes.fill(self._request, request)
+        try:
+            kept = self._at.wishes.fill(self._request, request)
+        except errors.InputError as bad:
+            self._check(lib.rill_engine_submit_failed(self._engine, lib.RILL_ERR_INPUT, str(bad).encode()))
+            return
         with calls:
             status = lib.rill_engine_submit_request(self._engine, self._request, self._id)
         del kept

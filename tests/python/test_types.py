@@ -203,7 +203,8 @@ class Own(Case):
                 with self.subTest(said=more), self.assertRaisesRegex(TypeError, "whole number was expected"):
                     rill.Model(path, **more)
         for said in ({"tokenized": "no"}, {"deterministic": b"1"}, {"arguments": 3}, {"arguments": b"x"}, {"plugins": "x.so"},
-                     {"plugins": 3}, {"plugins": [3]}, {"domain": 3}, {"domain": b"mt"}, {"domain": rill.Domain}, {"device": 1.5j}, {"weights": [1]}):
+                     {"plugins": 3}, {"plugins": [3]}, {"domain": 3}, {"domain": b"mt"},
+                     {"domain": rill.Domain}, {"device": 1.5j}, {"weights": [1]}):
             with self.subTest(said=said), self.assertRaisesRegex(TypeError, "expected, found"):
                 rill.Model(path, **said)
         for wrong in (3, [3], 1.5, {"a": 1}, [None], True):

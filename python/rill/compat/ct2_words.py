@@ -346,6 +346,7 @@ def together_of(max_batch_size: int, batch_type: str, source: Sequence[Tokens]) 
         raise ValueError("max_batch_size must be >= 0")
     if max_batch_size == 0:
         return None
+    max_batch_size = min(max_batch_size, 1 << 20)
     if batch_type == "examples":
         return max_batch_size
     return max(1, max_batch_size // max([len(tokens) for tokens in source] or [32]))
