@@ -90,7 +90,7 @@ class Errors(Case):
             "outputs have ids": {"word_scores": True},
             "ahead": {"ahead": 0},
             "heuristic": {"heuristic": "nosuch"},
-            "a text, a number": {"k": [1]},
+            "a whole number": {"k": [1]},
         }.items():
             with self.subTest(name), self.assertRaises(rill.Error) as caught:
                 self.model.decode(["x"], **settings)
@@ -131,8 +131,40 @@ class Errors(Case):
         ):
             with self.assertRaises((OverflowError, rill.OptionError, IndexError)):
                 call()
-        with self.assertRaises(rill.Error):
-            self.model.score([("x", [2**32 + 8])])[0].text
+        for wrong in (2**32 + 8, -(2**32) + 8, 2**63, 2**70, -1):
+            with self.subTest(action=wrong), self.assertRaises(rill.Error):
+                self.model.score([("x", [wrong])])[0].text
+        for workers in (1, 2):
+            with rill.Model(path, workers=workers) as model, model.stream(CAPTIONS[:3]) as stream:
+                first = next(stream)
+                self.assertEqual([stream.cancel(2**32 + 1), stream.cancel(-1), stream.cancel(first.id)], [False] * 3)
+                self.assertEqual([result.ok for result in stream], [True] * 2)
+
+    def test_a_text_that_is_none_fails_alone(self) -> None:
+        for name, text in (("de-en", "Ein Hund läuft im Schnee."), ("geo", "what states border texas"), ("gum", "The dog barks .")):
+            for workers in (1, 2):
+                with rill.Model(MODELS / name, workers=workers) as model:
+                    plain = model.decode([text])[0]
+                    texts = ["\0", text, text.replace(" ", "\0 "), text + "\0", text * 30 + "\0", "\udcff", text + "\udcff", text]
+                    for inputs in (texts, [rill.Request(one, user=i) for i, one in enumerate(texts)]):
+                        found = model.decode(inputs)
+                        self.assertEqual([result.id for result in found], list(range(len(texts))))
+                        best = [result.best if result.ok else None for result in found]
+                        self.assertEqual(best, [plain.best if one == text else None for one in texts])
+                        for one, result in zip(texts, found):
+                            if one != text:
+                                self.assertIs(type(result.error), rill.InputError)
+                                why = "there is a NUL" if "\0" in one else "character [0-9]+ of the text, .*udcff"
+                                self.assertRegex(str(result.error), why)
+                        self.assertEqual(found[-1].user, None if inputs is texts else len(texts) - 1)
+        self.assertRegex(str(self.model.score([("x\0", "dog")])[0].error), "there is a NUL")
+        self.assertEqual(self.model.find("▁dog"), self.model.tokenize("dog")[0])
+        self.assertIsNone(self.model.find("▁dog\0"))
+        self.assertIsNone(self.model.find("▁dog\0x"))
+        with self.assertRaises(rill.InputError):
+            self.model.tokenize("dog\0x")
+        with self.assertRaisesRegex(rill.OptionError, "there is a NUL"):
+            self.model.score([("x", "dog\0x")])
 
     def test_inputs(self) -> None:
         with self.assertRaises(TypeError):
