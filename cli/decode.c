@@ -28,7 +28,7 @@
 #include "search.h"
 #include "session.h"
 #include "source.h"
-#include "split.h"
+#include "split_lines.h"
 #include "sweep.h"
 #include "trace.h"
 
