@@ -401,6 +401,7 @@ rill_status queue_write(void *user, const rill_result *result)
         result_warn(told, result->n, d->n_best, result->late ? "the deadline came first" : d->fewer);
     const int keeps = result->status == RILL_OK && !result->late && d->key;
     pthread_mutex_lock(&s->lock);
+    rill_workers_stats(s->session.crew, &s->counts.run); /* before its client can ask for them */
     char *text = told && (keeps || (d->first && d->first->next)) ? result_text(told) : NULL;
     if (keeps && text) cache_keep(s->cache, d->hash, d->key, d->key_length, text);
     if (result->n > 0) s->counts.actions += result->output[0].actions;
