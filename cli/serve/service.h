@@ -45,7 +45,8 @@ const char *service_name(const service *s);
 /* Why it decodes no more, "" while it does. */
 const char *service_failure(service *s);
 const rill_settings *service_settings(const service *s); /* of requests that say nothing, with defaults filled in */
-/* Give a job, whose texts are set, a request's own settings, on top of the server's and the model's: as options of a command line would.
+/* Give a job, whose texts are set, a request's own settings, on top of the server's and the model's: as options of a command line would;
+ * and those options of the domain's that inputs may have of their own.
  * `said` gives the i-th as *name and *value, 0 behind the last. Threads: one at a time.
  *   RILL_OK · RILL_ERR_OPTION (*why, valid until the next call: unknown, refused, impossible, or more than the server gives a request) ·
  *   RILL_ERR_MEMORY */

@@ -12,6 +12,7 @@ import threading
 import time
 import unittest
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import rill
 from common import CAPTIONS, COMMAND, MODELS, QUESTIONS, Case
@@ -210,6 +211,30 @@ class Streams(Case):
         for bad in (dict(method="greedy"), dict(kk=1), dict(weights="int8"), dict(arguments={"prefix": "x"})):
             with self.subTest(bad=bad), self.assertRaises(rill.OptionError):
                 self.model.decode([rill.Request("x", **bad)])  # type: ignore[arg-type]
+
+    def test_the_form_of_one_input(self) -> None:
+        """A request is read as by a model that is opened so, whatever stands beside it."""
+        tree = "(S (NP (DT The) (NN cat)) (VP (VBD sat)))"
+        forms: list[tuple[dict[str, Any], list[str]]] = [
+            ({}, []),
+            ({"input_format": "text"}, ["--input-format", "text"]),
+            ({"input_format": "tree"}, ["--input-format", "tree"]),
+            ({"tokenized": True}, ["--tokenized"]),
+            ({"input_format": "text", "tokenized": True, "k": 1}, ["--input-format", "text", "--tokenized", "-k", "1"]),
+            ({"input_format": None, "tokenized": False}, []),
+        ]
+        texts = ["(CD included)", tree, "Don't go."]
+        wanted = ["no tree" if "tree" in options and text == texts[2] else command("-m", str(MODELS / "gum"), *options, lines=[text])[0]
+                  for _, options in forms for text in texts]
+        for workers in (1, 2):
+            with rill.Model(MODELS / "gum", workers=workers) as model:
+                found = model.decode([rill.Request(text, **form) for form, _ in forms for text in texts])
+                self.assertEqual([result.text if result.ok else "no tree" for result in found], wanted)
+                for bad in ({"input_format": "table"}, {"input_format": "text tokenized=1"}, {"tokenized": 3}, {"tokenised": True}):
+                    with self.subTest(bad=bad), self.assertRaisesRegex(rill.OptionError, "input.format|tokeni.ed"):
+                        model.decode([rill.Request("x", **bad)])
+        with self.assertRaisesRegex(rill.OptionError, "tokenized"):
+            self.model.decode([rill.Request("x", tokenized=True)])
 
     def test_cancelling_and_deadlines(self) -> None:
         with self.model.stream(itertools.chain(CAPTIONS * 3), n=2, sort="none") as stream:
