@@ -10,6 +10,7 @@
 
 #include "constraints.h"
 #include "crew.h"
+#include "fields.h"
 #include "search.h"
 #include "service_inside.h"
 
@@ -276,11 +277,10 @@ rill_status service_check_constraints(service *s, const char *line, const char *
     return status;
 }
 
-void service_language(const service *s, char *out, size_t size)
+const char *service_language(const service *s)
 {
-    const size_t length = strcspn(s->name, "-");
-    const int is_pair = s->name[length] == '-' && length > 1 && length < size && !strchr(s->name + length + 1, '-');
-    snprintf(out, size, "%.*s", is_pair ? (int)length : 0, s->name);
+    const char *said = cli_said(&s->session, "source-lang");
+    return said ? said : s->name;
 }
 
 rill_context *service_context(const service *s)

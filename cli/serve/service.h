@@ -55,8 +55,8 @@ rill_status service_read(service *s, int (*said)(void *user, int i, const char *
 /* Whether a line of constraints is one, on the connections' thread.
  *   RILL_OK · RILL_ERR_INPUT (*why, valid until the next call) · RILL_ERR_MEMORY */
 rill_status service_check_constraints(service *s, const char *line, const char **why);
-/* The code of the language that it translates from: FROM where its name is FROM-TO, else "". */
-void service_language(const service *s, char *out, size_t size);
+/* The language that it translates from, as rill_sentences() takes it: --source-lang, or its name, which may be FROM-TO. */
+const char *service_language(const service *s);
 /* The main thread's, before the start and after the end. */
 rill_context *service_context(const service *s);
 rill_model *service_model(const service *s);

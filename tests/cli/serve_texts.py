@@ -59,7 +59,7 @@ def brackets(s):
 def forms(s):
     """A request is read as by a model opened so, and another answer is not taken for it, kept or under way."""
     forms_of_it = (({}, ()), ({"input_format": "text"}, ("--input-format", "text")), ({"input-format": "auto", "tokenized": False}, ()),
-                   ({"tokenized": True}, ("--tokenized",)), ({"input_format": "text", "tokenized": True, "k": 1}, ("--tokenized", "-k", "1")))
+                   ({"tokenized": True}, ("--tokenized",)), ({"input_format": "text", "tokenized": True, "k": 1}, ("--tokenized", "-k1")))
     cases = [("gum", text, *form) for text in (TREE, "The_DT cat_NN sat_VBD", "(CD included)", "Don't go.") for form in forms_of_it]
     for text in ("rivers in texas", "Rivers in s0?"):
         cases += [("geo", text, {"tokenized": False}, ()), ("geo", text, {"tokenized": True}, ("--tokenized",))]
@@ -88,8 +88,19 @@ def forms(s):
     check(described["tokenized"]["type"] == "boolean", f"described: {described.get('tokenized')}")
 
 
-with Server(models=MODELS.values()) as server:
+def greek(s):
+    """The name of a model says the language, as its folder's does to `rill decode`."""
+    text = "Ein Hund bellt; Eine Katze schläft."
+    apart = [decode("de-en", part) for part in ("Ein Hund bellt;", "Eine Katze schläft.")]
+    code, body = s.decode(model="el-en", input=text, split="sentences")
+    check(code == 200 and body["text"] == " ".join(apart), f"Greek: {body}")
+    code, body = s.decode(model="de-en", input=text, split="sentences")
+    check(code == 200 and len(body["parts"]) == 1, f"no Greek: {body}")
+
+
+with Server(models=[*MODELS.values(), "el-en=" + MODELS["de-en"]]) as server:
     spaces(server)
     brackets(server)
     forms(server)
+    greek(server)
 raise SystemExit(finish())

@@ -8,6 +8,7 @@ import os
 import pickle
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 import unittest
@@ -446,6 +447,14 @@ class Processes(Case):
         for wrong in ({"split": "words"}, {"split": "sentences", "alignment": True}):
             with self.assertRaises(rill.OptionError):
                 self.model.decode([paragraph], **wrong)
+
+    def test_greek_asks_with_a_semicolon(self) -> None:
+        apart = [result.text for result in self.model.decode(["Ein Hund bellt;", "Eine Katze schläft."])]
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink(MODELS / "de-en", os.path.join(folder, "el-en"))
+            with rill.Model(os.path.join(folder, "el-en")) as model:
+                self.assertEqual(model.decode(["Ein Hund bellt; Eine Katze schläft."], split="sentences")[0].text, " ".join(apart))
+        self.assertNotEqual(self.model.decode(["Ein Hund bellt; Eine Katze schläft."], split="sentences")[0].text, " ".join(apart))
 
     def test_soft_hyphens_are_not_read(self) -> None:
         plain = self.model.decode(["Die Straße ist naß."])[0].text
