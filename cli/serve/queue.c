@@ -36,22 +36,23 @@ static int64_t number_of(const job_input *input)
     return input->of->settings.sample > 0 ? input - input->of->input + 1 : 0;
 }
 
-/* Settings, whether tokens are told, a sample's number, constraints, and the text: nothing else makes two answers differ. 0: out of
- * memory. */
+/* Settings, whether tokens are told, a sample's number, options, constraints, and the text: nothing else makes two answers differ. 0: out
+ * of memory. */
 static int make_key(const service *s, job_input *input, const char *settings)
 {
     const char *constraints = input->constraints ? input->constraints : "";
     char said[32];
-    const size_t told = (size_t)snprintf(said, sizeof said, "%d %lld", input->of->tokens, (long long)number_of(input)) +
-                        1;
-    const size_t head = strlen(settings) + 1, middle = strlen(constraints) + 1;
-    input->key_length = head + told + middle + input->length;
+    snprintf(said, sizeof said, "%d %lld", input->of->tokens, (long long)number_of(input));
+    const char *const parts[] = {settings, said, input->of->options ? input->of->options : "", constraints};
+    enum { PARTS = sizeof parts / sizeof *parts };
+    size_t used = 0;
+    input->key_length = input->length;
+    for (size_t i = 0; i < PARTS; i++) input->key_length += strlen(parts[i]) + 1;
     input->key = malloc(input->key_length);
     if (!input->key) return 0;
-    memcpy(input->key, settings, head);
-    memcpy(input->key + head, said, told);
-    memcpy(input->key + head + told, constraints, middle);
-    memcpy(input->key + head + told + middle, input->text, input->length);
+    for (size_t i = 0; i < PARTS; used += strlen(parts[i]) + 1, i++)
+        memcpy(input->key + used, parts[i], strlen(parts[i]) + 1);
+    memcpy(input->key + used, input->text, input->length);
     input->hash = cache_hash(s->cache, input->key, input->key_length);
     return 1;
 }
@@ -343,6 +344,7 @@ static rill_status ask(service *s, decoding *d, const job_input *input, rill_req
     request->length = input->length;
     request->user = d;
     request->settings = &j->settings;
+    request->options = j->options;
     request->number = number_of(input);
     if (d->watched) request->progress = tell_progress;
     if (j->deadline > 0) request->seconds = fmax(j->deadline - cli_now(), 1e-9);

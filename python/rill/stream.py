@@ -32,7 +32,8 @@ class Request:
     seconds: its deadline from when it is taken: then it gives the best that it has, and its result says `late`
     user: comes back with the result
     arguments: of the run's heuristics and scorers by name, for this input, as {"prefix": "The cat"}; a list of texts is several phrases
-    settings: those of its search (rill.options(): "search" and "output"); what is not said is the run's
+    settings: those of its search (rill.options(): "search" and "output"), and the domain's options that an input may have of its own, as
+        input_format="tree" and tokenized=True of a parser; what is not said is the run's
     """
 
     __slots__ = ("text", "seconds", "user", "arguments", "settings", "_number")
@@ -115,10 +116,11 @@ class Wishes:
         out.number = request._number
         if request.arguments:
             out.heuristics, out.scorers = self._arguments(request.arguments, kept)
-        if request.settings:
-            settings = self._settings(request.settings)
-            kept.append(settings)  # the owner: what is read of out.settings is a bare pointer
-            out.settings = settings
+        if said := {name: value for name, value in request.settings.items() if value is not None}:
+            options = self._options(said)
+            settings = self._settings({name: value for name, value in said.items() if name not in options})
+            kept += [settings, ffi.new("char[]", " ".join(options.values()).encode())]  # owners of what `out` has bare pointers to
+            out.settings, out.options = kept[-2:]
         return kept
 
     def _arguments(self, given: Mapping[str, Any], kept: list[Any]) -> tuple[Any, Any]:
@@ -142,6 +144,20 @@ class Wishes:
                 )
         kept.extend(lists)
         return lists[0], lists[1]
+
+    def _options(self, given: Mapping[str, Any]) -> dict[str, str]:
+        """Those that are the domain's for inputs, as NAME=VALUE."""
+        opened, found = self._opened, {}
+        rows = lib.rill_domain_input_rows(lib.rill_model_domain(opened.model))
+        for name, value in given.items():
+            row = lib.rill_option_find(rows, errors.c_text("settings", name))
+            if not row:
+                continue
+            text = tables.text_of(name, value)
+            with opened.lock:
+                errors.check(opened.ctx, lib.rill_option_read(opened.ctx, row, errors.c_text(name, text), ffi.NULL))
+            found[name] = f"{name}={text}"
+        return found
 
     def _settings(self, given: Mapping[str, Any]) -> Any:
         opened = self._opened

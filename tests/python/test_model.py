@@ -8,10 +8,12 @@ import os
 import pickle
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 import unittest
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import rill
 from common import CAPTIONS, COMMAND, MODELS, QUESTIONS, Case
@@ -243,6 +245,30 @@ class Streams(Case):
             with self.subTest(bad=bad), self.assertRaises(rill.OptionError):
                 self.model.decode([rill.Request("x", **bad)])  # type: ignore[arg-type]
 
+    def test_the_form_of_one_input(self) -> None:
+        """A request is read as by a model that is opened so, whatever stands beside it."""
+        tree = "(S (NP (DT The) (NN cat)) (VP (VBD sat)))"
+        forms: list[tuple[dict[str, Any], list[str]]] = [
+            ({}, []),
+            ({"input_format": "text"}, ["--input-format", "text"]),
+            ({"input_format": "tree"}, ["--input-format", "tree"]),
+            ({"tokenized": True}, ["--tokenized"]),
+            ({"input_format": "text", "tokenized": True, "k": 1}, ["--input-format", "text", "--tokenized", "-k", "1"]),
+            ({"input_format": None, "tokenized": False}, []),
+        ]
+        texts = ["(CD included)", tree, "Don't go."]
+        wanted = ["no tree" if "tree" in options and text == texts[2] else command("-m", str(MODELS / "gum"), *options, lines=[text])[0]
+                  for _, options in forms for text in texts]
+        for workers in (1, 2):
+            with rill.Model(MODELS / "gum", workers=workers) as model:
+                found = model.decode([rill.Request(text, **form) for form, _ in forms for text in texts])
+                self.assertEqual([result.text if result.ok else "no tree" for result in found], wanted)
+                for bad in ({"input_format": "table"}, {"input_format": "text tokenized=1"}, {"tokenized": 3}, {"tokenised": True}):
+                    with self.subTest(bad=bad), self.assertRaisesRegex(rill.OptionError, "input.format|tokeni.ed"):
+                        model.decode([rill.Request("x", **bad)])
+        with self.assertRaisesRegex(rill.OptionError, "tokenized"):
+            self.model.decode([rill.Request("x", tokenized=True)])
+
     def test_cancelling_and_deadlines(self) -> None:
         with self.model.stream(itertools.chain(CAPTIONS * 3), n=2, sort="none") as stream:
             first = next(stream)
@@ -453,6 +479,14 @@ class Processes(Case):
         for wrong in ({"split": "words"}, {"split": "sentences", "alignment": True}):
             with self.assertRaises(rill.OptionError):
                 self.model.decode([paragraph], **wrong)
+
+    def test_greek_asks_with_a_semicolon(self) -> None:
+        apart = [result.text for result in self.model.decode(["Ein Hund bellt;", "Eine Katze schläft."])]
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink(MODELS / "de-en", os.path.join(folder, "el-en"))
+            with rill.Model(os.path.join(folder, "el-en")) as model:
+                self.assertEqual(model.decode(["Ein Hund bellt; Eine Katze schläft."], split="sentences")[0].text, " ".join(apart))
+        self.assertNotEqual(self.model.decode(["Ein Hund bellt; Eine Katze schläft."], split="sentences")[0].text, " ".join(apart))
 
     def test_soft_hyphens_are_not_read(self) -> None:
         plain = self.model.decode(["Die Straße ist naß."])[0].text

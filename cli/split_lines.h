@@ -7,8 +7,8 @@
  * about whole outputs, inputs are decoded whole.
  * Outputs that are suspiciously short are counted too: less than a third of an input of 100 characters or more, where those of scripts
  * that write words with few characters count three times. */
-#ifndef CLI_SPLIT_H
-#define CLI_SPLIT_H
+#ifndef CLI_SPLIT_LINES_H
+#define CLI_SPLIT_LINES_H
 
 #include "cli.h"
 #include "rill/run.h"

@@ -1,7 +1,7 @@
-/* Inputs that are decoded as their sentences; split.h.
+/* Inputs that are decoded as their sentences; split_lines.h.
  *
  * Divisions: lines · reading · putting together · writing. */
-#include "split.h"
+#include "split_lines.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
