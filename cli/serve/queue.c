@@ -13,7 +13,7 @@
 #include "report.h"
 #include "result.h"
 #include "service_inside.h"
-#include "split.h"
+#include "split_lines.h"
 
 /* --- what is asked ------------------------------------------------------------------------------------------------ */
 

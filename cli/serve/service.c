@@ -13,7 +13,7 @@
 #include "fields.h"
 #include "search.h"
 #include "service_inside.h"
-#include "split.h"
+#include "split_lines.h"
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
