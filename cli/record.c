@@ -183,13 +183,13 @@ static rill_status take_settings(cli_records *r, const json_t *said, rill_reques
  * NULL: there is none. All other objects are the user's own. */
 static const char *misplaced_settings(const rill_option *rows, const json_t *object)
 {
-    static const char *const others[] = {"settings", "options", "search"};
+    static const char *const others[] = {"settings", "options", "search", "parameters", "rill_settings"};
     const char *key, *name;
     json_t *value, *inner;
     json_object_foreach((json_t *)(uintptr_t)object, key, value)
     {
         int suspect = strcmp(key, "rill") != 0 && strcasecmp(key, "rill") == 0;
-        for (size_t i = 0; i < sizeof others / sizeof *others; i++) suspect |= !strcmp(key, others[i]);
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++) suspect |= !strcasecmp(key, others[i]);
         if (suspect && json_is_object(value))
             json_object_foreach(value, name, inner) if (rill_option_find(rill_setting_table(), name) ||
                                                         rill_option_find(rows, name)) return key;
@@ -201,7 +201,7 @@ static const char *misplaced_settings(const rill_option *rows, const json_t *obj
  * It is the user's own, as all are, or was meant for "rill". */
 static const char *passed_setting(cli_records *r, const json_t *object)
 {
-    static const char *const requests[] = {"constraints", "deadline", "glossary", "settings"};
+    static const char *const requests[] = {"constraints", "deadline", "seconds", "glossary", "settings"};
     enum { REQUESTS = sizeof requests / sizeof *requests };
     const rill_option *const table = rill_setting_table();
     const char *key;
@@ -210,7 +210,7 @@ static const char *passed_setting(cli_records *r, const json_t *object)
     {
         const rill_option *row = rill_option_find(table, key);
         size_t i = row ? REQUESTS + 1 + (size_t)(row - table) : 0;
-        while (!row && i < REQUESTS && strcmp(key, requests[i]) != 0) i++;
+        while (!row && i < REQUESTS && strcasecmp(key, requests[i]) != 0) i++;
         if (!row && i == REQUESTS) row = rill_option_find(rill_domain_input_rows(r->domain), key);
         if ((!row && i == REQUESTS) || i >= 64 || (r->key && !strcmp(r->key, key)) || (r->told >> i & 1)) continue;
         r->told |= UINT64_C(1) << i;

@@ -148,8 +148,8 @@ json "$(cat plain)" output out
 
 # --- beginnings of characters are none of these, and nothing before them is left out: the byte is the input's
 hyphen='Stra\302\255\303\237e'
-bad=('\302- Hund' '\302E' '\302\355und' '\357{\177' '\342\200\055Hund' '\342\200' '\302' '\300\255' '\340\202\255 Hund' '\360\202\200\250' '\355\240\200'
-  '\302\255\302' '\342\201\240\357\273' '\200\250')
+bad=('\302- Hund' '\302E' '\302\355und' '\357{\177' '\342\200\055Hund' '\342\200' '\302' '\300\255' '\340\202\255 Hund' '\360\202\200\250'
+  '\355\240\200' '\302\255\302' '\342\201\240\357\273' '\200\250')
 at=(15 15 15 15 15 15 15 15 15 15 15 17 18 15)
 for text in "${bad[@]}"; do printf "Ein $hyphen $text\n"; done >halves
 feed halves "${rill_decode[@]}"
