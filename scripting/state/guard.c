@@ -106,6 +106,7 @@ static int resume(lua_State *L, lua_State *co, int arguments)
         return -1;
     }
     lua_xmove(L, co, arguments);
+    script_keep_stride(co);
     s->L = co;
     int status = lua_resume(co, L, arguments, &results);
     s->L = L;

@@ -8,6 +8,13 @@
 
 enum { SCRIPT_STRIDE = 1000 }; /* instructions between two looks at the limits */
 
+/* A text of so many bytes has come to be, which one instruction may compare with another: look more often, so that about this many bytes
+ * are compared between two looks. Where each is a zero byte, each takes a dozen nanoseconds. May be called by the allocator. */
+enum { SCRIPT_COMPARED = 64 << 20 };
+void script_watch_text(lua_State *L, size_t bytes);
+/* Have a thread that goes on look as often as others do by now. */
+void script_keep_stride(lua_State *L);
+
 /* Raise the error of used-up instructions or seconds, with the script's place when they were first found to be. */
 int script_exhaust(lua_State *L);
 

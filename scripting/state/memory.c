@@ -357,6 +357,7 @@ void *script_allocate(void *user, void *block, size_t old_size, size_t new_size)
     if (!within_limit(s, old_size, new_size)) return refuse(s, new_size, 1);
     void *fresh = get(s, new_size);
     if (fresh == NULL) return refuse(s, new_size, s->heap.by_limit);
+    if (is_text && new_size >= LARGE && s->L != NULL) script_watch_text(s->L, new_size);
     if (new_size > old_size) s->instructions -= (int64_t)(new_size / UNIT);
     if (new_size >= LARGE) script_hasten(s);
     if (block != NULL) {

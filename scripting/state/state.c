@@ -95,7 +95,7 @@ static void count(lua_State *L, lua_Debug *record)
     rill_script *s = script_of(L);
     int stride = lua_gethookcount(L);
     /* A coroutine that outlived the call whose end it saw coming. */
-    if (stride == 1 && !s->exhausted) set_stride(L, SCRIPT_STRIDE);
+    if (stride == 1 && !s->exhausted) set_stride(L, s->stride);
     s->instructions -= record->event == LUA_HOOKCOUNT ? stride : 1;
     if (record->event != LUA_HOOKCOUNT && s->heap.slots > SCRIPT_MAX_SLOTS / 4) note_caller(s, L);
     if (s->instructions <= 0 || s->exhausted || is_late(s)) script_exhaust(L);
@@ -153,6 +153,20 @@ void script_hasten(rill_script *s)
     if (s->depth > 0 && is_late(s)) set_stride(s->L, 1);
 }
 
+void script_keep_stride(lua_State *L)
+{
+    if (lua_gethook(L) == count && lua_gethookcount(L) > script_of(L)->stride) set_stride(L, script_of(L)->stride);
+}
+
+void script_watch_text(lua_State *L, size_t bytes)
+{
+    enum { SHORTEST = 4 };
+    rill_script *s = script_of(L);
+    const int most = bytes < SCRIPT_COMPARED / SHORTEST ? (int)(SCRIPT_COMPARED / bytes) : SHORTEST;
+    if (most < s->stride) s->stride = most;
+    script_keep_stride(L);
+}
+
 void script_watch_calls(lua_State *L)
 {
     if (lua_gethook(L) == count && (lua_gethookmask(L) & LUA_MASKCALL) == 0)
@@ -169,7 +183,7 @@ void script_stretch(rill_script *s)
 static void start_counting(rill_script *s, lua_State *L)
 {
     script_stretch(s);
-    if (s->options.instructions >= 0 || s->options.seconds > 0) set_stride(L, s->exhausted ? 1 : SCRIPT_STRIDE);
+    if (s->options.instructions >= 0 || s->options.seconds > 0) set_stride(L, s->exhausted ? 1 : s->stride);
 }
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
@@ -431,6 +445,7 @@ rill_status script_make(rill_script **out, rill_context *ctx, const char *path, 
     s->ctx = ctx;
     s->parts = parts;
     s->result = LUA_NOREF;
+    s->stride = SCRIPT_STRIDE;
     if (options != NULL) s->options = *options;
     if (s->options.memory == 0) s->options.memory = SCRIPT_DEFAULT_MEMORY;
     if (s->options.seconds == 0) s->options.seconds = s->options.instructions < 0 ? -1 : DEFAULT_SECONDS;

@@ -62,6 +62,7 @@ struct rill_script {
     int64_t instructions;    /* left for the call in progress */
     int64_t look_at;         /* when to look next whether its seconds are over, by a clock that is quick to read */
     int64_t began;           /* the processor's time at the first look; below 0: there was none yet */
+    int stride;              /* instructions between two looks at the limits: fewer once there was a long text */
     int exhausted;           /* a limit was met: nothing but unwinding is allowed until the outermost call ends */
     int overrun;             /* the latest script_call() failed for want of instructions or of seconds */
     int depth;               /* script_call()s in progress */
