@@ -28,7 +28,7 @@
 #include "search.h"
 #include "session.h"
 #include "source.h"
-#include "split.h"
+#include "split_lines.h"
 #include "sweep.h"
 #include "trace.h"
 
@@ -476,6 +476,7 @@ static int prepare(decode *d)
         code = cli_split_start(&d->split, d->session.ctx, d->session.model, &d->plan->resolved,
                                cli_said(&d->session, "split"), whole_for(d));
     if (code != CLI_OK) return code;
+    d->records.domain = rill_model_domain(d->session.model);
     d->split.first = d->source.first;
     if (cli_crew_begin(&d->session, d->plan, &d->plan->setup) < 0) {
         if (d->runfile.said) rill_script_config_blame(d->runfile.script, d->runfile.said);

@@ -190,8 +190,12 @@ static rill_status encode(rill_engine *e, int32_t count)
         }
         a->entry[n] = entry;
         a->slot[n] = items_take_slot(&e->items);
-        a->input[n] = (rill_input){
-            .text = in->text, .length = in->length, .id = in->id, .size = in->size, .slot = a->slot[n]};
+        a->input[n] = (rill_input){.text = in->text,
+                                   .length = in->length,
+                                   .id = in->id,
+                                   .size = in->size,
+                                   .slot = a->slot[n],
+                                   .options = in->request != NULL ? in->request->options.data : NULL};
         n++;
     }
     intake_take(&e->intake, count);

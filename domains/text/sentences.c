@@ -234,9 +234,17 @@ void rill_sentence_whole(const char *text, size_t length, rill_sentence_fn found
     trim(text, 0, length, found, user);
 }
 
+/* "el", "ell_Grek", "el-en", of which behind a tab nothing counts; not "el-gato-negro". */
+static int is_greek(const char *language)
+{
+    if (language == NULL || strncmp(language, "el", 2) != 0) return 0;
+    const char *behind = language + 2 + (language[2] == 'l');
+    return strchr("_\t", *behind) != NULL || (*behind == '-' && strchr(behind + 1, '-') == NULL);
+}
+
 void rill_sentences(const char *text, size_t length, const char *language, rill_sentence_fn found, void *user)
 {
-    const reader r = {.text = text, .length = length, .greek = language && !strcmp(language, "el")};
+    const reader r = {.text = text, .length = length, .greek = is_greek(language)};
     size_t begin = 0;
     kind before = OTHER;
     for (size_t at = 0; at < length;) {

@@ -45,6 +45,17 @@ def width_of(text: str) -> int:
     return sum(3 if 0x3000 <= ord(c) <= 0xDFFF else 1 for c in text)
 
 
+def bytes_of(text: str) -> bytes:
+    """A text as the engine reads it. Raises InputError for one that it cannot."""
+    if "\0" in text:
+        raise errors.InputError("there is a NUL in the text", "RILL_ERR_INPUT")
+    try:
+        return text.rstrip("\n").encode()
+    except UnicodeEncodeError as wrong:
+        why = f"character {wrong.start + 1} of the text, {text[wrong.start]!r}, is none of Unicode's"
+        raise errors.InputError(why, "RILL_ERR_INPUT") from None
+
+
 class _Line:
     """An input on its way."""
 
@@ -132,7 +143,10 @@ class Split:
     def submit(self, request: Request) -> None:
         """Submit one; there is room."""
         line = _Line(self._lines, request)
-        text = request.text.rstrip("\n").encode()
+        try:
+            text = bytes_of(request.text)
+        except errors.InputError:
+            text = b""
         found = None if request.arguments or not (self._cuts or len(text) >= _LEAST_WIDTH) else cuts_of(self._opened, text, self._always)
         n, head, cuts = found or (0, 0, [])
         line.translates = n > 0

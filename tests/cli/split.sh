@@ -152,6 +152,34 @@ feed one "$rill" decode -m "$tiny" --split sentences
 exits 1
 says "--split sentences: domain semparse decodes inputs whole"
 
+# --- Greek asks with a semicolon: the folder's name says the language, or --source-lang, or the line's column
+printf 'Ein Hund bellt;\nEine Katze schläft auf dem Sofa.\n' >greek
+paste -sd' ' greek >asked
+for name in el-en el-en-big; do ln -s "$model" $name; done
+feed greek "${rill_decode[@]}"
+paste -sd' ' out >parts
+feed asked "${rill_decode[@]}" --split sentences
+cp out whole
+differ parts whole
+for place in el-en "$PWD/el-en/"; do
+  feed asked "$rill" decode -m "$place" -q --split sentences
+  same out parts
+done
+printf 'return {model = "el-en", input = "asked", split = "sentences"}\n' >run.lua
+run "$rill" run run.lua -q
+same out parts
+feed asked "$rill" decode -m el-en-big -q --split sentences
+same out whole
+cp -r "$data/mt/m2m" many
+chmod -R u+w many
+sed -i s/deu_Latn/ell_Grek/g many/*.json
+printf '{"text": "%s\\teng_Latn\\twhat is it; the dog in Texas."}\n' ell_Grek eng_Latn "" >object
+feed object "$rill" decode -m many -q --jsonl --split sentences --max-length 5 --language-columns --source-lang ell_Grek
+says_length() { sed -n "$1p" out | grep -q "\"length\": $2}"; }
+verdict "$(good says_length 1 2)" "a column says Greek"
+verdict "$(good says_length 2 1)" "a column says English"
+verdict "$(good says_length 3 2)" "--source-lang says Greek"
+
 # --- what is nothing to a translator: in texts, columns and objects; inputs that are pieces keep it
 printf 'Die Straße ist naß.\nDie Stra\302\255\303\237e ist naß.\n' >hyphens
 printf 'Die Stra\342\201\240\303\237e ist na\357\273\277\303\237.\nDie Stra\342\200\213\303\237e ist naß\302\255.\n' >>hyphens
@@ -164,9 +192,8 @@ json "$(cat plain)" output out
 
 # --- beginnings of characters are none of these, and nothing before them is left out: the byte is the input's
 hyphen='Stra\302\255\303\237e'
-bad=('\302- Hund' '\302E' '\302\355und' '\357{\177' '\342\200\055Hund' '\342\200' '\302' '\300\255' '\340\202\255 Hund'
-  '\360\202\200\250' '\355\240\200'
-  '\302\255\302' '\342\201\240\357\273' '\200\250')
+bad=('\302- Hund' '\302E' '\302\355und' '\357{\177' '\342\200\055Hund' '\342\200' '\302' '\300\255' '\340\202\255 Hund' '\360\202\200\250'
+  '\355\240\200' '\302\255\302' '\342\201\240\357\273' '\200\250')
 at=(15 15 15 15 15 15 15 15 15 15 15 17 18 15)
 for text in "${bad[@]}"; do printf "Ein $hyphen $text\n"; done >halves
 feed halves "${rill_decode[@]}"

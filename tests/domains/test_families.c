@@ -514,33 +514,6 @@ static void runs_and_marks_are_as_tokenizer_json_says(void **state)
                       "b </s>");
 }
 
-/* Of two cuts that are worth the same, as tokenizers does: the one whose last piece is longer. */
-static void equal_cuts_take_the_longer_last_piece(void **state)
-{
-    static const char *const worth_the_same[] = {"b", "bo", "om", "m"};
-    (void)state;
-    copy_folder("t5-5");
-    char *path = path_of(folder, "tokenizer.json");
-    json_t *all = json_load_file(path, 0, NULL), *piece;
-    size_t i, changed = 0;
-    json_array_foreach(json_object_get(json_object_get(all, "model"), "vocab"), i,
-                       piece) for (size_t j = 0; j < 4;
-                                   j++) if (strcmp(json_string_value(json_array_get(piece, 0)), worth_the_same[j]) == 0)
-        changed += json_array_set_new(piece, 1, json_real(-1)) == 0;
-    assert_int_equal(changed, 4);
-    assert_int_equal(json_dump_file(all, path, 0), 0);
-    json_decref(all);
-    free(path);
-    rill_codec_files files = asked("t5");
-    rill_codec *codec;
-    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
-    reads(codec, "abom",
-          "\xE2\x96\x81"
-          "a b om </s>",
-          NULL, NULL);
-    rill_codec_close(codec);
-}
-
 /* MADLAD's tags are for those who want them. */
 static void tags_are_optional(void **state)
 {
@@ -717,7 +690,6 @@ int main(void)
         CASE(tokens_without_a_symbol),
         CASE(tokens_that_stand_alone),
         CASE(runs_and_marks_are_as_tokenizer_json_says),
-        CASE(equal_cuts_take_the_longer_last_piece),
         CASE(tags_are_optional),
         CASE(folders_that_are_refused),
         CASE(tokenizer_json_is_refused_by_key),

@@ -1,7 +1,7 @@
-/* Inputs that are decoded as their sentences; split.h.
+/* Inputs that are decoded as their sentences; split_lines.h.
  *
  * Divisions: lines · reading · putting together · writing. */
-#include "split.h"
+#include "split_lines.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -72,8 +72,7 @@ static cli_split_line *add_line(cli_split *s, const rill_request *request, int32
     return line;
 }
 
-/* Characters, of which those from the Hangul, Han and kana blocks on count three times: words have as many fewer of them. */
-static int64_t width_of(const char *text, size_t length)
+int64_t cli_text_width(const char *text, size_t length)
 {
     int64_t width = 0;
     for (size_t i = 0; i < length; i++) {
@@ -83,10 +82,23 @@ static int64_t width_of(const char *text, size_t length)
     return width;
 }
 
+int cli_is_short(int64_t width, const rill_result *result)
+{
+    enum { LEAST_WIDTH = 100, SHORTER = 3 };
+    if (width < LEAST_WIDTH || result->n == 0) return 0;
+    return cli_text_width(result->output[0].text, result->output[0].length) * SHORTER < width;
+}
+
+int cli_is_split(rill_context *ctx, const rill_model *model)
+{
+    int32_t n;
+    size_t head;
+    return rill_model_split(model, ctx, 0, "", 0, NULL, 0, &n, &head) == RILL_OK;
+}
+
 int cli_split_start(cli_split *s, rill_context *ctx, const rill_model *model, const rill_settings *settings,
                     const char *how, const char *against)
 {
-    int32_t n;
     s->ctx = s->text.ctx = ctx;
     s->model = model;
     s->settings = settings;
@@ -95,7 +107,7 @@ int cli_split_start(cli_split *s, rill_context *ctx, const rill_model *model, co
     if (!s->cuts && strcmp(how, "off")) return cli_fail("--split: \"%s\" is not auto, sentences or off", how);
     if (s->always && against) return cli_fail("--split sentences and %s exclude each other", against);
     s->cuts = s->cuts && !against;
-    s->on = rill_model_split(model, ctx, 0, "", 0, NULL, 0, &n, &s->head) == RILL_OK;
+    s->on = cli_is_split(ctx, model);
     if (!s->on && s->always) return cli_fail("--split sentences: %s", rill_error(ctx));
     rill_error_clear(ctx);
     return CLI_OK;
@@ -149,7 +161,7 @@ static rill_status take_line(cli_split *s, int32_t n)
 {
     cli_split_line *line = s->line = add_line(s, &s->request, n);
     if (!line) return rill_fail_memory(s->ctx, s->request.length, "an input's line");
-    if (s->n > 0) line->width = width_of(s->request.text, s->request.length);
+    if (s->n > 0) line->width = cli_text_width(s->request.text, s->request.length);
     if (s->request.number == 0) s->request.number = s->first + line->id + 1;
     line->head = s->head;
     for (int32_t i = 0; i < n && n > 1; i++) {
@@ -308,10 +320,8 @@ static rill_status join_line(const cli_split *s, const cli_split_line *line, ril
 
 static rill_status write_line(cli_split *s, cli_split_line *line, rill_result *result)
 {
-    enum { LEAST_WIDTH = 100, SHORTER = 3 };
     s->whole++;
-    if (line->width >= LEAST_WIDTH && result->n > 0)
-        s->shorter += width_of(result->output[0].text, result->output[0].length) * SHORTER < line->width;
+    s->shorter += cli_is_short(line->width, result);
     return s->write(s->user, result);
 }
 

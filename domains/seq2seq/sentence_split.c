@@ -62,7 +62,9 @@ rill_status seq_split(void *model, rill_context *ctx, int always, const char *te
     if (translates == 0) return RILL_OK;
     if (!always) TRY(is_long(m, ctx, text, length, &cuts));
     f.offset = *head;
-    if (cuts) rill_sentences(text + *head, length - *head, NULL, take_sentence, &f);
+    /* A column of the head's names the language. */
+    const char *language = *head > 0 && text[0] != '\t' && memchr(text, '\t', *head) != NULL ? text : m->language;
+    if (cuts) rill_sentences(text + *head, length - *head, language, take_sentence, &f);
     *n = f.n > 1 ? f.n : 1;
     return RILL_OK;
 }

@@ -7,8 +7,8 @@
  * and the like are asked for, or scorers and constraints are about whole outputs, inputs are decoded whole.
  * Outputs that are suspiciously short are counted too: less than a third of an input of 100 characters or more, where those of scripts
  * that write words with few characters count three times. */
-#ifndef CLI_SPLIT_H
-#define CLI_SPLIT_H
+#ifndef CLI_SPLIT_LINES_H
+#define CLI_SPLIT_LINES_H
 
 #include "cli.h"
 #include "rill/run.h"
@@ -38,6 +38,9 @@ typedef struct cli_split {
     rill_text text;
 } cli_split;
 
+/* Whether the model is one that is made for sentences; where not, the context's error says so. */
+int cli_is_split(rill_context *ctx, const rill_model *model);
+
 /* How lines are split: "auto" (also NULL), "sentences" or "off", of a model that is open.
  *   settings: resolved, those of requests without their own; they must outlive the split
  *   against: what is asked for that only whole inputs can have, as "--ids"; NULL: nothing
@@ -53,5 +56,10 @@ rill_status cli_split_write(void *split, const rill_result *result);
 void cli_split_warn(const cli_split *s);
 
 void cli_split_end(cli_split *s); /* accepts a zeroed one */
+
+/* Characters, of which those from the Hangul, Han and kana blocks on count three times: words have as many fewer of them. */
+int64_t cli_text_width(const char *text, size_t length);
+/* Whether the best output is suspiciously short for an input of that width. */
+int cli_is_short(int64_t width, const rill_result *result);
 
 #endif
