@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check_asked.h"
 #include "check_problem.h"
 #include "check_trial.h"
 #include "options.h"
@@ -28,6 +29,7 @@ typedef struct check {
     int rounds;                   /* 0: as many as there is time for */
     int64_t seed;
     cli_check_instance instance;
+    cli_check_asked asked;
     cli_check_trial trial;
     int skipped; /* the thing at hand was not tried: it needs what was not given */
     int things, wrong, untried;
@@ -117,9 +119,13 @@ static void conclude(check *c, int good)
     else if (!good)
         cli_print(": FAILED: %s\n", t->why);
     else if (t->kind == CLI_CHECK_DOMAIN)
-        cli_print(": %d runs of %d %sinput%s agree%s\n", t->runs, t->inputs->different,
-                  t->inputs->made_up ? "made-up " : "", t->inputs->different == 1 ? "" : "s",
-                  t->inputs->made_up ? "; -i FILE takes others" : "");
+        cli_print(
+            ": %d runs of %d %sinput%s agree%s%s\n", t->runs, t->inputs->different,
+            t->inputs->made_up ? "made-up " : "", t->inputs->different == 1 ? "" : "s",
+            t->inputs->made_up ? "; -i FILE takes others" : "",
+            c->asked.scores && !c->asked.info.unnormalised
+                ? "; its choices are no log-probabilities, and it does not say so (unnormalised), so certificates err"
+                : "");
     else
         cli_print(": %d runs agree\n", t->runs);
     fflush(stdout);
@@ -174,17 +180,31 @@ static int try_hands(check *c, const char *name, const rill_open_options *model)
     return cli_check_again(&c->trial, how, "threads inside a call change the order of a sum, or write to one place");
 }
 
+/* What no comparison of runs shows. What fails here (-1) most often fails in the rounds too, which tell more. */
+static int try_asking(check *c, const char *name, const rill_open_options *model, int *code)
+{
+    const rill_domain *real = rill_find_domain(c->session.ctx, name);
+    const int good = cli_check_asked_try(&c->asked, &c->session, real, c->trial.inputs);
+    snprintf(c->trial.why, sizeof c->trial.why, "%s",
+             good < 0 ? rill_error(c->session.ctx) : c->asked.why); /* of what is good: empty */
+    *code = open_model(c, name, model, 1, 1);
+    return good;
+}
+
 static void check_domain(check *c, const char *name, const rill_open_options *model)
 {
     begin(c, CLI_CHECK_DOMAIN, name, NULL);
-    int good = 1, code = open_model(c, name, model, 1, 1);
+    int asked = 1, code = open_model(c, name, model, 1, 1);
     c->skipped = code != CLI_OK && model != &c->model; /* nobody named it */
     if (code == CLI_OK) code = settle_inputs(c);
+    if (code == CLI_OK) asked = try_asking(c, name, model, &code);
+    int good = asked != 0;
     for (int round = 0; round < rounds_of(c, 1) && good && code == CLI_OK; round++)
         good = cli_check_round(&c->trial, dice_of(c, round));
     if (good && code == CLI_OK) {
         good = try_hands(c, name, model);
         code = good < 0 ? CLI_FAILED : CLI_OK;
+        if (asked < 0) good = 0;
     }
     if (good && code == CLI_OK && c->trial.inputs->made_up && !c->trial.reference.had_choices) {
         good = 0;
@@ -368,7 +388,8 @@ static int check_all(check *c)
 static int register_own(check *c)
 {
     rill_context *ctx = c->session.ctx;
-    if (rill_register_domain(ctx, &cli_check_problem) < 0 || cli_check_instance_register(&c->instance, ctx) < 0)
+    if (rill_register_domain(ctx, &cli_check_problem) < 0 || cli_check_asked_register(&c->asked, ctx) < 0 ||
+        cli_check_instance_register(&c->instance, ctx) < 0)
         return cli_fail_context(ctx);
     c->session.shared = rill_registry_size(ctx);
     for (int kind = CLI_CHECK_HEURISTIC; kind <= CLI_CHECK_POLICY; kind++)

@@ -28,7 +28,7 @@
 #include "search.h"
 #include "session.h"
 #include "source.h"
-#include "split.h"
+#include "split_lines.h"
 #include "sweep.h"
 #include "trace.h"
 
@@ -473,9 +473,10 @@ static int prepare(decode *d)
     if (code == CLI_OK) d->session.many = has_many(d);
     if (code == CLI_OK) code = cli_session_open(&d->session);
     if (code == CLI_OK)
-        code = cli_split_start(&d->split, d->session.ctx, d->session.model, cli_said(&d->session, "split"),
-                               whole_for(d));
+        code = cli_split_start(&d->split, d->session.ctx, d->session.model, &d->plan->resolved,
+                               cli_said(&d->session, "split"), whole_for(d));
     if (code != CLI_OK) return code;
+    d->records.domain = rill_model_domain(d->session.model);
     d->split.first = d->source.first;
     if (cli_crew_begin(&d->session, d->plan, &d->plan->setup) < 0) {
         if (d->runfile.said) rill_script_config_blame(d->runfile.script, d->runfile.said);
@@ -524,7 +525,7 @@ static int finish(decode *d, int code)
     if (code == CLI_OK || code == CLI_SOME_FAILED) {
         if (!d->quiet) cli_report_say(&report, d->session.verbose);
         cli_report_warn(&report, !d->quiet);
-        cli_split_warn(&d->split, d->plan->resolved.n_best);
+        cli_split_warn(&d->split);
         cli_pretty_warn(&d->pretty);
     }
     if (d->wants_profile) code = worse(code, tell_profile(d, &report));

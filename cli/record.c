@@ -37,7 +37,7 @@ int cli_records_column(const char *text)
 int cli_records_start(cli_records *r, rill_context *ctx, const char *tsv, const char *jsonl)
 {
     int column = 1;
-    *r = (cli_records){.ctx = ctx, .text.ctx = ctx};
+    *r = (cli_records){.ctx = ctx, .text.ctx = ctx, .options.ctx = ctx};
     if (tsv && jsonl) return cli_fail("an input has rows or objects: leave out --tsv or --jsonl");
     if (tsv && tsv[0] && !(column = cli_records_column(tsv)))
         return cli_fail("--tsv: \"%s\" is not a whole number from 1 to %d", tsv, MOST_COLUMNS);
@@ -69,7 +69,9 @@ static void forget(cli_record *record)
 void cli_records_end(cli_records *r)
 {
     while (r->all) forget(r->all);
-    if (r->kind != CLI_RECORD_NONE) rill_text_clear(&r->text);
+    if (r->kind == CLI_RECORD_NONE) return;
+    rill_text_clear(&r->text);
+    rill_text_clear(&r->options);
 }
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
@@ -131,6 +133,8 @@ static rill_status bad_name(cli_records *r, rill_request *request, const char *n
     const char *names[64];
     char what[160];
     size_t n = 0;
+    for (const rill_option *row = rill_domain_input_rows(r->domain); row && row->name && n < 16; row++)
+        names[n++] = row->name;
     for (const rill_option *row = rill_setting_table(); row->name && n < sizeof names / sizeof *names; row++)
         if (rill_request_heeds(row) && row->type != RILL_OPTION_TEXT) names[n++] = row->name;
     const char *near = rill_nearest(name, names, n);
@@ -141,22 +145,34 @@ static rill_status bad_name(cli_records *r, rill_request *request, const char *n
     return bad(r, request, "\"rill\": \"%s", what);
 }
 
-/* The member "rill": settings of the search of this input alone. */
+/* A value of an option of the domain's. */
+static rill_status take_option(cli_records *r, const char *name, const char *text, rill_request *request)
+{
+    const rill_status status = rill_domain_input_option(r->domain, name, text, &r->options);
+    if (status == RILL_ERR_NOT_FOUND) return bad_name(r, request, name);
+    if (status == RILL_ERR_OPTION) return bad(r, request, "\"rill\": %s", rill_error(r->ctx));
+    request->options = r->options.data;
+    return status;
+}
+
+/* The member "rill": settings of the search of this input alone, and how it is read. */
 static rill_status take_settings(cli_records *r, const json_t *said, rill_request *request)
 {
     char number[RILL_OPTION_MAX];
     const char *name, *text;
     json_t *value;
     r->settings = *r->usual;
+    rill_text_reset(&r->options);
     json_object_foreach((json_t *)(uintptr_t)said, name, value)
     {
         const rill_option *row = rill_option_find(rill_setting_table(), name);
-        if (!row) return bad_name(r, request, name);
-        if (!rill_request_heeds(row) || row->type == RILL_OPTION_TEXT)
+        if (row && (!rill_request_heeds(row) || row->type == RILL_OPTION_TEXT))
             return bad(r, request, "\"rill\": \"%s\" is the run's, and no input has its own", name);
         text = value_text(value, number);
         if (!text) return bad(r, request, "\"rill\": \"%s\" is neither a number nor a word", name);
-        if (rill_option_read(r->ctx, row, text, &r->settings) < 0)
+        const rill_status status = row ? RILL_OK : take_option(r, name, text, request);
+        if (status != RILL_OK) return status;
+        if (row && rill_option_read(r->ctx, row, text, &r->settings) < 0)
             return bad(r, request, "\"rill\": %s", rill_error(r->ctx));
     }
     request->settings = &r->settings;
@@ -165,17 +181,18 @@ static rill_status take_settings(cli_records *r, const json_t *said, rill_reques
 
 /* A member whose object has settings and that is no "rill": under "settings" requests of `rill serve` have them, and "Rill" is a slip.
  * NULL: there is none. All other objects are the user's own. */
-static const char *misplaced_settings(const json_t *object)
+static const char *misplaced_settings(const rill_option *rows, const json_t *object)
 {
-    static const char *const others[] = {"settings", "options", "search"};
+    static const char *const others[] = {"settings", "options", "search", "parameters", "rill_settings"};
     const char *key, *name;
     json_t *value, *inner;
     json_object_foreach((json_t *)(uintptr_t)object, key, value)
     {
         int suspect = strcmp(key, "rill") != 0 && strcasecmp(key, "rill") == 0;
-        for (size_t i = 0; i < sizeof others / sizeof *others; i++) suspect |= !strcmp(key, others[i]);
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++) suspect |= !strcasecmp(key, others[i]);
         if (suspect && json_is_object(value))
-            json_object_foreach(value, name, inner) if (rill_option_find(rill_setting_table(), name)) return key;
+            json_object_foreach(value, name, inner) if (rill_option_find(rill_setting_table(), name) ||
+                                                        rill_option_find(rows, name)) return key;
     }
     return NULL;
 }
@@ -184,7 +201,7 @@ static const char *misplaced_settings(const json_t *object)
  * It is the user's own, as all are, or was meant for "rill". */
 static const char *passed_setting(cli_records *r, const json_t *object)
 {
-    static const char *const requests[] = {"constraints", "deadline", "glossary", "settings"};
+    static const char *const requests[] = {"constraints", "deadline", "seconds", "glossary", "settings"};
     enum { REQUESTS = sizeof requests / sizeof *requests };
     const rill_option *const table = rill_setting_table();
     const char *key;
@@ -192,8 +209,9 @@ static const char *passed_setting(cli_records *r, const json_t *object)
     json_object_foreach((json_t *)(uintptr_t)object, key, value)
     {
         const rill_option *row = rill_option_find(table, key);
-        size_t i = row ? REQUESTS + (size_t)(row - table) : 0;
-        while (!row && i < REQUESTS && strcmp(key, requests[i]) != 0) i++;
+        size_t i = row ? REQUESTS + 1 + (size_t)(row - table) : 0;
+        while (!row && i < REQUESTS && strcasecmp(key, requests[i]) != 0) i++;
+        if (!row && i == REQUESTS) row = rill_option_find(rill_domain_input_rows(r->domain), key);
         if ((!row && i == REQUESTS) || i >= 64 || (r->key && !strcmp(r->key, key)) || (r->told >> i & 1)) continue;
         r->told |= UINT64_C(1) << i;
         return row ? row->name : requests[i];
@@ -210,7 +228,7 @@ static rill_status take_member(cli_records *r, const json_t *object, rill_reques
         return bad(r, request, "the object has no text in \"%s\"; --jsonl=KEY names another member",
                    r->key ? r->key : "text\" or \"input");
     if (own) return bad(r, request, "the object has a member \"%s\", which is what results are given in", own);
-    const char *misplaced = misplaced_settings(object);
+    const char *misplaced = misplaced_settings(rill_domain_input_rows(r->domain), object);
     if (misplaced) return bad(r, request, "\"%s\" has settings, which an input has under \"rill\"", misplaced);
     if (said && !json_is_object(said)) return bad(r, request, "\"rill\" is no object of settings%s", "");
     rill_status status = said ? take_settings(r, said, request) : RILL_OK;

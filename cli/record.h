@@ -21,11 +21,12 @@ typedef struct cli_records {
     const char *key; /* of an object; NULL: "text", or "input" */
     rill_context *ctx;
     const rill_settings *usual; /* what an object's own settings are put into a copy of */
+    const rill_domain *domain;  /* whose options an object may have too */
     const char *const *field;   /* [extras->fields] their names */
     /* private */
     struct cli_record *all;
     uint64_t told; /* members that cli_records_passed() has given, by place */
-    rill_text text;
+    rill_text text, options;
     rill_settings settings; /* of the object at work */
 } cli_records;
 
@@ -35,8 +36,8 @@ int cli_records_column(const char *text);
 /* What --tsv[=COLUMN] and --jsonl[=KEY] ask for; NULL: not given, "": given without a value. CLI_OK, or CLI_FAILED after a message. */
 int cli_records_start(cli_records *records, rill_context *ctx, const char *tsv, const char *jsonl);
 
-/* Have the request's text, a line that was read with `status`, become the text in it, valid until the next call. It gets the settings that
- * an object has of its own, and what cli_records_write() finds in the result.
+/* Have the request's text, a line that was read with `status`, become the text in it, valid until the next call. It gets the settings and
+ * options that an object has of its own, and what cli_records_write() finds in the result.
  *   RILL_OK · RILL_ERR_INPUT, the text says why · RILL_ERR_MEMORY */
 rill_status cli_records_take(cli_records *records, rill_status status, rill_request *request);
 

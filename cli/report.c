@@ -82,14 +82,14 @@ void cli_report_say(const cli_report *report, int verbose)
 /* Which setting keeps lists short, so that nobody turns one that cannot help. */
 const char *cli_why_fewer(const rill_settings *s)
 {
-    if (s->k < s->n_best) return "the search keeps fewer hypotheses (a larger -k keeps more)";
-    if (s->stop_after > 0 && s->stop_after < s->n_best) return "the search stops after fewer (--stop-after)";
-    if (s->sample > 0 && s->distinct) return "samples are alike (a larger --sample, with --n-best, draws more)";
+    if (s->k < s->n_best) return "the search keeps fewer hypotheses (a larger k keeps more)";
+    if (s->stop_after > 0 && s->stop_after < s->n_best) return "the search stops after fewer (stop-after)";
+    if (s->sample > 0 && s->distinct) return "samples are alike (a larger sample, with n-best, draws more)";
     if (s->sample > 0) return "not every sample came to an end that counts";
-    if (s->distinct) return "the search found no more that differ (a larger -k finds more)";
+    if (s->distinct) return "the search found no more that differ (a larger k finds more)";
     if (s->groups > 1)
-        return "the search found no more (-k widens it, which may change the best output)"; /* which nothing prunes */
-    return "the search found no more (--min-width and -k widen it, which may change the best output)";
+        return "the search found no more (k widens it, which may change the best output)"; /* which nothing prunes */
+    return "the search found no more (min-width and k widen it, which may change the best output)";
 }
 
 void cli_report_warn(const cli_report *report, int summary)

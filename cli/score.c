@@ -18,6 +18,7 @@
 #include "options.h"
 #include "output.h"
 #include "session.h"
+#include "testset.h"
 
 typedef struct score {
     cli_session session;
@@ -31,6 +32,7 @@ typedef struct score {
     const char **scorers;   /* of a request: those before the last are the run's */
     rill_text arguments;    /* of the last */
     rill_settings settings; /* of a request that may be cut short */
+    cli_own_form own_form;
     int64_t lines, failed;
 } score;
 
@@ -134,6 +136,7 @@ static rill_status read_request(void *user, int may_block, rill_request *request
     if (status != RILL_OK) return status;
     if (pair->truncated && !s->extras.ids)
         return fail_line(request, "the output was cut short: --ids scores what has no end");
+    cli_own_form_see(&s->own_form, request->text, request->length, pair->text, strlen(pair->text));
     rill_text_reset(&s->arguments);
     status = rill_text_printf(&s->arguments, "%s %s", s->extras.ids ? "ids" : "text", pair->text);
     if (status < 0) return status;
@@ -230,6 +233,9 @@ static int run(score *s)
         code = cli_fail_context(s->session.ctx);
     const int closed = cli_output_close(&s->output);
     if (closed != CLI_OK) code = closed;
+    const rill_domain *domain = rill_model_domain(s->session.model);
+    if (!s->session.open.tokenized && cli_metric_of_domain(domain) == &cli_metric_exact)
+        cli_own_form_tell(&s->own_form, cli_say);
     if (!s->quiet && (code == CLI_OK || code == CLI_SOME_FAILED))
         cli_say("%" PRId64 " outputs in %.1f s, %" PRId64 " without a score", s->lines, cli_now() - start, s->failed);
     return code;

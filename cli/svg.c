@@ -7,21 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "utf8.h"
+
 /* --- text --------------------------------------------------------------------------------------------------------- */
 
 /* Length of the UTF-8 sequence at p that XML allows, 0 if there is none. */
 static size_t sequence(const char *p)
 {
-    const unsigned char *u = (const unsigned char *)p;
-    if (u[0] < 0x80) return u[0] >= 0x20 || u[0] == '\t' || u[0] == '\n';
-    size_t n = u[0] >= 0xf0 && u[0] < 0xf5 ? 4 : u[0] >= 0xe0 && u[0] < 0xf0 ? 3 : u[0] >= 0xc2 && u[0] < 0xe0 ? 2 : 0;
-    for (size_t i = 1; i < n; i++)
-        if ((u[i] & 0xc0) != 0x80) return 0;
-    /* Too long a form, a half of a surrogate pair, beyond the last character, or one of the two that are none. */
-    if (n == 3 && ((u[0] == 0xe0 && u[1] < 0xa0) || (u[0] == 0xed && u[1] >= 0xa0))) return 0;
-    if (n == 3 && u[0] == 0xef && u[1] == 0xbf && u[2] >= 0xbe) return 0;
-    if (n == 4 && ((u[0] == 0xf0 && u[1] < 0x90) || (u[0] == 0xf4 && u[1] >= 0x90))) return 0;
-    return n;
+    size_t n;
+    const int32_t c = rill_utf8_next(p, 4, &n); /* no character goes beyond the NUL */
+    return (c >= 0x20 || c == '\t' || c == '\n') && c != 0xFFFE && c != 0xFFFF ? n : 0;
 }
 
 void cli_svg_text(cli_output *out, const char *text)

@@ -2,27 +2,12 @@
 #include "terminal.h"
 
 #include "rill/context.h"
+#include "utf8.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* Bytes of the character in UTF-8 at `at`; 0: there is none, but a byte that is part of none. */
-static size_t character(const char *at, const char *end)
-{
-    const unsigned char first = (unsigned char)at[0];
-    const size_t bytes = first < 0x80   ? 1
-                         : first < 0xc2 ? 0
-                         : first < 0xe0 ? 2
-                         : first < 0xf0 ? 3
-                         : first < 0xf5 ? 4
-                                        : 0;
-    if (bytes > (size_t)(end - at)) return 0;
-    for (size_t i = 1; i < bytes; i++)
-        if (((unsigned char)at[i] & 0xc0) != 0x80) return 0;
-    return bytes;
-}
 
 /* The number of the control character that these bytes are, 0 if they are none. C1, U+0080 to U+009F, is also single bytes: a terminal
  * that is not set to UTF-8, or meets what is no UTF-8, may obey them. */
@@ -39,7 +24,7 @@ size_t cli_terminal_text(const char **text, const char *end, char out[CLI_TERMIN
     static const char digits[] = "0123456789abcdef";
     size_t used = 0;
     while (*text < end && used + 6 <= CLI_TERMINAL_PIECE) {
-        const size_t bytes = character(*text, end), taken = bytes > 0 ? bytes : 1;
+        const size_t bytes = rill_utf8_length(*text, (size_t)(end - *text)), taken = bytes > 0 ? bytes : 1;
         const unsigned code = control(*text, bytes);
         if (code == 0) {
             memcpy(out + used, *text, taken);

@@ -312,6 +312,7 @@ static const rill_domain template_domain = {
     /* classify       */ NULL, /* (optional) under cube pruning any state of the same last action can be continued */
     /* first_action   */ NULL, /* (optional) outputs begin with nothing that their texts do not have */
     /* split          */ NULL, /* (optional) without it, a line is one input, however long */
+    /* input_options  */ NULL, /* (optional) all inputs are read as the model was opened */
 };
 
 RILL_API const rill_plugin_table *rill_plugin(void);

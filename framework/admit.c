@@ -50,25 +50,26 @@ void engine_drop_item(rill_engine *e, int32_t slot)
 
 /* --- blanks ------------------------------------------------------------------------------------------------------- */
 
-/* Bytes of the blank at p: a control character, a space of Unicode's, one without width, or a byte order mark; 0: it is none. */
-static size_t blank_length(const unsigned char *p, size_t left)
+size_t rill_blank_bytes(const char *text, size_t left)
 {
+    const unsigned char *p = (const unsigned char *)text;
+    if (left == 0) return 0;
     if (p[0] <= ' ' || p[0] == 0x7f) return 1;
     if (left < 2 || p[0] < 0xc2) return 0;
+    if (p[0] == 0xd8) return p[1] == 0x9c ? 2 : 0;                 /* U+061C */
     if (p[0] == 0xc2) return p[1] >= 0x80 && p[1] <= 0xa0 ? 2 : 0; /* U+0080 to U+00A0 */
     if (left < 3 || (p[1] & 0xc0) != 0x80 || (p[2] & 0xc0) != 0x80) return 0;
     const unsigned code = (p[0] & 0x0fu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
     const int spaces = (code >= 0x2000 && code <= 0x200f) || (code >= 0x2028 && code <= 0x202f) ||
-                       (code >= 0x205f && code <= 0x2060);
-    const int others = code == 0x1680 || code == 0x3000 || code == 0xfeff;
+                       (code >= 0x205f && code <= 0x206f);
+    const int others = code == 0x1680 || code == 0x180e || code == 0x3000 || code == 0xfeff;
     return p[0] >= 0xe1 && p[0] <= 0xef && (spaces || others) ? 3 : 0;
 }
 
 static int is_blank(const char *text, size_t length)
 {
-    const unsigned char *p = (const unsigned char *)text;
     size_t at = 0, more = 1;
-    for (; at < length && more > 0; at += more) more = blank_length(p + at, length - at);
+    for (; at < length && more > 0; at += more) more = rill_blank_bytes(text + at, length - at);
     return more > 0;
 }
 
@@ -189,8 +190,12 @@ static rill_status encode(rill_engine *e, int32_t count)
         }
         a->entry[n] = entry;
         a->slot[n] = items_take_slot(&e->items);
-        a->input[n] = (rill_input){
-            .text = in->text, .length = in->length, .id = in->id, .size = in->size, .slot = a->slot[n]};
+        a->input[n] = (rill_input){.text = in->text,
+                                   .length = in->length,
+                                   .id = in->id,
+                                   .size = in->size,
+                                   .slot = a->slot[n],
+                                   .options = in->request != NULL ? in->request->options.data : NULL};
         n++;
     }
     intake_take(&e->intake, count);

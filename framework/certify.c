@@ -68,7 +68,7 @@ static double at_length(const item *it, const additions *a, double score, int32_
     const rill_settings *s = it->settings;
     int32_t more = final - it->timestep;
     if (a->action < 0) more -= 1 + s->count_end;
-    return ending_rank(s, score + a->end + (more > 0 ? a->action * more : 0), final);
+    return rill_settings_rank(s, score + a->end + (more > 0 ? a->action * more : 0), final);
 }
 
 /* (c + d l) / l^alpha turns once at most: the greatest value is where it turns or at an end. */

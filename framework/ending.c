@@ -28,7 +28,7 @@ int ending_last(const item *it)
     return it->timestep + 1 - (it->settings->at_limit == RILL_LIMIT_END) >= it->max_length;
 }
 
-double ending_rank(const rill_settings *s, double score, int32_t length)
+double rill_settings_rank(const rill_settings *s, double score, int32_t length)
 {
     double alpha = s->length_penalty, word = s->word_penalty;
     if (word != 0) score -= word * length;
@@ -38,7 +38,7 @@ double ending_rank(const rill_settings *s, double score, int32_t length)
 item_output ending_output(const rill_settings *s, double score, int32_t history, int32_t length, int truncated, int end)
 {
     return (item_output){.score = score,
-                         .rank = ending_rank(s, score, length + (s->count_end && end)),
+                         .rank = rill_settings_rank(s, score, length + (s->count_end && end)),
                          .history = history,
                          .length = length,
                          .truncated = truncated != 0,
@@ -73,7 +73,7 @@ static double best_to_come(const item *it, double best_live)
     int32_t length = it->timestep + 1;
     if (s->stop == RILL_STOP_BOUND_MAX && s->length_penalty > 0)
         length = it->max_length + (s->at_limit == RILL_LIMIT_END || s->at_limit == RILL_LIMIT_END_FREE);
-    return ending_rank(s, best_live, length);
+    return rill_settings_rank(s, best_live, length);
 }
 
 static int has_enough(const item *it, double best_live)

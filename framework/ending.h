@@ -13,9 +13,6 @@ rill_end_rule ending_rule(const item *it);
 /* The timestep that comes is the item's last one: what is live after it ends. */
 int ending_last(const item *it);
 
-/* What outputs are ordered by: (score - W length) / length^alpha. An empty output counts as length 1, so that every alpha is
- * defined. */
-double ending_rank(const rill_settings *s, double score, int32_t length);
 /* An output, with its rank. `end`: its last action is an end action, or stands for one. */
 item_output ending_output(const rill_settings *s, double score, int32_t history, int32_t length, int truncated,
                           int end);

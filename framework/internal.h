@@ -78,6 +78,10 @@ static inline int rill__take(void *own, size_t size, const void *given, size_t l
 /* "-" and "_" are one. */
 int rill__same_name(const char *a, const char *b);
 
+/* input_options.c: those of a request as rill_input.options, appended to `out`; nothing where it has none. RILL_OK · RILL_ERR_OPTION ·
+ * RILL_ERR_MEMORY */
+rill_status rill__input_options(rill_context *ctx, const rill_domain *domain, const char *text, rill_text *out);
+
 /* What a file of the system begins with, up to size - 1 bytes and a NUL. Returns 0 where there is nothing to read. */
 int rill__read_head(const char *path, char *out, size_t size);
 

@@ -36,6 +36,7 @@ rill_status parcel_pack(rill_text *out, const rill_request *asked, const chain *
     RILL__TRY(rill_text_append(out, (const char *)&h, sizeof h));
     if (asked->settings != NULL)
         RILL__TRY(rill_text_append(out, (const char *)asked->settings, bytes_of(asked->settings)));
+    if (asked->options != NULL) RILL__TRY(rill_text_append(out, asked->options, strlen(asked->options) + 1));
     RILL__TRY(pack_arguments(out, asked->heuristics, c->n_heuristics));
     return pack_arguments(out, asked->scorers, c->n_scorers);
 }
@@ -65,6 +66,10 @@ rill_status parcel_make(requests *all, const rill_model *model, chain *c, const 
         memcpy(&settings, bytes, given);
         bytes += given;
         h.asked.settings = &settings;
+    }
+    if (h.asked.options != NULL) {
+        h.asked.options = bytes;
+        bytes += strlen(bytes) + 1;
     }
     if (h.asked.heuristics != NULL) {
         unpack_arguments(&bytes, c->n_heuristics, list);

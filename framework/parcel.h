@@ -1,7 +1,7 @@
 /* Parcels: what an input wants of its own, on its way to the engine that makes a request of it.
  *
  * A request's instances belong to one engine and its thread. So what was asked for travels as flat bytes, which intakes copy behind
- * the text: the struct, its settings if it has any, and an argument per heuristic and scorer. */
+ * the text: the struct, its settings and options if it has any, and an argument per heuristic and scorer. */
 #ifndef RILL_PARCEL_H
 #define RILL_PARCEL_H
 

@@ -85,6 +85,8 @@ static rill_status fill(requests *all, const rill_model *model, chain *c, const 
     r->progress = asked->progress;
     r->number = asked->number;
     r->settings = *all->own;
+    if (asked->options != NULL)
+        RILL__TRY(rill__input_options(all->ctx, rill_model_domain(model), asked->options, &r->options));
     r->deadline = asked->seconds > 0 ? at + asked->seconds : INFINITY;
     if (asked->settings != NULL) {
         RILL__TRY(resolve(all, model, asked->settings, &r->settings));
@@ -108,8 +110,10 @@ rill_status request_make_at(requests *all, const rill_model *model, chain *c, co
     request *r = rill_calloc(all->ctx, 1, size_of(n));
     if (r == NULL) return rill_fail_memory(all->ctx, size_of(n), "a request");
     r->n = n;
+    r->options.ctx = all->ctx;
     rill_status status = fill(all, model, c, asked, at, r);
     if (status < 0) {
+        rill_text_clear(&r->options);
         rill_free(all->ctx, r, size_of(n));
         return status;
     }
@@ -128,5 +132,6 @@ void request_drop(requests *all, chain *c, request *r)
     all->n_deadlines -= r->deadline < INFINITY;
     all->n_watched -= r->progress != NULL;
     if (r->n > 0) chain_leave(c, r->instances);
+    rill_text_clear(&r->options);
     rill_free(all->ctx, r, size_of(r->n));
 }

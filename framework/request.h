@@ -11,6 +11,7 @@ typedef struct request {
     int64_t number;            /* from 1: what samples are drawn by; 0: the input's id */
     double deadline;           /* by the engine's clock; infinite: none */
     rill_settings settings;    /* resolved: by which it is searched */
+    rill_text options;         /* as rill_input.options; empty: none */
     int32_t told;              /* the last timestep of its search that was told of */
     int32_t n;                 /* 0, or as many as the chain has links */
     chain_instance *instances[];
@@ -34,7 +35,7 @@ double requests_now(const requests *all);
 static inline int request_is_plain(const rill_request *asked)
 {
     return asked->heuristics == NULL && asked->scorers == NULL && asked->settings == NULL && asked->user == NULL &&
-           asked->seconds == 0 && asked->progress == NULL && asked->number == 0;
+           asked->seconds == 0 && asked->progress == NULL && asked->number == 0 && asked->options == NULL;
 }
 /* The instances that it uses; NULL: it wants nothing. */
 static inline chain_instance *const *chain_of(const chain *c, const request *r)

@@ -170,7 +170,8 @@ class House:
     """A clone with its build: the programs as they are without a mutant, and the tests with what they depend on."""
 
     def __init__(self, work):
-        self.source, self.build = os.path.abspath(os.path.join(work, "source")), os.path.abspath(os.path.join(work, "build"))
+        self.source = os.path.abspath(os.path.join(work, "source"))
+        self.build = os.path.join(self.source, "build")  # where built programs look for the sources' tools
         head = self.read("git", "rev-parse", "HEAD").strip()
         if not os.path.isdir(self.source):
             self.run("git", "clone", "--quiet", "--shared", ".", self.source)

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 rill_status cli_testset_check(const cli_testset *set, rill_context *ctx)
@@ -42,37 +43,38 @@ static int has_word(const char *text, size_t length, const char *word, size_t n)
     return 0;
 }
 
-/* A placeholder that pair i has in both lines, NULL: none. Outputs for text have the names again, and so would their references. */
-static const char *shared_placeholder(const cli_testset *set, int64_t i, size_t *n)
+/* Outputs for text have the names again, and so would their references. */
+void cli_own_form_see(cli_own_form *f, const char *input, size_t length, const char *reference, size_t wanted)
 {
-    size_t length, wanted;
-    const char *input = cli_lines_get(&set->inputs, i, &length);
-    const char *reference = cli_lines_get(&set->references, i, &wanted);
+    size_t n;
+    f->of++;
     for (size_t at = 0; at < wanted;) {
-        const char *word = next_word(reference, wanted, &at, n);
-        if (is_placeholder(word, *n) && has_word(input, length, word, *n)) return word;
+        const char *word = next_word(reference, wanted, &at, &n);
+        if (!is_placeholder(word, n) || !has_word(input, length, word, n)) continue;
+        if (f->pairs++ == 0) snprintf(f->first, sizeof f->first, "%.*s", (int)n, word);
+        return;
     }
-    return NULL;
+}
+
+void cli_own_form_tell(const cli_own_form *f, cli_say_fn say)
+{
+    if (2 * f->pairs > f->of)
+        say("warning: %" PRId64 " of %" PRId64
+            " inputs have placeholders of their references, such as %s: the set is in "
+            "the model's own form, which --tokenized reads as it is",
+            f->pairs, f->of, f->first);
 }
 
 static void tell_own_form(const cli_testset *set, cli_say_fn say)
 {
-    const char *first = NULL;
-    size_t length = 0, n;
-    int64_t pairs = 0;
+    cli_own_form f = {0};
+    size_t length, wanted;
     for (int64_t i = 0; i < set->references.n; i++) {
-        const char *word = shared_placeholder(set, i, &n);
-        if (word && !first) {
-            first = word;
-            length = n;
-        }
-        pairs += word != NULL;
+        const char *input = cli_lines_get(&set->inputs, i, &length);
+        const char *reference = cli_lines_get(&set->references, i, &wanted);
+        cli_own_form_see(&f, input, length, reference, wanted);
     }
-    if (2 * pairs > set->references.n)
-        say("warning: %" PRId64 " of %" PRId64
-            " inputs have placeholders of their references, such as %.*s: the set is in "
-            "the model's own form, which --tokenized reads as it is",
-            pairs, set->references.n, (int)length, first);
+    cli_own_form_tell(&f, say);
 }
 
 rill_status cli_testset_judge(cli_testset *set, rill_context *ctx, const rill_domain *domain, int tokenized,

@@ -25,6 +25,16 @@ static inline const cli_metric_kind *cli_testset_metric(const cli_testset *set)
 /* Accepts a zeroed set. */
 void cli_testset_free(cli_testset *set);
 
+/* Pairs that have a placeholder, as "c0", on both sides: of a semantic parser's data in token form. */
+typedef struct cli_own_form {
+    int64_t pairs, of;
+    char first[32];
+} cli_own_form;
+
+void cli_own_form_see(cli_own_form *f, const char *input, size_t length, const char *reference, size_t wanted);
+/* A warning where most are: for models that exact matches are counted of, and that are not told of the form. */
+void cli_own_form_tell(const cli_own_form *f, cli_say_fn say);
+
 /* One decode of all inputs. */
 typedef struct cli_trial {
     cli_counts counts;

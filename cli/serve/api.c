@@ -111,6 +111,7 @@ static const char *kind_of(rill_option_type type)
 
 /* A request's settings, as they stand in its body. */
 typedef struct said {
+    service *to;
     json_t *settings;
     void *at;                 /* in them */
     const rill_option *wrong; /* of a value that is of another type */
@@ -124,6 +125,7 @@ static int next_said(void *user, int i, const char **name, const char **value)
     if (!all->at) return 0;
     *name = json_object_iter_key(all->at);
     const rill_option *row = rill_option_find(rill_setting_table(), *name);
+    if (!row) row = rill_option_find(rill_domain_input_rows(rill_model_domain(service_model(all->to))), *name);
     *value = text_of(row, json_object_iter_value(all->at), all->text);
     if (!*value && !row) *value = ""; /* the name is what is wrong */
     if (!*value) all->wrong = row;
@@ -132,7 +134,7 @@ static int next_said(void *user, int i, const char **name, const char **value)
 
 static int read_settings(service *to, json_t *settings, job *j, api_answer *refused)
 {
-    said all = {.settings = settings};
+    said all = {.to = to, .settings = settings};
     const char *why;
     if (settings == NULL) return 1;
     if (!json_is_object(settings)) {
@@ -386,8 +388,7 @@ static api_answer ready(api *a, api_request *request)
 static api_answer describe(api *a, api_request *request)
 {
     (void)a;
-    (void)request;
-    return (api_answer){.code = 200, .json = openapi_document()};
+    return (api_answer){.code = 200, .json = openapi_document(request->models)};
 }
 
 static api_answer tell_metrics(api *a, api_request *request)

@@ -25,7 +25,7 @@ const char *document_split_name(document_split split);
 
 /* Cut a text into parts.
  *   text: [length] UTF-8 (what is none is a part of its own accord: the model refuses it)
- *   language: a code ("el": its semicolon asks); NULL: not known
+ *   language: as rill_sentences() takes it
  *   most: parts that are wanted; where there are more, only some of them, but more than that, are made, and the document is of no use
  * NULL: out of memory. */
 document *document_open(const char *text, size_t length, document_split split, const char *language, int32_t most);

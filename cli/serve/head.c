@@ -27,8 +27,15 @@ int head_has_type(struct MHD_Connection *connection, const char *type)
 /* How often the fields stand there that say where a request ends and whose it is; the library gives the first of each. */
 typedef struct fields {
     int length, encoding, host, origin;
-    int bad_name;
+    int bad_name, folded;
 } fields;
+
+/* A line that is folded behind its colon (RFC 9112, 5.2) comes from libmicrohttpd 0.9 with its value in its name: Content-Length62. */
+static int is_folded(const char *name, const char *field)
+{
+    const size_t n = strlen(field);
+    return !strncasecmp(name, field, n) && name[n] != '\0';
+}
 
 static enum MHD_Result count_field(void *user, enum MHD_ValueKind kind, const char *name, const char *value)
 {
@@ -41,6 +48,7 @@ static enum MHD_Result count_field(void *user, enum MHD_ValueKind kind, const ch
     f->host += !strcasecmp(name, MHD_HTTP_HEADER_HOST);
     f->origin += !strcasecmp(name, MHD_HTTP_HEADER_ORIGIN);
     f->bad_name |= !name[0] || name[strspn(name, others)] != '\0';
+    f->folded |= is_folded(name, MHD_HTTP_HEADER_CONTENT_LENGTH) || is_folded(name, MHD_HTTP_HEADER_TRANSFER_ENCODING);
     return MHD_YES;
 }
 
@@ -62,6 +70,7 @@ static api_answer check_framing(struct MHD_Connection *connection, const char *v
                *encoding = head_value(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING);
     const int is_old = !strcmp(version, MHD_HTTP_VERSION_1_0);
     if (f.bad_name) return BAD("a header's name has a character that names cannot have");
+    if (f.folded) return BAD("a header is folded, or named almost like what tells the length of the body");
     if (f.length > 1) return BAD("%d Content-Length headers: expected one", f.length);
     if (f.encoding > 1) return BAD("%d Transfer-Encoding headers: expected one", f.encoding);
     if (f.length && f.encoding) return BAD("both Content-Length and Transfer-Encoding: expected one of them");

@@ -65,6 +65,7 @@ void job_release(job *j)
     }
     pthread_mutex_destroy(&j->lock);
     free(j->events);
+    free(j->options);
     free(j->trace);
     free(j->input);
     free(j);

@@ -44,6 +44,7 @@ struct job {
     int cancelled;          /* nobody waits for it any more */
     rill_settings settings; /* how its inputs are searched */
     int own_settings;       /* they are not the service's */
+    char *options;          /* how its inputs are read (rill_request.options); NULL: as the model was opened */
     int tokens;             /* outputs tell their actions */
     double deadline;        /* by cli_now(); 0: none */
     double since;           /* when it came, by cli_now() */

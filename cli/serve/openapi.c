@@ -42,7 +42,7 @@ static json_t *schema_of(const rill_option *row)
     return schema;
 }
 
-json_t *openapi_document(void)
+json_t *openapi_document(const models *m)
 {
     json_t *document = json_loadb(embedded[0].text, embedded[0].length, 0, NULL);
     json_t *schemas = json_object_get(json_object_get(document, "components"), "schemas");
@@ -50,6 +50,10 @@ json_t *openapi_document(void)
     for (const rill_option *row = rill_setting_table(); settings && row->name; row++)
         if (row->kind != RILL_OPTION_SCHEDULE && rill_request_heeds(row))
             json_object_set_new(settings, row->name, schema_of(row));
+    for (int i = 0; i < m->n; i++) {
+        const rill_option *row = rill_domain_input_rows(rill_model_domain(service_model(m->service[i])));
+        for (; row && row->name; row++) json_object_set_new(settings, row->name, schema_of(row));
+    }
     json_object_set_new(json_object_get(document, "info"), "version", json_string(RILL_VERSION_STRING));
     return document;
 }

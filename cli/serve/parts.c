@@ -23,8 +23,7 @@ int parts_read_split(const json_t *value, document_split *split, api_answer *ref
 /* The documents of the request, and all their parts; NULL: out of memory. */
 static json_t *cut(api_request *r, const json_t *inputs, document_split split, int32_t most)
 {
-    char language[16];
-    service_language(r->to, language, sizeof language);
+    const char *language = service_language(r->to);
     const size_t n = json_is_string(inputs) ? 1 : json_array_size(inputs);
     json_t *parts = json_array();
     r->document = calloc(n + 1, sizeof(document *));

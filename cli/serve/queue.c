@@ -13,6 +13,7 @@
 #include "report.h"
 #include "result.h"
 #include "service_inside.h"
+#include "split_lines.h"
 
 /* --- what is asked ------------------------------------------------------------------------------------------------ */
 
@@ -35,22 +36,23 @@ static int64_t number_of(const job_input *input)
     return input->of->settings.sample > 0 ? input - input->of->input + 1 : 0;
 }
 
-/* Settings, whether tokens are told, a sample's number, constraints, and the text: nothing else makes two answers differ. 0: out of
- * memory. */
+/* Settings, whether tokens are told, a sample's number, options, constraints, and the text: nothing else makes two answers differ. 0: out
+ * of memory. */
 static int make_key(const service *s, job_input *input, const char *settings)
 {
     const char *constraints = input->constraints ? input->constraints : "";
     char said[32];
-    const size_t told = (size_t)snprintf(said, sizeof said, "%d %lld", input->of->tokens, (long long)number_of(input)) +
-                        1;
-    const size_t head = strlen(settings) + 1, middle = strlen(constraints) + 1;
-    input->key_length = head + told + middle + input->length;
+    snprintf(said, sizeof said, "%d %lld", input->of->tokens, (long long)number_of(input));
+    const char *const parts[] = {settings, said, input->of->options ? input->of->options : "", constraints};
+    enum { PARTS = sizeof parts / sizeof *parts };
+    size_t used = 0;
+    input->key_length = input->length;
+    for (size_t i = 0; i < PARTS; i++) input->key_length += strlen(parts[i]) + 1;
     input->key = malloc(input->key_length);
     if (!input->key) return 0;
-    memcpy(input->key, settings, head);
-    memcpy(input->key + head, said, told);
-    memcpy(input->key + head + told, constraints, middle);
-    memcpy(input->key + head + told + middle, input->text, input->length);
+    for (size_t i = 0; i < PARTS; used += strlen(parts[i]) + 1, i++)
+        memcpy(input->key + used, parts[i], strlen(parts[i]) + 1);
+    memcpy(input->key + used, input->text, input->length);
     input->hash = cache_hash(s->cache, input->key, input->key_length);
     return 1;
 }
@@ -152,6 +154,7 @@ static decoding *begin_decoding(service *s, job_input *input)
                     .tokens = j->tokens,
                     .n_best = j->settings.n_best > 0 ? j->settings.n_best : j->settings.sample,
                     .fewer = cli_why_fewer(&j->settings),
+                    .width = s->splits ? cli_text_width(input->text, input->length) : 0,
                     .watched = j->stream};
     s->given[s->counts.under_way++] = d;
     if (d->key) input->key = NULL;
@@ -341,6 +344,7 @@ static rill_status ask(service *s, decoding *d, const job_input *input, rill_req
     request->length = input->length;
     request->user = d;
     request->settings = &j->settings;
+    request->options = j->options;
     request->number = number_of(input);
     if (d->watched) request->progress = tell_progress;
     if (j->deadline > 0) request->seconds = fmax(j->deadline - cli_now(), 1e-9);
@@ -392,15 +396,29 @@ static void end_decoding(service *s, decoding *d, rill_status status, json_t *to
     free(d);
 }
 
+/* What the list lacks, or seems to. */
+static void warn(const decoding *d, const rill_result *result, json_t *told)
+{
+    char what[300];
+    if (cli_has_fewer(result, d->n_best)) {
+        snprintf(what, sizeof what, "%d of %d outputs: %s", (int)result->n, (int)d->n_best,
+                 result->late ? "the deadline came first" : d->fewer);
+        result_warn(told, what);
+    }
+    if (cli_is_short(d->width, result))
+        result_warn(told, "the output is shorter than a third of its input: text may be missing "
+                          "(\"split\": \"sentences\" decodes each sentence by itself)");
+}
+
 rill_status queue_write(void *user, const rill_result *result)
 {
     service *s = user;
     decoding *d = result->user;
     json_t *told = result_json(s->session.model, result, d->tokens);
-    if (told && cli_has_fewer(result, d->n_best))
-        result_warn(told, result->n, d->n_best, result->late ? "the deadline came first" : d->fewer);
+    if (told) warn(d, result, told);
     const int keeps = result->status == RILL_OK && !result->late && d->key;
     pthread_mutex_lock(&s->lock);
+    rill_workers_stats(s->session.crew, &s->counts.run); /* before its client can ask for them */
     char *text = told && (keeps || (d->first && d->first->next)) ? result_text(told) : NULL;
     if (keeps && text) cache_keep(s->cache, d->hash, d->key, d->key_length, text);
     if (result->n > 0) s->counts.actions += result->output[0].actions;

@@ -50,9 +50,10 @@ json_t *result_failed(rill_status status, const char *why)
                      cli_json_text(why[0] ? why : name, strlen(why[0] ? why : name)));
 }
 
-void result_warn(json_t *result, int32_t n, int32_t n_best, const char *why)
+void result_warn(json_t *result, const char *what)
 {
-    json_object_set_new(result, "warning", json_sprintf("%d of %d outputs: %s", (int)n, (int)n_best, why));
+    const char *before = json_string_value(json_object_get(result, "warning"));
+    json_object_set_new(result, "warning", before ? json_sprintf("%s; %s", before, what) : json_string(what));
 }
 
 json_t *result_text_of(const json_t *result, size_t output)

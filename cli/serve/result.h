@@ -10,8 +10,8 @@
  * tokens: outputs tell the names and log-probabilities of their actions. */
 json_t *result_json(const rill_model *model, const rill_result *result, int tokens);
 
-/* Say in a result that a list is shorter than was asked for: "warning". */
-void result_warn(json_t *result, int32_t n, int32_t n_best, const char *why);
+/* Say in a result what it lacks: "warning". */
+void result_warn(json_t *result, const char *what);
 
 /* {"error": {"code": "bad-input", "message": WHY}} */
 json_t *result_failed(rill_status status, const char *why);

@@ -58,7 +58,7 @@ static const cli_option server_options_rows[] = {
      "answers that are kept for each model, so that what is asked again is not decoded again; 0: none (default 64)",
      .id = TAKE_CACHE},
     {"max-connections", 0, "N",
-     "connections at a time; where all are taken, those that idle longest make room (default 1000)",
+     "connections at a time; where all are taken, those of the address with most that idle longest make room (default 1000)",
      .id = TAKE_CONNECTIONS},
     {"request-timeout", 0, "S", "seconds in which a request has to arrive, and its answer to be fetched (default 30)",
      .id = TAKE_TIMEOUT},

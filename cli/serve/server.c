@@ -73,6 +73,13 @@ static api_answer allow_page(void)
     return (api_answer){.code = 204, .text = strdup(""), .type = "text/plain", .is_preflight = 1};
 }
 
+static void drop_answer(api_answer *a)
+{
+    json_decref(a->json);
+    free(a->text);
+    *a = (api_answer){.code = 0};
+}
+
 /* The answer's body is given over. */
 static enum MHD_Result answer(exchange *x, api_answer a)
 {
@@ -274,7 +281,7 @@ static api_answer check_head(exchange *x, const char *method, const char *path, 
     }
     api_answer elsewhere = find_route(x, method, path);
     if (!head_check_source(x->connection, &x->of->options.pages, &refused)) {
-        json_decref(elsewhere.json);
+        drop_answer(&elsewhere);
         return refused;
     }
     if (elsewhere.code) return elsewhere;
@@ -388,7 +395,7 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
     x->counted = 1;
     pthread_mutex_unlock(&x->of->lock);
     const api_answer a = x->refused.code ? x->refused : begin(x);
-    x->refused.code = 0;
+    x->refused = (api_answer){.code = 0};
     return a.code ? answer(x, a) : x->request.job->stream ? stream(x) : go_on(x);
 }
 
@@ -413,7 +420,7 @@ static void completed(void *user, struct MHD_Connection *connection, void **stat
     }
     parts_clear(&x->request);
     json_decref(x->parsed);
-    if (x->refused.code) json_decref(x->refused.json);
+    drop_answer(&x->refused);
     free(x->body);
     pthread_mutex_lock(&s->lock);
     x->request.models->users--;

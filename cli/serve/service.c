@@ -10,8 +10,10 @@
 
 #include "constraints.h"
 #include "crew.h"
+#include "fields.h"
 #include "search.h"
 #include "service_inside.h"
+#include "split_lines.h"
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
@@ -78,6 +80,7 @@ static int prepare(service *s)
     const int64_t flight = rill_workers_settings(session->crew)->max_items;
     s->most_under_way = (int64_t)session->workers * flight + session->workers;
     s->queue = s->options->most_waiting;
+    s->splits = cli_is_split(session->ctx, session->model);
     s->most_width = s->options->most_width;
     s->most_megabytes = s->options->request_megabytes;
     s->given = calloc((size_t)s->most_under_way, sizeof(decoding *));
@@ -174,11 +177,15 @@ const rill_settings *service_settings(const service *s)
     return &s->plan->resolved;
 }
 
-/* One setting of a request into its layer. */
-static rill_status read_one(service *s, rill_layer *layer, const char *name, const char *value)
+/* One setting of a request into its layer, or an option of its inputs into their text. */
+static rill_status read_one(service *s, rill_layer *layer, rill_text *options, const char *name, const char *value)
 {
     const rill_option *row = rill_option_find(rill_setting_table(), name);
     rill_settings one;
+    if (!row) {
+        const rill_status found = rill_domain_input_option(rill_model_domain(s->session.model), name, value, options);
+        if (found != RILL_ERR_NOT_FOUND) return found;
+    }
     rill_settings_default(&one);
     if (row && (row->kind == RILL_OPTION_SCHEDULE || !rill_request_heeds(row)))
         return rill_fail(s->asking, RILL_ERR_OPTION, "%s is the server's, for all requests alike", row->name);
@@ -246,13 +253,18 @@ rill_status service_read(service *s, int (*said)(void *user, int i, const char *
     const char *name, *value;
     rill_layer *layer;
     rill_search_config *plan = NULL;
+    rill_text options = {.ctx = s->asking};
     rill_status status = rill_layer_create(&layer, s->asking, RILL_FROM_USER);
-    for (int i = 0; status >= 0 && said(user, i, &name, &value); i++) status = read_one(s, layer, name, value);
+    for (int i = 0; status >= 0 && said(user, i, &name, &value); i++)
+        status = read_one(s, layer, &options, name, value);
     if (status >= 0) status = rill_search_config_make(&plan, s->asking, layer, soft, 3);
     if (status >= 0) status = check_width(s, layer, plan);
     if (status >= 0) status = check_cost(s, layer, plan, j);
+    if (status >= 0 && options.length > 0 && !(j->options = strdup(options.data)))
+        status = rill_fail_memory(s->asking, options.length, "a request's options");
     if (status >= 0) j->settings = plan->setup.settings;
     j->own_settings = 1;
+    rill_text_clear(&options);
     *why = rill_error(s->asking);
     rill_search_config_free(plan);
     rill_layer_free(layer);
@@ -267,11 +279,10 @@ rill_status service_check_constraints(service *s, const char *line, const char *
     return status;
 }
 
-void service_language(const service *s, char *out, size_t size)
+const char *service_language(const service *s)
 {
-    const size_t length = strcspn(s->name, "-");
-    const int is_pair = s->name[length] == '-' && length > 1 && length < size && !strchr(s->name + length + 1, '-');
-    snprintf(out, size, "%.*s", is_pair ? (int)length : 0, s->name);
+    const char *said = cli_said(&s->session, "source-lang");
+    return said ? said : s->name;
 }
 
 rill_context *service_context(const service *s)

@@ -45,7 +45,8 @@ const char *service_name(const service *s);
 /* Why it decodes no more, "" while it does. */
 const char *service_failure(service *s);
 const rill_settings *service_settings(const service *s); /* of requests that say nothing, with defaults filled in */
-/* Give a job, whose texts are set, a request's own settings, on top of the server's and the model's: as options of a command line would.
+/* Give a job, whose texts are set, a request's own settings, on top of the server's and the model's: as options of a command line would;
+ * and those options of the domain's that inputs may have of their own.
  * `said` gives the i-th as *name and *value, 0 behind the last. Threads: one at a time.
  *   RILL_OK · RILL_ERR_OPTION (*why, valid until the next call: unknown, refused, impossible, or more than the server gives a request) ·
  *   RILL_ERR_MEMORY */
@@ -54,8 +55,8 @@ rill_status service_read(service *s, int (*said)(void *user, int i, const char *
 /* Whether a line of constraints is one, on the connections' thread.
  *   RILL_OK · RILL_ERR_INPUT (*why, valid until the next call) · RILL_ERR_MEMORY */
 rill_status service_check_constraints(service *s, const char *line, const char **why);
-/* The code of the language that it translates from: FROM where its name is FROM-TO, else "". */
-void service_language(const service *s, char *out, size_t size);
+/* The language that it translates from, as rill_sentences() takes it: --source-lang, or its name, which may be FROM-TO. */
+const char *service_language(const service *s);
 /* The main thread's, before the start and after the end. */
 rill_context *service_context(const service *s);
 rill_model *service_model(const service *s);

@@ -20,6 +20,7 @@ typedef struct decoding {
     int32_t n_best;      /* outputs that are asked for; 0: one */
     int tokens, watched; /* its result tells its actions; the engine tells of its progress */
     const char *fewer;   /* why there would be fewer */
+    int64_t width;       /* of the input's text, of a model that is made for sentences */
     job_input *first;    /* who waits for it; none: it is given up */
 } decoding;
 
@@ -34,6 +35,7 @@ struct service {
     const char *name;
     serve_options *options; /* the command's, until it is open */
     int64_t queue;          /* most inputs that wait */
+    int splits;             /* the model is made for sentences (rill_model_split()) */
     int most_width;         /* of requests, ... */
     int most_megabytes;     /* ... and what their searches may take */
     int64_t deadlines;      /* jobs in the queue that have one */

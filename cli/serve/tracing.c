@@ -27,6 +27,7 @@ static rill_status submit(tracing *t, rill_engine *engine, job_input *input, int
                                   .text = input->text,
                                   .length = input->length,
                                   .user = input,
+                                  .options = input->of->options,
                                   .seconds = MOST_SECONDS};
     rill_status status = rill_engine_submit_request(engine, &request, id);
     if (status == RILL_OK) cli_trace_input(&t->trace, *id, input->text, input->length);

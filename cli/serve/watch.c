@@ -1,6 +1,7 @@
 /* Watching connections; see watch.h. */
 #include "watch.h"
 
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 
 typedef struct watched {
     int open;            /* it is a connection's */
+    uint8_t crowd;       /* of the address that it comes from */
     int answers;         /* which is sent an answer */
     int dropped;         /* which has been shut down to make room */
     void *what;          /* NULL: nothing is asked for yet */
@@ -29,9 +31,24 @@ struct watch {
     watched *at;          /* [room] by descriptor */
     int room, n, dropped; /* (connections; of them, those that are shut down) */
     uint32_t generation;  /* the last that was given */
+    int crowd[256];       /* connections by address: addresses with the same hash are one */
 };
 
 enum { EVENTS = 64, LOOK_MS = 500 };
+
+static uint8_t crowd_of(int fd)
+{
+    struct sockaddr_storage from;
+    socklen_t size = sizeof from;
+    if (getpeername(fd, (struct sockaddr *)&from, &size)) return 0;
+    const void *address = NULL;
+    if (from.ss_family == AF_INET) address = &((struct sockaddr_in *)(void *)&from)->sin_addr;
+    if (from.ss_family == AF_INET6) address = &((struct sockaddr_in6 *)(void *)&from)->sin6_addr;
+    uint32_t hash = 2166136261; /* FNV-1a */
+    for (size_t i = 0; address && i < (from.ss_family == AF_INET ? 4 : 16); i++)
+        hash = (hash ^ ((const uint8_t *)address)[i]) * 16777619;
+    return (uint8_t)(hash ^ hash >> 8 ^ hash >> 16 ^ hash >> 24);
+}
 
 /* What an event carries. Generations begin at 1, so the descriptor that ends the thread has none. */
 static uint64_t name_of(int fd, uint32_t generation)
@@ -54,14 +71,22 @@ static void sweep(watch *w)
         if (w->at[fd].open && !w->at[fd].what && now - w->at[fd].since > w->timeout) shutdown(fd, SHUT_RDWR);
 }
 
-/* The connection that has waited longest for a request, or, where none waits, for its client to fetch an answer; -1: all are busy. */
+/* Whether rather this connection makes room than that one: an address has many others; no answer is being fetched; it has waited longer. */
+static int comes_before(const watch *w, const watched *a, const watched *b)
+{
+    const int crowd = w->crowd[a->crowd], other = w->crowd[b->crowd];
+    if (crowd != other) return crowd > other;
+    return a->answers != b->answers ? a->answers < b->answers : a->since < b->since;
+}
+
+/* The connection that makes room; -1: all are busy. */
 static int find_idlest(const watch *w, int but)
 {
     int found = -1;
     for (int fd = 0; fd < w->room; fd++) {
-        const watched *a = &w->at[fd], *b = found < 0 ? NULL : &w->at[found];
+        const watched *a = &w->at[fd];
         if (!a->open || a->what || a->dropped || fd == but) continue;
-        if (!b || a->answers < b->answers || (a->answers == b->answers && a->since < b->since)) found = fd;
+        if (found < 0 || comes_before(w, a, &w->at[found])) found = fd;
     }
     return found;
 }
@@ -135,8 +160,11 @@ void watch_begin(watch *w, int fd)
 {
     pthread_mutex_lock(&w->lock);
     if (make_room(w, fd)) {
-        w->n += !w->at[fd].open;
-        w->at[fd] = (watched){.open = 1, .dropped = w->at[fd].open && w->at[fd].dropped, .since = cli_now()};
+        const int again = w->at[fd].open; /* for the next request */
+        const uint8_t crowd = again ? w->at[fd].crowd : crowd_of(fd);
+        w->n += !again;
+        w->crowd[crowd] += !again;
+        w->at[fd] = (watched){.open = 1, .crowd = crowd, .dropped = again && w->at[fd].dropped, .since = cli_now()};
     }
     pthread_mutex_unlock(&w->lock);
 }
@@ -146,6 +174,7 @@ void watch_end(watch *w, int fd)
     pthread_mutex_lock(&w->lock);
     if (fd < w->room && w->at[fd].open) {
         w->n--;
+        w->crowd[w->at[fd].crowd]--;
         w->dropped -= w->at[fd].dropped;
         w->at[fd].open = 0;
     }

@@ -16,8 +16,8 @@ void watch_close(watch *w); /* NULL is allowed */
 /* A connection begins; ends. `fd`: its socket. */
 void watch_begin(watch *w, int fd);
 void watch_end(watch *w, int fd);
-/* Where `most` connections are open, shut the one down that has waited longest for its request, so that there is room for another; not
- * `fd`, which has just come, and none whose request is being answered while others idle. */
+/* Where `most` connections are open, shut one down, so that there is room for another: of the address that has most of them the one that
+ * has waited longest for its request; not `fd`, which has just come, and none whose request is being answered while others idle. */
 void watch_make_room(watch *w, int fd, int most);
 /* Its answer is being sent, and `what` is looked at no more. */
 void watch_answer(watch *w, int fd);

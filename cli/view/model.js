@@ -19,15 +19,15 @@ window.rillView = rillView;
   function Model() {
     this.run = {};
     this.links = [];
-    this.workers = [];
+    this.workers = new Map(); /* by number: those that events name */
     this.items = new Map();
     this.names = {};
     this.leftOut = null;
   }
 
   Model.prototype.worker = function (number) {
-    while (this.workers.length <= number) this.workers.push(newWorker(this.workers.length));
-    return this.workers[number];
+    if (!this.workers.has(number)) this.workers.set(number, newWorker(number));
+    return this.workers.get(number);
   };
 
   Model.prototype.item = function (id) {
@@ -106,11 +106,12 @@ window.rillView = rillView;
 
   /* Means over inputs by how many timesteps these had before: [{depth, n, before, merged, after, dropped: [links], rest}] */
   Model.prototype.byDepth = function (worker) {
-    const table = [];
+    const table = new Map();
     for (const item of this.items.values()) {
       if (item.worker !== worker) continue;
       for (const p of item.path) {
-        const row = table[p.depth] || (table[p.depth] = { depth: p.depth, n: 0, before: 0, merged: 0, after: 0, dropped: [], rest: 0 });
+        if (!table.has(p.depth)) table.set(p.depth, { depth: p.depth, n: 0, before: 0, merged: 0, after: 0, dropped: [], rest: 0 });
+        const row = table.get(p.depth);
         let rest = p.merged - p.after;
         row.n++;
         row.before += p.before;
@@ -123,7 +124,7 @@ window.rillView = rillView;
         row.rest += rest;
       }
     }
-    return table.filter(Boolean).map(row => ({
+    return [...table.values()].sort((a, b) => a.depth - b.depth).map(row => ({
       depth: row.depth, n: row.n, before: row.before / row.n, merged: row.merged / row.n, after: row.after / row.n,
       dropped: row.dropped.map(count => count / row.n), rest: Math.max(0, row.rest / row.n)
     }));

@@ -24,7 +24,8 @@
   }
 
   function drawAll(element, model, state) {
-    const worker = model.workers[state.worker], again = change => {
+    const workers = [...model.workers.values()].sort((a, b) => a.number - b.number);
+    const worker = model.workers.get(state.worker) || workers[0], again = change => {
       const at = window.scrollY;
       Object.assign(state, change);
       drawAll(element, model, state);
@@ -32,9 +33,9 @@
     };
     element.replaceChildren();
     drawHead(element, model);
-    if (model.workers.length > 1) {
+    if (workers.length > 1) {
       const label = V.make(element, "label", { class: "worker" }, "worker "), select = V.make(label, "select", {});
-      model.workers.forEach(w => V.make(select, "option", w === worker ? { value: w.number, selected: "" } : { value: w.number }, String(w.number)));
+      workers.forEach(w => V.make(select, "option", w === worker ? { value: w.number, selected: "" } : { value: w.number }, String(w.number)));
       select.addEventListener("change", () => again({ worker: +select.value, chosen: null }));
     }
     if (!worker) {
@@ -42,7 +43,7 @@
       return;
     }
     const ids = [...model.items.values()].filter(i => i.worker === worker.number).map(i => i.id);
-    if (state.chosen === null || !model.items.has(state.chosen)) state.chosen = ids.length ? Math.min(...ids) : null;
+    if (state.chosen === null || !model.items.has(state.chosen)) state.chosen = ids.length ? ids.reduce((a, b) => Math.min(a, b)) : null;
     const choose = id => again({ chosen: id, worker: model.items.get(id).worker });
     V.drawSummary(element, model, worker);
     V.drawRows(element, model, worker);

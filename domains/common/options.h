@@ -12,6 +12,12 @@
     {                                                                                                         \
         "weights", words, "f32", "how the domain keeps weights", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0 \
     }
+/* For input_options: what a model's inputs are is said for all of them by rill_open_options.tokenized. */
+#define RILL_TOKENIZED_ROW                                                                                   \
+    {                                                                                                        \
+        "tokenized", "", "", "inputs are in the model's own form: they are split at blanks and not changed", \
+            RILL_OPTION_SWITCH, RILL_OPTION_MODEL, 0, 0, 1                                                   \
+    }
 #define RILL_DEVICE_ROWS                                                                                         \
     {"device",                                                                                                   \
      "NAME",                                                                                                     \

@@ -232,6 +232,8 @@ static rill_status advise(const rill_domain *table, rill_context *ctx, const cha
 
 static const rill_option own_options[] = {RILL_WEIGHTS_ROW("f32"), RILL_DEVICE_ROWS, {0}};
 
+static const rill_option input_options[] = {RILL_TOKENIZED_ROW, {0}};
+
 const rill_domain rill_semparse_domain = {
     .abi_version = RILL_ABI_VERSION,
     .struct_size = sizeof(rill_domain),
@@ -259,4 +261,5 @@ const rill_domain rill_semparse_domain = {
     .collect = rill_runner_collect,
     .advise = advise,
     .options = own_options,
+    .input_options = input_options,
 };

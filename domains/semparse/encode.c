@@ -26,9 +26,10 @@ static rill_status frame(semparse_runner *r, const rill_slice *token, size_t cou
     return RILL_OK;
 }
 
-/* Note which placeholders the question leaves unmentioned. One that was typed as such is a token like those that mentions have
- * become, and stands for itself. */
-static rill_status list_unmentioned(semparse_runner *r, int32_t slot, const rill_slice *token, size_t count)
+/* Note which placeholders a question leaves unmentioned; none where it is in token form. One that was typed as such is a token like those
+ * that mentions have become, and stands for itself. */
+static rill_status list_unmentioned(semparse_runner *r, int32_t slot, int tokenized, const rill_slice *token,
+                                    size_t count)
 {
     const semparse *s = r->model;
     int32_t n = 0;
@@ -38,7 +39,7 @@ static rill_status list_unmentioned(semparse_runner *r, int32_t slot, const rill
         int32_t action = rill_vocabulary_id(s->target, token[i].data, token[i].length);
         if (action >= 0) r->mentioned[action] = 1;
     }
-    for (size_t i = 0; i < s->placeholders; i++)
+    for (size_t i = 0; i < s->placeholders && !tokenized; i++)
         if (!r->mentioned[s->placeholder[i]]) r->unmentioned[n++] = s->placeholder[i];
     return rill_stream_list(r->stream, s->tables.unmentioned, slot, n, r->unmentioned);
 }
@@ -71,12 +72,13 @@ static rill_status list_name(rill_text *names, rill_slice name)
 
 /* Names that neither the lexicon nor the vocabulary has: to the model they are all the same word, and its answer cannot tell what they
  * are. Each once, in the line's order. */
-static rill_status list_unknown(semparse_runner *r, rill_input *input, const rill_slice *token, size_t count)
+static rill_status list_unknown(semparse_runner *r, rill_input *input, int tokenized, const rill_slice *token,
+                                size_t count)
 {
     rill_text *names = &r->unknown[input->slot];
     rill_slice whole = {input->text, 0};
     rill_text_reset(names);
-    for (size_t i = 0; i < count && !r->model->tokenized; i++) {
+    for (size_t i = 0; i < count && !tokenized; i++) {
         if (rill_vocabulary_id(r->model->source, token[i].data, token[i].length) >= 0) continue;
         const rill_slice name = rill_question_name(r->question, i);
         if (name.length == 0) continue;
@@ -96,10 +98,11 @@ static rill_status list_unknown(semparse_runner *r, rill_input *input, const ril
 static rill_status read_input(semparse_runner *r, rill_input *input, size_t used, int32_t *length)
 {
     const semparse *s = r->model;
+    const int tokenized = rill_input_switch(input, "tokenized", s->tokenized);
     const rill_slice *token;
     size_t count;
     *length = 0;
-    rill_status status = rill_question_prepare(r->question, input->text, input->length, s->tokenized, &token, &count,
+    rill_status status = rill_question_prepare(r->question, input->text, input->length, tokenized, &token, &count,
                                                &r->mentions[input->slot]);
     if (status == RILL_ERR_INPUT) {
         rill_input_fail(input, status, "%s", rill_error(r->ctx));
@@ -115,8 +118,8 @@ static rill_status read_input(semparse_runner *r, rill_input *input, size_t used
         rill_input_fail(input, RILL_ERR_INPUT, "expected at most %d tokens, found %zu", s->max_input, count);
         return RILL_OK;
     }
-    TRY(list_unmentioned(r, input->slot, token, count));
-    TRY(list_unknown(r, input, token, count));
+    TRY(list_unmentioned(r, input->slot, tokenized, token, count));
+    TRY(list_unknown(r, input, tokenized, token, count));
     TRY(frame(r, token, count, used));
     *length = (int32_t)(count + FRAME);
     return RILL_OK;

@@ -189,7 +189,7 @@ static rill_status find_placeholders(loader *l)
 {
     semparse *s = l->s;
     size_t actions = (size_t)s->actions;
-    if (s->lexicon == NULL || s->tokenized) return RILL_OK;
+    if (s->lexicon == NULL) return RILL_OK;
     TRY(rill_blocks_get(&s->blocks, &s->placeholder, actions, sizeof *s->placeholder, "placeholders"));
     for (int32_t action = SEMPARSE_SPECIALS; action < s->actions; action++) {
         size_t length;

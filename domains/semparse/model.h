@@ -74,7 +74,7 @@ typedef struct semparse {
     rill_vocabulary *source, *target;
     rill_lexicon *lexicon; /* NULL: the model has none */
     int32_t *placeholder;  /* [placeholders] actions that stand for words of the question, ascending */
-    size_t placeholders;   /* 0 when tokenized, or without a lexicon */
+    size_t placeholders;   /* 0 without a lexicon */
 } semparse;
 
 /* What one thread needs to decode. */

@@ -10,6 +10,7 @@
  * Invariant: normalising and cutting never make the line longer, so one buffer of its length is enough.
  * Divisions: UTF-8, normalising, tokens, chunks. */
 #include "grow.h"
+#include "rill/domain.h"
 #include "text_parts.h"
 #include "try.h"
 
@@ -60,10 +61,9 @@ uint32_t rill__text_lower(uint32_t c)
     return c;
 }
 
-/* What a code point is read as. */
+/* What a code point that is no blank is read as. */
 static uint32_t normal(uint32_t c)
 {
-    if (c < 0x20 || (c >= 0x7f && c <= 0xa0)) return ' ';
     switch (c) {
     case 0x2018:
     case 0x2019:
@@ -89,18 +89,8 @@ static uint32_t normal(uint32_t c)
     case 0xa1:
     case 0xbf:
     case 0x2022: return ' ';
-    case 0x1680:
-    case 0x2028:
-    case 0x2029:
-    case 0x202f:
-    case 0x205f:
-    case 0x2060:
-    case 0x3000:
-    case 0xfeff: return ' ';
-    default: break;
+    default: return rill__text_lower(c);
     }
-    if (c >= 0x2000 && c <= 0x200f) return ' ';
-    return rill__text_lower(c);
 }
 
 /* --- tokens ------------------------------------------------------------------------------------------------------- */
@@ -279,9 +269,10 @@ static rill_status normalise(rill_question *question)
     TRY(GROW(question->ctx, question->origin, question->origin_room, length + 1, "bytes of a question"));
     for (size_t at = 0; at < length;) {
         uint32_t code;
-        const size_t from = at, begin = question->raw_length;
+        const size_t from = at, begin = question->raw_length,
+                     blank = rill_blank_bytes(question->line + at, length - at);
         at += rill__text_decode(question->line + at, &code);
-        question->raw_length += encode(normal(code), question->raw_bytes + begin);
+        question->raw_length += encode(blank ? ' ' : normal(code), question->raw_bytes + begin);
         for (size_t i = begin; i < question->raw_length; i++) question->origin[i] = from;
     }
     question->origin[question->raw_length] = length;

@@ -200,6 +200,16 @@ static void fill_info(const seq_model *m, rill_domain_info *info)
                                .n_forbidden = m->net[0]->n_forbidden};
 }
 
+static void note_language(seq_model *m, const rill_open_options *options)
+{
+    const char *said = rill_open_value(options, "source-lang"), *name = options->path;
+    size_t length = strlen(name);
+    while (length > 0 && name[length - 1] == '/') length--;
+    for (const char *slash; (slash = memchr(name, '/', length)) != NULL; name = slash + 1)
+        length -= (size_t)(slash + 1 - name);
+    snprintf(m->language, sizeof m->language, "%.*s", said ? (int)strlen(said) : (int)length, said ? said : name);
+}
+
 rill_status seq_open(const char *domain, seq_choose choose, rill_context *ctx, const rill_open_options *options,
                      void **model, rill_domain_info *info)
 {
@@ -216,6 +226,7 @@ rill_status seq_open(const char *domain, seq_choose choose, rill_context *ctx, c
     }
     describe(m, options);
     fill_info(m, info);
+    note_language(m, options);
     *model = m;
     return RILL_OK;
 }

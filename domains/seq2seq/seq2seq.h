@@ -126,6 +126,7 @@ struct seq_model {
     rill_weight_type weights; /* how linear layers and the output layer are kept; all else is fp32 */
     int reads_text;           /* inputs are no pieces: what is not seen in them goes */
     int raw;                  /* scores are logits as they are: no normaliser */
+    char language[40];        /* of inputs, as rill_sentences() takes it: what source-lang says, or the folder's name */
     seq_net *net[RILL_MIX_MODELS];
     size_t nets;
     seq_shortlist *shortlist;                          /* NULL: all symbols may be chosen */

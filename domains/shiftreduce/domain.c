@@ -37,15 +37,14 @@ static void close_model(void *model)
         "input-format", "auto|tree|tagged|text", "auto", "the form of inputs", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, \
             0, 0                                                                                                       \
     }
-static const rill_option input_format = INPUT_FORMAT;
+const rill_option parser_input_options[] = {INPUT_FORMAT, RILL_TOKENIZED_ROW, {0}};
 
 static parser_form form_of(rill_context *ctx, const rill_open_options *options)
 {
-    const char *name = rill_open_value(options, input_format.name);
+    const char *name = rill_open_value(options, parser_input_options->name);
     int32_t word = 0;
-    if (name != NULL && rill_option_read(ctx, &input_format, name, &word) == RILL_OK && word != 1 + FORM_AUTO)
-        return (parser_form)(word - 1);
-    return options->tokenized ? FORM_TEXT : FORM_AUTO;
+    const int said = name != NULL && rill_option_read(ctx, parser_input_options, name, &word) == RILL_OK;
+    return said ? (parser_form)(word - 1) : FORM_AUTO;
 }
 
 static rill_status load_model(parser *p, const rill_open_options *options)
@@ -151,7 +150,8 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 /* Of a tree, words: brackets that are closed behind something else than a closed bracket. Else what stands between spaces. */
 static int64_t measure(void *self, const char *text, size_t length)
 {
-    const parser_form form = parser_form_of(((const parser_runner *)self)->model, text, length);
+    const parser *p = ((const parser_runner *)self)->model;
+    const parser_form form = parser_form_of(p, parser_form_asked(p->form, p->tokenized), text, length);
     int64_t closed = 0, tokens = 0;
     char last = ' '; /* but for blanks */
     for (size_t i = 0; i < length && form == FORM_TREE; i++) {
@@ -256,4 +256,5 @@ const rill_domain rill_shiftreduce_domain = {
     .advise = advise,
     .options = own_options,
     .classify = parser_classify,
+    .input_options = parser_input_options,
 };

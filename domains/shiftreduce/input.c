@@ -131,10 +131,15 @@ static int looks_like_tree(const parser *p, rill_slice line)
     return scan.leaves ? scan.known && scan.deepest > 1 : scan.labels && !scan.strangers;
 }
 
-parser_form parser_form_of(const parser *p, const char *text, size_t length)
+parser_form parser_form_asked(parser_form form, int tokenized)
+{
+    return form == FORM_AUTO && tokenized ? FORM_TEXT : form;
+}
+
+parser_form parser_form_of(const parser *p, parser_form asked, const char *text, size_t length)
 {
     rill_slice left = {text, length};
-    if (p->form != FORM_AUTO) return p->form;
+    if (asked != FORM_AUTO) return asked;
     const rill_slice first = rill_next_word(&left);
     if (first.length == 0) return FORM_TEXT;
     if (first.data[0] == '(' && looks_like_tree(p, (rill_slice){text, length})) return FORM_TREE;
@@ -191,7 +196,8 @@ static rill_status read_tokens(rill_sentence *s, const char *text, size_t length
 
 /* --- the line ----------------------------------------------------------------------------------------------------- */
 
-static rill_status read_line(parser_runner *r, rill_sentence *s, parser_form form, const char *text, size_t length)
+static rill_status read_line(parser_runner *r, rill_sentence *s, parser_form form, int tokenized, const char *text,
+                             size_t length)
 {
     const parser *p = r->model;
     const size_t good = rill_utf8_check(text, length);
@@ -201,7 +207,7 @@ static rill_status read_line(parser_runner *r, rill_sentence *s, parser_form for
     switch (form) {
     case FORM_TREE: TRY(read_tree(r, s, text, length)); break;
     case FORM_TAGGED: TRY(read_tagged(r, s, text, length)); break;
-    default: TRY(p->tokenized ? read_tokens(s, text, length) : rill_penn_split(s, text, length, p->style)); break;
+    default: TRY(tokenized ? read_tokens(s, text, length) : rill_penn_split(s, text, length, p->style)); break;
     }
     if (s->words > p->max_input)
         return rill_fail(r->ctx, RILL_ERR_INPUT,
@@ -211,11 +217,20 @@ static rill_status read_line(parser_runner *r, rill_sentence *s, parser_form for
 }
 
 /* A line that was taken for something else than it is wants to be told how that is said. */
-static const char *remedy(const parser *p, parser_form form)
+static const char *remedy(parser_form asked, parser_form form)
 {
-    if (p->form != FORM_AUTO) return "";
+    if (asked != FORM_AUTO) return "";
     if (form == FORM_TREE) return "; a line of a tree's brackets is read as one, unless --input-format says text";
     return form == FORM_TAGGED ? "; a line of word_TAG tokens is read as such, unless --input-format says text" : "";
+}
+
+/* What the input has of its own, or the model was opened with. */
+static parser_form form_asked(const parser_runner *r, const rill_input *input, int tokenized)
+{
+    const char *value = rill_input_value(input, parser_input_options->name);
+    int32_t word;
+    const int said = value != NULL && rill_option_read(r->ctx, parser_input_options, value, &word) == RILL_OK;
+    return parser_form_asked(said ? (parser_form)(word - 1) : r->model->form, tokenized);
 }
 
 rill_status parser_read(parser_runner *r, rill_input *input, int32_t *words)
@@ -224,10 +239,12 @@ rill_status parser_read(parser_runner *r, rill_input *input, int32_t *words)
     rill_sentence *s = &r->sentence[input->slot];
     rill_sentence_begin(s);
     *words = 0;
-    const parser_form form = parser_form_of(p, input->text, input->length);
-    rill_status status = read_line(r, s, form, input->text, input->length);
+    const int tokenized = rill_input_switch(input, "tokenized", p->tokenized);
+    const parser_form asked = form_asked(r, input, tokenized);
+    const parser_form form = parser_form_of(p, asked, input->text, input->length);
+    rill_status status = read_line(r, s, form, tokenized, input->text, input->length);
     if (status == RILL_ERR_INPUT) {
-        rill_input_fail(input, status, "%s%s", rill_error(r->ctx), s->words > p->max_input ? "" : remedy(p, form));
+        rill_input_fail(input, status, "%s%s", rill_error(r->ctx), s->words > p->max_input ? "" : remedy(asked, form));
         rill_error_clear(r->ctx);
         return RILL_OK;
     }

@@ -157,8 +157,11 @@ rill_status parser_plan(parser *p);
 
 /* --- input.c ------------------------------------------------------------------------------------------------------ */
 
-/* The form that the option names, or what the line looks like. */
-parser_form parser_form_of(const parser *model, const char *text, size_t length);
+/* The form that was asked for, or what the line looks like. */
+parser_form parser_form_of(const parser *model, parser_form asked, const char *text, size_t length);
+/* The option, as the model was opened with it or as an input has it of its own: AUTO of tokens is text. */
+extern const rill_option parser_input_options[]; /* the form is the first */
+parser_form parser_form_asked(parser_form form, int tokenized);
 
 /* Read an input into its slot's sentence. What is wrong with it is its own failure: then *words is 0.
  *   RILL_OK · RILL_ERR_MEMORY */

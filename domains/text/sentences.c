@@ -3,9 +3,10 @@
  * Divisions: characters · abbreviations · boundaries · sentences. Source of the rules: unicode.org/reports/tr29, section 5. */
 #include "sentences.h"
 
-#include <stdint.h>
 #include <string.h>
 #include <utf8proc.h>
+
+#include "utf8.h"
 
 /* --- characters --------------------------------------------------------------------------------------------------- */
 
@@ -89,11 +90,26 @@ static kind kind_of(int32_t c, int greek)
 /* The character at *at, which moves behind it; -1: none. */
 static int32_t next(const char *text, size_t *at, size_t end)
 {
-    int32_t c;
-    const utf8proc_ssize_t n = utf8proc_iterate((const uint8_t *)text + *at,
-                                                (utf8proc_ssize_t)(end - *at < 4 ? end - *at : 4), &c);
-    *at += n > 0 ? (size_t)n : 1;
-    return n > 0 ? c : -1;
+    size_t step;
+    const int32_t c = rill_utf8_next(text + *at, end - *at, &step);
+    *at += step;
+    return c;
+}
+
+/* The character that ends at *at, which moves before it; begin < *at. */
+static int32_t last(const char *text, size_t begin, size_t *at)
+{
+    const size_t end = *at;
+    do --*at;
+    while (*at > begin && end - *at < 4 && ((unsigned char)text[*at] & 0xC0) == 0x80);
+    size_t behind = *at;
+    return next(text, &behind, end);
+}
+
+static int is_space(int32_t c)
+{
+    const kind k = kind_of(c, 0);
+    return k == SPACE || k == SEPARATOR;
 }
 
 /* Of what has no letter and no digit a model would only make something up. */
@@ -111,15 +127,14 @@ static int says_something(const char *text, size_t begin, size_t end)
 /* Without spaces around it; nothing where it says nothing. */
 static int trim(const char *text, size_t begin, size_t end, rill_sentence_fn found, void *user)
 {
-    size_t first = end, last = begin;
+    size_t first = end, behind = begin;
     for (size_t at = begin; at < end;) {
         const size_t here = at;
-        const kind k = kind_of(next(text, &at, end), 0);
-        if (k == SPACE || k == SEPARATOR) continue;
+        if (is_space(next(text, &at, end))) continue;
         if (first == end) first = here;
-        last = at;
+        behind = at;
     }
-    return says_something(text, begin, end) ? found(user, first, last) : 0;
+    return says_something(text, begin, end) ? found(user, first, behind) : 0;
 }
 
 /* --- abbreviations ------------------------------------------------------------------------------------------------ */
@@ -132,13 +147,21 @@ static const char *const abbreviations[] = {
     "Mio", "Mlle", "Mme", "Mr",  "Mrd",  "Mrs",  "Ms",  "No",   "Nr",  "pp",  "Prof", "Rep",  "Rev", "Sen", "Sgt",
     "sog", "Sr",   "St",  "Str", "Tel",  "Univ", "vgl", "Vgl",  "vol", "Vol", "vs",   "zzgl", NULL};
 
+/* Brackets and quotes before a word: what is an apostrophe too is part of it ("Il l'a."). */
+static int opens(int32_t c)
+{
+    return kind_of(c, 0) == CLOSE && c != '\'' && c != 0x2019;
+}
+
 /* Whether the full stop before byte `end` belongs to a word: an abbreviation, a letter ("z. B."), a number of a day ("3. Mai"). */
 static int is_abbreviated(const char *text, size_t begin, size_t end)
 {
-    while (end > begin && (text[end - 1] == ' ' || text[end - 1] == '\n')) end--;
-    if (end == begin || text[end - 1] != '.') return 0;
-    size_t word = --end;
-    while (word > begin && end - word < 16 && !strchr(" \t\n(\"", text[word - 1])) word--;
+    int32_t c = ' ';
+    while (end > begin && is_space(c)) c = last(text, begin, &end);
+    if (c != '.') return 0;
+    size_t word = end;
+    for (size_t at = end; at > begin && end - at < 16; word = at)
+        if (c = last(text, begin, &at), is_space(c) || opens(c)) break;
     const size_t length = end - word;
     int digits = 0, letters = 0;
     for (size_t i = word; i < end; i++) digits += text[i] >= '0' && text[i] <= '9';
@@ -211,9 +234,17 @@ void rill_sentence_whole(const char *text, size_t length, rill_sentence_fn found
     trim(text, 0, length, found, user);
 }
 
+/* "el", "ell_Grek", "el-en", of which behind a tab nothing counts; not "el-gato-negro". */
+static int is_greek(const char *language)
+{
+    if (language == NULL || strncmp(language, "el", 2) != 0) return 0;
+    const char *behind = language + 2 + (language[2] == 'l');
+    return strchr("_\t", *behind) != NULL || (*behind == '-' && strchr(behind + 1, '-') == NULL);
+}
+
 void rill_sentences(const char *text, size_t length, const char *language, rill_sentence_fn found, void *user)
 {
-    const reader r = {.text = text, .length = length, .greek = language && !strcmp(language, "el")};
+    const reader r = {.text = text, .length = length, .greek = is_greek(language)};
     size_t begin = 0;
     kind before = OTHER;
     for (size_t at = 0; at < length;) {

@@ -12,7 +12,8 @@ typedef int (*rill_sentence_fn)(void *user, size_t begin, size_t end);
 
 /* Give each sentence in order. What has no letter and no digit is no sentence, and lies between them.
  *   text: [length]; what is no UTF-8 is taken for a letter
- *   language: a code ("el": its semicolon ends questions); NULL or "": not known */
+ *   language: its code, as "el" or "ell_Grek" (Greek's semicolon ends questions), or the name of a model that translates from it, "el-en";
+ *   NULL or "": not known */
 void rill_sentences(const char *text, size_t length, const char *language, rill_sentence_fn found, void *user);
 
 /* The same with the whole text for its only sentence. */

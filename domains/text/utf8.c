@@ -1,16 +1,16 @@
-/* UTF-8 validation.
+/* UTF-8.
  *
  * Invariant: `at` always stands on the first byte of a character, and everything before it is well-formed. Eight ASCII
  * bytes are passed at once, since most of what comes by is ASCII. */
-#include <stdint.h>
 #include <string.h>
 
 #include "utf8.h"
 
-/* Length of the well-formed character at p, 0 if there is none. The second byte's range excludes overlong forms (E0, F0),
- * surrogates (ED) and what lies above U+10FFFF (F4); see table 3-7 of the Unicode standard. */
-static size_t character_length(const unsigned char *p, size_t left)
+/* The second byte's range excludes overlong forms (E0, F0), surrogates (ED) and what lies above U+10FFFF (F4); see table 3-7 of the
+ * Unicode standard. */
+size_t rill_utf8_length(const char *bytes, size_t left)
 {
+    const unsigned char *p = (const unsigned char *)bytes;
     unsigned char low = 0x80, high = 0xBF;
     size_t length;
     if (p[0] < 0x80) return 1;
@@ -34,20 +34,29 @@ static size_t character_length(const unsigned char *p, size_t left)
     return length;
 }
 
+int32_t rill_utf8_next(const char *bytes, size_t left, size_t *step)
+{
+    const size_t length = rill_utf8_length(bytes, left);
+    *step = length > 0 ? length : 1;
+    if (length < 2) return length > 0 ? (unsigned char)bytes[0] : -1;
+    int32_t c = (unsigned char)bytes[0] & (0x7F >> length);
+    for (size_t i = 1; i < length; i++) c = c << 6 | ((unsigned char)bytes[i] & 0x3F);
+    return c;
+}
+
 size_t rill_utf8_check(const char *bytes, size_t length)
 {
-    const unsigned char *p = (const unsigned char *)bytes;
     size_t at = 0;
     while (at < length) {
         uint64_t eight;
         if (length - at >= sizeof eight) {
-            memcpy(&eight, p + at, sizeof eight);
+            memcpy(&eight, bytes + at, sizeof eight);
             if ((eight & UINT64_C(0x8080808080808080)) == 0) {
                 at += sizeof eight;
                 continue;
             }
         }
-        size_t step = character_length(p + at, length - at);
+        size_t step = rill_utf8_length(bytes + at, length - at);
         if (step == 0) return at;
         at += step;
     }

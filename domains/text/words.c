@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "rill/domain.h"
 #include "try.h"
 
 int rill_slice_is(rill_slice slice, const char *text)
@@ -28,14 +29,8 @@ rill_slice rill_next_word(rill_slice *text)
 
 size_t rill_space_length(const char *text, size_t length)
 {
-    const unsigned char *p = (const unsigned char *)text;
-    if (length == 0) return 0;
-    if (p[0] <= ' ' || p[0] == 0x7F) return 1;
-    if (p[0] == 0xC2) return length > 1 && p[1] >= 0x80 && p[1] <= 0xA0 ? 2 : 0; /* U+0080 to U+00A0 */
-    if (p[0] < 0xE1 || p[0] > 0xEF || length < 3 || (p[1] & 0xC0) != 0x80 || (p[2] & 0xC0) != 0x80) return 0;
-    const int32_t c = (p[0] & 0xF) << 12 | (p[1] & 0x3F) << 6 | (p[2] & 0x3F);
-    const int spaces = (c >= 0x2000 && c <= 0x200B) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F;
-    return spaces || c == 0x1680 || c == 0x2060 || c == 0x3000 || c == 0xFEFF ? 3 : 0;
+    const int joins = length >= 3 && (!memcmp(text, "\xE2\x80\x8C", 3) || !memcmp(text, "\xE2\x80\x8D", 3));
+    return joins ? 0 : rill_blank_bytes(text, length);
 }
 
 rill_slice rill_next_text_word(rill_slice *text)

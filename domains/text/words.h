@@ -22,9 +22,8 @@ typedef rill_status (*rill_word_fn)(void *user, const char *word, size_t length)
 /* Cut from the front of the text what stands between blanks, which are all bytes up to ' '; it is empty when nothing is left. */
 rill_slice rill_next_word(rill_slice *text);
 
-/* The bytes of the space at the beginning of some text, 0 if it begins with none: a character of Unicode's White_Space, one without
- * width that parts words all the same (U+200B, U+2060, U+FEFF), or a control character, as blank lines are made of (rill/engine.h).
- * Bytes that are no UTF-8 are no space. */
+/* The bytes of the space at the beginning of some text, 0 if it begins with none: rill_blank_bytes(), but for what joins letters and
+ * signs within a word (U+200C, U+200D). */
 size_t rill_space_length(const char *text, size_t length);
 
 /* Likewise what stands between such spaces: the words of a text that people write. What models write has blanks. */

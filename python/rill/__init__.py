@@ -28,6 +28,7 @@ from .errors import (
     NoHypothesisError,
     NotFoundError,
     OptionError,
+    OptionTypeError,
     StaleViewError,
 )
 from .hooks import TraceEvent
@@ -55,6 +56,7 @@ __all__ = [
     "NotFoundError",
     "Option",
     "OptionError",
+    "OptionTypeError",
     "Output",
     "Request",
     "Result",

@@ -29,7 +29,7 @@ class Desk:
     def __init__(self, opened: Opened, reader: Reader) -> None:
         self.opened, self.reader = opened, reader
         self.change = threading.Condition()
-        self.inputs: collections.deque[tuple[Any, Any]] = collections.deque()
+        self.inputs: collections.deque[tuple[Any, Any, int]] = collections.deque()  # requests, what they point to, RILL_ERR_INPUT if bad
         self.results: collections.deque[Result] = collections.deque()
         self.cancels: dict[int, bool | None] = {}
         self.stats = ffi.new("rill_stats *", {"struct_size": ffi.sizeof("rill_stats")})
@@ -72,9 +72,9 @@ class Desk:
                 return int(lib.RILL_END_OF_INPUT)
             if not self.inputs:
                 return int(lib.RILL_AGAIN)
-            filled, self.reading = self.inputs.popleft()
+            filled, self.reading, status = self.inputs.popleft()
             request[0] = filled[0]
-            return 0
+            return status
 
     def write(self, result: Any) -> int:
         """rill_write_fn"""
@@ -186,10 +186,14 @@ class Crew:
 
     def submit(self, request: Request) -> None:
         """Submit one; there is room."""
-        filled = ffi.new("rill_request *")
-        kept = self.wishes.fill(filled, request)
+        filled, status = ffi.new("rill_request *"), 0
+        try:
+            kept = self.wishes.fill(filled, request)
+        except errors.InputError as bad:
+            kept, status = ffi.new("char[]", str(bad).encode()), int(lib.RILL_ERR_INPUT)
+            filled.struct_size, filled.text, filled.length = ffi.sizeof("rill_request"), kept, len(kept) - 1
         with self._desk.change:
-            self._desk.inputs.append((filled, kept))
+            self._desk.inputs.append((filled, kept, status))
             self._submitted += 1
             self._desk.change.notify_all()
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from . import errors
+from . import errors, kinds
 from ._native import ffi, lib
 from .errors import hook
 from .hooks import Hook, Hooks
@@ -91,7 +91,9 @@ class _Kept:
 def register(ctx: Any, domain: Any, kept: Hooks) -> None:
     """Register a domain in a context. `kept` keeps what C points to."""
     if not isinstance(domain, Domain):
-        raise errors.OptionError(f"domain: a name or a rill.Domain was expected, found {domain!r}", "RILL_ERR_OPTION")
+        raise errors.OptionTypeError(f"domain: a name or a rill.Domain was expected, found {domain!r}", "RILL_ERR_OPTION")
+    for name in ("actions", "end_action", "max_length"):
+        kinds.whole(f"domain {domain.name}: {name}", getattr(domain, name))
     if not (0 < domain.actions < 2**31 and -1 < domain.end_action < domain.actions and 0 < domain.max_length < 2**31):
         raise errors.OptionError(
             f"domain {domain.name}: actions and max_length above 0 and below 2^31 and an end_action below actions were expected, found "
@@ -124,10 +126,15 @@ def register(ctx: Any, domain: Any, kept: Hooks) -> None:
     errors.check(ctx, lib.rill_register_domain(ctx, ffi.addressof(table.table)))
 
 
+def _said(failure: BaseException) -> bytes:
+    """What an exception says, for C, which ends a text at its first NUL."""
+    return str(failure).replace("\0", "\\0").encode(errors="replace")
+
+
 def _fail(called: Hook, failure: BaseException, ctx: Any = None) -> int:
     status = called.failed(failure)
     if ctx:
-        lib.rillpy_fail(ctx, status, f"{type(failure).__name__}: {failure}".encode())
+        lib.rillpy_fail(ctx, status, f"{type(failure).__name__}: ".encode() + _said(failure))
     return status
 
 
@@ -164,7 +171,7 @@ def rillpy_encode(self: Any, m: int, inputs: Any) -> int:
         try:
             called.function.domain.encode(ffi.unpack(given.text, given.length).decode(errors="replace"), given.slot)
         except ValueError as failure:
-            lib.rillpy_input_fail(ffi.addressof(given), str(failure).encode())
+            lib.rillpy_input_fail(ffi.addressof(given), _said(failure))
         except BaseException as failure:
             return _fail(called, failure)
     return 0
@@ -210,7 +217,7 @@ def rillpy_finalize(self: Any, hypothesis: Any, out: Any) -> int:
         actions = ffi.unpack(hypothesis.action, hypothesis.length) if hypothesis.length else []
         if actions and actions[-1] == domain.end_action:
             actions.pop()
-        text = domain.text(actions, hypothesis.slot).encode()
+        text = kinds.text("text()", domain.text(actions, hypothesis.slot)).encode()
         if b"\n" in text or b"\0" in text:
             raise ValueError(f"domain {domain.name}: an output is one line, found {text!r}")
         return int(lib.rill_text_append(out, text, len(text)))
@@ -238,7 +245,7 @@ def rillpy_action_name(self: Any, action: int, out: Any) -> int:
     """rill_domain.action_name"""
     called: Hook = ffi.from_handle(self)
     try:
-        name = called.function.domain.action_name(action).encode()
+        name = kinds.text("action_name()", called.function.domain.action_name(action)).encode()
         return int(lib.rill_text_append(out, name, len(name)))
     except BaseException as failure:
         return _fail(called, failure)
@@ -250,7 +257,7 @@ def rillpy_find_action(self: Any, text: Any, length: int) -> int:
     called: Hook = ffi.from_handle(self)
     try:
         action = called.function.domain.find_action(ffi.unpack(text, length).decode(errors="replace"))
-        found = -1 if action is None else int(action)
+        found = -1 if action is None else kinds.whole("find_action()", action)
         if not -1 <= found < called.function.domain.actions:
             raise ValueError(f"find_action() gave {found}: an action below {called.function.domain.actions} or None was expected")
         return found
@@ -266,10 +273,16 @@ def rillpy_tokenize(self: Any, ctx: Any, text: Any, length: int, out: Any, room:
     try:
         actions = called.function.domain.tokenize(ffi.unpack(text, length).decode(errors="replace"))
     except ValueError as failure:
-        return int(lib.rillpy_fail(ctx, lib.RILL_ERR_INPUT, str(failure).encode()))
+        return int(lib.rillpy_fail(ctx, lib.RILL_ERR_INPUT, _said(failure)))
     except BaseException as failure:
         return _fail(called, failure, ctx)
-    n[0] = len(actions)
-    for i in range(min(room, len(actions))):
-        out[i] = actions[i]
+    try:
+        found = [kinds.whole("tokenize()", action) for action in actions]
+        if not all(0 <= action < called.function.domain.actions for action in found):
+            raise ValueError(f"tokenize() gave {found}: actions below {called.function.domain.actions} were expected")
+        n[0] = len(found)
+        for i, action in enumerate(found[:room]):
+            out[i] = action
+    except BaseException as failure:
+        return _fail(called, failure, ctx)
     return 0

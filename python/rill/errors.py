@@ -36,6 +36,10 @@ class OptionError(Error, ValueError):
     """An unknown option, a value out of range, or options that contradict each other."""
 
 
+class OptionTypeError(OptionError, TypeError):
+    """A value of a type that the option cannot have."""
+
+
 class NotFoundError(Error, LookupError):
     """There is no such name or file."""
 
@@ -93,6 +97,8 @@ _CLASSES: dict[str, type[Error]] = {
 
 def c_text(what: str, text: str | bytes | os.PathLike[Any]) -> bytes:
     """A text for C, which ends a text at its first NUL: OptionError where it has one."""
+    if not isinstance(text, (str, bytes, os.PathLike)):
+        raise OptionTypeError(f"{what}: a text was expected, found {text!r}", "RILL_ERR_OPTION")
     data = os.fsencode(text) if isinstance(text, os.PathLike) else text.encode() if isinstance(text, str) else text
     if b"\0" in data:
         raise OptionError(f"{what}: there is a NUL in {text!r}", "RILL_ERR_OPTION")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from . import errors
+from . import errors, kinds
 from ._native import ffi, lib
 from .errors import hook
 
@@ -80,7 +80,7 @@ class Hook(NamedTuple):
 
 def _heuristic(handle: Any, function: Any) -> Any:
     if not callable(function):
-        raise errors.OptionError(f"heuristic: a text or a function was expected, found {function!r}", "RILL_ERR_OPTION")
+        raise errors.OptionTypeError(f"heuristic: a text or a function was expected, found {function!r}", "RILL_ERR_OPTION")
     table = ffi.new("rillpy_heuristic *")
     lib.rillpy_heuristic_init(table, handle)
     table.table.arguments = _NOTHING
@@ -90,7 +90,7 @@ def _heuristic(handle: Any, function: Any) -> Any:
 
 def _scorer(handle: Any, function: Any) -> Any:
     if not callable(function):
-        raise errors.OptionError(f"scorer: a text or a function was expected, found {function!r}", "RILL_ERR_OPTION")
+        raise errors.OptionTypeError(f"scorer: a text or a function was expected, found {function!r}", "RILL_ERR_OPTION")
     table = ffi.new("rillpy_scorer *")
     lib.rillpy_scorer_init(table, handle)
     from . import views  # NumPy is needed by what sees arrays alone
@@ -103,7 +103,7 @@ def _scorer(handle: Any, function: Any) -> Any:
 
 def _policy(handle: Any, function: Any) -> Any:
     if not (callable(getattr(function, "choose", None)) and callable(getattr(function, "refill", None))):
-        raise errors.OptionError(
+        raise errors.OptionTypeError(
             f"policy: a text or an object with choose() and refill() was expected, found {function!r}", "RILL_ERR_OPTION"
         )
     table = ffi.new("rillpy_policy *")
@@ -154,7 +154,7 @@ def rillpy_choose(self: Any, flight: Any, order: Any, count: Any) -> int:
     called: Hook = ffi.from_handle(self)
     try:
         with views.Flight(flight) as lent:
-            wanted = [int(index) for index in called.function.choose(lent)]
+            wanted = [kinds.whole("choose()", index) for index in called.function.choose(lent)]
             if sorted(set(wanted)) != sorted(wanted) or not all(0 <= index < flight.n for index in wanted):
                 raise ValueError(f"choose() gave {wanted}: indexes of items in flight, 0 to {flight.n - 1}, each once, were expected")
             order[0 : len(wanted)] = wanted
@@ -172,7 +172,7 @@ def rillpy_refill(self: Any, flight: Any, admit: Any) -> int:
     called: Hook = ffi.from_handle(self)
     try:
         with views.Flight(flight) as lent:
-            admit[0] = int(called.function.refill(lent))
+            admit[0] = kinds.whole("refill()", called.function.refill(lent))
     except BaseException as error:
         return called.failed(error)
     return 0

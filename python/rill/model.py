@@ -6,7 +6,7 @@ import os
 from collections.abc import AsyncIterable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import errors
+from . import errors, kinds
 from ._native import ffi, lib
 from .opened import Opened, Recipe
 from .results import Result
@@ -56,7 +56,7 @@ class Vocabulary:
             text = ffi.new("rill_text *", {"ctx": opened.ctx})
             lengths = ffi.new("int32_t[]", len(actions))
             try:
-                errors.check(opened.ctx, lib.rillpy_names(opened.model, len(actions), actions, lengths, text))
+                opened.check(lib.rillpy_names(opened.model, len(actions), actions, lengths, text))
                 names = ffi.unpack(text.data, text.length) if text.length else b""
             finally:
                 lib.rill_text_clear(text)
@@ -116,20 +116,20 @@ class Model:
         settings: defaults for all that is decoded with it; rill.options() lists them
         Raises rill.Error.
         """
-        paths = [] if path is None else [os.fspath(path)] if isinstance(path, (str, os.PathLike)) else [os.fspath(one) for one in path]
+        threads, workers = kinds.whole("threads", threads), kinds.whole("workers", workers)
         for name, number, least in (("threads", threads, 1), ("workers", workers, 0)):
-            if not isinstance(number, int) or not least <= number <= 1024:
+            if not least <= number <= 1024:
                 raise errors.OptionError(f"{name}: expected a whole number from {least} to 1024, found {number!r}", "RILL_ERR_OPTION")
         given = {"device": device, "weights": weights, **settings}
         self._recipe = Recipe(
-            [str(one) for one in paths],
+            [] if path is None else kinds.paths("path", path if isinstance(path, (list, tuple)) else [path]),
             domain,
             min(threads, lib.rill_processors()),
             workers or lib.rill_processors(),
-            [os.fspath(plugin) for plugin in plugins],
-            tokenized,
-            deterministic,
-            arguments,
+            kinds.paths("plugins", plugins),
+            kinds.switch("tokenized", tokenized),
+            kinds.switch("deterministic", deterministic),
+            None if arguments is None else kinds.text("arguments", arguments),
             {name: value for name, value in given.items() if value is not None},
         )
         self._open()
@@ -186,25 +186,27 @@ class Model:
 
     def name(self, action: int) -> str:
         """The name of an action, as a user would write it. Raises IndexError where there is no such action."""
+        action = kinds.whole("action", action)
         if not 0 <= action < self._opened.info.actions:
             raise IndexError(f"action {action} of {self._opened.info.actions}")
         return self._names.name(action)
 
     def find(self, name: str) -> int | None:
         """The action of that name; None where there is none."""
-        text = name.encode()
+        text = kinds.text("name", name).encode()
         opened = self._opened
         with opened.lock:
             action = lib.rill_model_find_action(opened.model, text, len(text))
+            opened.check(0)
         return None if action == -1 else int(action)
 
     def tokenize(self, text: str) -> list[int]:
         """The actions that write a text within an output, none that begins or ends one. Raises rill.Error where the model has none."""
-        opened, data, n = self._opened, text.encode(), ffi.new("int32_t *")
+        opened, data, n = self._opened, kinds.text("text", text).encode(), ffi.new("int32_t *")
         with opened.lock:
-            errors.check(opened.ctx, lib.rill_model_tokenize(opened.model, opened.ctx, data, len(data), ffi.NULL, 0, n))
+            opened.check(lib.rill_model_tokenize(opened.model, opened.ctx, data, len(data), ffi.NULL, 0, n))
             out = ffi.new("int32_t[]", max(n[0], 1))
-            errors.check(opened.ctx, lib.rill_model_tokenize(opened.model, opened.ctx, data, len(data), out, n[0], n))
+            opened.check(lib.rill_model_tokenize(opened.model, opened.ctx, data, len(data), out, n[0], n))
         return list(ffi.unpack(out, n[0])) if n[0] else []
 
     def stream(
@@ -220,7 +222,8 @@ class Model:
         inputs: texts, or rill.Request where one wants something of its own. An asynchronous iterable is for `async for` alone
         ahead: inputs taken before their results are; 1 answers each before it asks for the next, as a dialogue needs it; None: as many
             as the search has use for
-        trace: called with a TraceEvent for each timestep, admission and end of an input, on the thread that decodes
+        trace: called with a TraceEvent for each timestep, admission and end of an input, on the thread that decodes; of an input that is
+            decoded as its sentences it tells of these, which have numbers of their own
         settings: rill.options() lists them; heuristic, scorer and policy take functions in Python too
         Raises rill.OptionError for settings that are impossible or contradict each other.
         """
@@ -243,6 +246,8 @@ class Model:
         """
         from .stream import Stream, given_requests
 
+        if isinstance(pairs, (str, bytes)):
+            raise TypeError("pairs: a list of inputs and outputs was expected, found one text")
         opened = self._opened
         requests = given_requests(opened, pairs)
         with Stream(self, opened, self._names, requests, settings, None, None, given=True) as stream:

@@ -221,6 +221,11 @@ class Opened:
         self.info = lib.rill_model_info(self.model)
         self.domain = ffi.string(name).decode() if not isinstance(name, bytes) else name.decode()
 
+    def check(self, status: int) -> None:
+        """Raise what a domain in Python raised in a call with `ctx`, or what that records of a failure. With the lock."""
+        self.hooks.raise_failure()
+        errors.check(self.ctx, status)
+
     def _parted(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """What is said of the search, and what of opening the model."""
         search: dict[str, Any] = {}

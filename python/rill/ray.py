@@ -146,8 +146,6 @@ class Decoder:
         assert self._feed is not None
         if not isinstance(cell, str):
             return "", f"a text was expected, found {type(cell).__name__}"
-        if "\0" in cell:
-            return "", "there is a NUL in the text"
         result = await self._feed.submit(cell)
         return (result.text, "") if result.error is None else ("", str(result.error))
 

@@ -9,7 +9,7 @@ import collections
 import re
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from . import errors
 from ._native import ffi, lib
@@ -19,7 +19,7 @@ from .results import Output, Result
 if TYPE_CHECKING:
     from .stream import Request
 
-_SPACES = re.compile("[\0- ]+")
+_SPACES = re.compile("[\0- \x85\u2028\u2029]+")
 _LEAST_WIDTH, _SHORTER = 100, 3
 
 
@@ -45,6 +45,17 @@ def width_of(text: str) -> int:
     return sum(3 if 0x3000 <= ord(c) <= 0xDFFF else 1 for c in text)
 
 
+def bytes_of(text: str) -> bytes:
+    """A text as the engine reads it. Raises InputError for one that it cannot."""
+    if "\0" in text:
+        raise errors.InputError("there is a NUL in the text", "RILL_ERR_INPUT")
+    try:
+        return text.rstrip("\n").encode()
+    except UnicodeEncodeError as wrong:
+        why = f"character {wrong.start + 1} of the text, {text[wrong.start]!r}, is none of Unicode's"
+        raise errors.InputError(why, "RILL_ERR_INPUT") from None
+
+
 class _Line:
     """An input on its way."""
 
@@ -52,6 +63,7 @@ class _Line:
         self.id, self.request = identity, request
         self.between: list[str] = []  # what is around its sentences; none where it is decoded whole
         self.first = 0
+        self.settings: Any = None
         self.results: dict[int, Result] = {}
         self.translates = False
         self.deadline = None if request.seconds is None else time.monotonic() + request.seconds
@@ -72,23 +84,16 @@ def _join_text(between: Sequence[str], outputs: Sequence[Output]) -> str:
     return text
 
 
-class _Sums(NamedTuple):
-    score: float
-    rank_score: float
-    logp: float
-    length: int
-
-
-def _join(between: Sequence[str], outputs: Sequence[Output]) -> Output:
-    sums = _Sums(*(sum(values) for values in zip(*((o.score, o.rank_score, o.logp, o.length) for o in outputs))))
+def _join(between: Sequence[str], outputs: Sequence[Output], settings: Any) -> Output:
+    score, length, ids = sum(o.score for o in outputs), sum(o.length for o in outputs), [one for o in outputs for one in o.ids]
     ended = next((word for word in ("late", "cut") if any(o.ended == word for o in outputs)), "end")
     return Output(
         text=_join_text(between, outputs),
-        score=sums.score,
-        rank_score=sums.rank_score,
-        logp=sums.logp,
-        length=sums.length,
-        ids=[one for o in outputs for one in o.ids],
+        score=score,
+        rank_score=lib.rill_settings_rank(settings, score, len(ids) if settings.count_end else length),
+        logp=sum(o.logp for o in outputs),
+        length=length,
+        ids=ids,
         word_scores=[one for o in outputs for one in o.word_scores],
         ended=ended,
         certified=all(o.certified for o in outputs),
@@ -138,7 +143,10 @@ class Split:
     def submit(self, request: Request) -> None:
         """Submit one; there is room."""
         line = _Line(self._lines, request)
-        text = request.text.rstrip("\n").encode()
+        try:
+            text = bytes_of(request.text)
+        except errors.InputError:
+            text = b""
         found = None if request.arguments or not (self._cuts or len(text) >= _LEAST_WIDTH) else cuts_of(self._opened, text, self._always)
         n, head, cuts = found or (0, 0, [])
         line.translates = n > 0
@@ -150,8 +158,9 @@ class Split:
         begins = [*(begin for begin, _ in cuts), len(text)]
         line.between = [text[end:begin].decode() for end, begin in zip(ends, begins)]
         line.first = self._submitted
-        for begin, end in cuts:
-            self._waiting.append((line, request.numbered((text[:head] + text[begin:end]).decode(), line.id + 1)))
+        line.settings = self._run.wishes.resolved(request)
+        for i, (begin, end) in enumerate(cuts):  # each with samples of its own, as those of rill decode
+            self._waiting.append((line, request.numbered((text[:head] + text[begin:end]).decode(), line.id + 1 + (i << 32))))
         self._lines += 1
         self._flush()
 
@@ -190,7 +199,7 @@ class Split:
         n = 0 if error else max(len(one.outputs) for one in results)
         return Result(
             id=line.id,
-            outputs=[_join(line.between, [one.outputs[min(i, len(one.outputs) - 1)] for one in results]) for i in range(n)],
+            outputs=[_join(line.between, [one.outputs[min(i, len(one.outputs) - 1)] for one in results], line.settings) for i in range(n)],
             error=error,
             late=any(one.late for one in results),
             found=min(one.found for one in results),

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Ma
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from . import errors, hooks, split, tables
+from . import errors, hooks, kinds, split, tables
 from ._native import ffi, lib
 from .opened import Closer, Opened, Plan, _close_in, calls, finalizer
 from .results import Reader, Result
@@ -32,7 +32,8 @@ class Request:
     seconds: its deadline from when it is taken: then it gives the best that it has, and its result says `late`
     user: comes back with the result
     arguments: of the run's heuristics and scorers by name, for this input, as {"prefix": "The cat"}; a list of texts is several phrases
-    settings: those of its search (rill.options(): "search" and "output"); what is not said is the run's
+    settings: those of its search (rill.options(): "search" and "output"), and the domain's options that an input may have of its own, as
+        input_format="tree" and tokenized=True of a parser; what is not said is the run's
     """
 
     __slots__ = ("text", "seconds", "user", "arguments", "settings", "_number")
@@ -46,10 +47,13 @@ class Request:
         arguments: Mapping[str, str | Sequence[str]] | None = None,
         **settings: Any,
     ) -> None:
-        self.text, self.seconds, self.user = text, seconds, user
-        self.arguments, self.settings = dict(arguments or {}), settings
+        self.text, self.user, self.settings = kinds.text("text", text), user, settings
+        self.seconds = None if seconds is None else kinds.number("seconds", seconds)
+        if not isinstance(arguments, Mapping | None):
+            raise errors.OptionTypeError(f"arguments: texts by name were expected, found {arguments!r}", "RILL_ERR_OPTION")
+        self.arguments = dict(arguments or {})
         self._number = 0
-        if seconds is not None and not seconds > 0:
+        if self.seconds is not None and not self.seconds > 0:
             raise errors.OptionError(f"seconds: a number above 0 was expected, found {seconds!r}", "RILL_ERR_OPTION")
 
     def numbered(self, text: str, number: int) -> Request:
@@ -68,10 +72,12 @@ Input = str | Request
 def given_requests(opened: Opened, pairs: Iterable[tuple[str, str | Sequence[int]]]) -> Iterator[Request]:
     """Requests that allow one output each."""
     for text, output in pairs:
+        if isinstance(output, bytes):
+            raise TypeError(f"an output: a text or numbers of actions were expected, found {output!r}")
         if isinstance(output, str):
             yield Request(text, arguments={"given": f"text {output}"})
             continue
-        ids = [int(action) for action in output]
+        ids = [kinds.whole("an output's action", action) for action in output]
         given = {"given": "ids " + " ".join(map(str, ids))}
         info = opened.info
         whole = not ids or (info.has_end_action and ids[-1] == info.end_action)
@@ -97,12 +103,13 @@ class Wishes:
         self.heuristics = [ffi.string(setup.heuristics[i].name).decode() for i in range(setup.n_heuristics)]
         self.scorers = [ffi.string(setup.scorers[i].name).decode() for i in range(setup.n_scorers)]
         self.split = plan.output("split")
+        self._resolved = ffi.new("rill_settings *", plan.plan.resolved)
         asked = [name for name in ("alignment", "unknown_names", "like") if plan.output(name) is not None]
         self.whole_for = asked[0] if asked else "a scorer" if self.scorers else None
 
     def fill(self, out: Any, request: Request) -> Any:
-        """Fill a rill_request; what is returned must live as long as it."""
-        text = request.text.rstrip("\n").encode()
+        """Fill a rill_request; what is returned must live as long as it. Raises InputError for a text that is none."""
+        text = split.bytes_of(request.text)
         kept: list[Any] = [ffi.from_buffer(text)]
         out.struct_size = ffi.sizeof("rill_request")
         out.text, out.length = kept[0], len(text)
@@ -110,11 +117,23 @@ class Wishes:
         out.number = request._number
         if request.arguments:
             out.heuristics, out.scorers = self._arguments(request.arguments, kept)
-        if request.settings:
-            settings = self._settings(request.settings)
-            kept.append(settings)  # the owner: what is read of out.settings is a bare pointer
-            out.settings = settings
+        if said := {name: value for name, value in request.settings.items() if value is not None}:
+            options = self._options(said)
+            settings = self._settings({name: value for name, value in said.items() if name not in options})
+            kept += [settings, ffi.new("char[]", " ".join(options.values()).encode())]  # owners of what `out` has bare pointers to
+            out.settings, out.options = kept[-2:]
         return kept
+
+    def resolved(self, request: Request) -> Any:
+        """The settings of its search, as the engine has them."""
+        own = {name: value for name, value in request.settings.items() if lib.rill_option_find(lib.rill_setting_table(), name.encode())}
+        if not own:
+            return self._resolved
+        settings = self._settings(own)
+        with self._opened.lock:
+            if lib.rill_settings_resolve(self._opened.ctx, settings, False) < 0:
+                lib.rill_error_clear(self._opened.ctx)  # the engine says it of what it decodes
+        return settings
 
     def _arguments(self, given: Mapping[str, Any], kept: list[Any]) -> tuple[Any, Any]:
         lists = []
@@ -123,7 +142,8 @@ class Wishes:
             for i, name in enumerate(names):
                 if name in given:
                     value = given[name]
-                    text = value if isinstance(value, str) else " ||| ".join(value) if isinstance(value, Sequence) else repr(value)
+                    many = value if isinstance(value, (list, tuple)) else [value]
+                    text = " ||| ".join(tables.text_of(f"arguments: {name}", one) for one in many)
                     row[i] = ffi.new("char[]", errors.c_text(f"arguments: {name}", text))
             kept.extend(row)
             lists.append(ffi.new("char *[]", row) if row else ffi.NULL)
@@ -136,6 +156,20 @@ class Wishes:
                 )
         kept.extend(lists)
         return lists[0], lists[1]
+
+    def _options(self, given: Mapping[str, Any]) -> dict[str, str]:
+        """Those that are the domain's for inputs, as NAME=VALUE."""
+        opened, found = self._opened, {}
+        rows = lib.rill_domain_input_rows(lib.rill_model_domain(opened.model))
+        for name, value in given.items():
+            row = lib.rill_option_find(rows, errors.c_text("settings", name))
+            if not row:
+                continue
+            text = tables.text_of(name, value)
+            with opened.lock:
+                errors.check(opened.ctx, lib.rill_option_read(opened.ctx, row, errors.c_text(name, text), ffi.NULL))
+            found[name] = f"{name}={text}"
+        return found
 
     def _settings(self, given: Mapping[str, Any]) -> Any:
         opened = self._opened
@@ -247,7 +281,9 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
         trace: Any,
         given: bool = False,
     ) -> None:
-        if ahead is not None and (not isinstance(ahead, int) or ahead < 1):
+        ahead = None if ahead is None else kinds.whole("ahead", ahead)
+        trace = None if trace is None else kinds.function("trace", trace)
+        if ahead is not None and ahead < 1:
             raise errors.OptionError(f"ahead: a whole number from 1 was expected, found {ahead!r}", "RILL_ERR_OPTION")
         if isinstance(inputs, (str, bytes)):
             raise TypeError("inputs: an iterable of texts was expected, found one text")
@@ -262,7 +298,7 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
         self.model = model
         self._ahead = ahead
         run = self._make_run(opened, settings, trace, names, given)
-        whole_for = "score()" if given else "trace" if trace is not None else run.wishes.whole_for
+        whole_for = "score()" if given else run.wishes.whole_for
         self._run: Any = run if given and run.wishes.split is None else split.around(run, opened, run.wishes.split, whole_for)
         self._busy = threading.Lock()
         self._held = _Held(self._busy)
@@ -447,6 +483,7 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
 
     def cancel(self, id: int) -> bool:
         """Give input number `id` up: its result has a CancelledError. False where there is no such input without a result."""
+        id = kinds.whole("id", id)
         with self._hold():
             return bool(self._run is not None and self._run.cancel(id))
 
@@ -528,7 +565,11 @@ class Local:
     def submit(self, request: Request) -> None:
         """Submit one; there is room."""
         ffi.memmove(self._request, self._nothing, self._bytes)
-        kept = self._at.wishes.fill(self._request, request)
+        try:
+            kept = self._at.wishes.fill(self._request, request)
+        except errors.InputError as bad:
+            self._check(lib.rill_engine_submit_failed(self._engine, lib.RILL_ERR_INPUT, str(bad).encode()))
+            return
         with calls:
             status = lib.rill_engine_submit_request(self._engine, self._request, self._id)
         del kept

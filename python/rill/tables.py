@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from . import errors
+from . import errors, kinds
 from ._native import ffi, lib
 
 #: What a keyword argument may be: text, a number, a switch, a path; for chains a function too, or a list of these; None: not said.
@@ -70,17 +70,23 @@ def of_tables(ctx: Any) -> list[Option]:
     return list({option.name: option for option in map(_option, rows)}.values())
 
 
-def text_of(name: str, value: Value) -> str:
-    """A value as the tables read it."""
-    if isinstance(value, bool):
-        return "1" if value else "0"
-    if isinstance(value, (int, float)):
-        return repr(value)
-    if isinstance(value, (str, os.PathLike)):
-        return str(os.fspath(value))
-    if hasattr(value, "item") and callable(value.item):  # a number of NumPy's
-        return text_of(name, value.item())
-    raise errors.OptionError(f"{name}: a text, a number, a path or True/False was expected, found {value!r}", "RILL_ERR_OPTION")
+_NUMBERS = {lib.RILL_OPTION_INT: "a whole number", lib.RILL_OPTION_REAL: "a number", lib.RILL_OPTION_BYTES: "a number of bytes"}
+
+
+def text_of(name: str, value: Value, row: Any = None, switches: bool = True) -> str:
+    """A value as the tables read it. row: of the option, if it has one; switches: whether True and False may be values."""
+    found, wanted = kinds.plain(value), _NUMBERS.get(row.type) if row else None
+    if isinstance(found, bool) and wanted is None and switches:
+        return "1" if found else "0"
+    if isinstance(found, (int, float)) and not isinstance(found, bool):
+        if isinstance(found, int) or wanted != "a whole number":
+            return repr(found)
+    elif isinstance(found, str):
+        return str(found)
+    elif isinstance(found, os.PathLike):
+        return os.fsdecode(found)
+    wanted = wanted or "a text, a number, a path or True/False"
+    raise errors.OptionTypeError(f"{name}: {wanted} was expected, found {value!r}", "RILL_ERR_OPTION")
 
 
 def is_model_option(ctx: Any, name: str) -> bool:
@@ -96,7 +102,8 @@ def is_chain(name: str) -> bool:
 
 def as_list(value: Value) -> list[Any]:
     """A chain's value as a list of elements."""
-    if isinstance(value, (str, os.PathLike)) or callable(value) or not isinstance(value, Iterable):
+    value = kinds.plain(value)
+    if isinstance(value, (str, bytes, os.PathLike)) or callable(value) or not isinstance(value, Iterable):
         return [value]
     return list(value)
 
@@ -114,7 +121,8 @@ def fill(ctx: Any, layer: Any, said: Mapping[str, Value], register: Register | N
         if value is None:
             continue
         if not is_chain(name):
-            text = "" if value is True and name == "alignment" else text_of(name, value)
+            row = lib.rill_layer_row(ctx, errors.c_text("settings", name))
+            text = "" if value is True and name == "alignment" else text_of(name, value, row)
             errors.check(ctx, lib.rill_layer_set(layer, name.encode(), errors.c_text(name, text)))
             continue
         elements = as_list(value)
@@ -122,9 +130,7 @@ def fill(ctx: Any, layer: Any, said: Mapping[str, Value], register: Register | N
         if not elements:
             lib.rill_layer_say(layer, chain)
         for element in elements:
-            if isinstance(element, (str, int, float)):
-                errors.check(ctx, lib.rill_layer_set(layer, name.encode(), errors.c_text(name, text_of(name, element))))
-            elif register is None or name not in _CHAIN_IDS:
-                raise errors.OptionError(f"{name}: a text was expected, found {element!r}", "RILL_ERR_OPTION")
-            else:
+            if register is not None and name in _CHAIN_IDS and not isinstance(element, (str, bytes, int, float, os.PathLike)):
                 errors.check(ctx, lib.rill_layer_add(layer, chain, register(name, element).encode(), b""))
+            else:
+                errors.check(ctx, lib.rill_layer_set(layer, name.encode(), errors.c_text(name, text_of(name, element, switches=False))))

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from . import errors
+from . import errors, kinds
 from ._native import ffi, lib
 
 _MINE = frozenset({"_loan", "__class__", "__array_finalize__", "__dict__"})
@@ -102,11 +102,12 @@ def _plain(value: Any) -> Any:
 
 
 def _fit(value: Any, dtype: Any) -> Any:
-    """The value as an array; raises OptionError where NumPy would wrap a number to store it as a whole one of type dtype."""
+    """The value as an array; raises OptionError where NumPy would wrap or round a number to store it as a whole one of type dtype."""
     array = np.asarray(value)
     if np.dtype(dtype).kind in "iu" and array.size and array.dtype.kind != "b":
         least, greatest = np.iinfo(dtype).min, np.iinfo(dtype).max
-        if array.dtype.kind not in "iuf" or not (array.min() >= least and array.max() <= greatest):
+        fits = array.dtype.kind in "iuf" and array.min() >= least and array.max() <= greatest
+        if not fits or array.dtype.kind == "f" and (array != np.floor(array)).any():
             raise errors.OptionError(f"whole numbers from {least} to {greatest} were expected, found {value!r}", "RILL_ERR_OPTION")
     return array
 
@@ -131,6 +132,7 @@ _TYPES = {
 
 def over(pointer: Any, shape: tuple[int, ...], loan: Loan, writable: bool = False, dtype: Any = None) -> View:
     """A copy of the memory at a pointer of C's."""
+    wide = writable and dtype is None  # so wide that what is written does not wrap
     dtype = dtype or _TYPES[ffi.typeof(pointer).item.cname]
     count = 1
     for size in shape:
@@ -138,7 +140,8 @@ def over(pointer: Any, shape: tuple[int, ...], loan: Loan, writable: bool = Fals
     if count == 0 or pointer == ffi.NULL:
         array = np.zeros(shape if count == 0 else (0,), dtype)
     else:
-        array = np.frombuffer(ffi.buffer(ffi.cast("char *", pointer), count * dtype.itemsize), dtype).reshape(shape).copy()
+        array = np.frombuffer(ffi.buffer(ffi.cast("char *", pointer), count * dtype.itemsize), dtype).reshape(shape)
+        array = array.astype(np.int64 if wide else dtype)
     array.flags.writeable = writable  # of the owner of the memory: no view can be made writable that is not
     view = array.view(View)
     view._loan = loan
@@ -156,27 +159,27 @@ class Lent:
         self._struct = struct
         self._loan = Loan()
         self._made: dict[str, Any] = {}
-        self._back: list[tuple[Any, Any]] = []  # pointers, and the arrays to be read at the call's end
+        self._back: list[tuple[str, Any, Any]] = []  # pointers, and the arrays to be read at the call's end
 
     def __enter__(self) -> Any:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
-        if kind is None:
-            self._check_written()
-            for pointer, array in self._back:
-                ffi.memmove(pointer, np.ascontiguousarray(array), array.nbytes)
         self._loan.over = True
-
-    def _check_written(self) -> None:
-        """Raise where something was written that is impossible."""
+        for name, pointer, array in self._back if kind is None else ():
+            narrow: Any = _TYPES[ffi.typeof(pointer).item.cname] if name in self._written else array.dtype
+            if name in self._written and not (array.min() >= 0 and array.max() <= np.iinfo(narrow).max):
+                why = f"{name}: whole numbers from 0 to {np.iinfo(narrow).max} were expected, found {array.tolist()}"
+                raise errors.OptionError(why, "RILL_ERR_OPTION")
+            told = np.ascontiguousarray(array.astype(narrow))
+            ffi.memmove(pointer, told, told.nbytes)
 
     def _array(self, name: str, pointer: Any, shape: tuple[int, ...], writable: bool, dtype: Any = None) -> Any:
         """The array of that name, made once."""
         if name not in self._made:
             view = self._made[name] = over(pointer, shape, self._loan, writable, dtype)
             if writable and view.size:
-                self._back.append((pointer, view.view(np.ndarray)))
+                self._back.append((name, pointer, view.view(np.ndarray)))
         return self._made[name]
 
     def _length(self, name: str) -> int:
@@ -213,8 +216,8 @@ class Beams(Lent):
     """The candidates of n items (rill_beams): item i has entries [offset[i], offset[i+1]), best first.
 
     n, phase: numbers. offset [n+1]. Of items, [n]: item_id, k, timestep, outputs, best_output, best. Of candidates, [offset[n]]: score,
-    action_logp, parent_rank, action, ended. To be written: keep, 1 for each candidate, 0 drops it; width [n], how many stay at the most;
-    stop [n], 1 ends the item. What is done to an item must follow from its own entries alone.
+    action_logp, parent_rank, action, ended. To be written, as int64: keep, 1 for each candidate, 0 drops it; width [n], how many stay at
+    the most; stop [n], 1 ends the item. What is done to an item must follow from its own entries alone.
     """
 
     _arrays = _arrays_of(
@@ -227,10 +230,6 @@ class Beams(Lent):
     def _length(self, name: str) -> int:
         n = int(self._struct.n)
         return n if name == "n" else n + 1 if name == "n+1" else int(self._struct.offset[n])
-
-    def _check_written(self) -> None:
-        if "width" in self._made and self.width.min(initial=0) < 0:
-            raise errors.OptionError(f"width: numbers from 0 were expected, found {self.width.tolist()}", "RILL_ERR_OPTION")
 
     def items(self) -> Any:
         """[offset[n]] the item of each candidate."""
@@ -281,9 +280,10 @@ class Rows(Lent):
 
     def _row(self, row: int) -> int:
         self._loan.check()
+        row = kinds.whole("row", row)
         if not 0 <= row < self._struct.n:
             raise IndexError(f"row {row} of {self._struct.n}")
-        return int(row)
+        return row
 
     def text(self, row: int) -> str:
         """The input of a row, as it was given."""
@@ -344,6 +344,8 @@ class Ask(Lent):
     def _say(self, what: int, row: Any, action: Any, value: Any) -> None:
         self._loan.check()
         said = _whole(_plain(row)), _whole(_plain(action)), _plain(value)
+        if np.asarray(said[2]).dtype.kind not in "iuf":
+            raise errors.OptionTypeError(f"numbers were expected, found {value!r}", "RILL_ERR_OPTION")
         rows, actions, values = np.broadcast_arrays(*(np.atleast_1d(one) for one in said))
         rows, actions = (np.ascontiguousarray(array, np.int32) for array in (rows, actions))
         values = np.ascontiguousarray(values, np.float32)
@@ -369,30 +371,31 @@ class Ask(Lent):
     def allow_none(self, row: int) -> None:
         """Let the row's hypothesis die."""
         self._loan.check()
-        self._check(lib.rill_ask_allow_none(self._struct, row))
+        self._check(lib.rill_ask_allow_none(self._struct, kinds.whole("row", row)))
 
     def refuse(self, row: int, why: str) -> None:
         """Fail the row's input alone, with that message."""
         self._loan.check()
-        self._check(lib.rill_ask_refuse(self._struct, row, errors.c_text("why", why)))
+        self._check(lib.rill_ask_refuse(self._struct, kinds.whole("row", row), errors.c_text("why", why)))
 
     def end(self, row: int, forbidden: bool = False, required: bool = False) -> None:
         """Forbid ending, or require it."""
         self._loan.check()
-        rule = (lib.RILL_END_FORBIDDEN if forbidden else 0) | (lib.RILL_END_REQUIRED if required else 0)
-        self._check(lib.rill_ask_end(self._struct, row, rule))
+        rule = lib.RILL_END_FORBIDDEN if kinds.switch("forbidden", forbidden) else 0
+        rule |= lib.RILL_END_REQUIRED if kinds.switch("required", required) else 0
+        self._check(lib.rill_ask_end(self._struct, kinds.whole("row", row), rule))
 
     def reward(self, row: int, value: float) -> None:
         """Add to the score of every action but the end action."""
         self._loan.check()
-        self._check(lib.rill_ask_reward(self._struct, row, value))
+        self._check(lib.rill_ask_reward(self._struct, kinds.whole("row", row), kinds.number("value", value)))
 
     def end_reward(self, row: int, value: float) -> None:
         """Add to the score of the end action."""
         self._loan.check()
-        self._check(lib.rill_ask_end_reward(self._struct, row, value))
+        self._check(lib.rill_ask_end_reward(self._struct, kinds.whole("row", row), kinds.number("value", value)))
 
     def limit(self, row: int, most: int) -> None:
         """Keep no more than the best `most` choices of the row."""
         self._loan.check()
-        self._check(lib.rill_ask_limit(self._struct, row, most))
+        self._check(lib.rill_ask_limit(self._struct, kinds.whole("row", row), kinds.whole("most", most)))

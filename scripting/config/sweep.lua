@@ -27,15 +27,16 @@ local function check_name(name, call)
     "%s({ %s = ... }, function(config, point) ... end)", call, name, hint, call, name)
 end
 
+-- Texts go on to C, which a zero byte would end.
 local function is_scalar(value)
   local is = type(value)
-  return is == "number" or is == "string" or is == "boolean"
+  return is == "number" or is == "string" and text_of(value) or is == "boolean"
 end
 
 -- The names in a table, which has no order of its own, in that of the alphabet.
 local function sorted_names(t, why)
   local names = {}
-  for name in next, t do append(names, type(name) == "string" and name or fail(false, why)) end
+  for name in next, t do append(names, type(name) == "string" and text_of(name) or fail(false, why)) end
   table.sort(names)
   return names
 end
@@ -49,8 +50,8 @@ local function values_of(list, name)
   for i = 1, type(list) == "table" and rawlen(list) or 0 do
     values[i] = rawget(list, i)
     if not is_scalar(values[i]) then
-      fail(false, "rill.sweep: %s[%d]: a number, a string, true or false was expected, not %s", name, i,
-        type(values[i]))
+      fail(false, "rill.sweep: %s[%d]: a number, a string without zero bytes, true or false was expected, not %s", name,
+        i, type(values[i]))
     end
   end
   if #values == 0 then fail(false, "rill.sweep: %s: a list of values was expected, such as {1, 2, 3}", name) end
@@ -78,7 +79,7 @@ function own.sweep(said, edit)
   for i = 1, rawlen(said) do
     local pair = rawget(said, i)
     local name = type(pair) == "table" and rawget(pair, 1)
-    if type(name) ~= "string" then fail(false, A_GRID) end
+    if type(name) ~= "string" or not text_of(name) then fail(false, A_GRID) end
     add_axis(grid, name, rawget(pair, 2))
   end
   local names = rawlen(said) == 0 and sorted_names(said, A_GRID) or {}

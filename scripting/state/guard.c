@@ -23,9 +23,18 @@ static void after_catching(lua_State *L)
     if (s->exhausted) script_exhaust(L);
 }
 
+/* Where it is a stack that was not let grow, the error on top of the stack says so in Lua's words. */
+static void name_overflow(lua_State *L, int status)
+{
+    if (status != LUA_ERRMEM || script_of(L)->heap.by_limit != 3) return;
+    lua_pushliteral(L, "stack overflow");
+    lua_replace(L, -2);
+}
+
 static int finish_call(lua_State *L, int status, lua_KContext below)
 {
     after_catching(L);
+    name_overflow(L, status);
     if (status == LUA_OK || status == LUA_YIELD) return lua_gettop(L) - (int)below;
     lua_pushboolean(L, 0);
     lua_pushvalue(L, -2);
@@ -92,20 +101,22 @@ static int resume(lua_State *L, lua_State *co, int arguments)
     rill_script *s = script_of(L);
     int results = 0;
     script_charge(L, COST_OF_SWITCH + arguments);
-    if (!lua_checkstack(co, arguments)) {
+    if (!script_has_room(co, arguments)) {
         lua_pushliteral(L, "too many arguments to resume");
         return -1;
     }
     lua_xmove(L, co, arguments);
+    script_keep_stride(co);
     s->L = co;
     int status = lua_resume(co, L, arguments, &results);
     s->L = L;
     if (s->exhausted) script_exhaust(L);
     if (status != LUA_OK && status != LUA_YIELD) {
         lua_xmove(co, L, 1);
+        name_overflow(L, status);
         return -1;
     }
-    if (!lua_checkstack(L, results + 1)) {
+    if (!script_has_room(L, results + 1)) {
         lua_pop(co, results);
         lua_pushliteral(L, "too many results to resume");
         return -1;

@@ -124,7 +124,7 @@ static int counted_unpack(lua_State *L)
     lua_Integer last = lua_isnoneornil(L, 3) ? luaL_len(L, 1) : luaL_checkinteger(L, 3);
     if (first > last) return 0;
     lua_Unsigned n = (lua_Unsigned)last - (lua_Unsigned)first;
-    if (n >= INT_MAX || !lua_checkstack(L, (int)++n)) return luaL_error(L, "too many results to unpack");
+    if (n >= INT_MAX || !script_has_room(L, (int)++n)) return luaL_error(L, "too many results to unpack");
     for (lua_Integer i = first;; i++) {
         script_charge(L, COST_OF_ELEMENT);
         lua_geti(L, 1, i);

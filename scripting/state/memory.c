@@ -9,7 +9,11 @@
  *
  * Allocating is work that the counting of instructions does not see, so it is charged here: one instruction per UNIT bytes,
  * and a pass over all that is held when a request is refused, since Lua then collects all garbage and asks again. A text, which one
- * instruction may compare, hash or read as a number, has a limit of its own. */
+ * instruction may compare, hash or read as a number, has a limit of its own; so has the stack of a thread, since a chain of __call moves
+ * all values above the called one at each of its links, without an instruction. A stack that has grown needs no more memory for that, so
+ * it is kept from growing.
+ *
+ * Divisions: chunks going back · memory of the context · Lua's blocks · stacks · requests. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +40,7 @@ enum {
     UNIT = 64,
     UNIT_OF_COLLECTING = 16,
     LARGE = 64 << 10, /* blocks at which the time is looked at */
+    SLOT = 16,        /* bytes of a value on a stack */
     SHARE_OF_TEXT = 16,
     LEAST_TEXT = 1 << 20,
 };
@@ -260,6 +265,62 @@ size_t script_longest_text(const rill_script *s)
     return share > LEAST_TEXT ? share : LEAST_TEXT;
 }
 
+/* --- stacks ------------------------------------------------------------------------------------------------------- */
+
+/* Where the function of a frame stands: a frame begins with its address or, while Lua 5.4.6 and later move a stack, with how far from the
+ * beginning of the stack it is. */
+static uintptr_t place_of(const lua_Debug *frame)
+{
+    uintptr_t at;
+    memcpy(&at, frame->i_ci, sizeof at);
+    return at;
+}
+
+/* Values on the stack of the thread, but for a few at its beginning. */
+static size_t slots_in_use(lua_State *L)
+{
+    lua_Debug inner, outer;
+    int low = 0, high = 1;
+    if (!lua_getstack(L, 0, &inner)) return (size_t)lua_gettop(L);
+    while (lua_getstack(L, high, &outer)) high *= 2;
+    while (high - low > 1) {
+        int middle = low + (high - low) / 2;
+        if (lua_getstack(L, middle, &outer))
+            low = middle;
+        else
+            high = middle;
+    }
+    lua_getstack(L, low, &outer);
+    return (size_t)(place_of(&inner) - place_of(&outer)) / SLOT + (size_t)lua_gettop(L) + 1;
+}
+
+/* Whether the stack of the running thread is what is to grow. Lua 5.4.3 to 5.4.5 ask for a new block without naming the one to be
+ * copied. It is twice as large as the old one and five more, which makes it odd, as hardly a table is; before it may be asked for, half of
+ * the old one is used at least, up to the variables of one function. */
+static int is_stack(rill_script *s, const void *block, size_t old_size, size_t new_size)
+{
+    enum { VARIABLES = 300 };
+    lua_Debug frame;
+    if (s->L == NULL || new_size <= (size_t)SCRIPT_SHORT_STACK * SLOT || new_size <= old_size) return 0;
+    if (!lua_getstack(s->L, 0, &frame)) return 0;
+    if (block != NULL) return place_of(&frame) < old_size || place_of(&frame) - (uintptr_t)block < old_size;
+    return new_size / SLOT % 2 == 1 && new_size % SLOT == 0 && new_size / SLOT <= 4 * (slots_in_use(s->L) + VARIABLES);
+}
+
+int script_has_room(lua_State *L, lua_Integer n)
+{
+    enum { FEW = SCRIPT_SHORT_STACK / 2, BEGINNING = 100 };
+    if (n <= FEW) return lua_checkstack(L, n > 0 ? (int)n : 0);
+    const size_t used = slots_in_use(L), most = SCRIPT_MAX_SLOTS - BEGINNING;
+    if (used > most || (size_t)n > most - used) return 0;
+    /* What is to come on top of so many would double the stack. */
+    if (!lua_checkstack(L, used + (size_t)n > most / 2 ? (int)(most - used) : (int)n)) return 0;
+    script_watch_calls(L);
+    return 1;
+}
+
+/* --- requests ----------------------------------------------------------------------------------------------------- */
+
 /* Lua then collects all garbage and asks once more. */
 static void *refuse(rill_script *s, size_t size, int why)
 {
@@ -276,6 +337,7 @@ void *script_allocate(void *user, void *block, size_t old_size, size_t new_size)
     rill_script *s = user;
     const int is_text = block == NULL &&
                         old_size == LUA_TSTRING; /* Lua passes a kind of object where there is no block */
+    const int of_no_kind = block == NULL && old_size == 0;
     if (block == NULL) old_size = 0;
     if (new_size == 0) {
         put(s, block, old_size);
@@ -287,9 +349,15 @@ void *script_allocate(void *user, void *block, size_t old_size, size_t new_size)
         return block;
     }
     if (is_text && new_size > script_longest_text(s)) return refuse(s, new_size, 2);
+    if ((block != NULL || of_no_kind) && is_stack(s, block, old_size, new_size)) {
+        if (new_size > (size_t)SCRIPT_MAX_SLOTS * SLOT) return refuse(s, new_size, 3);
+        if (new_size / SLOT > s->heap.slots) s->heap.slots = new_size / SLOT;
+        script_watch_calls(s->L);
+    }
     if (!within_limit(s, old_size, new_size)) return refuse(s, new_size, 1);
     void *fresh = get(s, new_size);
     if (fresh == NULL) return refuse(s, new_size, s->heap.by_limit);
+    if (is_text && new_size >= LARGE && s->L != NULL) script_watch_text(s->L, new_size);
     if (new_size > old_size) s->instructions -= (int64_t)(new_size / UNIT);
     if (new_size >= LARGE) script_hasten(s);
     if (block != NULL) {

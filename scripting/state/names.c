@@ -1,4 +1,4 @@
-/* rill.names: what scripts can name, by kind.
+/* rill.names: what scripts can name, by kind; and texts of scripts as C reads them.
  *
  * For editors that complete names, and for the test that compares docs/scripting.md with the code. Every list is made of the table
  * that names are looked up in, when that is opened, so that it cannot say anything else. In alphabetical order. */
@@ -60,6 +60,27 @@ const char *script_name_nearest(lua_State *L, const char *kind, const char *word
     }
     lua_pop(L, 1);
     return rill_nearest(word, names, n);
+}
+
+const char *script_text(lua_State *L, int index, const char *what)
+{
+    size_t length;
+    const char *text = lua_tolstring(L, index, &length);
+    if (strlen(text) != length) luaL_error(L, "%s has a zero byte in it: \"%s\" is all that would be seen", what, text);
+    return text;
+}
+
+void script_show_zeros(lua_State *L)
+{
+    size_t length;
+    luaL_Buffer shown;
+    const char *text = lua_tolstring(L, -1, &length);
+    if (strlen(text) == length) return;
+    char *at = luaL_buffinitsize(L, &shown, length);
+    memcpy(at, text, length);
+    for (char *zero = at; (zero = memchr(zero, '\0', (size_t)(at + length - zero))) != NULL;) *zero = '?';
+    luaL_pushresultsize(&shown, length);
+    lua_replace(L, -2);
 }
 
 void script_push_copy(lua_State *L, int depth)

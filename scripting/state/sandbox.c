@@ -115,6 +115,7 @@ static void tell_lines(lua_State *L, void (*tell)(rill_script *s, const char *li
 {
     rill_script *s = script_of(L);
     size_t length;
+    script_show_zeros(L);
     const char *text = lua_tolstring(L, -1, &length), *end = text + length, *line_end;
     for (; (line_end = memchr(text, '\n', (size_t)(end - text))) != NULL; text = line_end + 1) {
         script_charge(L, COST_OF_LINE + (line_end - text) / BYTES_PER_UNIT);

@@ -62,21 +62,43 @@ rill_script *script_of(lua_State *L)
     return user;
 }
 
-static void count(lua_State *L, lua_Debug *record)
-{
-    (void)record;
-    rill_script *s = script_of(L);
-    int stride = lua_gethookcount(L);
-    /* A coroutine that outlived the call whose end it saw coming. */
-    if (stride == 1 && !s->exhausted) lua_sethook(L, count, LUA_MASKCOUNT, SCRIPT_STRIDE);
-    s->instructions -= stride;
-    if (s->instructions <= 0 || s->exhausted || is_late(s)) script_exhaust(L);
-}
-
 /* Of C, or the library's own. */
 static int is_ours(const lua_Debug *frame)
 {
     return *frame->what == 'C' || strcmp(frame->source, SCRIPT_OWN) == 0;
+}
+
+/* A stack that may not grow leaves no traceback behind, so the place of the latest call is kept for the message. */
+static void note_caller(rill_script *s, lua_State *L)
+{
+    enum { NEAR = 3 };
+    lua_Debug frame;
+    for (int level = 1; level <= NEAR && lua_getstack(L, level, &frame); level++) {
+        lua_getinfo(L, "Sl", &frame);
+        if (is_ours(&frame)) continue;
+        memcpy(s->caller, frame.short_src, sizeof s->caller);
+        s->caller_line = frame.currentline;
+        return;
+    }
+}
+
+static void count(lua_State *L, lua_Debug *record);
+
+/* A thread whose calls are watched stays so. */
+static void set_stride(lua_State *L, int stride)
+{
+    lua_sethook(L, count, LUA_MASKCOUNT | (lua_gethookmask(L) & LUA_MASKCALL), stride);
+}
+
+static void count(lua_State *L, lua_Debug *record)
+{
+    rill_script *s = script_of(L);
+    int stride = lua_gethookcount(L);
+    /* A coroutine that outlived the call whose end it saw coming. */
+    if (stride == 1 && !s->exhausted) set_stride(L, s->stride);
+    s->instructions -= record->event == LUA_HOOKCOUNT ? stride : 1;
+    if (record->event != LUA_HOOKCOUNT && s->heap.slots > SCRIPT_MAX_SLOTS / 4) note_caller(s, L);
+    if (s->instructions <= 0 || s->exhausted || is_late(s)) script_exhaust(L);
 }
 
 /* Push "FILE:LINE: " of the innermost function of the script. */
@@ -95,7 +117,7 @@ static void push_place(lua_State *L)
 int script_exhaust(lua_State *L)
 {
     rill_script *s = script_of(L);
-    lua_sethook(L, count, LUA_MASKCOUNT, 1);
+    set_stride(L, 1);
     if (!s->exhausted) {
         s->exhausted = 1;
         push_place(L);
@@ -128,7 +150,27 @@ void script_charge(lua_State *L, int64_t work)
 
 void script_hasten(rill_script *s)
 {
-    if (s->depth > 0 && is_late(s)) lua_sethook(s->L, count, LUA_MASKCOUNT, 1);
+    if (s->depth > 0 && is_late(s)) set_stride(s->L, 1);
+}
+
+void script_keep_stride(lua_State *L)
+{
+    if (lua_gethook(L) == count && lua_gethookcount(L) > script_of(L)->stride) set_stride(L, script_of(L)->stride);
+}
+
+void script_watch_text(lua_State *L, size_t bytes)
+{
+    enum { SHORTEST = 4 };
+    rill_script *s = script_of(L);
+    const int most = bytes < SCRIPT_COMPARED / SHORTEST ? (int)(SCRIPT_COMPARED / bytes) : SHORTEST;
+    if (most < s->stride) s->stride = most;
+    script_keep_stride(L);
+}
+
+void script_watch_calls(lua_State *L)
+{
+    if (lua_gethook(L) == count && (lua_gethookmask(L) & LUA_MASKCALL) == 0)
+        lua_sethook(L, count, LUA_MASKCOUNT | LUA_MASKCALL, lua_gethookcount(L));
 }
 
 void script_stretch(rill_script *s)
@@ -141,8 +183,7 @@ void script_stretch(rill_script *s)
 static void start_counting(rill_script *s, lua_State *L)
 {
     script_stretch(s);
-    if (s->options.instructions >= 0 || s->options.seconds > 0)
-        lua_sethook(L, count, LUA_MASKCOUNT, s->exhausted ? 1 : SCRIPT_STRIDE);
+    if (s->options.instructions >= 0 || s->options.seconds > 0) set_stride(L, s->exhausted ? 1 : s->stride);
 }
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
@@ -182,6 +223,7 @@ static int with_traceback(lua_State *L)
     lua_Debug frame;
     int frames = 0;
     describe_error(L);
+    script_show_zeros(L);
     lua_replace(L, 1);
     lua_settop(L, 1);
     luaL_buffinit(L, &b);
@@ -230,23 +272,6 @@ static rill_status status_of(rill_script *s, const char *message)
     return status;
 }
 
-static rill_status fail_memory(rill_script *s)
-{
-    if (!s->heap.by_limit)
-        return rill_fail(s->ctx, RILL_ERR_MEMORY, "script %s: out of memory: %zu bytes were refused", s->path,
-                         s->heap.wanted);
-    if (s->heap.by_limit == 2)
-        return rill_fail(
-            s->ctx, RILL_ERR_MEMORY,
-            "script %s: out of memory: a text of %zu bytes, and the longest may have %zu (--script-memory raises the "
-            "limit)",
-            s->path, s->heap.wanted, script_longest_text(s));
-    return rill_fail(s->ctx, RILL_ERR_MEMORY,
-                     "script %s: out of memory: it held %zu bytes, and %zu more are over the %zu it may have "
-                     "(--script-memory raises the limit)",
-                     s->path, s->heap.had, s->heap.wanted, s->options.memory);
-}
-
 /* Each coroutine.wrap() that an error passes through puts a place in front of it: a script whose coroutines call one another makes
  * kilobytes of them. The last of such a sequence of equal places, with the message; *place: the length of one. */
 static const char *last_place(const char *message, size_t *place)
@@ -268,6 +293,34 @@ static rill_status fail_message(rill_script *s, rill_status status, const char *
                    ? rill_fail(s->ctx, status, "%s%s", s->path, message + length)
                    : rill_fail(s->ctx, status, "%s%.*s... %s", s->path, (int)(place - length), message + length, last);
     return rill_fail(s->ctx, status, "script %s: %s", s->path, message);
+}
+
+static rill_status fail_overflow(rill_script *s)
+{
+    char message[LUA_IDSIZE + 200], place[LUA_IDSIZE + 20] = "";
+    if (s->caller_line > 0) snprintf(place, sizeof place, "%s:%d: ", s->caller, s->caller_line);
+    snprintf(message, sizeof message,
+             "%sstack overflow: calls inside each other, with their variables and arguments, take more than %d values",
+             place, SCRIPT_MAX_SLOTS);
+    return fail_message(s, RILL_ERR_PLUGIN, message);
+}
+
+static rill_status fail_memory(rill_script *s)
+{
+    if (!s->heap.by_limit)
+        return rill_fail(s->ctx, RILL_ERR_MEMORY, "script %s: out of memory: %zu bytes were refused", s->path,
+                         s->heap.wanted);
+    if (s->heap.by_limit == 3) return fail_overflow(s);
+    if (s->heap.by_limit == 2)
+        return rill_fail(
+            s->ctx, RILL_ERR_MEMORY,
+            "script %s: out of memory: a text of %zu bytes, and the longest may have %zu (--script-memory raises the "
+            "limit)",
+            s->path, s->heap.wanted, script_longest_text(s));
+    return rill_fail(s->ctx, RILL_ERR_MEMORY,
+                     "script %s: out of memory: it held %zu bytes, and %zu more are over the %zu it may have "
+                     "(--script-memory raises the limit)",
+                     s->path, s->heap.had, s->heap.wanted, s->options.memory);
 }
 
 /* Record the failure of a call, whose message is on top of the stack, and pop that. */
@@ -301,6 +354,7 @@ rill_status script_call(rill_script *s, int arguments, int results)
     if (s->depth++ == 0) {
         s->raised = RILL_OK;
         s->heap.wanted = 0;
+        s->caller_line = 0;
     }
     /* Lua reads and writes numbers, compares texts and tells letters by the locale. */
     void *locale = rill_enter_plain_locale();
@@ -391,6 +445,7 @@ rill_status script_make(rill_script **out, rill_context *ctx, const char *path, 
     s->ctx = ctx;
     s->parts = parts;
     s->result = LUA_NOREF;
+    s->stride = SCRIPT_STRIDE;
     if (options != NULL) s->options = *options;
     if (s->options.memory == 0) s->options.memory = SCRIPT_DEFAULT_MEMORY;
     if (s->options.seconds == 0) s->options.seconds = s->options.instructions < 0 ? -1 : DEFAULT_SECONDS;

@@ -42,7 +42,8 @@ typedef struct script_heap {
     size_t held;   /* given by the context for it */
     size_t wanted; /* bytes of the latest request that failed in this call, else 0, */
     size_t had;    /* what `memory` was then, */
-    int by_limit;  /* and why: 0 the context's memory, 1 the script's limit, 2 that of a text */
+    int by_limit;  /* and why: 0 the context's memory, 1 the script's limit, 2 that of a text, 3 that of a stack */
+    size_t slots;  /* of the longest stack that was seen to grow */
     script_block *free[SCRIPT_HEAP_CLASSES];
     script_chunk *chunks; /* the latest first; blocks are carved from it */
     size_t n_chunks;
@@ -58,16 +59,19 @@ struct rill_script {
     size_t path_size;
     char source[LUA_IDSIZE]; /* the path as Lua writes it in messages, shortened if it is long */
     script_heap heap;
-    int64_t instructions;  /* left for the call in progress */
-    int64_t look_at;       /* when to look next whether its seconds are over, by a clock that is quick to read */
-    int64_t began;         /* the processor's time at the first look; below 0: there was none yet */
-    int exhausted;         /* a limit was met: nothing but unwinding is allowed until the outermost call ends */
-    int overrun;           /* the latest script_call() failed for want of instructions or of seconds */
-    int depth;             /* script_call()s in progress */
-    int closing;           /* coroutine.close()s in progress */
-    uint64_t stamp;        /* of the engine's call in progress; 0 between calls */
-    uint64_t last_stamp;   /* of the latest call */
-    const int32_t *offset; /* [items + 1] segments of the call in progress; NULL when it has none */
+    int64_t instructions;    /* left for the call in progress */
+    int64_t look_at;         /* when to look next whether its seconds are over, by a clock that is quick to read */
+    int64_t began;           /* the processor's time at the first look; below 0: there was none yet */
+    int stride;              /* instructions between two looks at the limits: fewer once there was a long text */
+    int exhausted;           /* a limit was met: nothing but unwinding is allowed until the outermost call ends */
+    int overrun;             /* the latest script_call() failed for want of instructions or of seconds */
+    int depth;               /* script_call()s in progress */
+    int closing;             /* coroutine.close()s in progress */
+    char caller[LUA_IDSIZE]; /* what was last seen to call a function while a stack was long, */
+    int caller_line;         /* and where; 0: nothing */
+    uint64_t stamp;          /* of the engine's call in progress; 0 between calls */
+    uint64_t last_stamp;     /* of the latest call */
+    const int32_t *offset;   /* [items + 1] segments of the call in progress; NULL when it has none */
     int32_t items;
     int32_t cells;          /* candidates or rows: offset[items] */
     int result;             /* registry reference of what the chunk returned; LUA_NOREF if nothing */
@@ -132,6 +136,11 @@ void script_end(rill_script *s, script_frame frame);
 void script_name_add(lua_State *L, const char *kind, const char *name);
 /* The one of them that was meant by `word`, or NULL. */
 const char *script_name_nearest(lua_State *L, const char *kind, const char *word);
+/* The string at `index` as C has it, which ends at a byte of value 0: a string with one inside raises, in a sentence that begins with
+ * `what`. */
+const char *script_text(lua_State *L, int index, const char *what);
+/* In messages such a byte is shown: the string on top of the stack with "?" for each. */
+void script_show_zeros(lua_State *L);
 /* Push a copy of the table on top of the stack, and of the tables in it to this depth. */
 void script_push_copy(lua_State *L, int depth);
 

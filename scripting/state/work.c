@@ -83,7 +83,9 @@ static int64_t span_of(lua_State *L, int64_t first, int64_t last)
 /* byte, codepoint(s, i, j): one place unless a second is given. */
 static int64_t cost_of_places(lua_State *L)
 {
-    return span_of(L, 1, -1);
+    int64_t span = span_of(L, 1, -1);
+    if (!script_has_room(L, span)) luaL_error(L, "string slice too long");
+    return span;
 }
 
 /* utf8.len(s, i, j): all of it. */
@@ -96,6 +98,11 @@ static int64_t cost_of_counting(lua_State *L)
 static int64_t cost_of_repeats(lua_State *L)
 {
     int64_t n = whole_at(L, 2), each = (int64_t)(lua_rawlen(L, 1) + (lua_isstring(L, 3) ? lua_rawlen(L, 3) : 0)), bytes;
+    if (each == 0 && n > 0) { /* the library goes round n times for nothing */
+        lua_pushinteger(L, 0);
+        lua_replace(L, 2);
+    }
+    if (each == 0) return 0;
     if (__builtin_mul_overflow(n, each, &bytes) || (uint64_t)bytes > script_of(L)->options.memory) return 0;
     return n / 4 + bytes / 64;
 }

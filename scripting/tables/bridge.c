@@ -30,7 +30,8 @@ static void check_key(lua_State *L, const script_declaration *d, int index)
     size_t n = list_keys(d, keys);
     if (lua_type(L, index) != LUA_TSTRING)
         luaL_error(L, "rill.%s: a key is a name, not %s", d->word, luaL_tolstring(L, index, NULL));
-    const char *key = lua_tostring(L, index);
+    const char *key = script_text(L, index, lua_pushfstring(L, "rill.%s: a key", d->word));
+    lua_pop(L, 1);
     for (size_t i = 0; i < n; i++)
         if (strcmp(keys[i], key) == 0) return;
     const char *near = rill_nearest(key, keys, n);
@@ -335,8 +336,8 @@ static int make_value(lua_State *L)
         lua_pushstring(L, m->arguments);
         lua_call(L, 1, 2);
         if (lua_isnil(L, -2)) {
-            const char *why = lua_tostring(L, -1);
-            if (why == NULL) why = "refused without a reason (create returned nil)";
+            const char *why = lua_isstring(L, -1) ? script_text(L, -1, "create: the sentence")
+                                                  : "refused without a reason (create returned nil)";
             m->refused = rill_fail(t->script->ctx, RILL_ERR_OPTION, "%s %s: arguments \"%s\"%s%s: %s",
                                    t->declaration->word, t->name, m->arguments, t->arguments[0] != '\0' ? " for " : "",
                                    t->arguments, why);

@@ -37,6 +37,7 @@ static const field fields[] = {
     {"close", LUA_TFUNCTION, DOMAIN_CLOSE, ANY},
     {"measure", LUA_TFUNCTION, DOMAIN_MEASURE, ANY},
     {"canonical", LUA_TFUNCTION, DOMAIN_CANONICAL, ANY},
+    {"tokenize", LUA_TFUNCTION, DOMAIN_TOKENIZE, ANY},
     {"actions", LUA_TNIL, -1, ANY},
     {"end_action", LUA_TNIL, -1, ANY},
     {"max_length", LUA_TNIL, -1, ANY},
@@ -46,6 +47,7 @@ static const field fields[] = {
     {"node_bytes", LUA_TNIL, -1, ANY},
     {"slot_bytes", LUA_TNIL, -1, ANY},
     {"slot_unit_bytes", LUA_TNIL, -1, ANY},
+    {"unnormalised", LUA_TNIL, -1, ANY},
     {"description", LUA_TNIL, -1, ANY},
     {"separator", LUA_TNIL, -1, ANY},
     {"options", LUA_TTABLE, -1, ANY},
@@ -84,7 +86,7 @@ static const char domain_type[] = "rill.domain";
 /* Take one field of the declaration: key and value are on top. */
 static void take_field(lua_State *L, script_domain *d, int *ways)
 {
-    const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
+    const char *key = lua_type(L, -2) == LUA_TSTRING ? script_text(L, -2, "rill.domain: a key") : NULL;
     const field *f = key != NULL ? find_field(key) : NULL;
     if (f == NULL) unknown_field(L, luaL_tolstring(L, -2, NULL));
     if (f->type != LUA_TNIL && lua_type(L, -1) != f->type)
@@ -108,10 +110,8 @@ static const char *declared_text(lua_State *L, const char *name, const char *oth
         lua_pushvalue(L, -1);
         lua_setfield(L, AT_DECLARED, name);
     }
-    size_t length;
-    const char *text = lua_tolstring(L, -1, &length); /* the table of declared fields keeps it where it is */
-    if (strlen(text) != length) luaL_error(L, "rill.domain: %s has a zero byte", name);
-    lua_pop(L, 1);
+    const char *text = script_text(L, -2, lua_pushfstring(L, "rill.domain: %s", name));
+    lua_pop(L, 2); /* the table of declared fields keeps the text where it is */
     return text;
 }
 
@@ -156,6 +156,7 @@ static void fill_table(lua_State *L, script_domain *d)
                              .canonical = d->function[DOMAIN_CANONICAL] != LUA_NOREF ? domain_canonical : NULL,
                              .action_name = domain_action_name,
                              .find_action = domain_find_action,
+                             .tokenize = d->function[DOMAIN_TOKENIZE] != LUA_NOREF ? domain_tokenize : NULL,
                              .options = domain_options_read(L, AT_DECLARED)};
 }
 

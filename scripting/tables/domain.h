@@ -26,6 +26,7 @@ typedef enum domain_function {
     DOMAIN_CLOSE,
     DOMAIN_MEASURE,
     DOMAIN_CANONICAL,
+    DOMAIN_TOKENIZE,
     DOMAIN_FUNCTIONS
 } domain_function;
 
@@ -74,6 +75,9 @@ typedef struct script_model {
     char late_message[SCRIPT_MESSAGE_MAX];
 } script_model;
 
+/* Sizes of inputs: sums of as many as there may be fit 64 bits. */
+#define DOMAIN_MAX_SIZE (INT64_C(1) << 52)
+
 /* A score() call. */
 typedef struct domain_asking {
     const rill_rows *rows;
@@ -109,6 +113,8 @@ rill_status domain_canonical(const rill_domain *table, rill_context *ctx, const 
                              rill_text *out);
 rill_status domain_action_name(void *self, int32_t action, rill_text *out);
 int32_t domain_find_action(void *self, const char *text, size_t length);
+rill_status domain_tokenize(void *self, rill_context *ctx, const char *text, size_t length, int32_t *action,
+                            int32_t room, int32_t *n);
 
 /* rows:answer(), for the metatable of rows; upvalue 1 is the model's handle. */
 int domain_rows_answer(lua_State *L);
@@ -121,8 +127,12 @@ void domain_protect_quietly(script_model *m, const char *what, lua_CFunction fn,
 
 /* --- domain_answer.c ---------------------------------------------------------------------------------------------- */
 
+/* The action that the value at `index` stands for: a name, or a whole number. It is not converted, since lua_next() needs a key as it is.
+ * `ids` is the index of the table of that reference, 0 when actions have no names; `what` begins the message. Raises. */
+int32_t domain_action_at(lua_State *L, const script_model *m, int index, int ids, const char *what);
+
 /* Take the choices of a row from the table at `scores` (action -> log-probability) and from `last` (true, a set of actions,
- * or nil). `ids` is the index of the table of that reference, 0 when actions have no names. Raises. */
+ * or nil). Raises. */
 void domain_answer_read(lua_State *L, script_model *m, int scores, int last, int ids);
 
 /* Give what was read as the answer on row `row`. */

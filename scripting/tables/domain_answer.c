@@ -21,23 +21,26 @@ void domain_push_action(lua_State *L, const script_model *m, int32_t action)
     lua_remove(L, -2);
 }
 
-/* The action that the key at `key` stands for. The key itself is not converted: lua_next() needs it as it is. */
-static int32_t action_of(lua_State *L, const script_model *m, int key, int ids)
+int32_t domain_action_at(lua_State *L, const script_model *m, int index, int ids, const char *what)
 {
-    if (lua_isinteger(L, key)) {
-        lua_Integer action = lua_tointeger(L, key);
-        if (action < 0 || action >= m->info.actions)
-            luaL_error(L, "choices: action %I is not one of 0 to %d", (LUAI_UACINT)action, (int)m->info.actions - 1);
+    if (lua_type(L, index) == LUA_TNUMBER) {
+        int whole;
+        lua_Integer action = lua_tointegerx(L, index, &whole);
+        if (!whole || action < 0 || action >= m->info.actions)
+            luaL_error(L, "%s: action %s is not one of 0 to %d", what, luaL_tolstring(L, index, NULL),
+                       (int)m->info.actions - 1);
         return (int32_t)action;
     }
-    if (lua_type(L, key) != LUA_TSTRING)
-        luaL_error(L, "choices: a key is a %s; keys are actions: names or whole numbers from 0", luaL_typename(L, key));
+    if (lua_type(L, index) != LUA_TSTRING)
+        luaL_error(L, "%s: a %s is no action: actions are names or whole numbers from 0", what,
+                   luaL_typename(L, index));
     if (ids == 0)
-        luaL_error(L, "choices: action \"%s\" has a name, but this domain's actions are the numbers 0 to %d",
-                   lua_tostring(L, key), (int)m->info.actions - 1);
-    lua_pushvalue(L, key);
+        luaL_error(L, "%s: action \"%s\" has a name, but this domain's actions are the numbers 0 to %d", what,
+                   lua_tostring(L, index), (int)m->info.actions - 1);
+    lua_pushvalue(L, index);
     lua_rawget(L, ids);
-    if (lua_isnil(L, -1)) luaL_error(L, "choices: \"%s\" is not among the names of the actions", lua_tostring(L, key));
+    if (lua_isnil(L, -1))
+        luaL_error(L, "%s: \"%s\" is not among the names of the actions", what, lua_tostring(L, index));
     int32_t action = (int32_t)lua_tointeger(L, -1);
     lua_pop(L, 1);
     return action;
@@ -75,12 +78,12 @@ static void make_room(lua_State *L, script_model *m)
 static void read_choice(lua_State *L, script_model *m, int last, int ids)
 {
     int key = lua_gettop(L) - 1;
-    int32_t action = action_of(L, m, key, ids);
+    int32_t action = domain_action_at(L, m, key, ids, "choices");
     if (lua_type(L, key + 1) != LUA_TNUMBER)
         luaL_error(L, "choices: action %s has a %s for its log-probability", shown(L, m, action),
                    luaL_typename(L, key + 1));
     float logp = (float)lua_tonumber(L, key + 1);
-    if (isnan(logp) || logp == INFINITY)
+    if (isnan(logp) || logp == INFINITY || (logp == -INFINITY && lua_tonumber(L, key + 1) > -HUGE_VAL))
         luaL_error(L, "choices: action %s has the log-probability %f", shown(L, m, action), lua_tonumber(L, key + 1));
     if (logp == -INFINITY) return; /* never to be chosen */
     if (m->seen[action]) luaL_error(L, "choices: action %s is there twice: by name and by number", shown(L, m, action));

@@ -192,7 +192,7 @@ static void read_end_action(lua_State *L, script_model *m)
 static void read_state_need(lua_State *L, script_model *m)
 {
     if (push_field(L, "state") != LUA_TNIL) {
-        const char *word = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "?";
+        const char *word = lua_type(L, -1) == LUA_TSTRING ? script_text(L, -1, "state") : "?";
         if (!m->domain->by_rows)
             luaL_error(L, "state: goes with step and score; the state that advance returns may refer to its parent's");
         if (strcmp(word, "path") != 0 && strcmp(word, "parent") != 0)
@@ -200,6 +200,15 @@ static void read_state_need(lua_State *L, script_model *m)
         m->info.state_need = strcmp(word, "path") == 0 ? RILL_STATE_PATH : RILL_STATE_PARENT;
     }
     lua_pop(L, 1);
+}
+
+static int boolean_field(lua_State *L, const char *name)
+{
+    const int type = push_field(L, name), value = lua_toboolean(L, -1);
+    if (type != LUA_TNIL && type != LUA_TBOOLEAN)
+        luaL_error(L, "%s: true or false was expected, not a %s", name, luaL_typename(L, -1));
+    lua_pop(L, 1);
+    return value;
 }
 
 /* A list of phases becomes a set of bits. */
@@ -222,6 +231,7 @@ static int text_field(lua_State *L, const char *name, const char *otherwise)
     int type = push_field(L, name);
     if (type != LUA_TNIL && type != LUA_TSTRING)
         luaL_error(L, "%s: a text was expected, not a %s", name, luaL_typename(L, -1));
+    if (type == LUA_TSTRING) script_text(L, -1, name);
     if (type == LUA_TNIL) {
         lua_pop(L, 1);
         lua_pushstring(L, otherwise);
@@ -233,17 +243,18 @@ static int unknown_field(lua_State *L, const char *name, const char *const *know
 {
     const char *near = rill_nearest(name, known, n);
     if (near != NULL) return luaL_error(L, "unknown field \"%s\" of a model: did you mean \"%s\"?", name, near);
-    return luaL_error(L,
-                      "unknown field \"%s\" of a model; there are actions, end_action, max_length, phases, "
-                      "limited_phases, state, node_bytes, slot_bytes, slot_unit_bytes, description and separator",
-                      name);
+    return luaL_error(
+        L,
+        "unknown field \"%s\" of a model; there are actions, end_action, max_length, phases, "
+        "limited_phases, state, node_bytes, slot_bytes, slot_unit_bytes, unnormalised, description and separator",
+        name);
 }
 
 static void check_fields(lua_State *L)
 {
     static const char *const known[] = {"actions",         "end_action",  "max_length", "phases",
                                         "limited_phases",  "state",       "node_bytes", "slot_bytes",
-                                        "slot_unit_bytes", "description", "separator"};
+                                        "slot_unit_bytes", "description", "separator",  "unnormalised"};
     enum { KNOWN = sizeof known / sizeof *known };
     if (lua_isnil(L, AT_INFO)) return;
     if (!lua_istable(L, AT_INFO))
@@ -251,7 +262,7 @@ static void check_fields(lua_State *L)
                    luaL_typename(L, AT_INFO));
     for (lua_pushnil(L); lua_next(L, AT_INFO); lua_pop(L, 1)) {
         size_t i = 0;
-        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+        const char *key = lua_type(L, -2) == LUA_TSTRING ? script_text(L, -2, "a field of a model") : "?";
         while (i < KNOWN && strcmp(known[i], key) != 0) i++;
         if (i == KNOWN) unknown_field(L, key, known, KNOWN);
     }
@@ -272,6 +283,7 @@ static void read_info(lua_State *L, script_model *m)
     m->info.node_bytes = whole_field(L, "node_bytes", 0, INT32_MAX);
     m->info.slot_bytes = whole_field(L, "slot_bytes", 0, INT32_MAX);
     m->info.slot_unit_bytes = whole_field(L, "slot_unit_bytes", 0, INT32_MAX);
+    m->info.unnormalised = boolean_field(L, "unnormalised");
     read_state_need(L, m);
     read_limited_phases(L, m);
     m->separator = text_field(L, "separator", " ");
@@ -304,7 +316,8 @@ static void call_open(lua_State *L, open_call *call)
     if (!lua_isnil(L, -2)) return;
     if (lua_type(L, -1) != LUA_TSTRING)
         luaL_error(L, "open returned nil: it returns what the other functions get as self, or nil and a message");
-    call->refused = rill_fail(d->script->ctx, RILL_ERR_FORMAT, "domain %s: %s", d->table.name, lua_tostring(L, -1));
+    call->refused = rill_fail(d->script->ctx, RILL_ERR_FORMAT, "domain %s: %s", d->table.name,
+                              script_text(L, -1, "open: the sentence"));
 }
 
 static int new_table(lua_State *L)

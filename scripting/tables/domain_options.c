@@ -73,7 +73,8 @@ static void check_keys(lua_State *L)
     if (!lua_istable(L, -1))
         luaL_error(L, "rill.domain: options: {name = \"NAME\", ...} was expected, not a %s", luaL_typename(L, -1));
     for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1)) {
-        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "a value without a name";
+        const char *key = lua_type(L, -2) == LUA_TSTRING ? script_text(L, -2, "rill.domain: options: a key")
+                                                         : "a value without a name";
         size_t i = 0;
         while (i < sizeof keys / sizeof *keys && strcmp(keys[i], key) != 0) i++;
         if (i == sizeof keys / sizeof *keys)

@@ -3,7 +3,8 @@
  * Drop, free and measure cannot fail in the engine's eyes. An error of the script in one of them is kept and ends the run at
  * the next call that can.
  *
- * Divisions: finalize · ends · measure and canonical · names. */
+ * Divisions: finalize · ends · measure and canonical · names · texts to actions. */
+#include <stdio.h>
 #include <string.h>
 
 #include "domain.h"
@@ -109,8 +110,8 @@ static void append_line(lua_State *L, const char *function, rill_text *out)
         luaL_error(L, "%s returned a %s: it returns a text of one line", function, luaL_typename(L, -1));
     size_t length;
     const char *text = lua_tolstring(L, -1, &length);
-    if (memchr(text, '\n', length) != NULL)
-        luaL_error(L, "%s returned a text with a line break: an output is one line", function);
+    if (memchr(text, '\n', length) != NULL || memchr(text, '\0', length) != NULL)
+        luaL_error(L, "%s returned a text with a line break or a zero byte: an output is one line", function);
     rill_status status = rill_text_append(out, text, length);
     if (status < 0) script_raise(L, status);
 }
@@ -225,8 +226,9 @@ static int measure_one(lua_State *L)
     lua_pushlstring(L, call->text, call->length);
     lua_call(L, 2, 1);
     lua_Integer size = lua_tointegerx(L, -1, &is_integer);
-    if (lua_type(L, -1) != LUA_TNUMBER || !is_integer || size < 0)
-        luaL_error(L, "measure returned %s: it returns a whole number from 0", luaL_tolstring(L, -1, NULL));
+    if (lua_type(L, -1) != LUA_TNUMBER || !is_integer || size < 0 || size > DOMAIN_MAX_SIZE)
+        luaL_error(L, "measure returned %s: it returns a whole number from 0 to %I", luaL_tolstring(L, -1, NULL),
+                   (LUAI_UACINT)DOMAIN_MAX_SIZE);
     call->size = size;
     return 0;
 }
@@ -300,4 +302,62 @@ int32_t domain_find_action(void *self, const char *text, size_t length)
     name_call call = {.m = m, .action = RILL_NO_ACTION, .text = text, .length = length};
     if (m->ids != LUA_NOREF) domain_protect_quietly(m, "find_action", find_one, &call);
     return call.action;
+}
+
+/* --- texts to actions --------------------------------------------------------------------------------------------- */
+
+typedef struct tokenize_call {
+    script_model *m;
+    const char *text;
+    size_t length;
+    int32_t *action; /* [room] */
+    int32_t room, n;
+    char refused[SCRIPT_MESSAGE_MAX]; /* why there are none; "": there are */
+} tokenize_call;
+
+/* nil and a sentence: the text cannot be written. */
+static void take_refusal(lua_State *L, tokenize_call *call)
+{
+    if (lua_type(L, -1) != LUA_TSTRING)
+        luaL_error(L, "tokenize returned nil: it returns a list of actions, or nil and a sentence");
+    snprintf(call->refused, sizeof call->refused, "%s", script_text(L, -1, "tokenize: the sentence"));
+}
+
+static int tokenize_one(lua_State *L)
+{
+    enum { AT_CALL = 1, AT_LIST, AT_WHY, AT_IDS, COST_OF_ACTION = 5 };
+    tokenize_call *call = lua_touserdata(L, AT_CALL);
+    const script_model *m = call->m;
+    domain_push(L, m->domain->function[DOMAIN_TOKENIZE]);
+    domain_push(L, m->self);
+    lua_pushlstring(L, call->text, call->length);
+    lua_call(L, 2, 2);
+    if (lua_isnil(L, AT_LIST)) return take_refusal(L, call), 0;
+    if (!lua_istable(L, AT_LIST))
+        luaL_error(L, "tokenize returned a %s: it returns a list of actions, or nil and a sentence",
+                   luaL_typename(L, AT_LIST));
+    domain_push(L, m->ids);
+    const lua_Unsigned n = lua_rawlen(L, AT_LIST);
+    if (n > INT32_MAX) luaL_error(L, "tokenize returned a list of more than %d actions", (int)INT32_MAX);
+    script_charge(L, (int64_t)n * COST_OF_ACTION);
+    for (int32_t i = 0; i < (int32_t)n; i++) {
+        lua_rawgeti(L, AT_LIST, i + 1);
+        const int32_t action = domain_action_at(L, m, lua_gettop(L), m->ids != LUA_NOREF ? AT_IDS : 0, "tokenize");
+        if (i < call->room) call->action[i] = action;
+        lua_pop(L, 1);
+    }
+    call->n = (int32_t)n;
+    return 0;
+}
+
+rill_status domain_tokenize(void *self, rill_context *ctx, const char *text, size_t length, int32_t *action,
+                            int32_t room, int32_t *n)
+{
+    script_model *m = self;
+    tokenize_call call = {.m = m, .text = text, .length = length, .action = action, .room = room};
+    rill_status status = domain_protect(m, "tokenize", tokenize_one, &call);
+    *n = call.n;
+    if (status >= 0 && call.refused[0] != '\0') return rill_fail(ctx, RILL_ERR_INPUT, "%s", call.refused);
+    if (status >= 0 || ctx == m->script->ctx) return status;
+    return rill_fail(ctx, status, "%s", rill_error(m->script->ctx));
 }

@@ -94,7 +94,7 @@ static void read_note(lua_State *L, const char *function, int details, rill_inpu
     const int type = lua_getfield(L, details, "note");
     if (type != LUA_TNIL && type != LUA_TSTRING)
         luaL_error(L, "%s: note is a sentence, not a %s", function, luaL_typename(L, -1));
-    if (type == LUA_TSTRING) rill_input_note(input, "%s", lua_tostring(L, -1));
+    if (type == LUA_TSTRING) rill_input_note(input, "%s", script_text(L, -1, "note"));
     lua_pop(L, 1);
 }
 
@@ -106,11 +106,11 @@ static void read_details(lua_State *L, const char *function, int details, rill_i
         luaL_error(L, "%s: what is said of an input is a table {size =, max_length =, note =}, not a %s", function,
                    luaL_typename(L, details));
     for (lua_pushnil(L); lua_next(L, details); lua_pop(L, 1)) {
-        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+        const char *key = lua_type(L, -2) == LUA_TSTRING ? script_text(L, -2, "a field of an input") : "?";
         if (strcmp(key, "size") != 0 && strcmp(key, "max_length") != 0 && strcmp(key, "note") != 0)
             luaL_error(L, "%s: unknown field \"%s\" of an input; there are size, max_length and note", function, key);
     }
-    lua_Integer size = detail(L, function, details, "size", INT64_C(1) << 52);
+    lua_Integer size = detail(L, function, details, "size", DOMAIN_MAX_SIZE);
     if (size > 0) input->size = size;
     input->max_length = (int32_t)detail(L, function, details, "max_length", INT32_MAX);
     read_note(L, function, details, input);
@@ -143,7 +143,7 @@ static void encode_one(lua_State *L, script_model *m, rill_input *input, int tex
     lua_call(L, 2, 2);
     int state = top + 2, details = top + 3;
     if (lua_isnil(L, state) && lua_type(L, details) == LUA_TSTRING) {
-        rill_input_fail(input, RILL_ERR_INPUT, "%s", lua_tostring(L, details));
+        rill_input_fail(input, RILL_ERR_INPUT, "%s", script_text(L, details, "the sentence"));
         lua_pushnil(L);
         lua_rawseti(L, texts, (lua_Integer)input->slot + 1);
     } else if (by_rows) {

@@ -21,15 +21,9 @@ typedef struct form {
 /* Numbers for the rows of a statement: an element per row, or with step 0 one for all. */
 typedef struct numbers {
     int step;
-    const int32_t *at;
-    int32_t one;
+    const double *at;
+    double one;
 } numbers;
-
-typedef struct values {
-    int step;
-    const float *at;
-    float one;
-} values;
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
@@ -49,20 +43,12 @@ static int32_t checked_action(lua_State *L, const scorer_call *c, lua_Integer ac
     return (int32_t)action;
 }
 
-static int32_t checked_number(lua_State *L, const scorer_call *c, number_kind kind, lua_Integer number)
-{
-    if (kind == ACTION) return checked_action(L, c, number);
-    luaL_argcheck(L, number >= 1, 3, "a limit of at least 1 expected");
-    return number < INT32_MAX ? (int32_t)number : INT32_MAX;
-}
-
 /* The array at `index`, an element per row, in memory that is pushed. */
-static const void *spread(lua_State *L, const scorer_call *c, int index, array_type type)
+static numbers spread(lua_State *L, const scorer_call *c, int index)
 {
-    size_t size = type == ARRAY_F32 ? sizeof(float) : sizeof(int32_t);
-    void *memory = lua_newuserdatauv(L, (size_t)c->rows->n * size, 0);
-    script_array_store(L, index, type, memory, c->rows->n, ARRAY_CELLS);
-    return memory;
+    double *memory = lua_newuserdatauv(L, (size_t)c->rows->n * sizeof *memory, 0);
+    script_array_store(L, index, ARRAY_F64, memory, c->rows->n, ARRAY_CELLS);
+    return (numbers){1, memory, 0};
 }
 
 static void read_numbers(lua_State *L, const scorer_call *c, const form *f, int all, int index, numbers *out)
@@ -70,29 +56,48 @@ static void read_numbers(lua_State *L, const scorer_call *c, const form *f, int 
     *out = (numbers){0, &out->one, 0};
     if (f->number == NO_NUMBER) return;
     if (all && script_array_is(L, index))
-        *out = (numbers){1, spread(L, c, index, ARRAY_I32), 0};
+        *out = spread(L, c, index);
+    else if (f->number == ACTION)
+        out->one = checked_action(L, c, luaL_checkinteger(L, index));
     else
-        out->one = checked_number(L, c, f->number, luaL_checkinteger(L, index));
+        out->one = (double)luaL_checkinteger(L, index);
 }
 
-static void read_values(lua_State *L, const scorer_call *c, const form *f, int all, int index, values *out)
+static void read_values(lua_State *L, const scorer_call *c, const form *f, int all, int index, numbers *out)
 {
-    *out = (values){0, &out->one, 0};
+    *out = (numbers){0, &out->one, 0};
     if (!f->has_value) return;
     if (all && script_array_is(L, index))
-        *out = (values){1, spread(L, c, index, ARRAY_F32), 0};
+        *out = spread(L, c, index);
     else
-        out->one = (float)luaL_checknumber(L, index);
+        out->one = luaL_checknumber(L, index);
 }
 
 /* --- speaking ----------------------------------------------------------------------------------------------------- */
 
-/* -inf is a way to forbid; +inf and NaN would leave no order among the choices. */
-static void check_value(lua_State *L, const form *f, int32_t row, float value)
+/* The number for a row: an action, below 0 for "none" (the action before an item's first, for instance), or a limit, where more than
+ * there can be is as good as none. */
+static int32_t checked_number(lua_State *L, const scorer_call *c, const form *f, int32_t row, double x)
 {
-    if (isnan(value) || value == INFINITY)
-        luaL_error(L, "rows:%s: the value for row %d is %f: a number below infinity expected", f->word, (int)row + 1,
-                   (LUAI_UACNUMBER)fabsf(value)); /* a NaN's sign means nothing */
+    if (f->number == NO_NUMBER) return 0;
+    if (f->number == COUNT) {
+        luaL_argcheck(L, x >= 1, 3, "a limit of at least 1 expected");
+        return x < INT32_MAX ? (int32_t)x : INT32_MAX;
+    }
+    if (!(x == floor(x) && fabs(x) <= 0x1p53))
+        luaL_error(L, "rows:%s: the action for row %d is %f, and actions are whole numbers in 0..%d", f->word,
+                   (int)row + 1, (LUAI_UACNUMBER)x, (int)c->rows->info->actions - 1);
+    return x < 0 ? -1 : checked_action(L, c, (lua_Integer)x);
+}
+
+/* -inf is a way to forbid; +inf and NaN would leave no order among the choices. What is no float would become one of them. */
+static float checked_value(lua_State *L, const form *f, int32_t row, double value)
+{
+    const float v = (float)value;
+    if (isnan(v) || v == INFINITY || (v == -INFINITY && value > -HUGE_VAL))
+        luaL_error(L, "rows:%s: the value for row %d is %f: a number below infinity, of 32 bits, expected", f->word,
+                   (int)row + 1, (LUAI_UACNUMBER)(isnan(v) ? fabs(value) : value)); /* a NaN's sign means nothing */
+    return v;
 }
 
 static int speak(lua_State *L, const form *f)
@@ -100,21 +105,16 @@ static int speak(lua_State *L, const form *f)
     const scorer_call *c = scorer_self(L);
     int32_t first;
     int all = !one_row(L, c, &first);
-    numbers number;
-    values value;
+    numbers number, value;
     lua_settop(L, 4);
     read_numbers(L, c, f, all, 3, &number);
     read_values(L, c, f, all, f->number == NO_NUMBER ? 3 : 4, &value);
     int32_t n = all ? c->rows->n : 1;
     script_charge(L, (int64_t)n * WORD_WORK);
     for (int32_t i = 0; i < n; i++) {
-        int32_t x = number.at[i * number.step];
-        float v = value.at[i * value.step];
-        if (number.step != 0) {
-            if (f->number == ACTION && x < 0) continue; /* "none": the action before an item's first, for instance */
-            x = checked_number(L, c, f->number, x);
-        }
-        if (f->has_value) check_value(L, f, first + i, v);
+        const int32_t x = checked_number(L, c, f, first + i, number.at[i * number.step]);
+        if (f->number == ACTION && x < 0) continue;
+        const float v = checked_value(L, f, first + i, value.at[i * value.step]);
         rill_status status = f->say(c->ask, first + i, x, v);
         if (status < 0) return script_raise(L, status);
     }
@@ -203,7 +203,8 @@ int scorer_refuse(lua_State *L)
     const scorer_call *c = scorer_self(L);
     size_t length;
     const int32_t row = scorer_row(L, c, 2);
-    const char *why = luaL_checklstring(L, 3, &length);
+    luaL_checklstring(L, 3, &length);
+    const char *why = script_text(L, 3, "rows:refuse: the sentence");
     script_charge(L, (int64_t)length + WORD_WORK);
     const rill_status status = rill_ask_refuse(c->ask, row, why);
     return status < 0 ? script_raise(L, status) : 0;

@@ -69,14 +69,18 @@ lua word_reward --scorer lua-word_reward:0.3
 
 # --- what is not
 run "$rill" check --plugin "$bad" --runs 5
-exits 1; says "11 of 12 failed"; lines 12
-tells "domain letters: " "agree"
+exits 1; says "14 of 15 failed"; lines 15
+tells "domain letters: " "agree" "no log-probabilities, and it does not say so" # scores are scores: said, and not blamed
 tells "domain by-rows: FAILED: input 0" "alone (var-batch) \"" "in a batch of " "score -" "depends on its neighbours"
 tells "domain by-node: FAILED: input 0" "on which node or slot it has"
 tells "domain by-time: FAILED: input 0" "two equal runs on one model differ"
 tells "domain by-model: FAILED: input 0" "with 3 workers" "share what they write to"
 tells "domain by-threads: FAILED: input 0" "with 2 threads"
 tells "domain nan: FAILED: alone (var-batch): domain nan: choices of input 0 at timestep 2 are not numbers in order"
+tells "domain shares: FAILED: its choices look like probabilities" "natural logarithms of them are wanted"
+tells "domain spoils: FAILED: input 0 at timestep 0: a state has other choices once children were made of it: 6, the best action" \
+  "step (in Lua, advance) changes the state that it is given"
+tells "domain wears: FAILED: input 0 at timestep 1: a state has other choices when it is asked again" "score() changes what it reads"
 tells "domain no-input: FAILED: no input could be decoded" "nothing suits it" "-i FILE"
 tells "heuristic counting: FAILED" "an instance that has decoded the inputs once"
 tells "heuristic shared: FAILED" "two equal runs differ: it remembers"
@@ -110,6 +114,58 @@ tells "heuristic upvalue: FAILED" "two equal runs differ"
 tells "heuristic instance: FAILED" "an instance that has decoded the inputs once"
 tells "heuristic mixing: FAILED" "heuristic mixing treats input"
 
+# --- domains in Lua: what is given for log-probabilities, and states that change under their children
+# domain NAME ADVANCE CHOICES [MORE]: a state has words and a sum
+domain() {
+  cat <<END
+rill.domain{
+  name = "$1", actions = { "a", "b", "end" }, end_action = "end", max_length = 5, ${4:-}
+  start = function() return { sum = 0, words = { 0 } } end,
+  advance = function(self, s, action) $2 end,
+  choices = function(self, s, depth)
+    local w = 1 + (s.sum + 3 * #s.words) % 4
+    local a, b, e = w, 2, 1 + depth
+    local all = a + b + e
+    $3
+  end,
+}
+END
+}
+good='return { sum = s.sum + #action, words = { action, table.unpack(s.words) } }'
+logs='return { a = math.log(a / all), b = math.log(b / all), ["end"] = math.log(e / all) }'
+{
+  domain right "$good" "$logs"
+  domain same 's.sum = s.sum + #action return s' "$logs"
+  domain nested 's.words[#s.words + 1] = action return { sum = s.sum, words = s.words }' "$logs"
+  domain wears "$good" "s.sum = s.sum + 1 $logs"
+  domain shares "$good" 'return { a = a / all, b = b / all, ["end"] = e / all }'
+  # some are not legal, and what is left adds up to less
+  domain fewer "$good" 'return { a = a / all, b = depth < 2 and b / all or nil, ["end"] = e / all }'
+  domain scores "$good" 'return { a = a, b = b, ["end"] = e - 2.5 }'
+  domain costs "$good" 'return { a = -a / 9, b = -b / 9, ["end"] = -e / 9 }'
+  domain said "$good" 'return { a = a, b = b, ["end"] = e - 2.5 }' 'unnormalised = true,'
+  domain told "$good" 'return { a = a / all, b = b / all, ["end"] = e / all }' 'unnormalised = true,'
+  domain unsaid "$good" "$logs" 'unnormalised = 1,'
+} >states.lua
+run "$rill" check --plugin states.lua --runs 1
+exits 1; lines 11; says "5 of 11 failed, 1 not tried"
+for name in right said told; do
+  tells "domain $name: " agree
+  if contains "log-prob" line; then verdict 0 "nothing is wrong with $name"; fi
+done
+tells "domain same: FAILED: input 0 at timestep 0: a state has other choices once children were made of it" "advance" '"a" at'
+tells "domain nested: FAILED" "once children were made of it"
+tells "domain wears: FAILED" "when it is asked again"
+tells "domain shares: FAILED" "probabilities" "natural logarithms"
+tells "domain fewer: FAILED" "probabilities" "natural logarithms"
+tells "domain scores: " agree "no log-probabilities, and it does not say so (unnormalised), so certificates err"
+tells "domain costs: " agree "no log-probabilities, and it does not say so"
+tells "domain unsaid: not tried"
+says "unnormalised: true or false was expected, not a number"
+printf 'x\n' >an-input
+run "$rill" decode --plugin states.lua --domain said --certify -i an-input
+exits 1; says "certify: the model's scores are no log-probabilities"
+
 # --- what a scorer says of itself
 cat >boasts.lua <<'END'
 local function score(rows) rows:reward(nil, 0.5) end
@@ -123,8 +179,8 @@ tells "scorer humble: FAILED" "scorer humble adds more to an action of input" "t
 
 # --- what options name is not all: the rest is tried too, or a line says what that takes
 run "$rill" check --plugin "$bad" --heuristic absolute:2 --heuristic counting --runs 2
-exits 1; lines 13; tells "heuristic absolute:2: " agree; tells "heuristic counting: FAILED"; tells "policy garbage: FAILED"
-says "11 of 13 failed"
+exits 1; lines 16; tells "heuristic absolute:2: " agree; tells "heuristic counting: FAILED"; tells "policy garbage: FAILED"
+says "14 of 16 failed"
 run "$rill" check --plugin "$root/examples/lua/bigram.lua" --scorer repeat_penalty:1 --runs 2
 exits 1; lines 2; tells "scorer repeat_penalty:1: " agree; tells "scorer bigram: not tried: --scorer bigram:"
 says "1 of 2 not tried"

@@ -10,7 +10,21 @@
 
 enum { LETTERS = 5, END = LETTERS, ACTIONS = LETTERS + 1, LENGTH = 6 };
 
-typedef enum fault { NONE, BY_ROWS, BY_NODE, BY_TIME, BY_MODEL, BY_THREADS, NAN_SCORE, NO_INPUT, BREAKS, SLOW } fault;
+typedef enum fault {
+    NONE,
+    BY_ROWS,
+    BY_NODE,
+    BY_TIME,
+    BY_MODEL,
+    BY_THREADS,
+    NAN_SCORE,
+    NO_INPUT,
+    BREAKS,
+    SLOW,
+    SHARES, /* probabilities for their logarithms */
+    SPOILS, /* making a child changes its parent, which no child looks at */
+    WEARS,  /* each time that a state is scored it is another */
+} fault;
 
 typedef struct table {
     rill_domain domain;
@@ -69,8 +83,10 @@ static rill_status encode(void *self, int32_t m, rill_input *inputs)
 static rill_status step(void *self, const rill_rows *rows)
 {
     letters *l = self;
-    for (int32_t i = 0; i < rows->n; i++)
+    for (int32_t i = 0; i < rows->n; i++) {
         l->node[rows->node[i]] = rows->action[i] == RILL_ACTION_START ? LETTERS : rows->action[i];
+        if (l->fault == SPOILS && rows->state_parent[i] != RILL_NO_NODE) l->node[rows->state_parent[i]]++;
+    }
     return RILL_OK;
 }
 
@@ -87,6 +103,13 @@ static float wrong(const letters *l, const rill_rows *rows, int32_t row, int32_t
     }
 }
 
+static void share(float logp[ACTIONS])
+{
+    float sum = 0;
+    for (int32_t a = 0; a < ACTIONS; a++) sum += logp[a];
+    for (int32_t a = 0; a < ACTIONS; a++) logp[a] /= sum;
+}
+
 /* A NaN is written past rill_choices_give(), which would leave it out. */
 static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
 {
@@ -101,6 +124,8 @@ static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask,
             logp[a] = -(float)(1 + (a * 5 + l->node[rows->node[row]] * 3 + rows->depth[row]) % 11) / 8 -
                       wrong(l, rows, row, a);
         }
+        if (l->fault == SHARES) share(logp);
+        if (l->fault == WEARS) l->node[rows->node[row]] += rows->depth[row] == 1;
         rill_choices_give(ask, row, ACTIONS, action, logp, NULL, out);
         if (l->fault == NAN_SCORE && rows->depth[row] == 2 && ask->most > 0) {
             out->count[row] = 1;
@@ -142,13 +167,14 @@ static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_
 static const table tables[] = {DOMAIN("letters", NONE), DOMAIN("breaks", BREAKS), DOMAIN("slow", SLOW)};
 static const rill_domain *const domains[] = {&tables[0].domain, &tables[1].domain, &tables[2].domain, NULL};
 #else
-static const table tables[] = {DOMAIN("letters", NONE),      DOMAIN("by-rows", BY_ROWS),
-                               DOMAIN("by-node", BY_NODE),   DOMAIN("by-time", BY_TIME),
-                               DOMAIN("by-model", BY_MODEL), DOMAIN("by-threads", BY_THREADS),
-                               DOMAIN("nan", NAN_SCORE),     DOMAIN("no-input", NO_INPUT)};
-static const rill_domain *const domains[] = {&tables[0].domain, &tables[1].domain, &tables[2].domain,
-                                             &tables[3].domain, &tables[4].domain, &tables[5].domain,
-                                             &tables[6].domain, &tables[7].domain, NULL};
+static const table tables[] = {
+    DOMAIN("letters", NONE),    DOMAIN("by-rows", BY_ROWS),   DOMAIN("by-node", BY_NODE),
+    DOMAIN("by-time", BY_TIME), DOMAIN("by-model", BY_MODEL), DOMAIN("by-threads", BY_THREADS),
+    DOMAIN("nan", NAN_SCORE),   DOMAIN("no-input", NO_INPUT), DOMAIN("shares", SHARES),
+    DOMAIN("spoils", SPOILS),   DOMAIN("wears", WEARS)};
+static const rill_domain *const domains[] = {
+    &tables[0].domain, &tables[1].domain, &tables[2].domain, &tables[3].domain, &tables[4].domain,  &tables[5].domain,
+    &tables[6].domain, &tables[7].domain, &tables[8].domain, &tables[9].domain, &tables[10].domain, NULL};
 #endif
 
 /* --- chains ------------------------------------------------------------------------------------------------------- */

@@ -131,12 +131,12 @@ exits 2; lines 6; says "6 inputs in "; says " ($failed failed)"
 decode -q --n-best 6 --absolute 0.5
 fewer=$(awk -F ' [|]' '{n[$1]++} END {for (i = 0; i < 6; i++) few += n[i] < 6; print few}' out)
 verdict "$(good [ "$fewer" -gt 0 ])" "some lists are short"
-exits 0; says "rill: warning: $fewer of 6 inputs have fewer than 6 outputs: the search found no more (--min-width and -k widen it, \
+exits 0; says "rill: warning: $fewer of 6 inputs have fewer than 6 outputs: the search found no more (min-width and k widen it, \
 which may change the best output)"
 decode -q --n-best 6 --method greedy
-exits 0; says "6 of 6 inputs have fewer than 6 outputs: the search keeps fewer hypotheses (a larger -k keeps more)"
+exits 0; says "6 of 6 inputs have fewer than 6 outputs: the search keeps fewer hypotheses (a larger k keeps more)"
 decode -q --n-best 6 --stop-after 2
-exits 0; says "fewer than 6 outputs: the search stops after fewer (--stop-after)"
+exits 0; says "fewer than 6 outputs: the search stops after fewer (stop-after)"
 decode -q --n-best 6 --absolute 0.5 --min-width 6
 exits 0; lines 36
 verdict "$(good [ "$(grep -c "fewer than" err || true)" = 0 ])" "no list is short"
@@ -361,10 +361,10 @@ run "$rill" decode -m "$tiny" -q -i nine --sample 4 --temperature 3 --top-k 1000
 exits 0; same all again
 yes w0 | head -n 9 >nine
 run "$rill" decode -m "$tiny" -q -i nine --sample 9 --temperature 0.1 --distinct
-exits 0; says "inputs have fewer than 9 outputs: samples are alike (a larger --sample, with --n-best, draws more)"
+exits 0; says "inputs have fewer than 9 outputs: samples are alike (a larger sample, with n-best, draws more)"
 run "$rill" decode -m "$tiny" -q -i nine --sample 9 --max-length 2 --require-end
 says "inputs have fewer than 9 outputs: not every sample came to an end that counts"
 run "$rill" decode -m "$tiny" -q -i nine --groups 3 -k 9 --n-best 9 --max-length 6 --require-end
-says "inputs have fewer than 9 outputs: the search found no more (-k widens it, which may change the best output)"
+says "inputs have fewer than 9 outputs: the search found no more (k widens it, which may change the best output)"
 
 finish

@@ -61,6 +61,16 @@ run "$rill" tune own.lua -m "$examples/models/geo" -q --dev set
 exits 0; says "$told"
 run "$rill" bench -m "$examples/models/geo" -q --tsv set --repeat 1 --methods greedy --tokenized
 exits 0; silent
+run "$rill" score -m "$examples/models/geo" -q -i set
+exits 0; says "$told"
+run "$rill" score -m "$examples/models/geo" -q -i set --tokenized
+exits 0; silent
+cut -f1 set >questions; cut -f2 set >forms
+printf 'return { input = "questions", references = "forms", sweep = rill.sweep{ k = { 1, 2 } } }\n' >own.lua
+run "$rill" run own.lua -m "$examples/models/geo" -q
+exits 0; says "$told"
+run "$rill" decode -m "$examples/models/geo" -q --config own.lua
+exits 0; says "$told"
 head -n 1 set | sed 's/c0/austin/' >raw; sed -n 3p set >>raw
 run "$rill" bench -m "$examples/models/geo" -q --tsv raw --repeat 1 --methods greedy
 exits 0; silent

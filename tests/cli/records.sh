@@ -132,10 +132,14 @@ cat >elsewhere <<'JSON'
 {"text": "w3", "n_best": 2, "k": 1, "deadline": 1}
 {"text": "w3", "rill": {"k": "1\u0000"}}
 {"text": "w3 \u0000 w4"}
+{"text": "w3", "Settings": {"k": 1}}
+{"text": "w3", "parameters": {"n-best": 1}}
+{"text": "w3", "rill_settings": {"k": 1}}
+{"text": "w3", "Seconds": 1}
 JSON
 for workers in 1 2; do
   feed elsewhere "$rill" decode -m "$tiny" --jsonl -q --workers $workers
-  exits 2; lines 12
+  exits 2; lines 16
   cat >told <<'END'
 rill: line 1: "settings" has settings, which an input has under "rill"
 rill: line 2: "Rill" has settings, which an input has under "rill"
@@ -147,8 +151,12 @@ rill: warning: line 8: the member "settings" is kept as it is, like all: an inpu
 rill: warning: line 9: the member "deadline" is kept as it is, like all: an input's own settings are members of "rill"
 END
   head -n 8 err >first
+  for name in 'line 13: "Settings"' 'line 14: "parameters"' 'line 15: "rill_settings"'; do
+    says "rill: $name has settings, which an input has under \"rill\""
+  done
+  says 'rill: warning: line 16: the member "seconds" is kept as it is'
   same first told; says 'line 11: the line is no JSON object: '; says 'line 12: the line is no JSON object: '
-  verdict "$(good [ "$(wc -l <err)" = 10 ])" "nothing else is told"
+  verdict "$(good [ "$(wc -l <err)" = 14 ])" "nothing else is told"
   for i in 5 6 7 8 9 10; do sed -n "${i}p" out >object; json "$(sed -n 2p outputs)" output object; done
 done
 

@@ -61,6 +61,43 @@ cp out samples
 feed each "${rill_decode[@]}" --sample 2
 same out samples
 
+# --- each sentence has samples of its own, the first those of its line, by whatever schedule
+printf '%s\n' "${sentences[0]}" >once
+printf '%s %s %s\n' "${sentences[0]}" "${sentences[0]}" "${sentences[0]}" >thrice
+feed once "${rill_decode[@]}" --sample 6 --n-best 6
+outputs() { sed 's/^[0-9]* ||| //; s/ ||| .*//' out; }
+outputs >firsts
+feed thrice "${rill_decode[@]}" --sample 6 --n-best 6 --split sentences
+outputs >drawn
+paste -d'|' firsts drawn >pairs
+verdict "$(good [ "$(awk -F'|' 'index($2, $1 " ") == 1' pairs | wc -l)" = 6 ])" "the first sentence's samples are the line's"
+verdict "$(good [ "$(awk -F'|' '$2 == $1 " " $1 " " $1' pairs | wc -l)" -lt 3 ])" "each sentence has samples of its own"
+for how in "-n 1" "--workers 2"; do
+  # shellcheck disable=SC2086
+  feed thrice "${rill_decode[@]}" --sample 6 --n-best 6 --split sentences $how
+  outputs >again
+  same again drawn
+done
+
+# --- what outputs are ordered by is made of their sums, as the search makes it
+rank() { # rank NUMBER OPTION...: NUMBER of score s, length l is the last feature
+  feed thrice "${rill_decode[@]}" --split sentences --n-best 4 "${@:2}"
+  lines 4
+  sed 's/.*logp= //; s/ length= / /; s/ |||//' out | awk "{ s = \$1; l = \$2; d = \$3 - ($1) } d * d < 1e-9" >equal
+  verdict "$(good [ "$(wc -l <equal)" = 4 ])" "the rank is $1"
+}
+rank "s" --length-penalty 0
+rank "s / l" --length-penalty 1
+rank "s / (l + 3)" --length-penalty 1 --count-end
+rank "(s - 0.5 * l) / sqrt(l)" --length-penalty 0.5 --word-penalty 0.5
+paste -sd' ' thrice | sed 's/.*/{"text": "&", "rill": {"length-penalty": 0, "n-best": 3}}/' >object
+feed object "$rill" decode -m "$model" -q --jsonl --split sentences
+says "1 of 1 inputs were decoded as their sentences: the i-th output of such a list"
+json "$("$check_json" out logp)" score out
+sed 's/, "n-best": 3//' object >one_output
+feed one_output "$rill" decode -m "$model" -q --jsonl --split sentences
+says_not "inputs were decoded"
+
 # --- lists are said to be what they are
 feed paragraph "${rill_decode[@]}" --n-best 2
 lines 2
@@ -91,6 +128,13 @@ printf 'Ein Hund bellt.""Eine Katze schläft auf dem Sofa.\n  Ein Hund bellt.   
 feed two "${rill_decode[@]}" --split sentences
 line_is 2 "$(sed -n 1p both) *** ! $(sed -n 2p both)"
 
+printf 'Ein Hund bellt.\342\200\250 \302\205Eine Katze schläft auf dem Sofa.\n' >two_lines
+feed two_lines "${rill_decode[@]}" --split sentences
+line_is 1 "$(paste -sd' ' both)"
+printf '{"text": "%s"}\n' "$(cat two_lines)" >object
+feed object "${rill_decode[@]}" --split sentences --jsonl
+json "$(paste -sd' ' both)" output out
+
 # --- what cannot be had of several
 for option in --ids --alignment --word-scores "--scorer word_reward:0.1" "--like hf"; do
   # shellcheck disable=SC2086
@@ -108,6 +152,34 @@ feed one "$rill" decode -m "$tiny" --split sentences
 exits 1
 says "--split sentences: domain semparse decodes inputs whole"
 
+# --- Greek asks with a semicolon: the folder's name says the language, or --source-lang, or the line's column
+printf 'Ein Hund bellt;\nEine Katze schläft auf dem Sofa.\n' >greek
+paste -sd' ' greek >asked
+for name in el-en el-en-big; do ln -s "$model" $name; done
+feed greek "${rill_decode[@]}"
+paste -sd' ' out >parts
+feed asked "${rill_decode[@]}" --split sentences
+cp out whole
+differ parts whole
+for place in el-en "$PWD/el-en/"; do
+  feed asked "$rill" decode -m "$place" -q --split sentences
+  same out parts
+done
+printf 'return {model = "el-en", input = "asked", split = "sentences"}\n' >run.lua
+run "$rill" run run.lua -q
+same out parts
+feed asked "$rill" decode -m el-en-big -q --split sentences
+same out whole
+cp -r "$data/mt/m2m" many
+chmod -R u+w many
+sed -i s/deu_Latn/ell_Grek/g many/*.json
+printf '{"text": "%s\\teng_Latn\\twhat is it; the dog in Texas."}\n' ell_Grek eng_Latn "" >object
+feed object "$rill" decode -m many -q --jsonl --split sentences --max-length 5 --language-columns --source-lang ell_Grek
+says_length() { sed -n "$1p" out | grep -q "\"length\": $2}"; }
+verdict "$(good says_length 1 2)" "a column says Greek"
+verdict "$(good says_length 2 1)" "a column says English"
+verdict "$(good says_length 3 2)" "--source-lang says Greek"
+
 # --- what is nothing to a translator: in texts, columns and objects; inputs that are pieces keep it
 printf 'Die Straße ist naß.\nDie Stra\302\255\303\237e ist naß.\n' >hyphens
 printf 'Die Stra\342\201\240\303\237e ist na\357\273\277\303\237.\nDie Stra\342\200\213\303\237e ist naß\302\255.\n' >>hyphens
@@ -117,4 +189,14 @@ printf '{"text": "Die Stra\\u00adße ist naß."}\n' >object
 sed -n 1p out >plain
 feed object "${rill_decode[@]}" --jsonl
 json "$(cat plain)" output out
+
+# --- beginnings of characters are none of these, and nothing before them is left out: the byte is the input's
+hyphen='Stra\302\255\303\237e'
+bad=('\302- Hund' '\302E' '\302\355und' '\357{\177' '\342\200\055Hund' '\342\200' '\302' '\300\255' '\340\202\255 Hund' '\360\202\200\250'
+  '\355\240\200' '\302\255\302' '\342\201\240\357\273' '\200\250')
+at=(15 15 15 15 15 15 15 15 15 15 15 17 18 15)
+for text in "${bad[@]}"; do printf "Ein $hyphen $text\n"; done >halves
+feed halves "${rill_decode[@]}"
+exits 2
+for i in "${!bad[@]}"; do says "line $((i + 1)): byte ${at[i]} is not UTF-8"; done
 finish

@@ -59,6 +59,19 @@
   expect(twin.querySelectorAll("figure").length === 6, "drawn while events come");
   twin.remove();
 
+  /* Lists are as long as the trace, whatever numbers it names. */
+  const far = rillView.model(), odd = document.createElement("div");
+  for (const [worker, item, depth] of [[4e9, 0, 0], [3, 1, 3e9], [4e9, 0, 2e9]])
+    far.add({ event: "timestep", timestep: depth, worker: worker, in_flight: 1, rows: 2, selected: 1, items: [item], depths: [depth],
+      widths_before: [1], widths_merged: [2], widths_after: [1], seconds: {} });
+  for (const item of [0, 1]) far.add({ event: "admitted", item: item, worker: item ? 3 : 4e9, timestep: 0 });
+  document.body.append(odd);
+  rillView.show(odd, far);
+  expect([...odd.querySelectorAll("option")].map(o => o.value).join() === "3,4000000000", "workers of far numbers");
+  expect([3, 4e9].map(w => far.byDepth(w).map(row => row.depth).join()).join(" ") === "3000000000 0,2000000000", "far depths");
+  expect(odd.querySelectorAll("figure").length === 6, "a picture of far numbers");
+  odd.remove();
+
   const result = { wrong: wrong, facts: text(".facts dd"), items: found, bars: +document.querySelector("[data-items]").dataset.items,
     refills: +document.querySelector("[data-refills]").dataset.refills, stages: all("[data-stage]").length, note: text(".left-out").join() };
   main.replaceChildren();

@@ -262,6 +262,23 @@ static void merges_by_rank(void **state)
     assert_pieces("ab a\na b\n", "ababx", "ab ab x</w>");
 }
 
+/* Of two cuts that are worth the same, as tokenizers does: the one whose last piece is longer. */
+static void cuts_that_are_worth_the_same(void **state)
+{
+    (void)state;
+    int32_t sorted[] = {0, 1, 2, 3, 4};
+    double score[] = {-9, -1, -1, -1, -1};
+    rill_vocabulary *pieces;
+    rill_text out = {.ctx = ctx};
+    assert_ok(ctx, rill_vocabulary_parse(&pieces, ctx, "v", "?\nb\nbo\nm\nom\n", 12, 5));
+    const rill_pipeline p = {
+        .vocabulary = pieces, .sorted = sorted, .score = score, .scores = 5, .unknown_score = -9, .unknown_id = 0};
+    assert_ok(ctx, rill_unigram_split(&p, ctx, "bom", 3, collect, &out));
+    assert_string_equal(out.data, "b om");
+    rill_text_clear(&out);
+    rill_vocabulary_close(pieces);
+}
+
 static void merges_that_are_refused(void **state)
 {
     (void)state;
@@ -401,6 +418,7 @@ int main(void)
         CASE(lower_case),
         CASE(numbers_of_all_kinds),
         CASE(merges_by_rank),
+        CASE(cuts_that_are_worth_the_same),
         CASE(merges_that_are_refused),
         CASE(long_words_take_no_long),
         CASE(languages_of_a_folder),

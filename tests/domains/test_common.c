@@ -66,6 +66,14 @@ static void utf8_finds_the_first_bad_byte(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(rill_utf8_check(cases[i].bytes, cases[i].length), cases[i].good);
+    static const int32_t characters[] = {'e',    0,       0x7F,     0x80, 0x7FF, 0x800, 0xD7FF, 0xE000,
+                                         0xFFFF, 0x10000, 0x10FFFF, -1,   -1,    'x',   -1};
+    static const char text[] = "e\0\x7F\xC2\x80\xDF\xBF\xE0\xA0\x80\xED\x9F\xBF\xEE\x80\x80\xEF\xBF\xBF\xF0\x90\x80\x80"
+                               "\xF4\x8F\xBF\xBF\xE2\x82x\xC3";
+    size_t at = 0;
+    for (size_t i = 0, step; i < sizeof characters / sizeof *characters; i++, at += step)
+        assert_int_equal(rill_utf8_next(text + at, sizeof text - 1 - at, &step), characters[i]);
+    assert_int_equal(at, sizeof text - 1);
 }
 
 /* --- config ------------------------------------------------------------------------------------------------------- */

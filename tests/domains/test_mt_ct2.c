@@ -362,6 +362,49 @@ static void inputs_have_a_longest_length(void **state)
     assert_int_equal(size_of(text, 1), -1);
 }
 
+static size_t put_positions(char *out, const char *name, int rows, const char *values)
+{
+    const size_t n = strlen(name) + 1, size = (size_t)rows * 16 * 4;
+    memcpy(out, (const char[]){(char)n, 0}, 2);
+    memcpy(out + 2, name, n);
+    memcpy(out + 2 + n, (const char[]){2, (char)rows, 0, 0, 0, 16, 0, 0, 0, 0}, 10);
+    memcpy(out + 12 + n, &(uint32_t){(uint32_t)size}, 4);
+    memcpy(out + 16 + n, values, size);
+    return 16 + n + size;
+}
+
+/* There are as many positions as the shorter table has. In the files the decoder's 40 are the encoder's too. */
+static void tables_of_unequal_length(void **state)
+{
+    static const char encoder[] = "encoder/position_encodings/encodings",
+                      decoder[] = "decoder/position_encodings/encodings";
+    enum { TENSORS = 4 + 2 + 16 + 4 };
+    char text[200] = "";
+    (void)state;
+    for (int i = 0; i < 31; i++) strcat(text, "a ");
+    for (int i = 0; i < 2; i++) {
+        fill_folder();
+        replace("\3\0\0\0\32\0decoder/projection/weight", 31, "\2\0\0\0\32\0decoder/projection/weight", 31); /* names */
+        size_t length, at = 0, out;
+        char *bytes = read_bytes(folder, "model.bin", &length), *edited = malloc(length + 4000);
+        assert_non_null(edited);
+        while (memcmp(bytes + at, decoder, sizeof decoder) != 0) at++;
+        const char *values = bytes + at + sizeof decoder + 14;
+        length -= 2 + sizeof encoder + 2 + sizeof decoder; /* the last of the names */
+        memcpy(edited, bytes, out = at - 2);
+        out += put_positions(edited + out, decoder, i == 0 ? 30 : 40, values);
+        out += put_positions(edited + out, encoder, i == 0 ? 40 : 30, values);
+        memcpy(edited + out, values + 40 * 64, (size_t)(bytes + length - values) - 40 * 64);
+        edited[TENSORS]++;
+        write_bytes(folder, "model.bin", edited, out + (size_t)(bytes + length - values) - 40 * 64);
+        free(bytes), free(edited);
+        assert_int_equal(size_of(text, 1), -1);
+        text[60] = '\0';
+        assert_int_equal(size_of(text, 1), 30);
+        text[60] = 'a';
+    }
+}
+
 /* Of outputs any piece may be one that they begin with; inputs have theirs among their pieces. */
 static void languages_are_pieces(void **state)
 {
@@ -465,6 +508,7 @@ int main(void)
         CASE(vocabularies_of_lines),
         CASE(marks_are_as_the_folder_says),
         CASE(inputs_have_a_longest_length),
+        CASE(tables_of_unequal_length),
         CASE(languages_are_pieces),
         CASE(texts_are_cut_where_the_folder_has_what_cuts),
         CASE(pieces_have_the_same_numbers_as_the_tokenizer),

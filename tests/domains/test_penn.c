@@ -46,6 +46,9 @@ static void punctuation_stands_alone(void **state)
     static const char *const pairs[][2] = {
         {"", ""},
         {" \t ", ""},
+        {"\u200edog\u202a cat\u202c\u2066mat\u2069\u061c\u200f", "dog cat mat"},
+        {"\ufeffa\u200bb\u00a0c\u3000d\u180ee\u2061f", "a b c d e f"},
+        {"a\u200cb \u200d", "a\u200cb \u200d"},
         {"The cat sat on the mat.", "The cat sat on the mat ."},
         {"Yes, no; maybe: so!", "Yes , no ; maybe : so !"},
         {"What?!", "What ? !"},

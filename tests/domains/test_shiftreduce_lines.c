@@ -40,6 +40,8 @@ static void lines_say_what_they_are(void **state)
         {NULL, "(_-LRB- _w1_-LRB-", "-LRB- _w1", 0, 0},
         {NULL, "w1, (w2).", "w1 , -LRB- w2 -RRB- .", 0, 0},
         {NULL, "(w1 w2).", "-LRB-w1 w2-RRB-.", 1, 0},
+        {NULL, "(TOP (T0 w1))", "-LRB-TOP -LRB-T0 w1-RRB--RRB-", 1, 0},
+        {"auto", "w1_T0 (_-LRB-", "w1_T0 -LRB-_-LRB-", 1, 0},
         {"text", "(w1 w2).", "-LRB- w1 w2 -RRB- .", 0, 0},
         {"tree", " (T0 w1) ", "w1", 1, 1},
         {"auto", "snake_case", "snake_case", 0, 0},

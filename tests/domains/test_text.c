@@ -482,8 +482,9 @@ static void control_characters_are_blanks(void **state)
 {
     (void)state;
     desk d = desk_of(SMALL);
-    static const char line[] = "new\x07york\0ohio\x7f"
-                               "a";
+    /* Marks of the direction of writing too: U+200E, U+202A, U+2066, U+061C. */
+    static const char line[] = "\xe2\x80\x8enew\x07york\0\xe2\x80\xaaohio\xe2\x81\xa6\x7f"
+                               "a\xd8\x9c";
     assert_int_equal(desk_read(&d, line, sizeof line - 1, 0), RILL_OK);
     char *tokens = joined(d.tokens, d.count);
     assert_string_equal(tokens, "p0 p1 a");

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import pathlib
 import shutil
 import tempfile
@@ -86,16 +87,21 @@ class Calls(unittest.TestCase):
             {**some, "return_end_token": True},
             {**some, "no_repeat_ngram_size": 1, "beam_size": 1, "return_scores": False},
             {**some, "suppress_sequences": [["t"], ["▁.", "t"]], "beam_size": 1, "return_scores": False},
-            {**some, "disable_unk": True, "return_scores": False},
-            {**some, "max_input_length": 2},
+            {**some, "disable_unk": True, "beam_size": 1, "return_scores": False},
+            {**some, "min_decoding_length": 9, "beam_size": 1, "return_scores": False},
+            *({**some, "beam_size": k, "patience": p, "num_hypotheses": n, "length_penalty": a} for k, p, n in
+              ((3, 1.5, 3), (5, 0.5, 2), (2, 2, 4), (5, 0.2, 1), (4, 1, 1)) for a in (0, 0.5)),
+            *({**some, "max_input_length": n} for n in (2, 3, 5, 9)),
             {**some, "max_batch_size": 2},
             {**some, "max_batch_size": 20, "batch_type": "tokens"},
             {**some, "target_prefix": prefix},
             {**some, "target_prefix": prefix, "beam_size": 4, "num_hypotheses": 3},
             {**some, "target_prefix": prefix, "beam_size": 1},
             {**some, "return_scores": False, "return_alternatives": True, "num_hypotheses": 3, "target_prefix": prefix},
+            {**some, "beam_size": 1, "patience": 2, "num_hypotheses": 2},
             {**some, "end_token": "</s>"},
             {**some, "target_prefix": [self.words[6:8]] * len(self.source), "max_decoding_length": 1},
+            {**some, "target_prefix": prefix, "max_decoding_length": 1, "return_alternatives": True, "num_hypotheses": 3},
             {**some, "prefix_bias_beta": -1, "target_prefix": prefix},
         ):
             self.both(**options)
@@ -103,6 +109,16 @@ class Calls(unittest.TestCase):
         for beta, k in itertools.product((0.1, 0.5, 0.9), (1, 2, 4)):
             for given in (self.words[6:8], ["nosuch", *self.words[7:9]]):
                 self.both(**some, prefix_bias_beta=beta, beam_size=k, target_prefix=[given] * len(self.source))
+
+    def test_alternatives_have_the_probabilities_that_scoring_gives(self) -> None:
+        """CTranslate2 has others behind a prefix of several tokens, which its own scoring contradicts."""
+        source, prefix = self.source[:1], self.words[6:9]
+        said = {"return_scores": True, "min_decoding_length": 0, "max_decoding_length": 4, "num_hypotheses": 4}
+        found = self.mine.translate_batch(source, [prefix], return_alternatives=True, **said)[0]
+        end = self.real.score_batch(source, [prefix])[0].log_probs[-1]
+        for tokens, score in zip(found.hypotheses, found.scores, strict=True):
+            real = self.real.score_batch(source, [tokens])[0].log_probs[3]
+            self.assertAlmostEqual(score, real - math.log1p(-math.exp(end)), delta=DELTA)
 
     def test_prefixes_that_end(self) -> None:
         """Nothing stands behind an end, so a prefix counts up to its first, and the others' outputs are what they are."""
@@ -149,6 +165,7 @@ class Calls(unittest.TestCase):
             {**some, "coverage_penalty": 0.3, "beam_size": 4, "num_hypotheses": 3},
             {**some, "coverage_penalty": 1.5, "beam_size": 4, "length_penalty": 0},
             {**some, "coverage_penalty": 0.5, "beam_size": 3, "patience": 2, "num_hypotheses": 4},
+            {**some, "coverage_penalty": 0.5, "beam_size": 3, "patience": 1.5, "num_hypotheses": 4},  # 4.5 outputs are 5
         ):
             self.both(**options)
 
@@ -174,7 +191,7 @@ class Calls(unittest.TestCase):
             {"repetition_penalty": 0},
             {"prefix_bias_beta": 1},
             {"end_token": "nosuch"},
-            {"suppress_sequences": [["nosuch"]]},
+            {"suppress_sequences": [["nosuch"]], "beam_size": 1},
         ):
             with self.subTest(options=options):
                 with self.assertRaises((ValueError, TypeError)) as real:
@@ -190,10 +207,37 @@ class Calls(unittest.TestCase):
             {"repetition_penalty": 1.2},
             {"repetition_penalty": 1.2, "beam_size": 1},
             {"no_repeat_ngram_size": 2},
-            {"no_repeat_ngram_size": 2, "beam_size": 1, "sampling_topk": 5},
+            {"end_token": "t"},
         ):
-            with self.assertRaises(NotImplementedError):
+            with self.subTest(unsupported=unsupported), self.assertRaisesRegex(NotImplementedError, f"^{next(iter(unsupported))}"):
                 self.mine.translate_batch(self.source, **unsupported)
+        # What may not be chosen is struck before the softmax there: what competes, and scores, are others.
+        t, plain = [["t"]], {"beam_size": 1, "return_scores": False}
+        for struck in ({"no_repeat_ngram_size": 2}, {"min_decoding_length": 2}, {"disable_unk": True}, {"suppress_sequences": t}):
+            for more in (
+                {"beam_size": 2},
+                {"sampling_topk": 5},
+                {"return_alternatives": True},
+                {"prefix_bias_beta": 0.1, "target_prefix": [["nosuch"]] * len(self.source)},
+                {"return_scores": True},
+            ):
+                with self.subTest(struck=struck, more=more), self.assertRaisesRegex(NotImplementedError, f"^{next(iter(struck))}.*softmax"):
+                    self.mine.translate_batch(self.source, **{**plain, **struck, **more})
+        for forbidden, prefix in (
+            ({"no_repeat_ngram_size": 2}, self.words[6:8] * 2),
+            ({"disable_unk": True}, ["nosuch"]),
+            ({"suppress_sequences": [self.words[7:9]]}, self.words[7:9]),
+        ):
+            for call in (
+                lambda: self.mine.translate_batch(self.source[:1], [prefix], **plain, **forbidden),
+                lambda: list(self.mine.generate_tokens(self.source[0], prefix, **forbidden)),
+            ):
+                with self.subTest(forbidden=forbidden), self.assertRaisesRegex(NotImplementedError, f"prefix: .*{next(iter(forbidden))}"):
+                    call()
+            shorter = [prefix[:-1] if len(prefix) > 1 else None]
+            self.source, sources = self.source[:1], self.source
+            self.both(**plain, **forbidden, target_prefix=shorter, max_decoding_length=12, min_decoding_length=0)
+            self.source = sources
         self.assertEqual(self.mine.translate_batch(self.source, use_vmap=True), self.mine.translate_batch(self.source))
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name) / "model"
@@ -256,9 +300,9 @@ class Calls(unittest.TestCase):
 
     def test_scoring(self) -> None:
         target = [self.words[6:9], self.words[4:6], [], self.words[12:20], self.words[4:6]]
-        for offset in (0, 1):
-            real = self.real.score_batch(self.source, target, offset=offset)
-            for a, b in zip(self.mine.score_batch(self.source, target, offset=offset), real, strict=True):
+        for said in ({}, {"offset": 1}, {"max_input_length": 0}, *({"max_input_length": n} for n in (2, 3, 5, 9))):
+            real = self.real.score_batch(self.source, target, **said)
+            for a, b in zip(self.mine.score_batch(self.source, target, **said), real, strict=True):
                 self.assertEqual(a.tokens, b.tokens)
                 self.near(a.log_probs, b.log_probs)
 
@@ -322,6 +366,36 @@ class Calls(unittest.TestCase):
             found, real = (translator.translate_batch(source, **options) for translator in opened(folder))
             for a, b in zip(found, real, strict=True):
                 self.same(a, b)
+
+    def test_marks_count_as_input(self) -> None:
+        for folder, marks in zip(FOLDERS, (0, 1, 2)):
+            words = vocabulary(folder)
+            source, target = [words[8:14], words[20:22]], [words[5:9], words[6:7]]
+            mine, real = opened(folder)
+            if marks:
+                with self.assertRaisesRegex(NotImplementedError, "without tokens"):
+                    mine.score_batch([[]], [[]])
+            for n in range(1, 9):
+                said = {"max_decoding_length": 8, "min_decoding_length": 0, "return_scores": True, "max_input_length": n}
+                calls = (
+                    lambda t: t.translate_batch(source, **said),
+                    lambda t: t.translate_batch(source, return_alternatives=True, num_hypotheses=2, **said),
+                    lambda t: t.score_batch(source, target, max_input_length=n),
+                    lambda t: list(t.generate_tokens(source[0], max_input_length=n, max_decoding_length=8, min_decoding_length=0)),
+                )
+                for call in calls:
+                    if n <= marks:
+                        with self.assertRaisesRegex(NotImplementedError, f"max_input_length: {n}"):
+                            call(mine)
+                    for a, b in zip(call(mine), call(real), strict=True) if n > marks else ():
+                        with self.subTest(folder=folder.name, n=n):
+                            if hasattr(a, "hypotheses"):
+                                self.assertEqual(a.hypotheses, b.hypotheses)
+                            elif hasattr(a, "tokens"):
+                                self.assertEqual(a.tokens, b.tokens)
+                                self.near(a.log_probs, b.log_probs)
+                            else:
+                                self.assertEqual((a.step, a.token), (b.step, b.token))
 
 
 if __name__ == "__main__":

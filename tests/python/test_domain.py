@@ -110,6 +110,63 @@ class Domains(unittest.TestCase):
             with self.assertRaises(rill.OptionError):
                 rill.Model(domain=bad)
 
+    def test_what_its_methods_give(self) -> None:
+        """A wrong value is told of by the call that came by it, and by no later one."""
+        for method, value, kind in (
+            ("tokenize", [1.5], TypeError),
+            ("tokenize", ["1"], TypeError),
+            ("tokenize", [True], TypeError),
+            ("tokenize", None, TypeError),
+            ("tokenize", [-1], ValueError),
+            ("tokenize", [2**32 + 1], ValueError),
+            ("find_action", 1.5, TypeError),
+            ("find_action", "1", TypeError),
+            ("find_action", -2, ValueError),
+            ("find_action", 2**32 + 1, ValueError),
+            ("action_name", 3, TypeError),
+            ("action_name", None, TypeError),
+        ):
+            wrong = type("Wrong", (Paths,), {method: lambda self, given: value})
+            call = {"tokenize": "tokenize", "find_action": "find", "action_name": "name"}[method]
+            with rill.Model(domain=wrong()) as model, self.subTest(method=method, value=value):
+                with self.assertRaises(kind):
+                    getattr(model, call)(2 if call == "name" else "a")
+                if method != "action_name":
+                    self.assertTrue(model.decode(["x"])[0].ok)
+        for method, value in (("tokenize", [np.int64(2)]), ("find_action", np.int32(2))):
+            with rill.Model(domain=type("Right", (Paths,), {method: lambda self, given: value})()) as model:
+                self.assertIn(model.tokenize("x") if method == "tokenize" else model.find("x"), (2, [2]))
+        wrong_types = ("actions", "5"), ("actions", 5.0), ("end_action", None), ("end_action", 0.0), ("max_length", "9"), ("name", 3)
+        for name, value in wrong_types:
+            with self.subTest(name=name, value=value), self.assertRaises(TypeError):
+                rill.Model(domain=type("Wrong", (Paths,), {name: value})())
+        for name, value in (("actions", 2**32 + 5), ("end_action", 2**32), ("max_length", 2**32 + 9), ("name", "a\0b")):
+            with self.subTest(name=name, value=value), self.assertRaises(rill.OptionError):
+                rill.Model(domain=type("Wrong", (Paths,), {name: value})())
+
+        def encode(self: Any, text: str, slot: int) -> None:
+            raise ValueError("before\0behind")
+
+        with rill.Model(domain=type("Nul", (Paths,), {"encode": encode, "text": lambda self, actions, slot: "a\0b"})()) as model:
+            self.assertIn("before\\0behind", str(model.decode(["x"])[0].error))
+        with rill.Model(domain=type("Nul", (Paths,), {"text": lambda self, actions, slot: "a\0b"})()) as model:
+            with self.assertRaisesRegex(ValueError, "one line"):
+                model.decode(["x"])
+
+    def test_rows_are_stale_behind_their_call(self) -> None:
+        seen: list[Any] = []
+
+        class Looks(Paths):
+            def step(self, rows: Any) -> None:
+                seen.append((rows, rows.node))
+                super().step(rows)
+
+        with rill.Model(domain=Looks()) as model:
+            model.decode(["x"])
+        for use in (lambda: seen[0][0].n, lambda: seen[0][0].action, lambda: seen[0][1][0], lambda: seen[0][1].sum()):
+            with self.assertRaises(rill.StaleViewError):
+                use()
+
     @unittest.skipUnless(importlib.util.find_spec("torch"), "torch is not installed")
     def test_a_torch_module(self) -> None:
         run = subprocess.run([sys.executable, str(ROOT / "examples" / "torch_decode.py")], capture_output=True, text=True, check=True)

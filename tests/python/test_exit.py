@@ -11,7 +11,10 @@ from common import MODELS
 
 BEGIN = f"""
 import asyncio, atexit, itertools, os, signal, sys, threading, time
+at = [0.0]
+atexit.register(lambda: time.monotonic() - at[0] > 4 and print("the end took as long as it may when nothing can be stopped"))
 import rill
+atexit.register(lambda: at.__setitem__(0, time.monotonic()))
 path = {str(MODELS / "de-en")!r}
 model = rill.Model(path, workers=int(os.environ.get("RILL_TEST_WORKERS", "1")))
 line = "Ein Hund läuft über die Wiese."
@@ -49,6 +52,8 @@ class Speller(rill.Domain):
 speller = rill.Model(domain=Speller())
 """
 
+FORK = "left = model.stream(lines()); next(left)\nchild = os.fork()\nif child: assert os.waitpid(child, 0)[1] == 0\n"
+
 # What a process does: its exit code is 0 unless another stands before the name.
 KINDS = {
     "decode": "start(decode)",
@@ -68,13 +73,17 @@ KINDS = {
     "stream left open": "left = model.stream(lines()); next(left)",
     "decoding at exit": "atexit.register(lambda: model.decode([line])); start(decode)",
     "fork": "start(decode)\nchild = os.fork()\nif child: assert os.waitpid(child, 0)[1] == 0",
-    "fork with a stream": "left = model.stream(lines()); next(left)\nchild = os.fork()\nif child: assert os.waitpid(child, 0)[1] == 0",
+    "fork with a stream": FORK,
+    # A child that hangs is ended by its alarm.
+    "fork, the child drops the stream": FORK + "else: signal.alarm(60); del left",
+    "fork, the child drops all": FORK + "else:\n signal.alarm(60)\n del left\n model.decode([line])\n model.close()\n del model",
     "sys.exit in a thread": "def leave():\n for _ in zip(range(30), model.stream(lines())): pass\n sys.exit(3)\nstart(leave, daemon=False)",
     "3 sys.exit": "start(decode); sys.exit(3)",
     "interrupt": "start(decode)\ntry: os.kill(os.getpid(), signal.SIGINT); time.sleep(60)\nexcept KeyboardInterrupt: pass",
 }
 WITH_WORKERS = ("decode", "stream", "many calls", "requests", "several models", "async", "stream left open", "decoding at exit", "fork",
-                "fork with a stream", "3 sys.exit", "interrupt")
+                "fork with a stream", "fork, the child drops the stream", "fork, the child drops all", "3 sys.exit",
+                "interrupt")
 TIMES = int(os.environ.get("RILL_TEST_EXITS", "1"))
 
 

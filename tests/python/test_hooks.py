@@ -104,6 +104,9 @@ class Heuristics(Case):
             ("width", np.array([2.0**40])),
             ("width", np.inf),
             ("width", np.nan),
+            ("width", 2.5),
+            ("width", "5"),
+            ("width", None),
             ("keep", np.array([256])),
             ("stop", np.array([-1])),
         ):
@@ -112,6 +115,29 @@ class Heuristics(Case):
                 getattr(beams, name)[:1] = value
 
             with self.subTest(name=name, value=value), self.assertRaisesRegex(rill.OptionError, "were expected, found"):
+                self.model.decode(CAPTIONS[:1], heuristic=apply)
+
+    def test_numbers_that_do_not_fit_by_whatever_way_they_are_written(self) -> None:
+        big = np.int64(2**32)
+        for name, write in (
+            ("width", lambda beams: np.asarray(beams.width).fill(-1)),
+            ("width", lambda beams: np.asarray(beams.width).__setitem__(0, big)),
+            ("width", lambda beams: np.copyto(beams.width, big)),
+            ("width", lambda beams: np.put(beams.width, [0], big + 1)),
+            ("width", lambda beams: np.add(beams.width, big, out=beams.width)),
+            ("width", lambda beams: beams.width.__iadd__(big)),
+            ("width", lambda beams: beams.width.__isub__(2**31)),
+            ("width", lambda beams: memoryview(beams.width).__setitem__(0, -1)),
+            ("width", lambda beams: beams.width[:1].fill(2**31)),
+            ("keep", lambda beams: np.asarray(beams.keep).fill(256)),
+            ("keep", lambda beams: beams.keep.__isub__(2)),
+            ("stop", lambda beams: np.copyto(beams.stop, 256)),
+        ):
+
+            def apply(beams: Any) -> None:
+                write(beams)
+
+            with self.subTest(name=name, write=write), self.assertRaisesRegex(rill.OptionError, f"^{name}: whole numbers from 0 to"):
                 self.model.decode(CAPTIONS[:1], heuristic=apply)
 
     def test_a_width_and_a_stop(self) -> None:
@@ -182,6 +208,51 @@ class Scorers(Case):
 
         self.assertTrue(self.model.decode(CAPTIONS[:3], scorer=Counts())[0].ok)
 
+        class Plain(Counts):
+            state_type = np.int32
+
+            def __call__(self, rows: Any, ask: Any) -> None:
+                rows.state[:] = np.where(np.array(rows.timestep) == 0, 0, rows.state + 1)
+                assert [len(rows.path(row)) for row in range(rows.n)] == rows.state.tolist()
+
+        self.assertTrue(self.model.decode(CAPTIONS[:3], scorer=Plain())[0].ok)
+
+    def test_what_was_lent_is_stale_behind_its_call(self) -> None:
+        seen: list[Any] = []
+
+        def look(rows: Any, ask: Any) -> None:
+            if not seen:
+                seen.extend((rows, ask, rows.score, rows.item_id[:1], np.asarray(rows.score), np.array(rows.score), rows.path(0)))
+
+        wanted = self.model.decode(CAPTIONS[:1])
+        self.assertEqual(self.model.decode(CAPTIONS[:1], scorer=look), wanted)
+        rows, ask, score, part, *copies = seen
+        for number, use in enumerate((
+            lambda: rows.n,
+            lambda: rows.score,
+            lambda: rows.text(0),
+            lambda: rows.path(0),
+            lambda: rows.state,
+            lambda: rows.actions,
+            lambda: rows.end_action,
+            lambda: ask.ban(0, 5),
+            lambda: ask.add(0, 5, 1.0),
+            lambda: ask.allow_none(0),
+            lambda: ask.refuse(0, "no"),
+            lambda: ask.end(0),
+            lambda: ask.reward(0, 1.0),
+            lambda: ask.end_reward(0, 1.0),
+            lambda: ask.limit(0, 1),
+            lambda: score[0],
+            lambda: score.sum(),
+            lambda: np.add(1.0, score),
+            lambda: score == 0,
+            lambda: part.item(),
+        )):
+            with self.subTest(use=number), self.assertRaises(rill.StaleViewError):
+                use()
+        self.assertEqual([copy.tolist() for copy in copies], [[0.0], [0.0], []])
+
     def test_numbers_that_do_not_fit(self) -> None:
         text, whole = CAPTIONS[:1], 2**32 + 8
         for number in (whole, -(2**32) + 8, 2**63, 2**70, 8.5, np.int64(whole), np.array([8, whole]), "8", None):
@@ -202,6 +273,22 @@ class Scorers(Case):
             lambda rows, ask: ask.refuse(2**32, "no"),
         ):
             with self.assertRaises(OverflowError):
+                self.model.decode(text, scorer=call)
+        for call in (
+            lambda rows, ask: ask.add(0, 8, "1.5"),
+            lambda rows, ask: ask.add(0, 8, None),
+            lambda rows, ask: ask.scale(0, 8, True),
+            lambda rows, ask: ask.limit(0, np.float32(2.5)),
+            lambda rows, ask: ask.limit(0, "2"),
+            lambda rows, ask: ask.allow_none(0.0),
+            lambda rows, ask: ask.end(0, forbidden="no"),
+            lambda rows, ask: ask.reward(0, "1"),
+            lambda rows, ask: ask.end_reward("0", 1.0),
+            lambda rows, ask: ask.refuse(0, 3),
+            lambda rows, ask: rows.text(0.0),
+            lambda rows, ask: rows.path("0"),
+        ):
+            with self.assertRaises(TypeError):
                 self.model.decode(text, scorer=call)
         with self.assertRaisesRegex(rill.OptionError, "why: there is a NUL"):
             self.model.decode(text, scorer=lambda rows, ask: ask.refuse(0, "a\0b"))
@@ -239,6 +326,28 @@ class Policies(Case):
             self.model.decode(CAPTIONS, policy=Wrong())
         with self.assertRaises(rill.OptionError):
             self.model.decode(CAPTIONS, policy=lambda flight: [])
+        for name, value, kind in (
+            ("choose", [0.0], TypeError),
+            ("choose", ["0"], TypeError),
+            ("choose", [2**32], ValueError),
+            ("choose", [-1], ValueError),
+            ("choose", None, TypeError),
+            ("refill", 1.5, TypeError),
+            ("refill", "1", TypeError),
+            ("refill", None, TypeError),
+            ("refill", 2**32 + 1, OverflowError),
+        ):
+            policy = Newest()
+            setattr(policy, name, lambda flight: value)
+            with self.subTest(name=name, value=value), self.assertRaises(kind):
+                self.model.decode(CAPTIONS[:2], policy=policy)
+        seen: list[Any] = []
+        policy = Newest()
+        policy.refill = lambda flight: seen.append((flight, flight.item_id)) or 1  # type: ignore[method-assign,func-returns-value]
+        self.assertEqual(self.model.decode(CAPTIONS[:2], policy=policy), wanted[:2])
+        for use in (lambda: seen[0][0].n, lambda: seen[0][0].width, lambda: seen[-1][1].tolist()):
+            with self.assertRaises(rill.StaleViewError):
+                use()
 
 
 if __name__ == "__main__":

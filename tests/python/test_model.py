@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import os
 import pickle
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 import unittest
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import rill
 from common import CAPTIONS, COMMAND, MODELS, QUESTIONS, Case
@@ -90,7 +93,7 @@ class Errors(Case):
             "outputs have ids": {"word_scores": True},
             "ahead": {"ahead": 0},
             "heuristic": {"heuristic": "nosuch"},
-            "a text, a number": {"k": [1]},
+            "a whole number": {"k": [1]},
         }.items():
             with self.subTest(name), self.assertRaises(rill.Error) as caught:
                 self.model.decode(["x"], **settings)
@@ -131,8 +134,40 @@ class Errors(Case):
         ):
             with self.assertRaises((OverflowError, rill.OptionError, IndexError)):
                 call()
-        with self.assertRaises(rill.Error):
-            self.model.score([("x", [2**32 + 8])])[0].text
+        for wrong in (2**32 + 8, -(2**32) + 8, 2**63, 2**70, -1):
+            with self.subTest(action=wrong), self.assertRaises(rill.Error):
+                self.model.score([("x", [wrong])])[0].text
+        for workers in (1, 2):
+            with rill.Model(path, workers=workers) as model, model.stream(CAPTIONS[:3]) as stream:
+                first = next(stream)
+                self.assertEqual([stream.cancel(2**32 + 1), stream.cancel(-1), stream.cancel(first.id)], [False] * 3)
+                self.assertEqual([result.ok for result in stream], [True] * 2)
+
+    def test_a_text_that_is_none_fails_alone(self) -> None:
+        for name, text in (("de-en", "Ein Hund läuft im Schnee."), ("geo", "what states border texas"), ("gum", "The dog barks .")):
+            for workers in (1, 2):
+                with rill.Model(MODELS / name, workers=workers) as model:
+                    plain = model.decode([text])[0]
+                    texts = ["\0", text, text.replace(" ", "\0 "), text + "\0", text * 30 + "\0", "\udcff", text + "\udcff", text]
+                    for inputs in (texts, [rill.Request(one, user=i) for i, one in enumerate(texts)]):
+                        found = model.decode(inputs)
+                        self.assertEqual([result.id for result in found], list(range(len(texts))))
+                        best = [result.best if result.ok else None for result in found]
+                        self.assertEqual(best, [plain.best if one == text else None for one in texts])
+                        for one, result in zip(texts, found):
+                            if one != text:
+                                self.assertIs(type(result.error), rill.InputError)
+                                why = "there is a NUL" if "\0" in one else "character [0-9]+ of the text, .*udcff"
+                                self.assertRegex(str(result.error), why)
+                        self.assertEqual(found[-1].user, None if inputs is texts else len(texts) - 1)
+        self.assertRegex(str(self.model.score([("x\0", "dog")])[0].error), "there is a NUL")
+        self.assertEqual(self.model.find("▁dog"), self.model.tokenize("dog")[0])
+        self.assertIsNone(self.model.find("▁dog\0"))
+        self.assertIsNone(self.model.find("▁dog\0x"))
+        with self.assertRaises(rill.InputError):
+            self.model.tokenize("dog\0x")
+        with self.assertRaisesRegex(rill.OptionError, "there is a NUL"):
+            self.model.score([("x", "dog\0x")])
 
     def test_inputs(self) -> None:
         with self.assertRaises(TypeError):
@@ -210,6 +245,30 @@ class Streams(Case):
         for bad in (dict(method="greedy"), dict(kk=1), dict(weights="int8"), dict(arguments={"prefix": "x"})):
             with self.subTest(bad=bad), self.assertRaises(rill.OptionError):
                 self.model.decode([rill.Request("x", **bad)])  # type: ignore[arg-type]
+
+    def test_the_form_of_one_input(self) -> None:
+        """A request is read as by a model that is opened so, whatever stands beside it."""
+        tree = "(S (NP (DT The) (NN cat)) (VP (VBD sat)))"
+        forms: list[tuple[dict[str, Any], list[str]]] = [
+            ({}, []),
+            ({"input_format": "text"}, ["--input-format", "text"]),
+            ({"input_format": "tree"}, ["--input-format", "tree"]),
+            ({"tokenized": True}, ["--tokenized"]),
+            ({"input_format": "text", "tokenized": True, "k": 1}, ["--input-format", "text", "--tokenized", "-k", "1"]),
+            ({"input_format": None, "tokenized": False}, []),
+        ]
+        texts = ["(CD included)", tree, "Don't go."]
+        wanted = ["no tree" if "tree" in options and text == texts[2] else command("-m", str(MODELS / "gum"), *options, lines=[text])[0]
+                  for _, options in forms for text in texts]
+        for workers in (1, 2):
+            with rill.Model(MODELS / "gum", workers=workers) as model:
+                found = model.decode([rill.Request(text, **form) for form, _ in forms for text in texts])
+                self.assertEqual([result.text if result.ok else "no tree" for result in found], wanted)
+                for bad in ({"input_format": "table"}, {"input_format": "text tokenized=1"}, {"tokenized": 3}, {"tokenised": True}):
+                    with self.subTest(bad=bad), self.assertRaisesRegex(rill.OptionError, "input.format|tokeni.ed"):
+                        model.decode([rill.Request("x", **bad)])
+        with self.assertRaisesRegex(rill.OptionError, "tokenized"):
+            self.model.decode([rill.Request("x", tokenized=True)])
 
     def test_cancelling_and_deadlines(self) -> None:
         with self.model.stream(itertools.chain(CAPTIONS * 3), n=2, sort="none") as stream:
@@ -421,6 +480,44 @@ class Processes(Case):
         for wrong in ({"split": "words"}, {"split": "sentences", "alignment": True}):
             with self.assertRaises(rill.OptionError):
                 self.model.decode([paragraph], **wrong)
+
+    def test_sentences_are_joined_as_the_command_joins_them(self) -> None:
+        sentence = "Ein Hund läuft über die Wiese."
+        place = str(MODELS / "de-en")
+        for text in (" ".join([sentence] * 3), "Ein Hund.\tEine Katze.\u2028Ein Ball.\u0085 Ein Mann. \u2029\u00a0Ein Kind. *** "):
+            for settings in (
+                {"sample": 6, "n_best": 6},
+                {"length_penalty": 1.0},
+                {"length_penalty": 0.5, "word_penalty": 0.5, "count_end": True, "n_best": 3},
+            ):
+                said = [f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}") for name, value in settings.items()]
+                objects = [json.dumps({"text": one}) for one in ("Ja.", text)]
+                wanted = json.loads(command("-m", place, "--jsonl", "--split", "sentences", *said, lines=objects)[1])
+                found = [
+                    self.model.decode(["Ja.", text], split="sentences", **settings)[1],
+                    self.model.decode(["Ja.", rill.Request(text, **settings)], split="sentences")[1],
+                ]
+                for result in found:
+                    self.assertEqual([output.text for output in result.outputs], [one["output"] for one in wanted.get("nbest", [wanted])])
+                    for output, one in zip(result.outputs, wanted.get("nbest", [wanted])):
+                        self.assertAlmostEqual(output.rank_score, one["score"], places=6)
+                        self.assertEqual(output.length, one["length"])
+
+    def test_a_trace_tells_of_sentences_and_changes_nothing(self) -> None:
+        text = " ".join(CAPTIONS[:3])
+        events: list[rill.TraceEvent] = []
+        plain = self.model.decode([text], split="sentences")
+        with self.model.stream([text], split="sentences", trace=events.append) as stream:
+            self.assertEqual(list(stream), plain)
+        self.assertEqual([event.item for event in events if event.kind == "admitted"], [0, 1, 2])
+
+    def test_greek_asks_with_a_semicolon(self) -> None:
+        apart = [result.text for result in self.model.decode(["Ein Hund bellt;", "Eine Katze schläft."])]
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink(MODELS / "de-en", os.path.join(folder, "el-en"))
+            with rill.Model(os.path.join(folder, "el-en")) as model:
+                self.assertEqual(model.decode(["Ein Hund bellt; Eine Katze schläft."], split="sentences")[0].text, " ".join(apart))
+        self.assertNotEqual(self.model.decode(["Ein Hund bellt; Eine Katze schläft."], split="sentences")[0].text, " ".join(apart))
 
     def test_soft_hyphens_are_not_read(self) -> None:
         plain = self.model.decode(["Die Straße ist naß."])[0].text

@@ -45,7 +45,7 @@ rill_status domain_decode(domain_run *run, rill_context *ctx, rill_model *model,
     if (setup.settings.method[0] != 'g') setup.settings.k = run->k > 0 ? run->k : 3;
     setup.settings.n = 4;
     setup.settings.n_best = 50;
-    rill_chain_entry scorer = {run->scorer, ""};
+    rill_chain_entry scorer = {run->scorer, run->scorer_arguments ? run->scorer_arguments : ""};
     setup.scorers = &scorer;
     setup.n_scorers = run->scorer != NULL;
     rill_status status = rill_engine_create(&engine, ctx, model, &setup);

@@ -8,11 +8,12 @@
 
 /* What to do, and what came of it. */
 typedef struct domain_run {
-    const char *path;      /* of the model; may be NULL */
-    const char *arguments; /* of the domain; may be NULL */
-    const char *method;    /* NULL: var-stream */
-    const char *scorer;    /* name alone; NULL: none */
-    int32_t k;             /* 0: 3 */
+    const char *path;             /* of the model; may be NULL */
+    const char *arguments;        /* of the domain; may be NULL */
+    const char *method;           /* NULL: var-stream */
+    const char *scorer;           /* NULL: none */
+    const char *scorer_arguments; /* NULL: "" */
+    int32_t k;                    /* 0: 3 */
     rill_script_options options;
 
     rill_status status; /* of loading, opening, running: the first that failed */

@@ -266,6 +266,103 @@ static void picks(void **state)
     assert_true(legal > 0 && legal < 5);
 }
 
+/* --- texts to actions --------------------------------------------------------------------------------------------- */
+
+/* Two or more of five letters; "5" is the name of action 3, and action 5 is called otherwise. What `rest` has comes behind. */
+#define LETTERS                                                                                              \
+    "rill.domain{ name = 'd', actions = {'a', 'b', 'c', '5', '.', 'f'}, end_action = '.', max_length = 4,\n" \
+    "  start = function() return 0 end, advance = function(self, n) return n + 1 end,\n"                     \
+    "  choices = function(self, n) return {['5'] = -0.1, a = -1, b = -2, c = -3, f = -4, ['.'] = n < 2 and -9 or -0.01} end"
+#define BY_LETTERS                                                        \
+    ", tokenize = function(self, text)\n"                                 \
+    "  local list = {}\n"                                                 \
+    "  for letter in text:gmatch('.') do\n"                               \
+    "    if letter == '!' then return nil, 'no shouting: ' .. text end\n" \
+    "    list[#list + 1] = letter == 'A' and 0 or letter\n"               \
+    "  end return list end"
+
+static void texts_to_actions(void **state)
+{
+    (void)state;
+    static const char *const one[] = {"_", NULL};
+    static const struct {
+        const char *lua, *scorer, *text, *out; /* what comes out, or a message */
+    } cases[] = {
+        /* names with blanks between, where there is no tokenize */
+        {LETTERS "}", "ban", "", "5 5\n"},
+        {LETTERS "}", "ban", "5", "a a\n"},
+        {LETTERS "}", "ban", "5 5", "5 a\n"},
+        {LETTERS "}", "ban", "5 ||| a", "b b\n"},
+        {LETTERS "}", "require", "b f", "b f\n"},
+        {LETTERS "}", "ban", "3", "\"3\" is the name of no action"},
+        {LETTERS "}", "ban", "bf", "\"bf\" is the name of no action"},
+        /* what tokenize makes of them */
+        {LETTERS BY_LETTERS "}", "ban", "5", "a a\n"},
+        {LETTERS BY_LETTERS "}", "ban", "55", "5 a\n"},
+        {LETTERS BY_LETTERS "}", "ban", "5 ||| A", "b b\n"},
+        {LETTERS BY_LETTERS "}", "require", "bf", "b f\n"},
+        {LETTERS BY_LETTERS "}", "require", "bA", "b a\n"},
+        {LETTERS BY_LETTERS "}", "prefix", "f", "f 5\n"},
+        {LETTERS BY_LETTERS "}", "allow", "cf", "c c\n"},
+        {LETTERS BY_LETTERS "}", "ban", "a!", "ban: \"a!\": no shouting: a!"},
+        {LETTERS BY_LETTERS "}", "require", "b", "b 5\n"},
+        {LETTERS BY_LETTERS "}", "require", "bz",
+         "domain d: tokenize: script test.lua: tokenize: \"z\" is not among the names"},
+        /* wrong ones */
+        {LETTERS ", tokenize = function() end }", "ban", "a",
+         "tokenize returned nil: it returns a list of actions, or nil"},
+        {LETTERS ", tokenize = function() return nil, 3 end }", "ban", "a", "tokenize returned nil"},
+        {LETTERS ", tokenize = function() return 'a' end }", "ban", "a", "tokenize returned a string"},
+        {LETTERS ", tokenize = function() return {true} end }", "ban", "a", "tokenize: a boolean is no action"},
+        {LETTERS ", tokenize = function() return {3, {}} end }", "ban", "a", "tokenize: a table is no action"},
+        {LETTERS ", tokenize = function() return {2^32 + 3} end }", "ban", "a",
+         "action 4294967299.0 is not one of 0 to 5"},
+        {LETTERS ", tokenize = function() return {-(1 << 32) + 3} end }", "ban", "a",
+         "action -4294967293 is not one of"},
+        {LETTERS ", tokenize = function() return {1.5} end }", "ban", "a", "action 1.5 is not one of 0 to 5"},
+        {LETTERS ", tokenize = function() error('burst') end }", "ban", "a", "domain d: tokenize: test.lua:3: burst"},
+        {LETTERS ", tokenize = function() while true do end end }", "ban", "a", "instructions in one call"},
+        {LETTERS ", tokenize = 3 }", "ban", "a", "tokenize is a number; a function was expected"},
+        /* numbers */
+        {"rill.domain{ name = 'd', actions = 3, max_length = 2,\n"
+         "start = function() return 0 end, advance = function(self, n) return n + 1 end,\n"
+         "choices = function() return {[0] = -3, [1] = -2, [2] = -1} end,\n"
+         "tokenize = function(self, text) return {#text} end }",
+         "ban", "xx", "1 1\n"},
+        {"rill.domain{ name = 'd', actions = 3, max_length = 2,\n"
+         "start = function() return 0 end, advance = function(self, n) return n + 1 end,\n"
+         "choices = function() return {[0] = -1, [1] = -2, [2] = -3} end,\n"
+         "tokenize = function(self, text) return {text} end }",
+         "ban", "1", "action \"1\" has a name, but this domain's actions are the numbers 0 to 2"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        domain_run run = {.method = "greedy", .scorer = cases[i].scorer, .scorer_arguments = cases[i].text};
+        domain_try(&run, cases[i].lua, one, NULL);
+        const char *found = run.status < 0 ? run.message : run.out;
+        if (run.status < 0 || *found == '!' ? !strstr(found, cases[i].out) : strcmp(found, cases[i].out) != 0)
+            fail_msg("%zu: %s:%s gave \"%s\" for \"%s\"", i, cases[i].scorer, cases[i].text, found, cases[i].out);
+    }
+}
+
+/* A list longer than what it is asked for first, and one in the plain form that scorers ask for. */
+static void long_texts_to_actions(void **state)
+{
+    (void)state;
+    static const char *const one[] = {"_", NULL};
+    domain_run run = {.method = "greedy", .scorer = "asks"};
+    domain_try(
+        &run,
+        LETTERS
+        ", tokenize = function(self, text) local l = {} for i = 1, #text * 100 do l[i] = i % 6 end return l end }\n"
+        "rill.scorer{ name = 'asks', score = function(rows)\n"
+        "  local list = rows:tokenize(('x'):rep(50))\n"
+        "  assert(#list == 5000 and list[1] == 1 and list[4999] == 4999 % 6)\n"
+        "  assert(#rows:tokenize('') == 0)\n"
+        "end }",
+        one, NULL);
+    if (run.status != RILL_OK) fail_msg("%s", run.message);
+}
+
 /* --- models side by side -------------------------------------------------------------------------------------------- */
 
 /* Two models of one domain share nothing, and closing one leaves the other whole. */
@@ -361,6 +458,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(options),
     cmocka_unit_test(sizes_and_canonical),
     cmocka_unit_test(picks),
+    cmocka_unit_test(texts_to_actions),
+    cmocka_unit_test(long_texts_to_actions),
     cmocka_unit_test(two_models),
     cmocka_unit_test(rows_outlive_their_model),
     cmocka_unit_test(states_are_forgotten),

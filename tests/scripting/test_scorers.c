@@ -341,7 +341,7 @@ static void misuse(void **state)
     refuses("rows:add(1, 0, 0/0)", "rows:add: the value for row 1 is");
     refuses("rows:add(nil, 0, rows.score * math.huge * 0)", "the value for row 1 is");
     refuses("rows:add(nil, 0, rows.score * 0 + math.huge)", "the value for row 1 is inf");
-    refuses("rows:reward(1, 1e300)", "the value for row 1 is inf");
+    refuses("rows:reward(1, 1e300)", "the value for row 1 is 1e+300");
     refuses("rows:reward(1, 'much')", "number expected");
     refuses("rows:reward(1, rows.score)", "number expected");
     refuses("rows:reward(nil, rill.array{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})", "cells");

@@ -94,7 +94,7 @@ ARROWS = {
     "rill/script": ["rill/script", "rill/"],
     **scripting_arrows(["state", "arrays", "tables", "native", "config"]),
     "cli/quality": ["cli/quality", "rill/script", "rill/", "domains/text/tree.h"],
-    "cli": ["cli", "cli/quality", "rill/script", "rill/", "domains/text/sentences.h", "domains/text/tree.h"],
+    "cli": ["cli", "cli/quality", "rill/script", "rill/", "domains/text/sentences.h", "domains/text/tree.h", "domains/text/utf8.h"],
     "examples": ["examples", "rill/script", "rill/"],
 }
 # Libraries a room may not know. The engine and the kernels see the C library and the system's threads only.

@@ -159,20 +159,25 @@ typedef struct rill_part {
 
 /* One input on its way into a slot. */
 typedef struct rill_input {
-    const char *text;   /* in: [length] bytes as read, without newline; not NUL-terminated */
-    size_t length;      /* in */
-    int64_t id;         /* in: position in the input stream from 0 */
-    int32_t slot;       /* in */
-    rill_status status; /* out: RILL_OK as given; a negative status fails this input alone, see rill_input_fail();
+    const char *text;    /* in: [length] bytes as read, without newline; not NUL-terminated */
+    size_t length;       /* in */
+    int64_t id;          /* in: position in the input stream from 0 */
+    int32_t slot;        /* in */
+    rill_status status;  /* out: RILL_OK as given; a negative status fails this input alone, see rill_input_fail();
                             RILL_EMPTY: there is nothing in it to decode, so its output is the empty one and its slot is
                             unused */
-    int32_t max_length; /* out: this input's own bound on actions, which the user's setting can lower, and raise up to
+    int32_t max_length;  /* out: this input's own bound on actions, which the user's setting can lower, and raise up to
                             info.most_length; 0 as given = info.max_length, which it can do both to */
-    int64_t size;       /* out, optional: this input's size in the domain's unit (tokens), for scheduling and for
+    int64_t size;        /* out, optional: this input's size in the domain's unit (tokens), for scheduling and for
                             bounds that follow from it (max_length_factor, slot_unit_bytes) */
-    char message[256];  /* out: why status is negative; else what the user is to know about how the input was read, see
+    char message[248];   /* out: why status is negative; else what the user is to know about how the input was read, see
                             rill_input_note() */
+    const char *options; /* in: those of input_options that it has of its own, for rill_input_value(); NULL: none */
 } rill_input;
+
+/* Bytes of the blank at the beginning of some text, 0 if it begins with none: a control character, a space of Unicode's, what has no width
+ * or marks a direction of writing, a byte order mark. Texts of these alone are blank. Bytes that are no UTF-8 are no blank. */
+RILL_API size_t rill_blank_bytes(const char *text, size_t length);
 
 /* Fail one input: sets status and message; returns status. */
 RILL_API rill_status rill_input_fail(rill_input *input, rill_status status, const char *format, ...)
@@ -181,6 +186,12 @@ RILL_API rill_status rill_input_fail(rill_input *input, rill_status status, cons
 /* Say something about an input that is decoded all the same: it comes with the result (rill_result.note). What is too long is cut
  * behind a whole character. */
 RILL_API void rill_input_note(rill_input *input, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* What an input has of its own for an option of rill_domain.input_options, a value that its row allows. NULL: nothing, and so what the
+ * model was opened with counts. */
+RILL_API const char *rill_input_value(const rill_input *input, const char *name);
+/* Whether a switch is on; `opened`: as the model was opened. */
+RILL_API int rill_input_switch(const rill_input *input, const char *name, int opened);
 
 /* Rows of one call. Arrays of [n]; read-only. */
 typedef struct rill_rows {
@@ -412,6 +423,10 @@ typedef struct rill_domain {
      *   RILL_OK · RILL_ERR_NOT_FOUND (recorded: this model has no such inputs) · RILL_ERR_MEMORY */
     rill_status (*split)(void *self, rill_context *ctx, int always, const char *text, size_t length, rill_part *part,
                          int32_t room, int32_t *n, size_t *head);
+
+    /* (optional: there are none) Options that an input may have of its own, words, numbers and switches, ends with {0}: rows of
+     * `options`, and "tokenized", as rill_open_options.tokenized. encode() finds them by rill_input_value(). */
+    const rill_option *input_options;
 } rill_domain;
 
 /* A domain together with what its open() made; see engine.h. */

@@ -81,6 +81,13 @@ RILL_API int32_t rill_model_first_action(const rill_model *model, rill_context *
 RILL_API rill_status rill_model_split(const rill_model *model, rill_context *ctx, int always, const char *text,
                                       size_t length, rill_part *part, int32_t room, int32_t *n, size_t *head);
 
+/* Options that an input may have of its own (rill_domain.input_options); NULL: there are none. */
+RILL_API const rill_option *rill_domain_input_rows(const rill_domain *domain);
+/* Append NAME=VALUE to a request's options (rill_request.options) in `out`, whose context records what fails; then `out` is as before.
+ *   RILL_OK · RILL_ERR_NOT_FOUND (no input has an option of that name) · RILL_ERR_OPTION (the value is none of its) · RILL_ERR_MEMORY */
+RILL_API rill_status rill_domain_input_option(const rill_domain *domain, const char *name, const char *value,
+                                              rill_text *out);
+
 /* One element of a chain: a registered name and its arguments, e.g. {"absolute", "10"}. */
 typedef struct rill_chain_entry {
     const char *name;
@@ -198,6 +205,9 @@ typedef struct rill_request {
     rill_progress_fn progress;
     /* Samples are drawn as for line `number` of a run, from 1, whenever the input comes; 0: by its id. */
     int64_t number;
+    /* How the input is read where that is not as the model was opened: NAME=VALUE, options of the domain's for inputs
+     * (rill_domain.input_options), a blank between; the last of a name counts. NULL: none. */
+    const char *options;
 } rill_request;
 
 /* Whether a request may have its own value of a setting, a row of rill_setting_table(): 0 where it is the run's. */
@@ -217,8 +227,8 @@ RILL_API void rill_settings_cost(const rill_settings *resolved, const rill_domai
                                  rill_cost *out);
 
 /* Submit a request; *id is its result's id. `id` may be NULL.
- *   RILL_OK · RILL_AGAIN (no room) · RILL_ERR_OPTION (its settings; arguments that create() refuses) · RILL_ERR_ABI (its size) ·
- *   RILL_ERR_MEMORY; whatever fails, nothing was taken and the engine goes on */
+ *   RILL_OK · RILL_AGAIN (no room) · RILL_ERR_OPTION (its settings and options; arguments that create() refuses) · RILL_ERR_ABI (its
+ *   size) · RILL_ERR_MEMORY; whatever fails, nothing was taken and the engine goes on */
 RILL_API rill_status rill_engine_submit_request(rill_engine *engine, const rill_request *request, int64_t *id);
 
 /* Give an input up that has no result yet: its states come back at once, or when what is submitted for it is

@@ -105,6 +105,10 @@ RILL_API rill_status rill_settings_set(rill_context *ctx, rill_settings *setting
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_ABI */
 RILL_API rill_status rill_settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics);
 
+/* What outputs are ordered by, of resolved settings: (score - W length) / length^alpha. An empty output counts as length 1, so that every
+ * alpha is defined; the length has an end action in it with count_end. */
+RILL_API double rill_settings_rank(const rill_settings *settings, double score, int32_t length);
+
 /* One row per field that rill_settings_set() knows; offsets are in rill_settings. Of kind RILL_OPTION_TEXT are method and sort. */
 RILL_API const rill_option *rill_setting_table(void);
 

@@ -12,12 +12,14 @@ import reprlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from ..kinds import by_annotation, function, typed, whole
 from ..results import Output
 
 Tokens = Sequence[str]
 DICE = random.Random()
 
 
+@typed
 def set_random_seed(seed: int) -> None:
     """Let samples that are drawn from now on be the same in every run."""
     DICE.seed(seed)
@@ -131,8 +133,9 @@ def refuse(**unsupported: bool) -> None:
             raise NotImplementedError(f"{name}: {LACKS.get(name, 'rill has nothing that does this')}")
 
 
-_BEFORE = "CTranslate2 does this to logits before the softmax, and rill to log-probabilities behind it, which gives other outputs"
-LACKS = {"repetition_penalty": _BEFORE, "no_repeat_ngram_size_with_a_beam_or_samples": _BEFORE}
+_BEFORE = "CTranslate2 does this to logits before the softmax, and rill to log-probabilities behind it, which gives other "
+STRUCK = ("min_decoding_length", "no_repeat_ngram_size", "disable_unk", "suppress_sequences")
+LACKS = {"repetition_penalty": _BEFORE + "outputs"}
 
 WEIGHTS = {
     "default": None,
@@ -188,10 +191,28 @@ class Wanted:
     @property
     def most(self) -> int:
         """Outputs that a beam comes to at the most."""
-        return round(self.beam_size * self.patience) + self.beam_size
+        return self.enough + self.beam_size
+
+    @property
+    def enough(self) -> int:
+        """Outputs of a beam after which its search ends."""
+        return math.floor(self.beam_size * self.patience + 0.5)
+
+    @property
+    def struck(self) -> list[str]:
+        """Options by which some tokens may not be chosen. A min_decoding_length of 1 changes all of an input's outputs alike."""
+        given = self.min_decoding_length > 1, self.no_repeat_ngram_size > 0, self.disable_unk, bool(self.suppress_sequences)
+        return [name for name, one in zip(STRUCK, given) if one]
+
+    @property
+    def greedy(self) -> bool:
+        """Whether the most probable token alone is looked for."""
+        return not (self.beam_size > 1 or self.samples or self.return_alternatives or self.prefix_bias_beta > 0)
 
     def ordered(self, outputs: list[Output]) -> list[tuple[float, Output]]:
         """Outputs with the scores that order them, best first."""
+        if self.beam_size == 1 and not self.samples:
+            outputs = outputs[:1] * self.num_hypotheses
         if not self.covers:
             return [(output.rank_score, output) for output in outputs]
         scored = [(output.rank_score + self.coverage_penalty * _coverage(output.alignment or []), output) for output in outputs]
@@ -211,7 +232,7 @@ class Wanted:
                 "The minimum decoding length is greater than the maximum decoding length",
             ),
             (
-                not self.samples and not self.return_alternatives and self.num_hypotheses > self.beam_size * self.patience,
+                not self.samples and not self.return_alternatives and self.num_hypotheses > self.enough,
                 "The number of hypotheses cannot be greater than beam_size * patience",
             ),
             (
@@ -223,12 +244,14 @@ class Wanted:
         ):
             if wrong:
                 raise ValueError(why)
+        for name in self.struck:
+            if not self.greedy:
+                raise NotImplementedError(f"{name}: {_BEFORE}outputs unless the search is greedy")
+            if self.return_scores:
+                raise NotImplementedError(f"{name} with scores: {_BEFORE}ones")
         refuse(
             prefix_bias_beta_with_alternatives=self.prefix_bias_beta > 0 and self.return_alternatives,
-            # CTranslate2 does both to logits before the softmax, and rill has what is behind it: lists would be others.
             repetition_penalty=self.repetition_penalty != 1,
-            no_repeat_ngram_size_with_a_beam_or_samples=self.no_repeat_ngram_size > 0
-            and (self.beam_size > 1 or self.samples or self.return_alternatives),
             coverage_penalty_with_alternatives=self.coverage_penalty != 0 and self.return_alternatives,
             return_logits_vocab=self.return_logits_vocab,
             sampling_with_a_beam=self.samples and self.beam_size > 1,
@@ -256,8 +279,8 @@ class Wanted:
         else:
             said |= {"k": self.beam_size, "n_best": self.most if self.covers else self.num_hypotheses}
             if self.covers:
-                said |= {"stop": "count", "stop_after": round(self.beam_size * self.patience)}
-            elif self.length_penalty == 0 and self.patience == 1:
+                said |= {"stop": "count", "stop_after": self.enough}
+            elif self.length_penalty == 0:
                 said |= {"stop_after": self.num_hypotheses}
             elif self.patience != 1:
                 said |= {"patience": self.patience}
@@ -282,11 +305,22 @@ def wanted_of(call: str, options: dict[str, Any]) -> Wanted:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
             raise TypeError(f"{call}() got an unexpected keyword argument {name!r}" + (f": did you mean {near[0]!r}?" if near else ""))
-    if options.get("suppress_sequences") is not None:
-        options = {**options, "suppress_sequences": many_of("suppress_sequences", options["suppress_sequences"])}
+    options = by_annotation(Wanted.__annotations__, options)
+    for name, read in (("suppress_sequences", many_of), ("callback", function), ("end_token", _ends_of)):
+        if options.get(name) is not None:
+            options = {**options, name: read(name, options[name])}
     wanted = Wanted(**options)
     wanted.check()
     return wanted
+
+
+def _ends_of(what: str, given: Any) -> list[str | int]:
+    """Tokens, or their numbers, that may end an output."""
+    if isinstance(given, (str, bytes)):
+        return [*tokens_of(what, [given])]
+    if isinstance(given, Iterable) and (ends := list(given)) and not isinstance(ends[0], (str, bytes)):
+        return [whole(what, end) for end in ends]
+    return [*tokens_of(what, given)]
 
 
 def _coverage(shares: Any) -> float:
@@ -312,6 +346,7 @@ def together_of(max_batch_size: int, batch_type: str, source: Sequence[Tokens]) 
         raise ValueError("max_batch_size must be >= 0")
     if max_batch_size == 0:
         return None
+    max_batch_size = min(max_batch_size, 1 << 20)
     if batch_type == "examples":
         return max_batch_size
     return max(1, max_batch_size // max([len(tokens) for tokens in source] or [32]))

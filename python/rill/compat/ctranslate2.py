@@ -13,6 +13,7 @@ import collections
 import concurrent.futures
 import dataclasses
 import itertools
+import json
 import math
 import os
 import reprlib
@@ -21,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from .._native import lib
+from ..kinds import Signed, text, typed, whole
 from ..model import Model
 from ..results import Output, Result
 from ..stream import Request
@@ -59,6 +61,7 @@ __all__ = [
 class Translator:
     """A translator: the arguments are CTranslate2's. inter_threads are rill's workers, intra_threads its threads (0: at most 4)."""
 
+    @typed
     def __init__(
         self,
         model_path: str | os.PathLike[str],
@@ -68,7 +71,7 @@ class Translator:
         compute_type: str | dict[str, str] = "default",
         inter_threads: int = 1,
         intra_threads: int = 0,
-        max_queued_batches: int = 0,
+        max_queued_batches: Signed = 0,
         flash_attention: bool = False,
         tensor_parallel: bool = False,
         files: object = None,
@@ -78,11 +81,12 @@ class Translator:
             raise ValueError("max_queued_batches: -1, 0 or a number above it was expected")
         if device not in ("cpu", "cuda", "auto"):
             raise ValueError(f"unsupported device {device}")
-        name = compute_type if isinstance(compute_type, str) else compute_type.get(device, "default")
-        if name not in WEIGHTS:
+        name = compute_type.get(device, "default") if isinstance(compute_type, dict) else compute_type
+        if text("compute_type", name) not in WEIGHTS:
             raise NotImplementedError(f"compute_type: {name!r} is none of {', '.join(WEIGHTS)}, which rill has")
         self._device = device
-        self._indexes = [device_index] if isinstance(device_index, int) else list(device_index)
+        many = device_index if isinstance(device_index, (list, tuple)) else [device_index]
+        self._indexes = [whole("device_index", one) for one in many]
         if device == "cpu" and self._indexes != [0]:
             raise ValueError(f"device_index: {device_index}: there is one cpu, number 0")
         self._compute_type = "float32" if WEIGHTS[name] in (None, "f32") else name
@@ -99,6 +103,7 @@ class Translator:
             "workers": inter_threads * len(self._indexes),
         }
         self._model: Model | None = Model(**self._made)
+        self._marks = _marks_of(os.fspath(model_path))
         self._pool = concurrent.futures.ThreadPoolExecutor(max(1, inter_threads), "rill-translator")
         self._tasks: list[concurrent.futures.Future[list[Any]]] = []
 
@@ -141,12 +146,14 @@ class Translator:
         """Whether the model is in memory."""
         return self._model is not None
 
+    @typed
     def load_model(self, keep_cache: bool = False) -> bool:
         """Load the model again that unload_model() has let go. There is no cache that could be kept: True says so by an error."""
         refuse(keep_cache=keep_cache)
         self._model = self._model or Model(**self._made)
         return True
 
+    @typed
     def unload_model(self, to_cpu: bool = False) -> bool:
         """Give the model's memory back."""
         refuse(to_cpu=to_cpu)
@@ -177,6 +184,7 @@ class Translator:
 
     # --- translating ---
 
+    @typed
     def translate_batch(
         self,
         source: Sequence[Tokens],
@@ -204,6 +212,7 @@ class Translator:
             return self._later(lambda: list(self._translate(pairs, wanted, together)), len(pairs), AsyncTranslationResult)
         return list(self._translate(pairs, wanted, together))
 
+    @typed
     def translate_iterable(
         self,
         source: Iterable[Tokens],
@@ -226,13 +235,21 @@ class Translator:
         for token in itertools.chain.from_iterable(wanted.suppress_sequences or ()):
             if model.find(token) is None:
                 raise ValueError(f"Token {token} is not in the vocabulary")
-        ends: list[str | int] = [wanted.end_token] if isinstance(wanted.end_token, str) else list(wanted.end_token or ())
-        for end in ends:
-            action = end if isinstance(end, int) else model.find(str(end))
+        for end in wanted.end_token or ():
+            action = end if isinstance(end, int) else model.find(end)
             if action is None:
                 raise ValueError(f"Token {end} is not in the vocabulary")
             if action != model.info.end_action:
                 raise NotImplementedError(f"end_token: {end!r}: rill ends outputs with the model's own end alone")
+
+    def _cut(self, tokens: list[str], most: int, marks: int) -> list[str]:
+        """Tokens that CTranslate2 reads of at most `most` (0: all), where the marks that a model adds count too."""
+        if most and tokens and most <= marks:
+            raise NotImplementedError(f"max_input_length: {most}: {marks} go to marks of the model's own, and none is left for tokens")
+        return tokens[: most - marks] if most else tokens
+
+    def _source(self, given: Any, most: int) -> list[str]:
+        return self._cut(tokens_of("source", given), most, self._marks)
 
     def _prefix(self, tokens: Tokens) -> list[int]:
         model = self._open()
@@ -240,18 +257,33 @@ class Translator:
         found = [model.find(token) for token in tokens]
         return [one if one is not None else unknown if unknown is not None else 0 for one in found]
 
-    def _forced(self, tokens: Tokens, said: str = "target_prefix") -> list[int]:
-        """The actions of tokens that an output has to have. Raises NotImplementedError for an end among them: nothing comes behind one."""
+    def _forced(self, tokens: Tokens, wanted: Wanted, said: str = "target_prefix") -> list[int]:
+        """The actions of tokens that an output has to have. Raises NotImplementedError for an end among them, for nothing comes behind one,
+        and for what may not be chosen."""
         ids, end = self._prefix(tokens), self._open().info.end_action
         if end is not None and end in ids:
             name = self._open().name(end)
             raise NotImplementedError(f"{said}: {reprlib.repr(list(tokens))}: {name!r} ends an output, and rill does not go on behind it")
+        if (struck := self._struck_of(ids, wanted)) is not None:
+            raise NotImplementedError(f"{said}: {reprlib.repr(list(tokens))} has what {struck} forbids, and rill makes no exception")
         return ids
 
     def _favoured(self, tokens: Tokens) -> list[int]:
         """The actions of a prefix that outputs are drawn to: none behind its end, for outputs that follow it end there."""
         ids, end = self._prefix(tokens), self._open().info.end_action
         return ids[: ids.index(end) + 1] if end is not None and end in ids else ids
+
+    def _struck_of(self, ids: list[int], wanted: Wanted) -> str | None:
+        """The option that forbids a prefix."""
+        if wanted.disable_unk and self._open().find("<unk>") in ids:
+            return "disable_unk"
+        if (n := wanted.no_repeat_ngram_size) and len({tuple(ids[i : i + n]) for i in range(len(ids) + 1 - n)}) < len(ids) + 1 - n:
+            return "no_repeat_ngram_size"
+        for sequence in wanted.suppress_sequences or ():
+            banned = self._prefix(sequence)
+            if banned and any(ids[i : i + len(banned)] == banned for i in range(len(ids))):
+                return "suppress_sequences"
+        return None
 
     def _names(self, ids: list[int]) -> list[str]:
         return [self._open().name(one) for one in ids]
@@ -277,10 +309,12 @@ class Translator:
         for source, prefix in pairs:
             if source is None:
                 raise ValueError("there are more target prefixes than inputs")
-            tokens = tokens_of("source", source)[: wanted.max_input_length or None]
+            tokens = self._source(source, wanted.max_input_length)
             prefix = tokens_of("target_prefix", prefix) if prefix is not None else []
-            read = self._prefix if not tokens else self._favoured if wanted.prefix_bias_beta > 0 else self._forced
-            yield tokens, read(prefix or ())
+            if tokens and wanted.prefix_bias_beta <= 0:
+                yield tokens, self._forced(prefix, wanted)
+            else:
+                yield tokens, (self._favoured if tokens else self._prefix)(prefix)
 
     def _translate(self, pairs: Iterable[tuple[Any, Any]], wanted: Wanted, together: int | None) -> Iterator[TranslationResult]:
         """Results in the order of inputs. Those without tokens never come to the engine."""
@@ -350,18 +384,22 @@ class Translator:
         """The most probable tokens behind each prefix, and the best output that goes on from each."""
         model = self._open()
         end = model.info.end_action
-        one = dataclasses.replace(wanted, return_alternatives=False, num_hypotheses=wanted.beam_size, callback=None)
+        one = dataclasses.replace(wanted, return_alternatives=False, num_hypotheses=1, callback=None)
+        all_of_one = {**one.settings(), "min_length": wanted.min_decoding_length} | ({"n_best": one.most} if one.beam_size > 1 else {})
         for source, prefix in pairs:
-            tokens = tokens_of("source", source)[: wanted.max_input_length or None]
+            tokens = self._source(source, wanted.max_input_length)
             prefix = tokens_of("target_prefix", prefix) if prefix is not None else []
             if not tokens:
-                yield empty(wanted, self._names(self._prefix(prefix or ())))
+                yield empty(wanted, self._names(self._prefix(prefix)))
                 continue
-            text, ids = line_of(tokens), self._forced(prefix or ())
+            text, ids = line_of(tokens), self._forced(prefix, wanted)
+            if len(ids) >= wanted.max_decoding_length:
+                yield empty(wanted, self._names(ids))
+                continue
             begun = self._begun(text, ids, wanted, settings)
             given = [Request(text, arguments={"python-prefix": " ".join(map(str, [*ids, action]))}) for action, _ in begun]
             hypotheses, scores, attention = [], [], []
-            for (_, logp), result in zip(begun, model.decode(given, **{**one.settings(), "min_length": wanted.min_decoding_length})):
+            for (_, logp), result in zip(begun, model.decode(given, **all_of_one)):
                 if result.error is not None:
                     raise result.error
                 # What was expanded counts neither in the length nor in the mean of what follows.
@@ -392,11 +430,12 @@ class Translator:
         least = wanted.min_alternative_expansion_prob
         return [one for i, one in enumerate(begun) if i == 0 or math.exp(one[1]) >= least]
 
+    @typed
     def translate_file(
         self,
-        source_path: str,
-        output_path: str,
-        target_path: str | None = None,
+        source_path: str | os.PathLike[str],
+        output_path: str | os.PathLike[str],
+        target_path: str | os.PathLike[str] | None = None,
         *,
         max_batch_size: int = 32,
         read_batch_size: int = 0,
@@ -433,6 +472,7 @@ class Translator:
 
     # --- scoring ---
 
+    @typed
     def score_batch(
         self,
         source: Sequence[Tokens],
@@ -454,6 +494,7 @@ class Translator:
             return self._later(lambda: list(self._score(pairs, max_input_length, offset)), len(pairs), AsyncScoringResult)
         return list(self._score(pairs, max_input_length, offset))
 
+    @typed
     def score_iterable(
         self,
         source: Iterable[Tokens],
@@ -476,13 +517,15 @@ class Translator:
             raise ValueError("offset and max_input_length must be >= 0")
         model = self._open()
         end = model.info.end_action
-        most = max_input_length or None
-        pairs = [(tokens_of("source", source)[:most], tokens_of("target", target)[:most]) for source, target in pairs]
-        pairs = [(source, self._forced(target, "target") if source else self._prefix(target)) for source, target in pairs]
+        cut = [(self._source(one, max_input_length), tokens_of("target", other)) for one, other in pairs]
+        pairs = [(source, target[: max_input_length - 1] if max_input_length else target) for source, target in cut]
+        pairs = [(source, self._forced(target, Wanted(), "target") if source else self._prefix(target)) for source, target in pairs]
         pairs = [(source, [*target, *([] if end is None else [end])]) for source, target in pairs]
         found = iter(model.score((line_of(source), ids) for source, ids in pairs if source))
         for source, ids in pairs:
             names = self._names(ids)
+            if not source and self._marks:
+                raise NotImplementedError("source: an input without tokens, which CTranslate2 scores by the model's own marks")
             if not source:
                 yield ScoringResult(names, [0.0] * len(names))
                 continue
@@ -491,11 +534,12 @@ class Translator:
                 raise result.error
             yield ScoringResult(names[offset:], result.best.word_scores[offset:])
 
+    @typed
     def score_file(
         self,
-        source_path: str,
-        target_path: str,
-        output_path: str,
+        source_path: str | os.PathLike[str],
+        target_path: str | os.PathLike[str],
+        output_path: str | os.PathLike[str],
         *,
         max_batch_size: int = 32,
         read_batch_size: int = 0,
@@ -532,6 +576,7 @@ class Translator:
 
     # --- token by token ---
 
+    @typed
     def generate_tokens(
         self,
         source: Tokens,
@@ -558,28 +603,26 @@ class Translator:
             steps.append(step)
             return False
 
-        wanted = Wanted(
-            beam_size=1,
-            max_decoding_length=max_decoding_length,
-            min_decoding_length=min_decoding_length,
-            sampling_topk=sampling_topk,
-            sampling_topp=sampling_topp,
-            sampling_temperature=sampling_temperature,
-            repetition_penalty=repetition_penalty,
-            no_repeat_ngram_size=no_repeat_ngram_size,
-            disable_unk=disable_unk,
-            suppress_sequences=None if suppress_sequences is None else many_of("suppress_sequences", suppress_sequences),
-            end_token=end_token,
-            max_input_length=max_input_length,
-            use_vmap=use_vmap,
-            callback=look,
-        )
-        wanted.check()
+        options = {
+            "max_decoding_length": max_decoding_length,
+            "min_decoding_length": min_decoding_length,
+            "sampling_topk": sampling_topk,
+            "sampling_topp": sampling_topp,
+            "sampling_temperature": sampling_temperature,
+            "repetition_penalty": repetition_penalty,
+            "no_repeat_ngram_size": no_repeat_ngram_size,
+            "disable_unk": disable_unk,
+            "suppress_sequences": suppress_sequences,
+            "end_token": end_token,
+            "max_input_length": max_input_length,
+            "use_vmap": use_vmap,
+        }
+        wanted = wanted_of("generate_tokens", {**options, "beam_size": 1, "return_scores": return_log_prob, "callback": look})
         self._check_tokens(wanted)
         watch = _Watch(self._open(), wanted)
-        ids = self._forced(tokens_of("target_prefix", target_prefix) if target_prefix is not None else ())
+        ids = self._forced(tokens_of("target_prefix", target_prefix) if target_prefix is not None else (), wanted)
         watch.numbers.append((0, len(ids)))
-        text = line_of(tokens_of("source", source)[: max_input_length or None])
+        text = line_of(self._source(source, max_input_length))
         arguments = {"python-prefix": " ".join(map(str, ids))} if ids else None
         settings = {**wanted.settings(), "heuristic": watch}
         if not text:
@@ -591,6 +634,13 @@ class Translator:
                 while steps:
                     step = steps.popleft()
                     yield step if return_log_prob else dataclasses.replace(step, log_prob=None)
+
+
+def _marks_of(folder: str) -> int:
+    """How many tokens the model adds to an input."""
+    with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
+        said = json.load(file)
+    return sum(bool(said.get(name, False)) for name in ("add_source_bos", "add_source_eos"))
 
 
 def _bias(ids: list[int], scored: Result, beta: float) -> str:

@@ -16,6 +16,7 @@ import random
 from collections.abc import Iterable
 from typing import Any
 
+from ..kinds import typed
 from ..model import Model
 
 __all__ = ["GenerateOutput", "generate"]
@@ -38,6 +39,7 @@ class GenerateOutput:
 _STOPS = {False: "bound", True: "count", "never": "bound-max"}
 
 
+@typed
 def generate(
     model: Model,
     inputs: Iterable[str],

@@ -1,11 +1,13 @@
-/* Inputs that are decoded as their sentences; split.h.
+/* Inputs that are decoded as their sentences; split_lines.h.
  *
  * Divisions: lines · reading · putting together · writing. */
-#include "split.h"
+#include "split_lines.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "utf8.h"
 
 /* A line on its way. */
 struct cli_split_line {
@@ -16,6 +18,7 @@ struct cli_split_line {
     int32_t n, done;
     size_t head; /* bytes that stand before every sentence */
     char *text;  /* of n > 1 */
+    rill_settings settings;
     struct {
         size_t begin, length;
         rill_result result; /* with outputs of its own */
@@ -69,8 +72,7 @@ static cli_split_line *add_line(cli_split *s, const rill_request *request, int32
     return line;
 }
 
-/* Characters, of which those from the Hangul, Han and kana blocks on count three times: words have as many fewer of them. */
-static int64_t width_of(const char *text, size_t length)
+int64_t cli_text_width(const char *text, size_t length)
 {
     int64_t width = 0;
     for (size_t i = 0; i < length; i++) {
@@ -80,17 +82,32 @@ static int64_t width_of(const char *text, size_t length)
     return width;
 }
 
-int cli_split_start(cli_split *s, rill_context *ctx, const rill_model *model, const char *how, const char *against)
+int cli_is_short(int64_t width, const rill_result *result)
+{
+    enum { LEAST_WIDTH = 100, SHORTER = 3 };
+    if (width < LEAST_WIDTH || result->n == 0) return 0;
+    return cli_text_width(result->output[0].text, result->output[0].length) * SHORTER < width;
+}
+
+int cli_is_split(rill_context *ctx, const rill_model *model)
 {
     int32_t n;
+    size_t head;
+    return rill_model_split(model, ctx, 0, "", 0, NULL, 0, &n, &head) == RILL_OK;
+}
+
+int cli_split_start(cli_split *s, rill_context *ctx, const rill_model *model, const rill_settings *settings,
+                    const char *how, const char *against)
+{
     s->ctx = s->text.ctx = ctx;
     s->model = model;
+    s->settings = settings;
     s->always = how && !strcmp(how, "sentences");
     s->cuts = !how || !strcmp(how, "auto") || s->always;
     if (!s->cuts && strcmp(how, "off")) return cli_fail("--split: \"%s\" is not auto, sentences or off", how);
     if (s->always && against) return cli_fail("--split sentences and %s exclude each other", against);
     s->cuts = s->cuts && !against;
-    s->on = rill_model_split(model, ctx, 0, "", 0, NULL, 0, &n, &s->head) == RILL_OK;
+    s->on = cli_is_split(ctx, model);
     if (!s->on && s->always) return cli_fail("--split sentences: %s", rill_error(ctx));
     rill_error_clear(ctx);
     return CLI_OK;
@@ -127,6 +144,7 @@ static rill_status give_part(cli_split *s, rill_request *request)
     const rill_part *part = &s->part[s->at];
     *request = s->request;
     request->user = s->line;
+    request->number += (int64_t)s->at << 32; /* samples of its own, of whatever line the sentence is */
     rill_text_reset(&s->text);
     rill_status status = rill_text_append(&s->text, s->request.text, s->head);
     if (status == RILL_OK) status = rill_text_append(&s->text, s->request.text + part->begin, part->length);
@@ -143,7 +161,7 @@ static rill_status take_line(cli_split *s, int32_t n)
 {
     cli_split_line *line = s->line = add_line(s, &s->request, n);
     if (!line) return rill_fail_memory(s->ctx, s->request.length, "an input's line");
-    if (s->n > 0) line->width = width_of(s->request.text, s->request.length);
+    if (s->n > 0) line->width = cli_text_width(s->request.text, s->request.length);
     if (s->request.number == 0) s->request.number = s->first + line->id + 1;
     line->head = s->head;
     for (int32_t i = 0; i < n && n > 1; i++) {
@@ -151,7 +169,12 @@ static rill_status take_line(cli_split *s, int32_t n)
         line->part[i].length = s->part[i].length;
     }
     line->part[n].begin = s->request.length;
-    s->split += n > 1;
+    if (n == 1) return RILL_OK;
+    line->settings = s->request.settings ? *s->request.settings : *s->settings;
+    if (rill_settings_resolve(s->ctx, &line->settings, 0) < 0)
+        rill_error_clear(s->ctx); /* the engine says it of each sentence */
+    s->split++;
+    s->lists += line->settings.n_best > 1;
     return RILL_OK;
 }
 
@@ -204,17 +227,18 @@ static int keep_result(rill_result *to, const rill_result *from)
     return failed || !output;
 }
 
-/* What lies before sentence i of the line, or behind the last: spaces are one, and none at the line's ends. */
+/* What lies before sentence i of the line, or behind the last: spaces and ends of lines are one space, and none at the line's ends. */
 static rill_status put_between(const cli_split_line *line, int32_t i, rill_text *out)
 {
     const size_t end = line->part[i].begin;
     const size_t begin = i > 0 ? line->part[i - 1].begin + line->part[i - 1].length : line->head;
-    int space = 0, begun = i > 0;
+    int space = 0, begun = out->length > 0;
     rill_status status = RILL_OK;
-    for (size_t at = begin; at < end && status == RILL_OK; at++) {
-        const int is_space = (unsigned char)line->text[at] <= ' ';
+    for (size_t at = begin, step; at < end && status == RILL_OK; at += step) {
+        const int32_t c = rill_utf8_next(line->text + at, end - at, &step);
+        const int is_space = (c >= 0 && c <= ' ') || c == 0x85 || c == 0x2028 || c == 0x2029;
         if (!is_space && space && begun) status = rill_text_append(out, " ", 1);
-        if (!is_space && status == RILL_OK) status = rill_text_append(out, line->text + at, 1);
+        if (!is_space && status == RILL_OK) status = rill_text_append(out, line->text + at, step);
         space = is_space;
         begun |= !is_space;
     }
@@ -242,13 +266,14 @@ static rill_status join_output(const cli_split *s, const cli_split_line *line, i
         status = put_between(line, i, &text);
         if (status == RILL_OK) status = rill_text_append(&text, o->text, o->length);
         out->score += o->score;
-        out->rank_score += o->rank_score;
         out->logp += o->logp;
         out->actions += o->actions;
         out->n_actions += o->n_actions;
         out->truncated |= o->truncated;
         out->certified &= o->certified;
     }
+    out->rank_score = rill_settings_rank(&line->settings, out->score,
+                                         line->settings.count_end ? out->n_actions : out->actions);
     if (status == RILL_OK) status = put_between(line, line->n, &text);
     int32_t *action = malloc((size_t)out->n_actions * sizeof *action + 1);
     float *logp = malloc((size_t)out->n_actions * sizeof *logp + 1);
@@ -295,10 +320,8 @@ static rill_status join_line(const cli_split *s, const cli_split_line *line, ril
 
 static rill_status write_line(cli_split *s, cli_split_line *line, rill_result *result)
 {
-    enum { LEAST_WIDTH = 100, SHORTER = 3 };
     s->whole++;
-    if (line->width >= LEAST_WIDTH && result->n > 0)
-        s->shorter += width_of(result->output[0].text, result->output[0].length) * SHORTER < line->width;
+    s->shorter += cli_is_short(line->width, result);
     return s->write(s->user, result);
 }
 
@@ -332,13 +355,13 @@ rill_status cli_split_write(void *user, const rill_result *result)
     return status;
 }
 
-void cli_split_warn(const cli_split *s, int32_t n_best)
+void cli_split_warn(const cli_split *s)
 {
     if (s->shorter)
         cli_say("warning: %" PRId64 " of %" PRId64
                 " outputs are shorter than a third of their inputs: text may be missing%s",
                 s->shorter, s->whole, s->cuts ? "" : " (--split sentences decodes each sentence by itself)");
-    if (s->split && n_best > 1)
+    if (s->lists)
         cli_say("warning: %" PRId64 " of %" PRId64
                 " inputs were decoded as their sentences: the i-th output of such a list is made "
                 "of the i-th of each sentence (--split off decodes them whole)",

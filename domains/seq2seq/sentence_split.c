@@ -7,11 +7,13 @@
 #include "grow.h"
 #include "sentences.h"
 #include "seq2seq.h"
+#include "utf8.h"
 
 enum {
     PIECES = 128, /* of an input that is no longer than the models are made for, its marks included: Bergamot's bound */
     LONG_BYTES = 8192, /* what has more than so many is longer, and is not cut into pieces to know it */
-    NO_SPACES = 0xE00  /* scripts that write words without spaces between begin here */
+    NO_SPACES = 0xE00, /* scripts that write words without spaces between begin here */
+    OTHERS = 0x10000   /* and signs like emoji here */
 };
 
 /* --- sentences ---------------------------------------------------------------------------------------------------- */
@@ -60,31 +62,24 @@ rill_status seq_split(void *model, rill_context *ctx, int always, const char *te
     if (translates == 0) return RILL_OK;
     if (!always) TRY(is_long(m, ctx, text, length, &cuts));
     f.offset = *head;
-    if (cuts) rill_sentences(text + *head, length - *head, NULL, take_sentence, &f);
+    /* A column of the head's names the language. */
+    const char *language = *head > 0 && text[0] != '\t' && memchr(text, '\t', *head) != NULL ? text : m->language;
+    if (cuts) rill_sentences(text + *head, length - *head, language, take_sentence, &f);
     *n = f.n > 1 ? f.n : 1;
     return RILL_OK;
 }
 
 /* --- what is not seen --------------------------------------------------------------------------------------------- */
 
-/* The character of some bytes, and how many these are: enough of UTF-8 for those in question. */
-static int32_t character(const char *text, size_t length, size_t *bytes)
+static int has_spaces(int32_t c)
 {
-    const unsigned char *c = (const unsigned char *)text;
-    *bytes = 1;
-    if (length >= 2 && c[0] >= 0xC2 && c[0] < 0xE0) {
-        *bytes = 2;
-        return (c[0] & 0x1F) << 6 | (c[1] & 0x3F);
-    }
-    if (length < 3 || c[0] < 0xE0 || c[0] >= 0xF0) return c[0];
-    *bytes = 3;
-    return (c[0] & 0xF) << 12 | (c[1] & 0x3F) << 6 | (c[2] & 0x3F);
+    return c < NO_SPACES || c >= OTHERS;
 }
 
 /* Soft hyphen, word joiner, byte order mark; a zero-width space where `before` and `behind` write spaces between their words. */
 static int is_unseen(int32_t c, int32_t before, int32_t behind)
 {
-    return c == 0xAD || c == 0x2060 || c == 0xFEFF || (c == 0x200B && before < NO_SPACES && behind < NO_SPACES);
+    return c == 0xAD || c == 0x2060 || c == 0xFEFF || (c == 0x200B && has_spaces(before) && has_spaces(behind));
 }
 
 /* What ends a line or a page in other programs, which most tables of tokenizers do not know or leave out: it parts words. */
@@ -102,12 +97,13 @@ rill_status seq_seen(rill_context *ctx, const char **text, size_t *length, char 
         const unsigned char c = (unsigned char)(*text)[at];
         any = c == 0xC2 || c == 0xE2 || c == 0xEF || ends_line(c);
     }
-    if (!any) return RILL_OK;
+    if (!any || rill_utf8_check(*text, *length) < *length) return RILL_OK; /* what is no UTF-8 is refused as it is */
     TRY(GROW(ctx, *copy, *room, *length, "an input's text"));
     for (size_t at = 0; at < *length; at += bytes) {
-        const int32_t c = character(*text + at, *length - at, &bytes);
+        const int32_t c = rill_utf8_next(*text + at, *length - at, &bytes);
         const size_t next = at + bytes;
-        if (is_unseen(c, before, next < *length ? character(*text + next, *length - next, &next_bytes) : 0)) continue;
+        if (is_unseen(c, before, next < *length ? rill_utf8_next(*text + next, *length - next, &next_bytes) : 0))
+            continue;
         if (ends_line(c)) {
             (*copy)[to++] = ' ';
         } else {

@@ -1,0 +1,62 @@
+/* Options that an input has of its own: from a request's text of NAME=VALUE to what its domain reads of it.
+ *
+ * Invariant: `options` of a rill_input is "NAME\0VALUE\0" for each, and a NUL behind the last. */
+#include <string.h>
+
+#include "rooms.h"
+
+const rill_option *rill_domain_input_rows(const rill_domain *domain)
+{
+    return domain->struct_size > offsetof(rill_domain, input_options) ? domain->input_options : NULL;
+}
+
+static rill_status check(rill_context *ctx, const rill_domain *domain, const char *name, const char *value)
+{
+    const rill_option *row = rill_option_find(rill_domain_input_rows(domain), name);
+    if (row != NULL) return rill_option_read(ctx, row, value, NULL);
+    return rill_fail(ctx, RILL_ERR_NOT_FOUND, "no input of domain %s has an option \"%.60s\" of its own", domain->name,
+                     name);
+}
+
+rill_status rill_domain_input_option(const rill_domain *domain, const char *name, const char *value, rill_text *out)
+{
+    RILL__TRY(check(out->ctx, domain, name, value));
+    if (strchr(value, ' ') != NULL)
+        return rill_fail(out->ctx, RILL_ERR_OPTION, "%s: \"%.60s\" has a blank", name, value);
+    return rill_text_printf(out, "%s%s=%s", out->length > 0 ? " " : "", name, value);
+}
+
+rill_status rill__input_options(rill_context *ctx, const rill_domain *domain, const char *text, rill_text *out)
+{
+    if (text[0] == '\0') return RILL_OK;
+    RILL__TRY(rill_text_append(out, text, strlen(text) + 1));
+    for (char *at = out->data; at < out->data + out->length;) {
+        const size_t length = strcspn(at, " ");
+        char *equals = memchr(at, '=', length);
+        at[length] = '\0';
+        if (equals == NULL)
+            return rill_fail(ctx, RILL_ERR_OPTION,
+                             "an input's options are NAME=VALUE with a blank between, not \"%.60s\"", at);
+        *equals = '\0';
+        if (check(ctx, domain, at, equals + 1) < 0) return RILL_ERR_OPTION;
+        at += length + 1;
+    }
+    return RILL_OK;
+}
+
+const char *rill_input_value(const rill_input *input, const char *name)
+{
+    const char *at = input->options, *found = NULL;
+    while (at != NULL && *at != '\0') {
+        const char *value = at + strlen(at) + 1;
+        if (rill__same_name(at, name)) found = value;
+        at = value + strlen(value) + 1;
+    }
+    return found;
+}
+
+int rill_input_switch(const rill_input *input, const char *name, int opened)
+{
+    const char *value = rill_input_value(input, name);
+    return value != NULL ? strcmp(value, "0") != 0 && strcmp(value, "false") != 0 : opened;
+}

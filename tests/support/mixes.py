@@ -1,0 +1,62 @@
+"""Settings of requests drawn at random, for tests that compare what is decoded together with what is decoded alone."""
+
+import os
+
+MODELS = ("de-en", "geo", "gum", "de-en-rnn")
+# What outputs may have to contain.
+WORDS = {"de-en": ["dog", "a man", "the", "zebra"], "de-en-rnn": ["dog", "a man", "the"], "geo": ["argmax", "state:t", "( count"],
+         "gum": ["(NP", "(S"]}
+
+# Values of each setting that a request may have.
+OF_REQUESTS = {
+    "k": [1, 2, 3, 5, 8],
+    "max-candidates": [1, 3, 6],
+    "finish": ["top", "immediate", "shrink"],
+    "stop-after": [1, 2, 4],
+    "patience": [0.4, 1, 2],
+    "min-length": [0, 2, 6],
+    "max-length": [1, 4, 9, 30],
+    "length-penalty": [0, 0.6, 1, -0.5, 3],
+    "n-best": [1, 2, 4],
+    "distinct": [True],
+    "like": ["hf", "fairseq", "marian", "ct2"],
+    "keep": ["all", "first", "best"],
+    "stop": ["count", "bound", "bound-max", "top"],
+    "at-limit": ["open", "first", "end", "end-free", "best-ended"],
+    "count-end": [True],
+    "max-length-factor": [0.5, 1, 2],
+    "word-penalty": [0, 0.4, -1],
+    "min-width": [0, 2, 5],
+    "require-end": [True],
+    "unknown-penalty": [0, 1, "inf"],
+    "cube": ["none", "naive", "accelerated"],
+    "certify": [True],
+    "exact": [True],
+    "exact-rows": [1, 40],
+    "no-repeat-ngram": [0, 1, 2, 3],
+    "repetition-penalty": [1, 1.3, 0.8],
+    "sample": [1, 3],
+    "temperature": [0.5, 1, 2],
+    "top-k": [0, 2, 10],
+    "top-p": [0.3, 0.9],
+    "seed": [0, 1, 77],
+    "groups": [1, 2, 3],
+    "diversity": [0.2, 1.5],
+}
+# What goes together, so that not most are refused.
+KINDS = (["sample", "temperature", "top-k", "seed"], ["sample", "top-p"], ["groups", "diversity", "k"], ["cube"], ["cube", "k"],
+         ["k", "n-best"], ["finish", "k", "n-best"], ["like", "n-best"], ["no-repeat-ngram", "repetition-penalty", "k"], [])
+
+
+def draw(rng, values):
+    """Settings of one kind, with a few others beside them."""
+    names = set(rng.choice(KINDS)) & set(values)
+    names.update(rng.sample(sorted(values), rng.choice([0, 0, 1, 2, 4])))
+    return {name: rng.choice(values[name]) for name in sorted(names)}
+
+
+def lines_of(root, model):
+    """Inputs of the model's, of middle length."""
+    name = "de-en" if model.startswith("de-en") else model
+    with open(os.path.join(root, "examples", "questions", name + ".txt"), encoding="utf-8") as file:
+        return [line for line in file.read().splitlines() if 10 < len(line) < 90]
