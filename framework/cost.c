@@ -37,7 +37,7 @@ void rill_settings_cost(const rill_settings *s, const rill_domain_info *info, do
     const double k = s->k, steps = most_steps(s, info, size), choices = most_choices(s, info);
     const double phases = info->phases > 0 ? info->phases : 1, rows = k * steps * phases;
     /* A timestep: the rows' choices, what is chosen among by each group, what is kept of all. */
-    const double chosen = s->groups > 1 ? k + floor(k / s->groups) * choices + 7 * k : k;
+    const double chosen = s->groups > 1 ? k + choices + 7 * k : k;
     const double kept = 2 * k < k * choices ? 2 * k : k * choices;
     double bytes = k * choices * (CHOICE_BYTES + ANSWER_BYTES) + chosen * (double)sizeof(merge_head) +
                    kept * (double)(sizeof(merge_head) + sizeof(beam_entry) + sizeof(rill_history));

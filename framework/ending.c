@@ -83,7 +83,7 @@ static int has_enough(const item *it, double best_live)
     switch ((rill_stop)it->settings->stop) {
     case RILL_STOP_TOP: return it->top_ended;
     case RILL_STOP_BOUND:
-    case RILL_STOP_BOUND_MAX: return !(best_to_come(it, best_live) > it->outputs[enough - 1].rank);
+    case RILL_STOP_BOUND_MAX: return !(best_to_come(it, best_live) > it->outputs[0].rank);
     case RILL_STOP_COUNT: break;
     }
     return 1;

@@ -156,6 +156,7 @@ static rill_status offer(rill_engine *e, item *it, int32_t parent, const selecto
     for (; it->exact.cut && it->n_outputs > 0; it->n_outputs--) drop_output(e, it, &it->outputs[it->n_outputs - 1]);
     it->exact.cut = 0;
     if (it->n_outputs == it->exact.most) drop_output(e, it, &it->outputs[--it->n_outputs]);
+    output->order = it->outputs_made++;
     int32_t at = it->n_outputs++;
     for (; at > 0 && it->outputs[at - 1].rank < output->rank; at--) it->outputs[at] = it->outputs[at - 1];
     it->outputs[at] = *output;

@@ -4,6 +4,7 @@
  * since theirs is there already (writing.h). */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "rooms.h"
@@ -48,17 +49,6 @@ rill_status engine_answer_empty(rill_engine *e, const intake_entry *in)
     e->statistics.all.certified += e->settings.certify;
     e->statistics.all.outputs++;
     return RILL_OK;
-}
-
-/* Insertion sort: stable, and outputs mostly come in order. */
-static void sort_outputs(item *it)
-{
-    for (int32_t i = 1; i < it->n_outputs; i++) {
-        item_output moved = it->outputs[i];
-        int32_t at = i;
-        for (; at > 0 && it->outputs[at - 1].rank < moved.rank; at--) it->outputs[at] = it->outputs[at - 1];
-        it->outputs[at] = moved;
-    }
 }
 
 /* Append output `index` of the item to the record's n, with its text if texts are written here, unless it is to be left out.
@@ -178,7 +168,7 @@ static void say_why_none(const rill_engine *e, const item *it, char *out, size_t
 rill_status engine_finish_item(rill_engine *e, int32_t slot)
 {
     item *it = &e->items.at[slot];
-    sort_outputs(it);
+    if (it->n_outputs > 1) qsort(it->outputs, (size_t)it->n_outputs, sizeof *it->outputs, item_in_output_order);
     const rill_status more = engine_exact_begin(e, slot);
     if (more != RILL_OK) return more;
     rill_status status = it->n_outputs > 0 ? RILL_OK : RILL_ERR_NO_HYPOTHESIS;

@@ -7,10 +7,11 @@
  *
  * The best k choices of a row are enough: those before have chosen fewer than that, and whatever they left alone keeps its order.
  *
- * Each group looks at its own rows, so a phase looks once at each choice that the model gave. The empty hypothesis is the only one of its
+ * Each group looks at its own rows, so a phase looks once at each choice that the model gave, if that, and keeps as many as the group has
+ * places. The empty hypothesis is the only one of its
  * timestep: its choices stay in a heap from which the groups take in turn, and to which they return what they took for less.
  *
- * Divisions: a group's own hypotheses · the empty hypothesis · all groups. */
+ * Divisions: heaps of children · a group's own hypotheses · the empty hypothesis · all groups. */
 #include "groups.h"
 
 #include <stdlib.h>
@@ -76,51 +77,62 @@ static void begin(choosing *c)
     memset(c->times, 0, 2 * (size_t)k * sizeof *c->times);
 }
 
-/* --- a group's own hypotheses ------------------------------------------------------------------------------------- */
+/* --- heaps of children -------------------------------------------------------------------------------------------- */
 
-/* All children of the group, behind the chosen. Returns how many. */
-static int32_t gather(choosing *c, int32_t group, int32_t first_row)
-{
-    merge_head *to = c->t->heads + c->chosen;
-    int32_t n = 0;
-    for (int32_t rank = c->first[group]; rank != NO_RANK;
-         rank = c->next[rank]) { /* none has ended: that would have left */
-        const int32_t row = first_row + rank;
-        selector_choice child;
-        for (int32_t i = 0; timestep_look(c->t, row, i, &child); i++)
-            to[n++] = (merge_head){worth(c, rank, &child), child, rank, row, i, group};
-    }
-    return n;
-}
-
-static void choose_own(choosing *c, int32_t group, int32_t first_row)
-{
-    const int32_t n = gather(c, group, first_row), places = c->left[group], end = c->chosen + (n < places ? n : places);
-    qsort(c->t->heads + c->chosen, (size_t)n, sizeof *c->t->heads, merge_in_rank_order);
-    /* They lose nothing for one another. */
-    for (; c->chosen < end; c->chosen++) count_choice(c, c->t->heads[c->chosen].child.action);
-}
-
-/* --- the empty hypothesis ----------------------------------------------------------------------------------------- */
+/* Which child of a heap comes first. */
+enum { BEST_FIRST = 1, WORST_FIRST = -1 };
 
 /* Put the head in its place at `at` or below. */
-static void sift_down(merge_head *heap, int32_t n, int32_t at, merge_head head)
+static void sift_down(merge_head *heap, int32_t n, int32_t at, merge_head head, int first)
 {
     for (int32_t child; (child = 2 * at + 1) < n; at = child) {
-        if (child + 1 < n && merge_in_rank_order(&heap[child + 1], &heap[child]) < 0) child++;
-        if (merge_in_rank_order(&heap[child], &head) > 0) break;
+        if (child + 1 < n && first * merge_in_rank_order(&heap[child + 1], &heap[child]) < 0) child++;
+        if (first * merge_in_rank_order(&heap[child], &head) > 0) break;
         heap[at] = heap[child];
     }
     heap[at] = head;
 }
 
 /* Put the head in its place at `at` or above. */
-static void sift_up(merge_head *heap, int32_t at, merge_head head)
+static void sift_up(merge_head *heap, int32_t at, merge_head head, int first)
 {
-    for (; at > 0 && merge_in_rank_order(&heap[(at - 1) / 2], &head) > 0; at = (at - 1) / 2)
+    for (; at > 0 && first * merge_in_rank_order(&heap[(at - 1) / 2], &head) > 0; at = (at - 1) / 2)
         heap[at] = heap[(at - 1) / 2];
     heap[at] = head;
 }
+
+/* --- a group's own hypotheses ------------------------------------------------------------------------------------- */
+
+/* Take the head into a heap of the best `places`, the worst of them first. */
+static void offer(merge_head *heap, int32_t *n, int32_t places, const merge_head *head)
+{
+    if (*n < places)
+        sift_up(heap, (*n)++, *head, WORST_FIRST);
+    else if (merge_in_rank_order(head, heap) < 0)
+        sift_down(heap, places, 0, *head, WORST_FIRST);
+}
+
+/* The best children of the group, behind the chosen. What follows a child in its row is worth no more than that child's score. */
+static void choose_own(choosing *c, int32_t group, int32_t first_row)
+{
+    merge_head *heap = c->t->heads + c->chosen;
+    const int32_t places = c->left[group];
+    int32_t n = 0;
+    for (int32_t rank = c->first[group]; rank != NO_RANK && places > 0;
+         rank = c->next[rank]) { /* none has ended: that would have left */
+        const int32_t row = first_row + rank;
+        selector_choice child;
+        for (int32_t i = 0; timestep_look(c->t, row, i, &child); i++) {
+            if (n == places && c->it->beam[rank].score + (double)child.score < heap[0].score) break;
+            offer(heap, &n, places, &(merge_head){worth(c, rank, &child), child, rank, row, i, group});
+        }
+    }
+    /* They lose nothing for one another. */
+    for (const int32_t end = c->chosen + n; c->chosen < end; c->chosen++)
+        count_choice(c, c->t->heads[c->chosen].child.action);
+}
+
+/* --- the empty hypothesis ----------------------------------------------------------------------------------------- */
 
 /* The heap of all its children is behind the places of all. */
 static int32_t make_heap(const choosing *c, int32_t row, merge_head *heap)
@@ -128,7 +140,7 @@ static int32_t make_heap(const choosing *c, int32_t row, merge_head *heap)
     selector_choice child;
     int32_t n = 0;
     for (; timestep_look(c->t, row, n, &child); n++) heap[n] = (merge_head){worth(c, 0, &child), child, 0, row, n, 0};
-    for (int32_t i = n / 2 - 1; i >= 0; i--) sift_down(heap, n, i, heap[i]);
+    for (int32_t i = n / 2 - 1; i >= 0; i--) sift_down(heap, n, i, heap[i], BEST_FIRST);
     return n;
 }
 
@@ -142,7 +154,7 @@ static void choose_first(choosing *c, int32_t row)
         int32_t rest = n;
         for (; rest > 0 && c->chosen - from < c->left[group]; rest--) {
             const merge_head best = heap[0];
-            sift_down(heap, rest - 1, 0, heap[rest - 1]);
+            sift_down(heap, rest - 1, 0, heap[rest - 1], BEST_FIRST);
             c->t->heads[c->chosen] = best;
             c->t->heads[c->chosen++].bank = group;
             count_choice(c, best.child.action);
@@ -151,7 +163,7 @@ static void choose_first(choosing *c, int32_t row)
             merge_head back = c->t->heads[i];
             back.score = worth(c, 0, &back.child);
             back.bank = 0;
-            sift_up(heap, rest++, back);
+            sift_up(heap, rest++, back, BEST_FIRST);
         }
     }
 }

@@ -61,6 +61,7 @@ rill_status items_begin(items *all, forest *f, int32_t slot)
     it->exact.on = it->exact.over = 0;
     it->stop_asked = it->late = it->cancelled = it->cut = 0;
     it->blamed = 0;
+    it->outputs_made = 0;
     it->failed = RILL_OK;
     it->refused.ctx = all->ctx;
     rill_text_reset(&it->refused);
@@ -77,6 +78,13 @@ void items_clear(items *all, forest *f, int32_t slot)
     forest_arena_drop(f, &it->arena, f->need == RILL_STATE_PATH || it->width > 0 || searched);
     it->width = it->live = it->n_outputs = 0;
     it->best_ended.history = -1;
+}
+
+int item_in_output_order(const void *left, const void *right)
+{
+    const item_output *a = left, *b = right;
+    if (a->rank != b->rank) return a->rank > b->rank ? -1 : 1;
+    return (a->order > b->order) - (a->order < b->order);
 }
 
 /* --- the ready ---------------------------------------------------------------------------------------------------- */

@@ -34,6 +34,7 @@ typedef struct item_output {
     int32_t history;
     int32_t length; /* timesteps, an end action not counted */
     int32_t group;  /* of a diverse beam */
+    uint32_t order; /* in which its item's came */
     uint8_t truncated;
     uint8_t end; /* an end action is counted where the length is (count_end) */
 } item_output;
@@ -43,9 +44,9 @@ typedef struct item {
     const rill_settings *settings;    /* that it is searched by: the engine's or its request's */
     chain_instance *const *instances; /* of heuristics and scorers, likewise */
     beam_entry *beam;                 /* [width] */
-    item_output *outputs;             /* [n_outputs] */
-    int32_t width, live;              /* beam entries; of these live */
-    int32_t timestep;                 /* timesteps completed: l_t */
+    item_output *outputs; /* [n_outputs] as they came; of the best alone (`keep`) a heap, the last one first */
+    int32_t width, live;  /* beam entries; of these live */
+    int32_t timestep;     /* timesteps completed: l_t */
     int32_t max_length;
     int32_t n_outputs;
     int32_t blamed; /* 1 + the last scorer that left one of its hypotheses no action; 0: none has */
@@ -61,6 +62,7 @@ typedef struct item {
     exact_search exact;
 
     size_t beam_capacity, outputs_capacity;
+    uint32_t outputs_made;
     int64_t size;
     request *request;       /* NULL: it wants nothing of its own */
     int32_t entry;          /* its place in the intake, where its text stays */
@@ -87,6 +89,9 @@ typedef struct items {
     int32_t n_free, n_busy, n_cancelled;
     int32_t n_ready, first_ready, last_ready; /* a list through `next`, in order of admission */
 } items;
+
+/* For qsort(): by rank, ties in the order in which they came. */
+int item_in_output_order(const void *left, const void *right);
 
 void items_init(items *all, rill_context *ctx);
 /* Free all memory; no item holds histories any more. */

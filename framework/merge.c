@@ -198,34 +198,47 @@ static int has_head(merge *m)
     return m->n_heap > 0;
 }
 
-/* Put the output in its place among the best, which are in order; returns the one that there is no place for any more, if
- * there is one. Ties keep the order in which they came. */
-static int rank_in(item *it, const item_output *output, item_output *out)
+/* Keep the output among the best, which are a heap, the last one first; returns the one that there is no place for any more, if there is
+ * one. */
+static int keep_best(item *it, const item_output *output, item_output *out)
 {
+    item_output *heap = it->outputs;
     int32_t at = it->n_outputs;
-    while (at > 0 && it->outputs[at - 1].rank < output->rank) at--;
-    int full = it->n_outputs >= it->settings->stop_after;
-    *out = full && at < it->n_outputs ? it->outputs[it->n_outputs - 1] : *output;
-    if (full && at == it->n_outputs) return 1;
-    for (int32_t i = full ? it->n_outputs - 1 : it->n_outputs; i > at; i--) it->outputs[i] = it->outputs[i - 1];
-    it->outputs[at] = *output;
-    it->n_outputs += !full;
-    return full;
+    if (at < it->settings->stop_after) {
+        it->n_outputs++;
+        for (; at > 0 && item_in_output_order(&heap[(at - 1) / 2], output) < 0; at = (at - 1) / 2)
+            heap[at] = heap[(at - 1) / 2];
+        heap[at] = *output;
+        return 0;
+    }
+    *out = *output;
+    if (item_in_output_order(output, heap) > 0) return 1;
+    *out = heap[0];
+    at = 0;
+    for (int32_t child; (child = 2 * at + 1) < it->n_outputs; at = child) {
+        if (child + 1 < it->n_outputs && item_in_output_order(&heap[child + 1], &heap[child]) > 0) child++;
+        if (item_in_output_order(&heap[child], output) < 0) break;
+        heap[at] = heap[child];
+    }
+    heap[at] = *output;
+    return 1;
 }
 
-void engine_output(rill_engine *e, item *it, const item_output *output)
+void engine_output(rill_engine *e, item *it, const item_output *made)
 {
-    item_output gone = *output;
+    item_output own = *made, gone = own;
+    const item_output *output = &own;
     int dropped = 0;
     if (output->truncated && it->settings->require_end) {
         it->cut = 1;
         forest_release(&e->forest, &it->arena, output->history);
         return;
     }
+    own.order = gone.order = it->outputs_made++;
     if (output->score > it->best_output) it->best_output = output->score;
     statistics_output(&e->statistics, output, 1);
     if (it->settings->keep == RILL_KEEP_BEST)
-        dropped = rank_in(it, output, &gone);
+        dropped = keep_best(it, output, &gone);
     else if (it->settings->keep == RILL_KEEP_FIRST && it->n_outputs >= it->settings->stop_after)
         dropped = 1;
     else
@@ -341,14 +354,15 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
     for (int32_t i = 0; i < t->n; i++) {
         item *it = &e->items.at[t->selected[i]];
         int64_t most = (int64_t)it->live * stride + (it->width - it->live), limit = rill__merge_limit(it->settings);
-        /* The first row is drawn from as often, or chosen from by each group; later a group chooses among its own rows. */
+        /* The first row is drawn from as often, or chosen from by each group, who have its choices in a heap. */
         const int32_t groups = it->settings->groups;
         const int64_t places = it->settings->sample > 0 || groups > 1 ? it->settings->k : 0;
-        const int64_t chosen = groups > 1 ? places + places / groups * stride : places;
+        const int64_t chosen = groups > 1 ? places + stride : places;
         need.entries += (size_t)it->width;
         if ((size_t)it->width > need.widest) need.widest = (size_t)it->width;
         if ((size_t)chosen > need.widest) need.widest = (size_t)chosen;
         if (groups > 1 && (size_t)places > need.places) need.places = (size_t)places;
+        if (it->settings->sample > 0) need.drawn = (size_t)stride;
         if (places > most) most = places;
         if (t->rules.banks != NULL && (size_t)most > need.widest) need.widest = (size_t)most;
         if (most > limit) most = limit;

@@ -51,15 +51,15 @@ static int32_t cut(timestep *t, const rill_settings *s, int32_t row, double *kep
     double all = 0;
     int32_t n = 0, m = 0;
     selector_choice choice;
-    for (; n < s->top_k && timestep_look(t, row, n, &choice); n++) all += weight(t, s, row, n);
-    for (*kept = 0; m < n && (m == 0 || *kept < s->top_p * all); m++) *kept += weight(t, s, row, m);
+    for (; n < s->top_k && timestep_look(t, row, n, &choice); n++) all += t->weight[n] = weight(t, s, row, n);
+    for (*kept = 0; m < n && (m == 0 || *kept < s->top_p * all); m++) *kept += t->weight[m];
     return m;
 }
 
-static int32_t pick(const timestep *t, const rill_settings *s, int32_t row, int32_t n, double left)
+static int32_t pick(const timestep *t, int32_t n, double left)
 {
     for (int32_t i = 0; i < n - 1; i++)
-        if ((left -= weight(t, s, row, i)) < 0) return i;
+        if ((left -= t->weight[i]) < 0) return i;
     return n - 1;
 }
 
@@ -73,7 +73,7 @@ int32_t sample_choose(timestep *t, const item *it, int32_t *row)
         double kept;
         const int32_t n = cut(t, s, r, &kept);
         for (int32_t draw = 0; draw < draws && n > 0; draw++) {
-            const int32_t next = pick(t, s, r, n, number(t, it, rank, draw) * kept);
+            const int32_t next = pick(t, n, number(t, it, rank, draw) * kept);
             const selector_choice child = timestep_choice(t, r, next);
             t->heads[found++] = (merge_head){it->beam[rank].score + (double)child.score, child, rank, r, next, 0};
         }

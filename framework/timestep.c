@@ -61,6 +61,7 @@ static void lay_out_children(timestep *t, rill_carver *c, const children_size *s
     CARVE(t->beam, size->widest);
     CARVE(t->leaving, size->entries);
     CARVE(t->places, 7 * size->places);
+    CARVE(t->weight, size->drawn);
 }
 
 static size_t roomier(size_t room, size_t need)
@@ -89,7 +90,8 @@ rill_status timestep_reserve_children(timestep *t, const children_size *need)
                                 .candidates = roomier(had.candidates, need->candidates),
                                 .entries = roomier(had.entries, need->entries),
                                 .widest = roomier(had.widest, need->widest),
-                                .places = roomier(had.places, need->places)};
+                                .places = roomier(had.places, need->places),
+                                .drawn = roomier(had.drawn, need->drawn)};
     rill_carver carver = {0};
     if (memcmp(&room, &had, sizeof room) == 0) return RILL_OK;
     t->room = (children_size){0};

@@ -61,6 +61,7 @@ typedef struct children_size {
     size_t entries; /* of all beams before */
     size_t widest;  /* of an item: beam entries before */
     size_t places;  /* of an item with groups: its k */
+    size_t drawn;   /* of a row that is sampled from: its choices */
 } children_size;
 
 /* What a trace is told of the selected items; kept where there is a trace function only. */
@@ -111,6 +112,7 @@ typedef struct timestep {
     merge_key *heap;         /* [widest + 1] */
     commit_kin *kin;         /* [widest] */
     int32_t *places;         /* [7 places] groups.c */
+    double *weight;          /* [drawn] sample.c: of a row's choices */
     beam_entry *beam;        /* [widest] an item's beam before */
     forest_leaving *leaving; /* [entries]: histories of beams before without children */
     int32_t n_leaving;
