@@ -1,0 +1,196 @@
+/* Work of a request whose time is over: a deadline, a cancelling or a stop comes in the middle of a search whose settings are extreme, each
+ * setting in turn, and the engine's counters tell what is expanded from then on. Before it, no search does more than rill_settings_cost()
+ * says. */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rill/rill.h"
+#include "support/harness.h"
+#include "support/tables.h"
+#include "support/toy_domain.h"
+
+enum { INPUTS = 3, VALUES = 6 };
+static const char MODEL[] = "seed=5 actions=9 depth=40 own_bound=0 legal=100 ending=0";
+
+typedef enum end { AT_DEADLINE, CANCELLED, STOPPED, ENDS } end;
+
+static double hand; /* the engine's clock */
+
+static double read_hand(void *user)
+{
+    (void)user;
+    return hand;
+}
+
+/* Texts of the values that a setting may have at its ends. Returns how many. */
+static int32_t extremes(const rill_option *row, char text[VALUES][40])
+{
+    const double number[] = {row->least, row->most, row->most < 65536 ? row->most : 65536, 1e-6, 1};
+    int32_t n = 0;
+    if (row->type == RILL_OPTION_SWITCH) return snprintf(text[0], sizeof text[0], "1"), 1;
+    if (row->type == RILL_OPTION_INT || row->type == RILL_OPTION_REAL)
+        for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+            if (row->type == RILL_OPTION_REAL || number[i] >= 1)
+                snprintf(text[n++], sizeof text[0], "%.17g", number[i]);
+    return n;
+}
+
+typedef struct counts {
+    int64_t whole, cut, refused; /* searches that were over before their time, that were not, that are refused */
+} counts;
+
+/* What is asked together with a setting that is nothing by itself. */
+static void add_others(const rill_option *row, rill_settings *s)
+{
+    static const char *const drawn[] = {"temperature", "top-k", "top-p", "seed", "distinct"};
+    for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++)
+        if (strcmp(row->name, drawn[i]) == 0) s->sample = 40;
+    if (strcmp(row->name, "diversity") == 0) s->groups = s->k = 40;
+}
+
+static int64_t expansions(const rill_engine *engine)
+{
+    rill_stats stats = {.struct_size = sizeof stats};
+    rill_engine_stats(engine, &stats);
+    return stats.expansions;
+}
+
+static void end_all(rill_engine *engine, end how, const int64_t id[INPUTS])
+{
+    if (how == AT_DEADLINE) hand = 100;
+    if (how == STOPPED) rill_engine_stop(engine);
+    for (int32_t i = 0; i < INPUTS && how == CANCELLED; i++) {
+        const rill_status status = rill_engine_cancel(engine, id[i]);
+        assert_true(status == RILL_OK || status == RILL_ERR_NOT_FOUND); /* which has its result */
+    }
+}
+
+static rill_status read_nothing(void *user, int may_block, const char **text, size_t *length)
+{
+    (void)user, (void)may_block, (void)text, (void)length;
+    return RILL_END_OF_INPUT;
+}
+
+static rill_status write_nowhere(void *user, const rill_result *result)
+{
+    (void)user, (void)result;
+    return RILL_OK;
+}
+
+static void run(rill_context *ctx, rill_model *model, const rill_settings *settings, end how, const char *what,
+                counts *seen)
+{
+    rill_engine *engine;
+    rill_engine_setup setup;
+    rill_cost cost = {.struct_size = sizeof cost};
+    rill_settings resolved = *settings;
+    int64_t id[INPUTS];
+    rill_status status = rill_settings_resolve(ctx, &resolved, 0);
+    rill_engine_setup_default(&setup);
+    setup.settings.n = 1000;
+    setup.settings.max_items = INPUTS;
+    setup.clock = read_hand;
+    hand = 10;
+    assert_int_equal(rill_engine_create(&engine, ctx, model, &setup), RILL_OK);
+    for (int32_t i = 0; i < INPUTS && status == RILL_OK; i++) {
+        const rill_request r = {
+            .struct_size = sizeof r, .text = "in 1", .length = 4, .seconds = 5, .settings = settings};
+        status = rill_engine_submit_request(engine, &r, &id[i]);
+    }
+    if (status != RILL_OK) {
+        assert_int_equal(status, RILL_ERR_OPTION);
+        seen->refused++;
+        rill_engine_destroy(engine);
+        return;
+    }
+    rill_settings_cost(&resolved, rill_model_info(model), 1, &cost);
+    for (int32_t i = 0; i < 3; i++) assert_true(rill_engine_step(engine) >= 0);
+    const int64_t before = expansions(engine);
+    if ((double)before > INPUTS * cost.rows) fail_msg("%s: %lld of %g rows", what, (long long)before, cost.rows);
+    const int under_way = rill_engine_pending(engine) > 0;
+    *(under_way ? &seen->cut : &seen->whole) += 1;
+    end_all(engine, how, id);
+    status = rill_run(engine, read_nothing, NULL, write_nowhere, NULL);
+    if (status != (how == STOPPED ? RILL_ERR_STOPPED : RILL_OK)) fail_msg("%s: %s", what, rill_status_name(status));
+    if (expansions(engine) != before)
+        fail_msg("%s: %lld rows when its time is over", what, (long long)(expansions(engine) - before));
+    rill_engine_destroy(engine);
+}
+
+static void no_setting_outlives_its_time(void **state)
+{
+    (void)state;
+    counts seen = {0};
+    harness_memory memory;
+    rill_context *ctx = harness_begin(&memory);
+    rill_model *model;
+    const rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = MODEL};
+    assert_int_equal(rill_model_open(&model, ctx, "toy", &open), RILL_OK);
+    for (const rill_option *row = rill_setting_table(); row->name != NULL; row++) {
+        char text[VALUES][40], what[120];
+        const int32_t n = rill_request_heeds(row) ? extremes(row, text) : 0;
+        for (int32_t i = 0; i < n * ENDS; i++) {
+            rill_settings s;
+            rill_settings_default(&s);
+            add_others(row, &s);
+            snprintf(what, sizeof what, "%s=%s, %d", row->name, text[i / ENDS], i % ENDS);
+            if (rill_settings_set(ctx, &s, row->name, text[i / ENDS]) != RILL_OK) continue;
+            run(ctx, model, &s, (end)(i % ENDS), what, &seen);
+        }
+    }
+    print_message("%lld searches were cut, %lld were over, %lld refused\n", (long long)seen.cut, (long long)seen.whole,
+                  (long long)seen.refused);
+    assert_true(seen.cut > 60);
+    rill_model_close(model);
+    harness_end(ctx, &memory);
+}
+
+/* By hand: of 10 timesteps and the end of 3 hypotheses, each of which has 4 choices at the most. */
+static void a_cost_by_value(void **state)
+{
+    (void)state;
+    rill_settings s;
+    rill_cost cost = {.struct_size = sizeof cost}, wide = cost,
+              old = {.struct_size = offsetof(rill_cost, bytes), .bytes = -1};
+    const rill_domain_info info = {.actions = 4, .phases = 1, .max_length = 10};
+    harness_memory memory;
+    rill_context *ctx = harness_begin(&memory);
+    rill_settings_default(&s);
+    s.k = 3;
+    assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_OK);
+    rill_settings_cost(&s, &info, 1, &cost);
+    assert_float_equal(cost.steps, 11, 0);
+    assert_float_equal(cost.rows, 33, 0);
+    assert_true(cost.bytes > 33 * sizeof(int32_t) && cost.bytes < 1e5);
+    rill_settings_cost(&s, &info, 1, &old);
+    assert_float_equal(old.rows, 33, 0);
+    assert_float_equal(old.bytes, -1, 0);
+    /* What multiplies work multiplies it here. */
+    static const struct {
+        const char *name, *value;
+        double rows, bytes; /* at least so many times as much */
+    } more[] = {{"k", "300", 100, 90},         {"max-length", "1000", 91, 40}, {"max-length-factor", "1000", 90, 40},
+                {"n-best", "300", 1, 1},       {"sample", "300", 100, 20},     {"cube", "naive", 2, 1},
+                {"max-candidates", "4", 1, 1}, {"exact", "1", 300, 900},       {"groups", "300", 100, 90},
+                {"stop-after", "65536", 1, 10}};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        rill_settings t;
+        rill_settings_default(&t);
+        if (strcmp(more[i].name, "sample") != 0 && strcmp(more[i].name, "groups") != 0) t.k = 3;
+        assert_int_equal(rill_settings_set(ctx, &t, more[i].name, more[i].value), RILL_OK);
+        if (rill_settings_resolve(ctx, &t, 0) != RILL_OK) fail_msg("%s", rill_error(ctx));
+        rill_settings_cost(&t, &info, 1, &wide);
+        if (wide.rows < more[i].rows * cost.rows || wide.bytes < more[i].bytes * cost.bytes)
+            fail_msg("%s=%s: %g rows, %g bytes, of %g and %g", more[i].name, more[i].value, wide.rows, wide.bytes,
+                     cost.rows, cost.bytes);
+    }
+    harness_end(ctx, &memory);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(no_setting_outlives_its_time),
+    cmocka_unit_test(a_cost_by_value),
+};
+
+HARNESS_MAIN(tests)
