@@ -174,11 +174,11 @@ static int is_listed(const char *origin, const serve_pages *pages)
     return 0;
 }
 
-/* A proxy may hand the name on that its clients call it by. */
+/* A proxy may hand the name on that its clients call it by: any, where pages of all may ask. */
 static int is_host_of_listed(const char *host, const serve_pages *pages)
 {
     for (int i = 0; i < pages->n; i++)
-        if (!strcasecmp(after_scheme(pages->origin[i]), host)) return 1;
+        if (!strcmp(pages->origin[i], "*") || !strcasecmp(after_scheme(pages->origin[i]), host)) return 1;
     return 0;
 }
 

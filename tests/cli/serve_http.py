@@ -166,7 +166,7 @@ def origins():
         check(ask(s, [("Host", "translate.example"), ("Origin", one), JSON])[0] == 200, "a proxy hands its name on")
     with Server("--allow-origin", "*") as s:
         check(ask(s, [("Host", "localhost"), ("Origin", "http://evil.example"), JSON])[0] == 200, "all origins")
-        check(ask(s, [("Host", "evil.example"), JSON])[0] == 403, "another host all the same")
+        check(ask(s, [("Host", "evil.example"), JSON])[0] == 200, "and by any name")
     for wrong in ("", "example.org", "https://", "https://example.org/", "https://example.org/a", "://a", "https://a b", "https://a\nb"):
         run = subprocess.run([RILL, "serve", "--port", "0", "-m", MODEL, "--allow-origin", wrong], stderr=subprocess.PIPE, text=True)
         check(run.returncode == 1 and "--allow-origin" in run.stderr, f"--allow-origin {wrong!r}: {run.returncode} {run.stderr}")

@@ -222,7 +222,7 @@ typedef struct rill_cost {
     double bytes;       /* choices of a timestep, histories, outputs and the result */
 } rill_cost;
 
-/* Of settings that were resolved (rill_plan.resolved), for an input of that size (rill_input.size). */
+/* Of settings that were resolved (rill_search_config.resolved), for an input of that size (rill_input.size). */
 RILL_API void rill_settings_cost(const rill_settings *resolved, const rill_domain_info *info, double size,
                                  rill_cost *out);
 
