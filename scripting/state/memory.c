@@ -313,8 +313,10 @@ int script_has_room(lua_State *L, lua_Integer n)
     if (n <= FEW) return lua_checkstack(L, n > 0 ? (int)n : 0);
     const size_t used = slots_in_use(L), most = SCRIPT_MAX_SLOTS - BEGINNING;
     if (used > most || (size_t)n > most - used) return 0;
-    /* What is to come on top of so many would double the stack. */
-    if (!lua_checkstack(L, used + (size_t)n > most / 2 ? (int)(most - used) : (int)n)) return 0;
+    /* What is to come on top of so many would double the stack, so it becomes as large as it may. Where it is so already, Lua 5.4.7 makes
+     * it no larger, but has room for fewer. */
+    if (!lua_checkstack(L, used + (size_t)n > most / 2 ? (int)(most - used) : (int)n) && !lua_checkstack(L, (int)n))
+        return 0;
     script_watch_calls(L);
     return 1;
 }

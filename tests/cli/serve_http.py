@@ -65,7 +65,8 @@ def framing(s):
         for method in (b"POST /v1/decode", b"GET /health"):
             said, closed = talk(s, method + b" HTTP/1.1\r\nHost: localhost\r\n" + headers + b"\r\n" + body + SECOND)
             # (libmicrohttpd writes the head of an answer of its own twice)
-            check(set(codes(said)) == {code} and closed, f"{method} {headers}: {codes(said)} {closed} {said[-100:]}")
+            # (and newer ones refuse a coding by themselves, with 400)
+            check(set(codes(said)) in ({code}, {min(code, 400)}) and closed, f"{method} {headers}: {codes(said)} {closed} {said[-100:]}")
     for line, host, code in ((b"HTTP/1.1", b"", 400), (b"HTTP/1.1", b"Host: localhost\r\nHost: localhost\r\n", 400),
                              (b"HTTP/1.1", b"Host: localhost\r\nhost: evil.example\r\n", 400),
                              (b"HTTP/1.0", b"Host: localhost\r\nHost: localhost\r\n", 400), (b"HTTP/1.0", b"", 200)):

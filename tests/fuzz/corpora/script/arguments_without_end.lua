@@ -14,4 +14,4 @@ local function wide(n) return n == 0 and 0 or 1 + wide(n - 1) end
 fails('stack overflow', wide, 1e6)
 assert(wide(3000) == 3000)
 local co = coroutine.wrap(function(...) return coroutine.yield(...) end)
-assert(select('#', co(table.unpack({}, 1, 30000))) == 30000)
+assert(select('#', co(table.unpack({}, 1, 8000))) == 8000)
