@@ -29,10 +29,13 @@ static int32_t extremes(const rill_option *row, char text[VALUES][40])
     const double number[] = {row->least, row->most, row->most < 65536 ? row->most : 65536, 1e-6, 1};
     int32_t n = 0;
     if (row->type == RILL_OPTION_SWITCH) return snprintf(text[0], sizeof text[0], "1"), 1;
-    if (row->type == RILL_OPTION_INT || row->type == RILL_OPTION_REAL)
-        for (size_t i = 0; i < sizeof number / sizeof *number; i++)
-            if (row->type == RILL_OPTION_REAL || number[i] >= 1)
-                snprintf(text[n++], sizeof text[0], "%.17g", number[i]);
+    if (row->type != RILL_OPTION_INT && row->type != RILL_OPTION_REAL) return 0;
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
+        size_t before = 0;
+        while (before < i && number[before] != number[i]) before++;
+        if (before == i && (row->type == RILL_OPTION_REAL || number[i] >= 1))
+            snprintf(text[n++], sizeof text[0], "%.17g", number[i]);
+    }
     return n;
 }
 
