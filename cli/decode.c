@@ -401,7 +401,8 @@ static int make_plan(decode *d)
     if (code == CLI_OK && d->wants_pretty && (d->tsv || d->jsonl))
         return cli_fail("--pretty shows one tree per input, and no rows or objects: leave out --tsv and --jsonl");
     d->records.field = d->fields.name;
-    d->records.usual = &d->plan->setup.settings;
+    d->records.run[0] = d->session.given;
+    for (int i = 0; i < 2; i++) d->records.run[i + 1] = soft[i];
     cli_pretty_start(&d->pretty, d->session.ctx);
     if (code == CLI_OK && d->trace_path) {
         d->plan->setup.trace = cli_trace_event;

@@ -155,28 +155,44 @@ static rill_status take_option(cli_records *r, const char *name, const char *tex
     return status;
 }
 
-/* The member "rill": settings of the search of this input alone, and how it is read. */
-static rill_status take_settings(cli_records *r, const json_t *said, rill_request *request)
+/* One of them: a setting into the object's layer, or an option of the domain's. */
+static rill_status take_setting(cli_records *r, const char *name, const json_t *value, rill_layer *layer, rill_request *request)
 {
     char number[RILL_OPTION_MAX];
-    const char *name, *text;
+    rill_settings one;
+    const rill_option *row = rill_option_find(rill_setting_table(), name);
+    const char *text = value_text(value, number);
+    if (row && (!rill_request_heeds(row) || row->type == RILL_OPTION_TEXT))
+        return bad(r, request, "\"rill\": \"%s\" is the run's, and no input has its own", name);
+    if (!text) return bad(r, request, "\"rill\": \"%s\" is neither a number nor a word", name);
+    if (!row) return take_option(r, name, text, request);
+    rill_settings_default(&one);
+    if (rill_settings_set(r->ctx, &one, name, text) < 0) return bad(r, request, "\"rill\": %s", rill_error(r->ctx));
+    return rill_layer_set(layer, name, text);
+}
+
+/* The member "rill": settings of the search of this input alone, before which the run's give way, and how it is read. */
+static rill_status take_settings(cli_records *r, const json_t *said, rill_request *request)
+{
+    const char *name;
     json_t *value;
-    r->settings = *r->usual;
+    rill_layer *layer;
+    rill_search_config *plan = NULL;
     rill_text_reset(&r->options);
+    rill_status status = rill_layer_create(&layer, r->ctx, RILL_FROM_USER);
     json_object_foreach((json_t *)(uintptr_t)said, name, value)
-    {
-        const rill_option *row = rill_option_find(rill_setting_table(), name);
-        if (row && (!rill_request_heeds(row) || row->type == RILL_OPTION_TEXT))
-            return bad(r, request, "\"rill\": \"%s\" is the run's, and no input has its own", name);
-        text = value_text(value, number);
-        if (!text) return bad(r, request, "\"rill\": \"%s\" is neither a number nor a word", name);
-        const rill_status status = row ? RILL_OK : take_option(r, name, text, request);
-        if (status != RILL_OK) return status;
-        if (row && rill_option_read(r->ctx, row, text, &r->settings) < 0)
-            return bad(r, request, "\"rill\": %s", rill_error(r->ctx));
+        if (status == RILL_OK) status = take_setting(r, name, value, layer, request);
+    if (status == RILL_OK) {
+        status = rill_search_config_make(&plan, r->ctx, layer, r->run, 3);
+        if (status == RILL_ERR_OPTION) status = bad(r, request, "\"rill\": %s", rill_error(r->ctx));
     }
-    request->settings = &r->settings;
-    return RILL_OK;
+    if (status == RILL_OK) {
+        r->settings = plan->setup.settings;
+        request->settings = &r->settings;
+    }
+    rill_search_config_free(plan);
+    rill_layer_free(layer);
+    return status;
 }
 
 /* A member whose object has settings and that is no "rill": under "settings" requests of `rill serve` have them, and "Rill" is a slip.

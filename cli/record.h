@@ -6,6 +6,7 @@
 #define CLI_RECORD_H
 
 #include "output.h"
+#include "rill/layers.h"
 
 typedef enum cli_record_kind {
     CLI_RECORD_NONE, /* a line is its text */
@@ -20,7 +21,7 @@ typedef struct cli_records {
     int column;      /* of a row, from 0 */
     const char *key; /* of an object; NULL: "text", or "input" */
     rill_context *ctx;
-    const rill_settings *usual; /* what an object's own settings are put into a copy of */
+    const rill_layer *run[3]; /* what the run's options, its script and its model say, nearest first: an object's own settings go before */
     const rill_domain *domain;  /* whose options an object may have too */
     const char *const *field;   /* [extras->fields] their names */
     /* private */

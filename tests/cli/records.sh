@@ -118,6 +118,17 @@ for workers in 1 2; do
   for i in 0 1 2; do json "$(sed -n "$((i + 1))s/^0 ||| \(.*\) ||| logp=.*/\1/p" list)" nbest.$i.output own.3; done
 done
 
+# What the run says gives way, as a model's settings do to options.
+printf '%s\n' '{"text": "w3", "rill": {"sample": 2, "seed": 4}}' '{"text": "w3", "rill": {"groups": 2}}' '{"text": "w3", "rill": {"k": 3, "groups": 2}}' >own
+feed own "$rill" decode -m "$tiny" --jsonl -q -k 3 --max-candidates 2 --n-best 2
+exits 2; says 'line 3: "rill": k 3 has no equal parts for 2 groups'
+for i in 1 2; do sed -n "${i}p" out >"own.$i"; done
+printf 'w3\n' >three
+"$rill" decode -m "$tiny" -q --sample 2 --seed 4 --n-best 2 <three >list
+for i in 0 1; do json "$(sed -n "$((i + 1))s/^0 ||| \(.*\) ||| logp=.*/\1/p" list)" nbest.$i.output own.1; done
+"$rill" decode -m "$tiny" -q --groups 2 --n-best 2 <three >list
+for i in 0 1; do json "$(sed -n "$((i + 1))s/^0 ||| \(.*\) ||| logp=.*/\1/p" list)" nbest.$i.output own.2; done
+
 # --- settings in another place are refused or told of, each name once; what looks like none is the user's own
 cat >elsewhere <<'JSON'
 {"text": "w3", "settings": {"k": 1}}

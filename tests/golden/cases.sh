@@ -207,6 +207,49 @@ group_deep() {
   done
 }
 
+# Every way of searching that is not the plain one, alone, and all of them in one batch. MODEL, INPUTS, what outputs may have to contain.
+variants_of() {
+  local name=$1 inputs=$2 word=$3 way
+  local model=(-m "$root/examples/models/$name" --n-best 3)
+  local ways=("plain --ids" "cube-naive --cube naive" "cube-accelerated --cube accelerated" "exact --exact --exact-rows 300"
+    "certify --certify" "certify-pruned --certify --absolute 0.7" "beam-of-6 -k 6 --certify"
+    "best-ended --at-limit best-ended --max-length 9" "groups -k 6 --groups 3 --diversity 0.7" "groups-repeats --groups 2 --no-repeat-ngram 2"
+    "samples --sample 3 --temperature 1.3" "samples-top-p --sample 3 --top-k 0 --top-p 0.8 --seed 7"
+    "lmbr-self --lmbr-self 4,theta=-0.1/0.3/0.2/0.2/0.1" "repeats --no-repeat-ngram 2 --repetition-penalty 1.3" "shrink --finish shrink"
+    "immediate --finish immediate --patience 0.5" "bound --stop bound --length-penalty 0.8" "top --stop top" "hf --like hf"
+    "fairseq --like fairseq" "marian --like marian" "ct2 --like ct2")
+  for way in "${ways[@]}"; do
+    # shellcheck disable=SC2086
+    gathers "${way%% *}" "$inputs" "${model[@]}" ${way#* }
+    # shellcheck disable=SC2086
+    figures "$name-${way%% *}" "$inputs" "${model[@]}" ${way#* }
+    [ "${way%% *}" != plain ] || grep ' ||| ' found | "$rill" evidence --ids -m "$root/examples/models/$name" -o evidence 2>/dev/null
+  done
+  gathers require "$inputs" "${model[@]}" --scorer "require:$word"
+  gathers ban "$inputs" "${model[@]}" --scorer "ban:$word"
+  gathers lmbr "$inputs" "${model[@]}" --lmbr evidence
+  gathered "variants-$name"
+  # An input after the other with settings of its own; then with constraints of its own, too; then with none that is searched on for.
+  local mixed=("variants-$name" "${model[@]}" --jsonl) more
+  awk -v word="$word" '{ print NR % 7 == 3 ? "require:" word : NR % 7 == 5 ? "ban:" word : "" }' "$here/inputs/variants-$name.txt" >constraints
+  figures "$name-mixed" "${mixed[@]}"
+  for more in "mixed" "constrained --constraints constraints" "searched --exact --exact-rows 60"; do
+    way=variants-$name-${more%% *}
+    case $more in *\ *) more=${more#* } ;; *) more= ;; esac
+    # shellcheck disable=SC2086
+    decodes "$way" "${mixed[@]}" $more
+    # shellcheck disable=SC2086
+    again "$way" "${mixed[@]}" $more -n 1
+    # shellcheck disable=SC2086
+    again "$way" "${mixed[@]}" $more -n 32 --workers 2
+  done
+}
+group_variants() {
+  variants_of geo geo:1-20 "state:t"
+  variants_of gum gum:1-8 "NP"
+  variants_of de-en de-en:1-10 "a man"
+}
+
 # Figures of the schedule, which are exact: how full timesteps are under a budget, and which inputs are encoded together.
 group_schedule() {
   local name method model

@@ -69,8 +69,8 @@ nearly() { # nearly WANTED FOUND MOST WITHIN: at most so many lines differ
     function near(a, b) { d = a - b; s = a < 0 ? -a : a; return (d < 0 ? -d : d) <= within * (s > 1 ? s : 1) }
     function number(x) { return x ~ /^-?[0-9]+([.][0-9]+)?(e-?[0-9]+)?$/ }
     function alike(left, right,  n, i, a, b) {
-      n = split(left, a, /[ ,]/)
-      if (n != split(right, b, /[ ,]/)) return 0
+      n = split(left, a, /[][{} ,]/)
+      if (n != split(right, b, /[][{} ,]/)) return 0
       for (i = 1; i <= n; i++) if (a[i] != b[i] && !(a[i] ~ /[.e]/ && number(a[i]) && number(b[i]) && near(a[i], b[i]))) return 0
       return 1
     }
@@ -103,7 +103,9 @@ compare() { # compare NAME WHAT: files "wanted" and "found"
 }
 
 # Of what was expected, what belongs to the inputs kept; complaints come behind.
-keep_lines() { awk -F ' [|][|][|] ' -v kept="$kept" '/^stderr: / { next } $1 + 0 < kept' "$1"; }
+keep_lines() {
+  awk -F ' [|][|][|] ' -v kept="$kept" '/^stderr: / { next } /^[{]/ { if (++objects <= kept) print; next } $1 + 0 < kept' "$1"
+}
 
 # With the models' own pruning, which would give way to the outputs asked for. That lists are short, or outputs cut, is seen in them.
 decode() { # decode INPUTS OPTION...: into "found"
@@ -116,12 +118,9 @@ decode() { # decode INPUTS OPTION...: into "found"
 # No device but the processor multiplies by int8.
 is_refused() { case ${on[*]}$1 in *device*int8*) return 0 ;; *) return 1 ;; esac }
 
-# decodes NAME INPUTS OPTION...: what it was before.
-decodes() {
+# settle NAME: "found" is what it was before.
+settle() {
   local name=$1
-  ! is_refused "$name" || return 0
-  shift
-  decode "$@"
   cp found "$name.now"
   local file=$expected/$name.txt
   case $exact$name in 0*int8*) [ "$mode" != make ] && [ ! -e "$own/$name.txt" ] || file=$own/$name.txt ;; esac
@@ -134,6 +133,24 @@ decodes() {
   if [ "$mode" = small ]; then keep_lines "$file" >wanted; else cp "$file" wanted; fi
   compare "$name" "not what is in ${file#"$here/"}"
 }
+
+# decodes NAME INPUTS OPTION...: what it was before.
+decodes() {
+  local name=$1
+  ! is_refused "$name" || return 0
+  shift
+  decode "$@"
+  settle "$name"
+}
+
+# gathers WAY INPUTS OPTION...: for a file of several ways with the same inputs, which gathered NAME compares.
+gathers() {
+  local way=$1
+  shift
+  decode "$@"
+  { echo "== $way" && cat found; } >>ways
+}
+gathered() { mv ways found && settle "$1"; }
 
 # again NAME INPUTS OPTION...: to the last byte what decodes NAME gave just now, whatever the kernels.
 again() {
@@ -170,7 +187,7 @@ figures() {
   if [ "$mode" = small ]; then
     case $name in geo-*) mv all inputs ;; *) return 0 ;; esac
   fi
-  "$rill" decode -q -i inputs -o /dev/null --stats stats.json "${on[@]}" "$@" || failed "$name: exit code $?"
+  "$rill" decode -q -i inputs -o /dev/null --stats stats.json "${on[@]}" "$@" 2>err || [ $? = 2 ] || { failed "$name"; cat err; }
   awk -v name="$name" -F '[:,]' '
     /"(timesteps|expansions|exp_per_step|refills|longest_item_timesteps|passed_over_first|candidates|pruned|outputs|truncated|sent_back)"/ {
       gsub(/[ "]/, ""); line = line " " $1 " " $2 }
