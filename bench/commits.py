@@ -5,7 +5,8 @@ usage: commits.py OLDER [NEWER] [--requests N] [--seed S] [--renamed FILE] [--wo
 
 OLDER, NEWER (default HEAD): commits, each checked out and built under DIR (default build-commits), where builds are kept. Each decodes the
 cases of its own tests/golden, so that a case may have other options than before and still must have the same answer; then the same N
-requests (default 2000): lines of JSON with settings and constraints drawn at random, all searches mixed in one run, for each of four models.
+requests (default 2000): lines of JSON with settings and constraints drawn at random, all searches mixed in one run, for each of four
+models.
 With --renamed, FILE is a script for `sed -E` that is applied to OLDER's answers first: for results whose names have changed.
 bench/identical.sh compares schedules of one build, and bench/pair.py the time of two.
 """
@@ -15,6 +16,7 @@ import filecmp
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 
@@ -50,10 +52,13 @@ def make_golden(tree):
     groups = [line.split("()")[0][len("group_"):] for line in open(os.path.join(tree, "tests", "golden", "cases.sh"), encoding="utf-8")
               if line.startswith("group_")]
     groups = [group for group in groups if not group.startswith(("brief", "f16"))]
-    programs = [os.path.join(tree, "build", *path) for path in (["rill"], ["tests", "golden", "kernel_set"],
-                                                                ["tests", "golden", "vary_model"])]
-    run("bash", os.path.join(tree, "tests", "golden", "make.sh"), " ".join(groups), *programs, tree)
-    return os.path.join(tree, "tests", "golden", "expected")
+    programs = [os.path.join(tree, "build", name) for name in ("rill", "tests/golden/kernel_set", "tests/golden/vary_model")]
+    made = os.path.join(tree, "tests", "golden", "expected")
+    shutil.rmtree(made)
+    os.mkdir(made)
+    for group in groups:
+        run("bash", os.path.join(tree, "tests", "golden", "golden.sh"), "make", group, *programs, tree)
+    return made
 
 
 def draw(model, n, seed):
@@ -70,8 +75,9 @@ def answer(tree, model, requests, constraints):
     path = os.path.join(tree, "constraints.txt")
     with open(path, "w", encoding="utf-8") as file:
         file.write(constraints)
-    done = subprocess.run([os.path.join(tree, "build", "rill"), "decode", "-q", "-m", os.path.join(tree, "examples", "models", model), "--jsonl",
-                           "--constraints", path, "-n", "24"], input=requests, capture_output=True, text=True)
+    command = [os.path.join(tree, "build", "rill"), "decode", "-q", "-m", os.path.join(tree, "examples", "models", model), "--jsonl",
+               "--constraints", path, "-n", "24"]
+    done = subprocess.run(command, input=requests, capture_output=True, text=True)
     if done.returncode not in (0, 2):
         raise SystemExit(f"commits: {tree}: {model}: {done.stderr[-2000:]}")
     return done.stdout + done.stderr.replace(tree, "")

@@ -119,7 +119,11 @@ for workers in 1 2; do
 done
 
 # What the run says gives way, as a model's settings do to options.
-printf '%s\n' '{"text": "w3", "rill": {"sample": 2, "seed": 4}}' '{"text": "w3", "rill": {"groups": 2}}' '{"text": "w3", "rill": {"k": 3, "groups": 2}}' >own
+cat >own <<'JSON'
+{"text": "w3", "rill": {"sample": 2, "seed": 4}}
+{"text": "w3", "rill": {"groups": 2}}
+{"text": "w3", "rill": {"k": 3, "groups": 2}}
+JSON
 feed own "$rill" decode -m "$tiny" --jsonl -q -k 3 --max-candidates 2 --n-best 2
 exits 2; says 'line 3: "rill": k 3 has no equal parts for 2 groups'
 for i in 1 2; do sed -n "${i}p" out >"own.$i"; done

@@ -213,8 +213,8 @@ variants_of() {
   local model=(-m "$root/examples/models/$name" --n-best 3)
   local ways=("plain --ids" "cube-naive --cube naive" "cube-accelerated --cube accelerated" "exact --exact --exact-rows 300"
     "certify --certify" "certify-pruned --certify --absolute 0.7" "beam-of-6 -k 6 --certify"
-    "best-ended --at-limit best-ended --max-length 9" "groups -k 6 --groups 3 --diversity 0.7" "groups-repeats --groups 2 --no-repeat-ngram 2"
-    "samples --sample 3 --temperature 1.3" "samples-top-p --sample 3 --top-k 0 --top-p 0.8 --seed 7"
+    "best-ended --at-limit best-ended --max-length 9" "groups -k 6 --groups 3 --diversity 0.7"
+    "groups-repeats --groups 2 --no-repeat-ngram 2" "samples --sample 3 --temperature 1.3" "samples-top-p --sample 3 --top-k 0 --top-p 0.8 --seed 7"
     "lmbr-self --lmbr-self 4,theta=-0.1/0.3/0.2/0.2/0.1" "repeats --no-repeat-ngram 2 --repetition-penalty 1.3" "shrink --finish shrink"
     "immediate --finish immediate --patience 0.5" "bound --stop bound --length-penalty 0.8" "top --stop top" "hf --like hf"
     "fairseq --like fairseq" "marian --like marian" "ct2 --like ct2")
@@ -231,7 +231,8 @@ variants_of() {
   gathered "variants-$name"
   # An input after the other with settings of its own; then with constraints of its own, too; then with none that is searched on for.
   local mixed=("variants-$name" "${model[@]}" --jsonl) more
-  awk -v word="$word" '{ print NR % 7 == 3 ? "require:" word : NR % 7 == 5 ? "ban:" word : "" }' "$here/inputs/variants-$name.txt" >constraints
+  awk -v word="$word" '{ print NR % 7 == 3 ? "require:" word : NR % 7 == 5 ? "ban:" word : "" }' \
+    "$here/inputs/variants-$name.txt" >constraints
   figures "$name-mixed" "${mixed[@]}"
   for more in "mixed" "constrained --constraints constraints" "searched --exact --exact-rows 60"; do
     way=variants-$name-${more%% *}

@@ -4,4 +4,5 @@ set -eu
 groups=$1
 shift
 rm -rf "$4/tests/golden/expected"
+mkdir "$4/tests/golden/expected"
 for group in $groups; do bash "$4/tests/golden/golden.sh" make "$group" "$@"; done

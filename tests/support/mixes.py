@@ -5,7 +5,7 @@ import os
 MODELS = ("de-en", "geo", "gum", "de-en-rnn")
 # What outputs may have to contain.
 WORDS = {"de-en": ["dog", "a man", "the", "zebra"], "de-en-rnn": ["dog", "a man", "the"], "geo": ["argmax", "state:t", "( count"],
-         "gum": ["(NP", "(S"]}
+         "gum": ["NP", "S", "(NP"]}
 
 # Values of each setting that a request may have.
 OF_REQUESTS = {
