@@ -183,7 +183,7 @@ group_ensemble() {
     --plugin "$here/asked.lua" --scorer lifted:11
 }
 
-# For processors that are emulated: each shipped model in each kind of weights, a few inputs; and in int8 alone, where sets of
+# For processors and devices that are emulated: each shipped model in each kind of weights, a few inputs; and in int8 alone, where sets of
 # instructions differ that differ in nothing else.
 group_brief() {
   local most=2 name weights
@@ -214,8 +214,9 @@ variants_of() {
   local ways=("plain --ids" "cube-naive --cube naive" "cube-accelerated --cube accelerated" "exact --exact --exact-rows 300"
     "certify --certify" "certify-pruned --certify --absolute 0.7" "beam-of-6 -k 6 --certify"
     "best-ended --at-limit best-ended --max-length 9" "groups -k 6 --groups 3 --diversity 0.7"
-    "groups-repeats --groups 2 --no-repeat-ngram 2" "samples --sample 3 --temperature 1.3" "samples-top-p --sample 3 --top-k 0 --top-p 0.8 --seed 7"
-    "lmbr-self --lmbr-self 4,theta=-0.1/0.3/0.2/0.2/0.1" "repeats --no-repeat-ngram 2 --repetition-penalty 1.3" "shrink --finish shrink"
+    "groups-repeats --groups 2 --no-repeat-ngram 2" "samples --sample 3 --temperature 1.3"
+    "samples-top-p --sample 3 --top-k 0 --top-p 0.8 --seed 7" "lmbr-self --lmbr-self 4,theta=-0.1/0.3/0.2/0.2/0.1"
+    "repeats --no-repeat-ngram 2 --repetition-penalty 1.3" "shrink --finish shrink"
     "immediate --finish immediate --patience 0.5" "bound --stop bound --length-penalty 0.8" "top --stop top" "hf --like hf"
     "fairseq --like fairseq" "marian --like marian" "ct2 --like ct2")
   for way in "${ways[@]}"; do
