@@ -4,7 +4,7 @@
 usage: cube.py [--model DIR] [--data DIR] [--lines N] [--widths 1,2,...] [--batch N] [--repeat R] [--scores logits] [--save NAME]
 Every width is one `rill bench` in which the forms take turns: the plain beam, naive and accelerated, each unpruned and pruned
 (absolute 1.5, max-candidates 5). Beams shrink as hypotheses end (finish shrink), lengths are normalised. Prints a table; with --save
-writes bench/results/NAME.json, .txt and .svg. Quality is BLEU on Multi30K's test_2016_flickr.
+writes bench/results/NAME.json and .txt, and tools/figures.py draws NAME.svg. Quality is BLEU on Multi30K's test_2016_flickr.
 """
 
 import argparse
@@ -15,7 +15,6 @@ import sys
 import tempfile
 
 FORMS = ("none", "naive", "accelerated")
-COLOURS = {"plain": "#222", "naive": "#b07c4f", "accelerated": "#4c78a8"}
 
 
 def options():
@@ -83,32 +82,6 @@ def table(results):
     return "\n".join(lines) + "\n"
 
 
-def picture(results):
-    """Seconds over beam width, a line for each form; broken lines are pruned."""
-    width, height, left, bottom = 640, 360, 60, 40
-    most_k, most = max(r["k"] for r in results), max(r["seconds"] for r in results)
-    def place(r):
-        return (left + (width - left - 20) * r["k"] / most_k, height - bottom - (height - bottom - 20) * r["seconds"] / most)
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif">',
-             f'<rect width="{width}" height="{height}" fill="white"/>',
-             f'<path d="M{left} 20V{height - bottom}H{width - 20}" fill="none" stroke="#888"/>',
-             f'<text x="{width / 2:.0f}" y="{height - 8}" font-size="12">beam width k</text>',
-             f'<text x="{left - 50}" y="14" font-size="12">seconds</text>',
-             f'<text x="{left - 8}" y="30" text-anchor="end" font-size="12">{most:.0f}</text>']
-    for number, (form, colour) in enumerate(COLOURS.items()):
-        parts.append(f'<text x="{left + 20}" y="{40 + 18 * number}" font-size="13" fill="{colour}">{form}</text>')
-        for pruned, dash in ((0, ""), (1, ' stroke-dasharray="5 4"')):
-            points = " ".join("{:.1f},{:.1f}".format(*place(r)) for r in results
-                              if r["form"] == form and r["pruned"] == pruned)
-            parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>')
-    for k in sorted({r["k"] for r in results if r["k"] % 10 == 0}):
-        parts.append(f'<text x="{place({"k": k, "seconds": 0})[0]:.0f}" y="{height - bottom + 16}" text-anchor="middle" '
-                     f'font-size="12">{k}</text>')
-    parts.append(f'<text x="{left + 20}" y="{40 + 18 * 3}" font-size="13" fill="#888">broken: absolute 1.5, '
-                 'max-candidates 5</text></svg>')
-    return "\n".join(parts) + "\n"
-
-
 def main():
     args = options()
     with tempfile.TemporaryDirectory() as folder:
@@ -118,10 +91,11 @@ def main():
     print(head + table(results), end="")
     if args.save is None:
         return
-    for ending, content in (("json", json.dumps({"command": command, "results": results}, indent=1) + "\n"),
-                            ("txt", head + table(results)), ("svg", picture(results))):
+    raw = json.dumps({"command": command, "results": results}, indent=1) + "\n"
+    for ending, content in (("json", raw), ("txt", head + table(results))):
         with open(f"bench/results/{args.save}.{ending}", "w", encoding="utf-8") as file:
             file.write(content)
+    subprocess.run([sys.executable, "tools/figures.py"], check=True)
 
 
 if __name__ == "__main__":

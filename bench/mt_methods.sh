@@ -65,5 +65,5 @@ if [ $save = 1 ]; then
     sed "s|\"$data/|\"RILL_DATA/|; s|\"$work/|\"RILL_DATA/mt/multi30k/|" "$work/$name.json" \
       >"bench/results/mt-methods-$name-${suffix}.json"
   done
-  python3 bench/plot_methods.py "bench/results/mt-methods-${suffix}.svg" "k = 5:$work/k5.json" "k = 50:$work/k50.json"
+  python3 tools/figures.py
 fi

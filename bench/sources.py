@@ -7,7 +7,7 @@ usage: sources.py [--model DIR] [--data DIR] [--lines N] [--rounds R] [--save NA
   early    a beam that drops what is 100 times less likely than its best, against one that drops nothing
   rows     how many rows timesteps had, as a picture
 All parts without a PART. Runs take turns for R rounds; seconds are medians. With --save the text goes to bench/results/NAME.txt, and the
-picture beside it.
+rows beside it, which tools/figures.py draws.
 
 "Unfused" is rill with bench/unfused.c for the output layer: a pass over the matrix of all rows for each of its steps.
 Test set: Multi30K's test_2016_flickr; one worker, one thread.
@@ -150,10 +150,13 @@ def early(args, runs):
 
 def rows(args, runs):
     if not args.save:
-        return ["The picture of rows is drawn with --save."]
-    name = f"bench/results/{args.save}-rows.svg"
-    runs.bench("captions", ("fixed", "var-batch", "var-stream", "top-up", "stream-all"), ["-k", "5", "-n", "64", "--plot", name])
-    return [f"Rows of timesteps, by method, n = 64, k = 5, pruned as the model recommends: {name}"]
+        return ["Rows of timesteps are counted with --save."]
+    name = f"bench/results/{args.save}-rows"
+    found = runs.bench("captions", ("fixed", "var-batch", "var-stream", "top-up", "stream-all"), ["-k", "5", "-n", "64"])
+    with open(name + ".json", "w", encoding="utf-8") as file:
+        json.dump({"methods": [{key: m[key] for key in ("method", "timesteps_by_rows")} for m in found]}, file)
+        file.write("\n")
+    return [f"Rows of timesteps, by method, n = 64, k = 5, pruned as the model recommends: {name}.svg"]
 
 
 PARTS = {"grid": grid, "lengths": lengths, "early": early, "rows": rows}
@@ -176,6 +179,7 @@ def main():
     if args.save:
         with open(f"bench/results/{args.save}.txt", "w", encoding="utf-8") as file:
             file.write("\n".join(out) + "\n")
+        subprocess.run([sys.executable, "tools/figures.py"], check=True)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@
 #include "files.h"
 #include "interrupt.h"
 #include "options.h"
+#include "picture.h"
 #include "report.h"
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
@@ -77,10 +78,12 @@ static int run_all(bench *b)
     int code = CLI_OK;
     for (int i = 0; i < b->n && code == CLI_OK; i++) {
         bench_method *m = &b->method[i];
-        cli_trial untimed = {.profile = b->profile ? &m->profile : NULL, .rows = b->plot_path ? &m->rows : NULL};
+        cli_trial untimed = {.profile = b->profile ? &m->profile : NULL,
+                             .rows = b->json_path || b->plot_path ? json_object() : NULL};
         say_where(b, m, -1);
         code = told(b, m, cli_trial_judge(&b->session, &b->set, m->plan, m->hash, &untimed));
         m->counts = untimed.counts;
+        m->rows = untimed.rows;
     }
     if (code == CLI_OK) code = run_timed(b);
     if (!b->quiet && isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
@@ -221,7 +224,8 @@ static int make_plans(bench *b)
 
 static int prepare(bench *b)
 {
-    int code = parse_methods(b);
+    int code = cli_picture_check("--plot", b->plot_path);
+    if (code == CLI_OK) code = parse_methods(b);
     if (code == CLI_OK) code = cli_runfile_load(&b->runfile, &b->session);
     if (code == CLI_OK) code = cli_runfile_plain(&b->runfile);
     if (code == CLI_OK && b->runfile.said && !b->input_path && !b->tsv_path) {
@@ -260,7 +264,8 @@ static const cli_option bench_options[] = {
     {"metric", 0, "NAME", "metric of quality, one of `rill list metrics` (default: the domain's)", .id = TAKE_METRIC},
     {"repeat", 0, "R", "timed runs of every method (default 3)", .id = TAKE_REPEAT},
     {"json", 0, "FILE", "write everything as JSON too", STORED(json_path)},
-    {"plot", 0, "FILE", "draw how fast each method was and how many rows its timesteps had, as SVG", STORED(plot_path)},
+    {"plot", 0, "FILE.html", "write a page that draws how fast each method was and how many rows its timesteps had",
+     STORED(plot_path)},
     {"profile", 0, "", "print what each operation of the model cost in the first run of each method, and in --json too",
      STORED(profile)},
     {"quiet", 'q', "", "print no progress on standard error", STORED(quiet)},
@@ -313,8 +318,7 @@ static int run(bench *b)
     if (code != CLI_OK) return code;
     int compared = compare_all(b);
     code = bench_print(b);
-    if (code == CLI_OK && b->json_path) code = bench_write_json(b);
-    if (code == CLI_OK && b->plot_path) code = bench_draw(b);
+    if (code == CLI_OK) code = bench_write(b);
     if (code == CLI_OK) code = compared;
     int64_t missing = 0;
     for (int i = 0; i < b->n; i++)
@@ -328,7 +332,7 @@ static void end(bench *b)
     for (int i = 0; b->method && i < BENCH_METHODS_MAX; i++) { /* one that was refused is not counted in n */
         free(b->method[i].hash);
         cli_profile_end(&b->method[i].profile);
-        cli_histogram_end(&b->method[i].rows);
+        json_decref(b->method[i].rows);
         rill_search_config_free(b->method[i].plan);
         rill_layer_free(b->method[i].own);
     }

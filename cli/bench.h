@@ -5,7 +5,6 @@
 #include <stdint.h>
 
 #include "cli.h"
-#include "histogram.h"
 #include "output.h"
 #include "runfile.h"
 #include "search.h"
@@ -26,7 +25,7 @@ typedef struct bench_method {
     int like;            /* index of the first method with equal search settings; its own if it is that */
     int64_t difference;  /* first input with other outputs than that method's, -1 = none */
     cli_profile profile; /* of the first run, when it is asked for */
-    cli_histogram rows;  /* the same */
+    json_t *rows;        /* of the first run: timesteps by rows, for --json and --plot */
     int same; /* index of the first method with equal outputs, whatever its settings; its own if it is that */
 } bench_method;
 
@@ -48,9 +47,7 @@ void bench_summarise(const double *seconds, int n, double *median, double *sprea
 
 /* Print the table on stdout. */
 int bench_print(const bench *b);
-/* Draw --plot, and close it. CLI_OK, or another exit code after a message. */
-int bench_draw(bench *b);
-/* Write --json. */
-int bench_write_json(bench *b);
+/* Write --json and --plot, and close them. CLI_OK, or another exit code after a message. */
+int bench_write(bench *b);
 
 #endif

@@ -1,5 +1,5 @@
-/* The bench's table, and the same as JSON. A row of the table fits 80 columns: what a user compares. --verbose adds the engine's
- * columns, which are those of the sources' tables. */
+/* The bench's table, and the same as JSON and a page of pictures. A row of the table fits 80 columns: what a user compares. --verbose
+ * adds the engine's columns, which are those of the sources' tables. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "bench.h"
-#include "output.h"
+#include "hardware.h"
+#include "picture.h"
 #include "report.h"
 
 static int by_size(const void *a, const void *b)
@@ -158,9 +159,9 @@ static json_t *method_json(const bench *b, bench_method *m)
     };
     json_t *all = json_array();
     for (int i = 0; i < m->runs; i++) json_array_append_new(all, json_real(m->seconds[i]));
-    json_t *object = json_pack("{s:s,s:f,s:f,s:o,s:f,s:f,s:o}", "method", m->label, "seconds_median", median,
+    json_t *object = json_pack("{s:s,s:f,s:f,s:o,s:f,s:f,s:O,s:o}", "method", m->label, "seconds_median", median,
                                "seconds_spread", spread, "seconds", all, "over_least_advanced_bound", least_advanced,
-                               "over_any_bound", any, "run", cli_report_json(&report));
+                               "over_any_bound", any, "timesteps_by_rows", m->rows, "run", cli_report_json(&report));
     if (b->set.judged) cli_quality_json(b->set.metric.kind, &m->counts, object);
     if (&b->method[m->like] != m) {
         json_object_set_new(object, "compared_with", json_string(b->method[m->like].label));
@@ -172,12 +173,18 @@ static json_t *method_json(const bench *b, bench_method *m)
     return object;
 }
 
-int bench_write_json(bench *b)
+int bench_write(bench *b)
 {
+    char hardware[CLI_HARDWARE_MAX];
+    if (!b->json_path && !b->plot_path) return CLI_OK;
     json_t *methods = json_array();
-    for (int i = 0; i < b->n; i++) json_array_append_new(methods, method_json(b, &b->method[i]));
-    int code = cli_json_write(&b->json, json_pack("{s:I,s:i,s:o}", "inputs", (json_int_t)b->set.inputs.n, "repeat",
-                                                  b->repeat, "methods", methods));
-    int closed = cli_output_close(&b->json);
-    return code == CLI_OK ? closed : code;
+    for (int i = 0; i < b->n; i++)
+        if (json_array_append_new(methods, method_json(b, &b->method[i])) < 0) return cli_fail_memory("a report");
+    json_t *all = json_pack("{s:I,s:i,s:s,s:o}", "inputs", (json_int_t)b->set.inputs.n, "repeat", b->repeat, "hardware",
+                            cli_hardware(&b->session, hardware), "methods", methods);
+    int code = b->json_path ? cli_json_write(&b->json, json_incref(all)) : CLI_OK;
+    if (code == CLI_OK && b->plot_path) code = cli_picture_write(&b->plot, "Methods of search compared", "bench", all);
+    json_decref(all);
+    const int json = cli_output_close(&b->json), plot = cli_output_close(&b->plot);
+    return code != CLI_OK ? code : json != CLI_OK ? json : plot;
 }

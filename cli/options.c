@@ -53,6 +53,7 @@ static const struct {
     {"threads", " intra-threads cpu-threads num-threads ", "threads inside an operation are --threads"},
     {"source-lang", " src src-lang ", "the language of inputs is --source-lang"},
     {"target-lang", " tgt tgt-lang ", "the language of outputs is --target-lang"},
+    {"plot", " svg ", "a page of pictures, which saves them as SVG, is written by --plot"},
     {"jsonl", " json ", "objects, one per line, are read and written by --jsonl"},
 };
 

@@ -45,7 +45,7 @@ static int print_help(void)
               "  rill decode -m model -i inputs.txt --n-best 5 > outputs.nbest\n"
               "  rill run run.lua\n"
               "  rill score -m model --outputs others.nbest < inputs.txt > rescored.nbest\n"
-              "  rill tune run.lua --dev dev.tsv --svg front.svg\n"
+              "  rill tune run.lua --dev dev.tsv --plot front.html\n"
               "  rill eval -m model --refs references.txt outputs.txt\n"
               "  rill bench -m model --tsv test.tsv --methods greedy,fixed,var-stream\n"
               "  rill serve -m model\n"

@@ -1,4 +1,4 @@
-/* --trace: what a run does, event by event, as one JSON object per line, for tools/draw_trace.py and `rill trace`.
+/* --trace: what a run does, event by event, as one JSON object per line, for tools/figures.py and `rill trace`.
  *
  * First stands the run's description. With trees every candidate of every timestep is told too, the texts of inputs and outputs, and at
  * the end the names of the actions that occurred. Workers write events, and reader and writer those of texts: each line is whole. */

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "crew.h"
-#include "histogram.h"
 #include "input.h"
 #include "interrupt.h"
 #include "report.h"
@@ -88,6 +87,18 @@ static rill_status decode_set(cli_session *session, cli_testset *set, const rill
     return status;
 }
 
+static void count_rows(void *user, const rill_trace_event *event)
+{
+    json_t **rows = user;
+    char key[24];
+    if (event->kind != RILL_TRACE_TIMESTEP || !*rows) return;
+    snprintf(key, sizeof key, "%" PRId64, event->rows);
+    const json_int_t n = json_integer_value(json_object_get(*rows, key));
+    if (json_object_set_new(*rows, key, json_integer(n + 1)) == 0) return;
+    json_decref(*rows);
+    *rows = NULL;
+}
+
 rill_status cli_trial_judge(cli_session *session, cli_testset *set, const rill_search_config *plan, uint64_t *hash,
                             cli_trial *out)
 {
@@ -95,8 +106,8 @@ rill_status cli_trial_judge(cli_session *session, cli_testset *set, const rill_s
     judge j = {set, &out->counts, hash};
     out->counts = (cli_counts){0};
     if (out->rows) {
-        setup.trace = cli_histogram_trace;
-        setup.trace_user = out->rows;
+        setup.trace = count_rows;
+        setup.trace_user = &out->rows;
     }
     if (plan->resolved.k > setup.settings.n_best) setup.settings.n_best = plan->resolved.k;
     return decode_set(session, set, plan, &setup, judge_result, &j, out);

@@ -14,7 +14,7 @@
 #include "hardware.h"
 #include "interrupt.h"
 #include "options.h"
-#include "plot.h"
+#include "picture.h"
 #include "report.h"
 #include "runfile.h"
 #include "sweep.h"
@@ -24,12 +24,12 @@
 typedef struct tune {
     cli_session session;
     cli_runfile runfile;
-    const char *dev_path, *svg_path, *json_path;
+    const char *dev_path, *plot_path, *json_path;
     int oracle, quiet;
     cli_testset set;
     cli_trials trials;
     cli_table table;
-    cli_output output, svg, json;
+    cli_output output, plot, json;
     int tried; /* of the latest attempt of a script's own search: the exit code */
 } tune;
 
@@ -112,23 +112,22 @@ static int print_points(tune *t)
     return n ? print_front(t, n) : CLI_OK;
 }
 
-static int write_json(tune *t)
+/* --json and --plot. */
+static int write_points(tune *t)
 {
+    char title[512], hardware[CLI_HARDWARE_MAX];
     json_t *object = cli_points_json(&t->trials.points, t->runfile.path, t->set.inputs.n),
            *list = json_object_get(object, "points");
     json_object_set_new(object, "metric", json_string(quality_name(t)));
+    json_object_set_new(object, "hardware", json_string(cli_hardware(&t->session, hardware)));
     for (size_t i = 0; i < json_array_size(list); i++)
         if (!t->trials.points.point[i].refused)
             json_object_set_new(json_array_get(list, i), "front", json_boolean(t->trials.points.point[i].on_front));
-    return cli_json_write(&t->json, object);
-}
-
-static int write_svg(tune *t)
-{
-    char title[512], hardware[CLI_HARDWARE_MAX];
-    snprintf(title, sizeof title, "%s: %s against expansions, %" PRId64 " inputs", t->runfile.path, quality_name(t),
-             t->set.inputs.n);
-    return cli_plot_write(&t->svg, &t->trials.points, t->oracle, title, cli_hardware(&t->session, hardware));
+    int code = t->json_path ? cli_json_write(&t->json, json_incref(object)) : CLI_OK;
+    snprintf(title, sizeof title, "%s: %s against expansions", t->runfile.path, quality_name(t));
+    if (code == CLI_OK && t->plot_path) code = cli_picture_write(&t->plot, title, "tune", object);
+    json_decref(object);
+    return code;
 }
 
 /* --- preparing ---------------------------------------------------------------------------------------------------- */
@@ -166,7 +165,7 @@ static int check_files(const tune *t)
     if (t->dev_path) files[n++] = (cli_file){"--dev", t->dev_path, 0};
     if (!t->dev_path && said->input) files[n++] = (cli_file){"input", said->input, 0};
     if (!t->dev_path && said->references) files[n++] = (cli_file){"references", said->references, 0};
-    if (t->svg_path) files[n++] = (cli_file){"--svg", t->svg_path, 1};
+    if (t->plot_path) files[n++] = (cli_file){"--plot", t->plot_path, 1};
     if (t->json_path) files[n++] = (cli_file){"--json", t->json_path, 1};
     return cli_files_check(files);
 }
@@ -174,7 +173,8 @@ static int check_files(const tune *t)
 static int prepare(tune *t)
 {
     if (!t->runfile.path) return cli_fail("no configuration: rill tune FILE.lua --dev FILE.tsv");
-    int code = cli_runfile_load(&t->runfile, &t->session);
+    int code = cli_picture_check("--plot", t->plot_path);
+    if (code == CLI_OK) code = cli_runfile_load(&t->runfile, &t->session);
     t->runfile.points = 1;
     if (code == CLI_OK) code = cli_runfile_plain(&t->runfile);
     if (code == CLI_OK) code = check_search(t);
@@ -191,7 +191,7 @@ static int prepare(tune *t)
                            cli_testset_judge(&t->set, t->session.ctx, rill_find_domain(t->session.ctx, domain),
                                              t->session.open.tokenized, cli_say));
     const rill_context *ctx = t->session.ctx;
-    if (code == CLI_OK && t->svg_path) code = cli_output_open(&t->svg, ctx, t->svg_path, CLI_REPORT);
+    if (code == CLI_OK && t->plot_path) code = cli_output_open(&t->plot, ctx, t->plot_path, CLI_REPORT);
     if (code == CLI_OK && t->json_path) code = cli_output_open(&t->json, ctx, t->json_path, CLI_REPORT);
     return code == CLI_OK ? cli_output_open(&t->output, ctx, NULL, CLI_STREAM) : code;
 }
@@ -207,7 +207,7 @@ static const cli_option tune_options[] = {
      "what quality is: a metric of `rill list metrics` (default: what suits the domain) over first outputs, or with "
      ":oracle over each input's best",
      .id = TAKE_METRIC},
-    {"svg", 0, "FILE", "draw quality against expansions, with the front", STORED(svg_path)},
+    {"plot", 0, "FILE.html", "write a page that draws quality against expansions, with the front", STORED(plot_path)},
     {"json", 0, "FILE", "write every point as JSON: quality, counters, seconds, settings", STORED(json_path)},
     {"quiet", 'q', "", "print no progress on standard error", STORED(quiet)},
     {.name = NULL},
@@ -245,7 +245,7 @@ static const char epilogue[] = "Exit code: 0 all fine; 1 wrong usage, or the sea
                                "\n"
                                "Examples:\n"
                                "  rill tune run.lua --dev dev.tsv\n"
-                               "  rill tune run.lua --dev dev.tsv --metric oracle --svg front.svg\n"
+                               "  rill tune run.lua --dev dev.tsv --metric oracle --plot front.html\n"
                                "  rill tune run.lua --dev dev.tsv --tokenized -m other-model --threads 2\n";
 
 /* "oracle", or a metric's name, or that with ":oracle" behind it. */
@@ -297,15 +297,14 @@ static int run(tune *t)
     code = try_all(t);
     if (t->trials.points.n == 0) return code;
     int told = print_points(t);
-    if (told == CLI_OK && t->svg_path) told = write_svg(t);
-    if (told == CLI_OK && t->json_path) told = write_json(t);
+    if (told == CLI_OK && (t->json_path || t->plot_path)) told = write_points(t);
     if (code == CLI_OK) code = told;
     return code == CLI_OK && cli_points_flawed(&t->trials.points) ? CLI_SOME_FAILED : code;
 }
 
 static int close_outputs(tune *t, int code)
 {
-    cli_output *const outputs[] = {&t->output, &t->svg, &t->json};
+    cli_output *const outputs[] = {&t->output, &t->plot, &t->json};
     for (int i = 0; i < 3; i++) {
         int closed = cli_output_close(outputs[i]);
         if (closed != CLI_OK && code != CLI_FAILED) code = closed;

@@ -1,6 +1,6 @@
 /* rill trace: one HTML file of pictures from the trace of a run. It needs nothing else, no network either.
  *
- * The page has the files of view/, and the events, as they are but for two things: of a long run only the first timesteps, and of
+ * The page (picture.h) has the events, as they are but for two things: of a long run only the first timesteps, and of
  * trees only those of the first inputs, as many as there is room for. The page and standard error say what was left out. The trace is read
  * twice: to count, and to copy.
  *
@@ -14,18 +14,9 @@
 #include "files.h"
 #include "input.h"
 #include "options.h"
-#include "output.h"
-#include "report.h"
+#include "picture.h"
 
-enum { TIMESTEPS = 20000, CANDIDATES = 500000 };
-
-/* What the build made of view/, the style first. */
-static const struct {
-    const char *name, *text;
-    size_t length;
-} view_files[] = {
-#include "view_files.h"
-};
+enum { TIMESTEPS = 20000, CANDIDATES = 500000, DIGITS = 5 };
 
 /* Candidates of an input in one timestep, or in all. */
 typedef struct tally {
@@ -43,7 +34,6 @@ typedef struct view {
         tally; /* [n_tallies] as they come; choose_trees() sorts them. Their memory goes with what the trace holds, not with its numbers */
     size_t n_tallies, room;
     int64_t n_items;     /* the last input's number and 1 */
-    int any;             /* something was written before */
     int64_t written;     /* timesteps */
     const json_t *items; /* of the timestep at work */
 } view;
@@ -192,28 +182,6 @@ static void choose_trees(view *v)
 
 /* --- copying ------------------------------------------------------------------------------------------------------ */
 
-/* Within a script element "<" could begin its end. */
-static void put_text(cli_output *out, const char *text)
-{
-    while (*text) {
-        const size_t n = strcspn(text, "<");
-        cli_output_write(out, text, n);
-        if (text[n]) cli_output_printf(out, "\\u003c");
-        text += n + (text[n] != '\0');
-    }
-}
-
-static int put_event(view *v, const json_t *event)
-{
-    char *text = json_dumps(event, JSON_COMPACT | JSON_REAL_PRECISION(5));
-    if (!text) return cli_fail_memory("an event");
-    cli_output_printf(&v->out, v->any ? ",\n" : "\n");
-    put_text(&v->out, text);
-    v->any = 1;
-    free(text);
-    return CLI_OK;
-}
-
 static int all_zero(const json_t *array)
 {
     size_t i;
@@ -244,50 +212,15 @@ static void thin(view *v, json_t *event)
 
 static int copy_event(view *v, json_t *event)
 {
-    const int is_run = is_kind(event, "run"), is_timestep = is_kind(event, "timestep");
+    const int is_timestep = is_kind(event, "timestep");
     if (is_timestep && v->written++ >= v->timesteps) return CLI_OK;
     if (!is_timestep && v->written >= v->timesteps && v->n_timesteps > v->timesteps && is_kind(event, "admitted"))
         return CLI_OK; /* of a timestep that is left out */
     if (is_timestep) thin(v, event);
-    if (is_run) json_object_set_new(event, "title", cli_json_text(v->title, strlen(v->title)));
-    return put_event(v, event);
+    return cli_picture_event(&v->out, event, DIGITS);
 }
 
 /* --- the page ----------------------------------------------------------------------------------------------------- */
-
-static void put_escaped(cli_output *out, const char *text)
-{
-    for (; *text; text++)
-        if (*text == '<')
-            cli_output_printf(out, "&lt;");
-        else if (*text == '&')
-            cli_output_printf(out, "&amp;");
-        else
-            cli_output_write(out, text, 1);
-}
-
-static void put_head(view *v)
-{
-    cli_output_printf(&v->out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                               "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                               "<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
-    put_escaped(&v->out, v->title);
-    cli_output_printf(&v->out, "</title>\n<style>\n");
-    cli_output_write(&v->out, view_files[0].text, view_files[0].length);
-    cli_output_printf(&v->out,
-                      "</style>\n</head>\n<body>\n<main id=\"pictures\"><noscript>This page draws its pictures "
-                      "with JavaScript, which is off.</noscript></main>\n"
-                      "<script type=\"application/json\" id=\"events\">[");
-}
-
-static void put_scripts(view *v)
-{
-    cli_output_printf(&v->out, "\n]</script>\n<script>\n");
-    for (size_t i = 1; i < sizeof view_files / sizeof *view_files; i++)
-        cli_output_write(&v->out, view_files[i].text, view_files[i].length);
-    cli_output_printf(&v->out, "rillView.page(document.getElementById(\"pictures\"), "
-                               "document.getElementById(\"events\"));\n</script>\n</body>\n</html>\n");
-}
 
 static int put_left_out(view *v)
 {
@@ -301,7 +234,7 @@ static int put_left_out(view *v)
     json_t *event = json_pack("{s:s, s:I, s:I, s:I, s:I}", "event", "left_out", "timesteps", (json_int_t)n,
                               "of_timesteps", (json_int_t)v->n_timesteps, "trees", (json_int_t)v->trees, "of_trees",
                               (json_int_t)v->n_items);
-    const int code = event ? put_event(v, event) : cli_fail_memory("the page");
+    const int code = cli_picture_event(&v->out, event, DIGITS);
     json_decref(event);
     return code;
 }
@@ -310,14 +243,14 @@ static int write_page(view *v)
 {
     int code = cli_output_open(&v->out, v->ctx, v->output_path, CLI_REPORT);
     if (code != CLI_OK) return code;
-    put_head(v);
-    code = read_events(v, copy_event);
+    code = cli_picture_begin(&v->out, v->title);
+    if (code == CLI_OK) code = read_events(v, copy_event);
     if (code == CLI_OK) code = put_left_out(v);
     if (code != CLI_OK) {
         cli_output_drop(&v->out);
         return code;
     }
-    put_scripts(v);
+    cli_picture_end(&v->out);
     return cli_output_close(&v->out);
 }
 

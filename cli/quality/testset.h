@@ -42,7 +42,7 @@ typedef struct cli_trial {
     rill_settings settings;      /* as the engine resolved them */
     double seconds;              /* of the whole decode */
     struct cli_profile *profile; /* in: NULL, or where to add what operations cost */
-    struct cli_histogram *rows;  /* in: NULL, or where to count the rows of timesteps */
+    json_t *rows; /* in: NULL, or an object for timesteps by rows, {"12": 3}; out: NULL when there was no memory */
 } cli_trial;
 
 /* Judge the outputs of input result->id and add what came of it. RILL_OK · RILL_ERR_MEMORY (recorded) */

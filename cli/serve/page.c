@@ -5,27 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Its own files, those of view/, the style first. */
-static const struct {
-    const char *name, *text;
-    size_t length;
-} page_files[] = {
+#include "picture.h"
+
+/* Its own files; those of view/ are every page's. */
+static const cli_picture_file page_files[] = {
 #include "page_files.h"
-#include "view_files.h"
 };
 
-static int is_of(const char *name, const char *ending)
+static void put(FILE *out, const cli_picture_file *files, size_t n, const char *ending)
 {
-    const size_t n = strlen(name), m = strlen(ending);
-    return n > m && !strcmp(name + n - m, ending);
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(strrchr(files[i].name, '.'), ending)) fwrite(files[i].text, 1, files[i].length, out);
 }
 
-/* All files of a kind; the page's own script comes behind those that it uses. */
-static void put_all(FILE *out, const char *ending, int own)
+static void put_all(FILE *out, const char *ending)
 {
-    for (size_t i = 0; i < sizeof page_files / sizeof *page_files; i++)
-        if (is_of(page_files[i].name, ending) && (strncmp(page_files[i].name, "page.", 5) == 0) == own)
-            fwrite(page_files[i].text, 1, page_files[i].length, out);
+    put(out, cli_picture_files, cli_picture_n_files, ending);
+    put(out, page_files, sizeof page_files / sizeof *page_files, ending);
 }
 
 char *page_text(void)
@@ -37,13 +33,11 @@ char *page_text(void)
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>rill</title>\n<style>\n",
           out);
-    put_all(out, ".css", 0);
-    put_all(out, ".css", 1);
+    put_all(out, ".css");
     fputs("</style>\n</head>\n<body>\n", out);
-    put_all(out, ".html", 1);
+    put_all(out, ".html");
     fputs("<script>\n", out);
-    put_all(out, ".js", 0);
-    put_all(out, ".js", 1);
+    put_all(out, ".js"); /* its own script comes behind those that it uses */
     fputs("</script>\n</body>\n</html>\n", out);
     if (!fclose(out)) return text;
     free(text);

@@ -1,7 +1,7 @@
 /* What the pictures share: elements, scales, axes, legends. Colours are classes of view.css, so that light and dark are its affair. */
 "use strict";
 (function () {
-  const SPACE = "http://www.w3.org/2000/svg";
+  const SPACE = "http://www.w3.org/2000/svg", FONT = ["font-family", "font-size", "font-weight"];
 
   /* An element; of SVG where `parent` is. Children that are no elements become text. */
   function make(parent, name, attributes, ...children) {
@@ -14,10 +14,10 @@
   }
 
   /* 20000 as "20k" */
-  function short(value) {
-    if (value >= 1e6) return +(value / 1e6).toPrecision(3) + "M";
-    if (value >= 1e4) return +(value / 1e3).toPrecision(3) + "k";
-    return String(+value.toPrecision(3));
+  function short(value, digits = 3) {
+    if (value >= 1e6) return +(value / 1e6).toPrecision(digits) + "M";
+    if (value >= 1e4) return +(value / 1e3).toPrecision(digits) + "k";
+    return String(+value.toPrecision(digits));
   }
 
   function seconds(value) {
@@ -26,13 +26,21 @@
     return (value * 1e6).toFixed(0) + " \u00b5s";
   }
 
-  /* Round values from 0 to `most`, about `wanted` of them. */
-  function ticks(most, wanted, whole) {
-    const raw = Math.max(most, 1e-9) / wanted, power = Math.pow(10, Math.floor(Math.log10(raw)));
+  /* Round values from `least` to `most`, about `wanted` of them. */
+  function ticks(least, most, wanted, whole) {
+    const raw = Math.max(most - least, 1e-9) / wanted, power = Math.pow(10, Math.floor(Math.log10(raw)));
     let step = power * [1, 2, 5, 10].find(times => times * power >= raw * 0.999);
     if (whole && step < 1) step = 1;
     const found = [];
-    for (let value = 0; value <= most + step * 1e-6; value += step) found.push(+value.toPrecision(12));
+    for (let i = Math.ceil(least / step - 1e-6); i * step <= most + step * 1e-6; i++) found.push(+(i * step).toPrecision(12));
+    return found;
+  }
+
+  /* The same on a logarithmic scale. */
+  function logTicks(least, most, wanted) {
+    const found = [], times = 3 * Math.log10(most / least) > wanted ? [1] : [1, 2, 5];
+    for (let power = Math.pow(10, Math.floor(Math.log10(least))); power <= most; power *= 10)
+      found.push(...times.map(t => t * power).filter(value => value >= least && value <= most));
     return found;
   }
 
@@ -51,6 +59,7 @@
       const entry = make(list, "li", {});
       const swatch = make(entry, "svg", { width: 18, height: 12, "aria-hidden": "true" });
       if (mark.startsWith("line")) make(swatch, "path", { d: "M0 6h18", class: mark });
+      else if (mark.startsWith("dot")) make(swatch, "circle", { cx: 9, cy: 6, r: 5, class: mark });
       else if (mark === "refill") make(swatch, "path", { d: "M9 2l5 8h-10z", class: mark });
       else make(swatch, "rect", { width: 18, height: 12, class: mark });
       make(entry, "span", {}, label);
@@ -58,24 +67,26 @@
     return list;
   }
 
-  /* Axes from 0. Returns {svg, x(value), y(value), left, right, top, bottom}. */
+  /* Axes from 0, or from o.xLeast and o.yLeast; o.log: x is logarithmic; o.bare: there are no numbers at y. Returns {svg, x(value), y(value),
+   * left, right, top, bottom}. */
   function axes(box, o) {
     const width = Math.max(280, Math.floor(box.clientWidth || 800)), height = o.height || 220;
-    const room = { left: 60, right: width - 14, top: 10, bottom: height - (o.under || 0) - 42 };
+    const room = { left: o.bare ? 14 : 60, right: width - 14, top: 10, bottom: height - (o.under || 0) - 42 };
     const svg = make(box, "svg", { width: width, height: height, viewBox: "0 0 " + width + " " + height, role: "img", "aria-label": o.label });
-    const most = { x: Math.max(o.xMost, 1), y: o.yMost > 0 ? o.yMost * (o.air === undefined ? 1.06 : o.air) : 1 };
-    const plot = Object.assign({ svg: svg }, room);
-    plot.x = value => room.left + (room.right - room.left) * value / most.x;
-    plot.y = value => room.bottom - (room.bottom - room.top) * value / most.y;
-    for (const value of ticks(most.y, Math.max(2, Math.floor((room.bottom - room.top) / 44)), o.yWhole)) {
+    const least = { x: o.xLeast || 0, y: o.yLeast || 0 };
+    const most = { x: o.xMost > 0 ? o.xMost : 1, y: o.yMost > 0 ? o.yMost * (o.air === undefined ? 1.06 : o.air) : 1 };
+    const plot = Object.assign({ svg: svg }, room), at = o.log ? Math.log : value => value;
+    plot.x = value => room.left + (room.right - room.left) * (at(value) - at(least.x)) / (at(most.x) - at(least.x));
+    plot.y = value => room.bottom - (room.bottom - room.top) * (value - least.y) / (most.y - least.y);
+    for (const value of o.bare ? [] : ticks(least.y, most.y, Math.max(2, Math.floor((room.bottom - room.top) / 44)), o.yWhole)) {
       make(svg, "path", { d: "M" + room.left + " " + plot.y(value).toFixed(1) + "H" + room.right, class: "grid" });
-      make(svg, "text", { x: room.left - 6, y: plot.y(value) + 4, "text-anchor": "end" }, short(value));
+      make(svg, "text", { x: room.left - 6, y: plot.y(value) + 4, "text-anchor": "end" }, short(value, 6));
     }
     const below = room.bottom + (o.under || 0);
-    for (const value of ticks(most.x, Math.max(2, Math.floor((room.right - room.left) / 90)), true)) {
+    for (const value of (o.log ? logTicks : ticks)(least.x, most.x, Math.max(2, Math.floor((room.right - room.left) / 90)), !o.xPart)) {
       if (value + (o.shift || 0) > most.x) continue;
       make(svg, "path", { d: "M" + plot.x(value + (o.shift || 0)).toFixed(1) + " " + below + "v4", class: "axis" });
-      make(svg, "text", { x: plot.x(value + (o.shift || 0)), y: below + 17, "text-anchor": "middle" }, short(value));
+      make(svg, "text", { x: plot.x(value + (o.shift || 0)), y: below + 17, "text-anchor": "middle" }, short(value, 6));
     }
     make(svg, "path", { d: "M" + room.left + " " + room.top + "V" + below + "H" + room.right, class: "axis" });
     make(svg, "text", { x: (room.left + room.right) / 2, y: below + 35, "text-anchor": "middle", class: "title" }, o.xTitle);
@@ -96,5 +107,49 @@
     svg.addEventListener("pointerleave", () => { line.textContent = "\u00a0"; });
   }
 
-  Object.assign(rillView, { make, short, seconds, ticks, figure, legend, axes, tip });
+  /* A figure as a file of SVG for a paper: title, legend and pictures where they stand, in the colours of a light page. */
+  function svgOf(box) {
+    const page = box.closest(".rill-view"), ground = box.getBoundingClientRect(), out = make(null, "svg", {});
+    let width = ground.width, height = 0;
+    function place(element, made) {
+      const at = element.getBoundingClientRect();
+      width = Math.max(width, at.right - ground.left);
+      height = Math.max(height, at.bottom - ground.top + 8);
+      return make(out, made, { transform: "translate(" + (at.left - ground.left).toFixed(1) + " " + (at.top - ground.top).toFixed(1) + ")" });
+    }
+    function style(element, from, names) {
+      const all = getComputedStyle(from);
+      for (const name of names) element.setAttribute(name, all.getPropertyValue(name));
+      element.removeAttribute("class");
+    }
+    page.classList.add("light");
+    const rect = make(out, "rect", { width: "100%", height: "100%" });
+    rect.setAttribute("fill", getComputedStyle(page).backgroundColor);
+    for (const svg of box.querySelectorAll("svg")) {
+      const group = place(svg, "g");
+      group.append(...[...svg.children].map(child => child.cloneNode(true)));
+      const copies = group.querySelectorAll("*");
+      svg.querySelectorAll("*").forEach((from, i) => style(copies[i], from,
+        from.tagName === "text" ? ["fill", ...FONT] : ["fill", "stroke", "stroke-width", "stroke-dasharray"]));
+    }
+    for (const from of box.querySelectorAll("h2, h3, .legend span")) {
+      const text = make(place(from, "g"), "text", { y: "1em" }, from.textContent);
+      style(text, from, FONT);
+      text.setAttribute("fill", getComputedStyle(from).color);
+    }
+    page.classList.remove("light");
+    for (const [name, value] of [["width", width], ["height", height], ["viewBox", "0 0 " + width + " " + height]]) out.setAttribute(name, value);
+    return new XMLSerializer().serializeToString(out).replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, "?"); /* which XML has not */
+  }
+
+  function saveButton(box) {
+    make(box, "button", { type: "button", class: "save" }, "Save as SVG").addEventListener("click", () => {
+      const link = make(null, "a", { download: box.dataset.chart + ".svg" });
+      link.href = URL.createObjectURL(new Blob([svgOf(box)], { type: "image/svg+xml" }));
+      link.click();
+      URL.revokeObjectURL(link.href);
+    });
+  }
+
+  Object.assign(rillView, { make, short, seconds, ticks, figure, legend, axes, tip, svgOf, saveButton });
 })();

@@ -1,5 +1,5 @@
 /* What a trace says, put together from its events (`rill decode --trace`), one after the other: for a whole file as for a run that goes
- * on. No network, no libraries, no build step; ASCII, for the command carries it as data.
+ * on; or what `rill bench` or `rill tune` tell in one event. No network, no libraries, no build step; ASCII, for the command carries it as data.
  *
  *   const model = rillView.model();
  *   model.add(event);                        // an object of the trace
@@ -17,6 +17,8 @@ window.rillView = rillView;
   }
 
   function Model() {
+    this.title = "A run of rill";
+    this.compared = null; /* what bench or tune tells, instead of a run's events */
     this.run = {};
     this.links = [];
     this.workers = new Map(); /* by number: those that events name */
@@ -63,6 +65,9 @@ window.rillView = rillView;
   Model.prototype.add = function (e) {
     const item = e.item === undefined ? null : this.item(e.item);
     switch (e.event) {
+    case "page": this.title = e.title; break;
+    case "bench":
+    case "tune": this.compared = e; break;
     case "run":
       this.run = e;
       this.links = (e.settings && e.settings.heuristics) || [];

@@ -12,7 +12,7 @@
     const run = model.run, settings = run.settings || {};
     const said = ["method", "k", "n", "budget", "max_candidates"].map(name => setting(settings, name)).filter(Boolean);
     const chain = model.links.concat(settings.scorers || []);
-    V.make(parent, "h1", {}, run.title || "A run of rill");
+    V.make(parent, "h1", {}, model.title);
     const facts = [run.model, run.domain, said.join(", "), chain.join(" + "), run.hardware, run.version ? "rill " + run.version : ""];
     V.make(parent, "p", { class: "run" }, facts.filter(Boolean).join(" \u00b7 "));
     const out = model.leftOut;
@@ -24,6 +24,13 @@
   }
 
   function drawAll(element, model, state) {
+    element.replaceChildren();
+    if (model.compared) V.drawCompared(element, model.title, model.compared);
+    else drawRun(element, model, state);
+    for (const box of element.querySelectorAll("figure")) if (box.querySelector("svg[role=img]")) V.saveButton(box);
+  }
+
+  function drawRun(element, model, state) {
     const workers = [...model.workers.values()].sort((a, b) => a.number - b.number);
     const worker = model.workers.get(state.worker) || workers[0], again = change => {
       const at = window.scrollY;
@@ -31,7 +38,6 @@
       drawAll(element, model, state);
       window.scrollTo(0, at);
     };
-    element.replaceChildren();
     drawHead(element, model);
     if (workers.length > 1) {
       const label = V.make(element, "label", { class: "worker" }, "worker "), select = V.make(label, "select", {});

@@ -1,6 +1,6 @@
 -- A grid over a parameter of one's own: which share of the probability may a beam lose? Which candidate is far behind?
 --
---   rill tune examples/lua/tune.lua --dev DEV.tsv --tokenized --metric oracle --svg front.svg
+--   rill tune examples/lua/tune.lua --dev DEV.tsv --tokenized --metric oracle --plot front.html
 --
 -- A name that is not a setting needs the function: it changes the configuration for a point of the grid.
 

@@ -54,27 +54,28 @@ json all methods.2.run.settings.policy b.json
 bench -i six --repeat 1 -q --methods var-stream --policy nonsense
 exits 1; says 'unknown policy "nonsense"'
 
-# A picture of how many rows timesteps had: a panel for each method, and the timesteps of all bars are the run's.
-bench --tsv six.tsv --repeat 1 -q --methods fixed,stream-all:n=3,greedy --plot rows.svg
+# The page of pictures has what --json has; the timesteps by rows are the run's. How it looks is trace_page.sh's affair.
+bench --tsv six.tsv --repeat 2 -q --methods fixed,stream-all:n=3,greedy --plot page.html --json b.json
 exits 0; silent
-for label in fixed stream-all:n=3 greedy; do verdict "$(good grep -qF ">$label</text>" rows.svg)" "the picture names $label"; done
-verdict "$(good [ "$(grep -cE '>[0-9.]+ inputs/s</text>' rows.svg)" = 3 ])" "the picture has the speed of each"
-verdict "$(good grep -qE '; 6 inputs; 1 timed run; .*, 1 thread</text>' rows.svg)" "the picture says what ran on what"
-long=stream-all:n=3:k=4:max-items=50:length-penalty=0.5:max-length=12:flush-every=5
-bench --tsv six.tsv --repeat 1 -q --methods "$long,greedy" --plot long.svg
-if command -v python3 >/dev/null; then
-  for picture in rows.svg long.svg; do
-    run python3 "$data/../cli/labels.py" $picture
-    exits 0; prints_nothing
-  done
-fi
-bench --tsv six.tsv --repeat 1 -q --methods var-batch:n=2 --plot rows.svg --json b.json
-counted=$(sed -n 's/.* rows in \([0-9]*\) timesteps: .*/\1/p' rows.svg | awk '{ n += $1 } END { print n }')
-json "$counted" methods.0.run.timesteps b.json
+pictured bench page.html >p.json
+for path in methods.0.method methods.2.method inputs repeat hardware methods.1.timesteps_by_rows methods.2.run.expansions; do
+  json "$("$check_json" b.json $path)" $path p.json
+done
+json stream-all:n=3 methods.1.method p.json; json 6 inputs p.json; json 2 repeat p.json
+has_json p.json methods.2.seconds.1 methods.0.seconds_median methods.0.run.model
+verdict "$(good grep -q ', 1 thread$' <("$check_json" p.json hardware))" "what it ran on"
+for i in 0 1 2; do
+  "$check_json" b.json methods.$i.timesteps_by_rows | tr -d '{}"' | tr ',:' '\n ' >rows
+  json "$(awk '{ n += $2 } END { print n }' rows)" methods.$i.run.timesteps b.json
+  json "$(awk '{ n += $1 * $2 } END { print n }' rows)" methods.$i.run.expansions b.json
+done
+bench --tsv six.tsv --repeat 1 -q --methods greedy --plot rows.svg
+exits 1; says "--plot rows.svg: it writes an HTML page, which saves its pictures as SVG in a browser: name it rows.html"
+verdict "$(good [ ! -e rows.svg ])" "nothing is written"
 bench --tsv six.tsv --repeat 1 -q --plot six.tsv
 exits 1; says "six.tsv"
-bench --tsv six.tsv --repeat 1 -q --methods greedy --plot missing/rows.svg
-exits 1; says "missing/rows.svg"
+bench --tsv six.tsv --repeat 1 -q --methods greedy --plot missing/page.html
+exits 1; says "missing/page.html"
 
 bench
 exits 1; says "no inputs"

@@ -73,9 +73,9 @@ def scenarios():
         Scenario("nbest", decode + ["-i", "semparse.in", "--n-best", "3", "-n", "1", "--method", "fixed"]),
         Scenario("run", ["run", "run.lua", "-q", "-o", "o", "--stats", "s"], ["o"], ["s"]),
         Scenario("sweep", ["run", "sweep.lua", "-q", "-r", "refs", "--stats", "s"], [], ["s"], streams=False),
-        Scenario("tune", ["tune", "sweep.lua", "-q", "--dev", "tsv", "--svg", "v", "--json", "s"], [], ["v", "s"], streams=False),
-        Scenario("bench", ["bench", "-m", "semparse/tiny", "-q", "--tsv", "tsv", "--repeat", "1", "--json", "s", "--methods", "greedy"],
-                 [], ["s"], streams=False),
+        Scenario("tune", ["tune", "sweep.lua", "-q", "--dev", "tsv", "--plot", "v", "--json", "s"], [], ["v", "s"], streams=False),
+        Scenario("bench", ["bench", "-m", "semparse/tiny", "-q", "--tsv", "tsv", "--repeat", "1", "--json", "s", "--plot", "v",
+                           "--methods", "greedy"], [], ["s", "v"], streams=False),
         Scenario("eval", ["eval", "-m", "semparse/tiny", "--refs", "refs", "hypotheses"], streams=False),
         Scenario("info", ["info", "semparse/tiny"], streams=False),
         Scenario("list", ["list", "--plugin", "plugin.lua"]),
@@ -200,7 +200,7 @@ class Bench:
         if content == OLD.encode():
             return None
         if name == "v":
-            return None if content.rstrip().endswith(b"</svg>") else f"{name} is not whole"
+            return None if content.rstrip().endswith(b"</html>") else f"{name} is not whole"
         try:
             json.loads(content)
         except ValueError:

@@ -79,3 +79,6 @@ finish() {
   echo "$checks checks, $failures failures"
   [ "$failures" -eq 0 ]
 }
+
+# pictured KIND PAGE: the JSON that a page of pictures has of bench or tune.
+pictured() { sed -n "/^{.*\"event\":\"$1\"}\$/p" "$2"; }

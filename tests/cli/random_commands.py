@@ -219,7 +219,7 @@ def main():
     args = parser.parse_args()
     global KNOWN
     KNOWN = known_options(args.tool)
-    of_decode = KNOWN - {"--dev", "--metric", "--svg", "--plot", "--json", "--tsv", "--methods", "--repeat", "--runs", "--seed"}
+    of_decode = KNOWN - {"--dev", "--metric", "--plot", "--json", "--tsv", "--methods", "--repeat", "--runs", "--seed"}
     unknown = of_decode - set(SEARCH) - set(SCHEDULE) - OTHERS
     if unknown:
         sys.exit("random_commands: options that are not tried: " + " ".join(sorted(unknown)))

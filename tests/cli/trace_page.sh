@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# rill trace: what it refuses, what it leaves out, and what Chromium makes of its pages, on a screen and on a phone.
+# rill trace: what it refuses, what it leaves out; and what Chromium makes of pages of pictures, bench's and tune's too, on a screen and
+# on a phone.
 set -eu
 . "${0%/*}/lib.sh"
 tests=$5
@@ -90,4 +91,46 @@ json 0 items.0.nodes result.json
 feed four "$rill" decode -m "$tiny" -q --workers 2 -o outputs --trace two.jsonl --trace-trees
 "$rill" trace two.jsonl 2>err
 verdict "$(good [ -s two.html ])" "a page of two workers"
+
+# --- bench's and tune's
+long=stream-all:n=3:k=4:max-items=50:length-penalty=0.5:max-length=12:flush-every=5
+"$rill" bench -m "$tiny" -i four -q --repeat 3 --methods "greedy,$long,fixed" --plot bench.html --json bench.json >table 2>err
+grid() { printf 'return { model = "%s", sweep = rill.sweep(%s) }\n' "$tiny" "$1" >run.lua; }
+tune() { "$rill" tune run.lua --dev dev.tsv -q "$@" >table 2>err; }
+for i in 0 1 2 3 4 5 6 7; do printf 'w%d w%d w%d\nw%d\nw%d w%d\n' $i $(((i + 3) % 8)) $(((i * 5) % 8)) $i $(((i + 1) % 8)) $i; done >inputs
+paste inputs <("$rill" decode -m "$tiny" -i inputs -q --method fixed --finish top -k 8 --n-best 2 |
+  awk -F ' [|][|][|] ' '{rank[$1]++} rank[$1] == ($1 % 3 == 1) + 1 {print $2}') >dev.tsv
+grid '{ delta = {0.01, 0.5, 2, 8}, k = {1, 3, 6}, M = {1, 12} }' && tune --plot tune.html --json tune.json
+# The table's front as the picture has it.
+awk '/^The front/ { on = 1 }
+  on && /^ *[0-9]/ { print "M=" $1 " delta=" $2 " k=" $3 (match($0, /and [0-9]+ alike/) ? " " substr($0, RSTART, RLENGTH) : "") }' \
+  table >front
+# Text of any kind, noise in the last digits, one point alone, none.
+grid '{ ["<a&\"b>"] = {"x</script>&\"\001\195\169"}, c = {6 * 0.2} }, function() end' && tune --plot odd.html
+grid '{ method = {"greedy"}, k = {5} }' && tune --plot none.html || true
+for width in 1200 500; do
+  look bench.html $width
+  json 3 speeds result.json
+  json greedy names.0 result.json
+  for i in 0 1 2; do
+    json "$("$check_json" bench.json methods.$i.run.timesteps)" timesteps.$i result.json
+    panel="$("$check_json" bench.json methods.$i.method): $("$check_json" bench.json methods.$i.run.timesteps) timesteps, "
+    verdict "$(good contains "$panel" <("$check_json" result.json methods.$i))" "the panel of method $i"
+  done
+  verdict "$(good grep -qE ' · 4 inputs · 3 timed runs · .*, 1 thread · rill ' <("$check_json" result.json run))" "what ran on what"
+  look tune.html $width
+  fronts=$("$check_json" tune.json $(for i in $(seq 0 23); do echo points.$i.front; done) | grep -c true)
+  json 24 points result.json
+  json "$fronts" front result.json
+  json 'run.lua: exact against expansions' title result.json
+  # The labels are the table's front, cheapest first, and a tip at a point has its values.
+  json "[\"$(paste -sd '|' front | sed 's/|/","/g')\"]" labels result.json
+  json "$(wc -l <front)" line result.json
+  verdict "$(good contains 'M=12 delta=2 k=6: 66.67 %, 536 expansions' result.json)" "a point's tip"
+done
+look odd.html 800
+json '["<a&\"b>=x</script>&\"\u0001é c=1.2"]' labels result.json
+look none.html 800
+json 'There is nothing to draw: no point was decoded.' note result.json
+json 0 points result.json
 finish

@@ -126,8 +126,8 @@ exits 0; verdict "$(good [ "$(wc -l <out)" -gt 8 ])" "options go before the scri
 run "$rill" run "$lua/sweep.lua" -q
 exits 0; prints "M delta"; verdict "$(good [ "$(grep -cE '^ *(3|10) +[0-9.]+ ' out)" -eq 6 ])" "six points"
 paste "$root/examples/questions/geo.txt" written >dev.tsv
-run "$rill" tune "$lua/tune.lua" --dev dev.tsv -q --metric oracle --svg front.svg
-exits 0; prints "5 points"; prints "epsilon"; contains '</svg>' front.svg
+run "$rill" tune "$lua/tune.lua" --dev dev.tsv -q --metric oracle --plot front.html
+exits 0; prints "5 points"; prints "epsilon"; contains '</html>' front.html
 run "$rill" tune "$lua/search.lua" --dev dev.tsv -q --metric oracle
 exits 0; prints "9 points"; says "is enough for an oracle of 100.00 %"
 

@@ -37,7 +37,7 @@ check_front() { # check_front PARAMETERS QUALITY-COLUMN
 
 # --- a grid
 script 'sweep = rill.sweep{ delta = {0.01, 0.5, 2, 8}, k = {1, 3, 6}, M = {1, 12} }'
-tune --svg front.svg --json points.json
+tune --plot front.html --json points.json
 exits 0; silent; prints "24 inputs, 24 points, 1 thread"; prints "The front, cheapest first"; prints "(exact)"
 check_front 3 4
 cp marked by_exact
@@ -58,9 +58,8 @@ awk '{print $7}' by_exact >marks
 same fronts marks
 # Noise in the last digits of a parameter is for machines.
 script 'sweep = rill.sweep({ c = {6 * 0.2, 1e-30 / 3, 12345678901234567, "1.2000000000000002x"} }, function() end)'
-tune --svg noise.svg
+tune
 exits 0; prints "        1.2 "; prints " 3.333333333e-31 "; prints " 12345678901234567 "; prints "1.2000000000000002x "
-verdict "$(good grep -q '<title>c=1.2: ' noise.svg)" "the drawing has the short form"
 # Each point is what the run alone is.
 "$rill" decode -m "$tiny" -i inputs -q --absolute 8 -k 6 --max-candidates 12 --n-best 6 --stats one.json >one.nbest
 "$rill" eval -m "$tiny" --refs references --json one.nbest >eval.json
@@ -78,34 +77,19 @@ script "sweep = rill.sweep{ k = { $(seq -s, 1 60000) } }"
 run timeout --foreground --preserve-status -s INT 3 "$rill" run run.lua -i inputs
 exits 130; says "rill: run.lua: interrupted: what was tried before is kept"; prints "k  exact%"
 
-# --- the picture
-well_formed() { # tags are closed in their order, and there is one root
-  sed 's/<?xml[^>]*?>//' "$1" | grep -oE '<[^>]*>' | awk '
-    /\/>$/ {next}
-    /^<\// {name = substr($0, 3, length($0) - 3); if (depth == 0 || stack[depth] != name) exit 1; depth--; next}
-    {name = substr($0, 2); sub(/[ >].*/, "", name); if (depth == 0 && roots++) exit 1; stack[++depth] = name}
-    END {exit depth != 0 || roots != 1}'
-  ! sed 's/&\(amp\|lt\|gt\);//g' "$1" | grep -q '&'
-}
-verdict "$(good well_formed front.svg)" "front.svg should be well formed"
-if command -v python3 >/dev/null; then
-  run python3 "$data/../cli/labels.py" front.svg
-  exits 0; prints_nothing
-fi
-verdict "$(good [ "$(grep -c '<circle' front.svg)" = 24 ])" "a circle for each point"
-verdict "$(good [ "$(grep -c '<circle[^>]*r="5"' front.svg)" = "$(grep -c ' 1$' by_exact)" ])" "large ones for the front"
-verdict "$(good grep -qF '<title>M=12 delta=8 k=6: ' front.svg)" "points have their parameters as tooltips"
-verdict "$(good grep -qF 'run.lua: exact against expansions, 24 inputs' front.svg)" "a title"
-verdict "$(good [ "$(grep -cE 'href|<script|<image|@import|font-family="[^"]*,' front.svg)" = 0 ])" "nothing from elsewhere"
-# Text of any kind does no harm; one point alone makes a picture, too.
-script 'sweep = rill.sweep({ ["<a&\"b>"] = {"x<y>&\"\001\255\195\169"} }, function(config) end)'
-tune --svg odd.svg --json odd.json -q
+# --- the page of pictures has what --json has; how it looks is trace_page.sh's affair
+pictured tune front.html >page.json
+for path in inputs metric script hardware points.7.point points.23.expansions $(for i in $(seq 0 23); do echo points.$i.front; done); do
+  json "$("$check_json" points.json $path)" $path page.json
+done
+verdict "$(good contains '<title>run.lua: exact against expansions</title>' front.html)" "a title"
+# Text of any kind does no harm.
+script 'sweep = rill.sweep({ ["<a&\"b>"] = {"x</script>&\"\001\255\195\169"} }, function(config) end)'
+tune --plot odd.html --json odd.json -q
 exits 0
-verdict "$(good well_formed odd.svg)" "odd.svg should be well formed"
-verdict "$(good grep -qF '&lt;a&amp;"b&gt;=x&lt;y&gt;&amp;"??' odd.svg)" "odd.svg should have its label escaped"
-has_json odd.json points.0.point
-verdict "$(good [ "$(grep -c '<circle' odd.svg)" = 1 ])" "one circle"
-verdict "$(good [ "$(grep -ciE '"-?(nan|inf)' odd.svg)" = 0 ])" "no number that is none"
+verdict "$(good [ "$(grep -c '</script>' odd.html)" = 2 ])" "texts end no script"
+pictured tune odd.html >page.json
+json "$("$check_json" odd.json points.0.point)" points.0.point page.json
 
 # --- a search of the script's own
 cat >run.lua <<END_OF_SCRIPT
@@ -126,13 +110,13 @@ return { model = "$tiny", search = { k = 6, max_candidates = 12 }, sweep = rill.
     print(r.expansions == try{ delta = 2 }.expansions)
   end }
 END_OF_SCRIPT
-tune --json points.json --svg own.svg
+tune --json points.json --plot own.html
 exits 2; says "refused: k contradicts method greedy: its beam holds one hypothesis"; says "0.0 inf"; says "true"
 prints "24 inputs, 8 points"; prints "refused: k contradicts method greedy"
 head_of_table=$(awk '/exact%/ {print $1, $2, $3; exit}' out)
 verdict "$(good [ "$head_of_table" = "delta method own" ])" "columns as they came"
 has_json points.json points.5.refused
-verdict "$(good well_formed own.svg)" "own.svg should be well formed"
+json "$("$check_json" points.json points.5.refused)" points.5.refused <(pictured tune own.html)
 # What was tried before an error is told.
 script 'tune = function(try) try{ k = 1 } try{ k = 2 } error("enough") end'
 tune --json points.json
@@ -221,14 +205,18 @@ exits 1; says "there are no inputs"
 run "$rill" tune run.lua --dev no-such
 exits 1; says "no-such"
 cp dev.tsv kept.tsv
-tune --svg dev.tsv
-exits 1; says "--dev and --svg are the same file"; same dev.tsv kept.tsv
+tune --plot dev.tsv
+exits 1; says "--dev and --plot are the same file"; same dev.tsv kept.tsv
 cp run.lua kept.lua
 tune --json run.lua
 exits 1; says "the configuration and --json are the same file"; same run.lua kept.lua
-tune --svg -
+tune --plot -
 exits 1; says "standard output"; prints_nothing
-tune --svg no/such.svg
-exits 1; says "no/such.svg"
+tune --plot no/such.html
+exits 1; says "no/such.html"
+tune --plot front.svg
+exits 1; says "--plot front.svg: it writes an HTML page"; says "name it front.html"
+tune --svg front.svg
+exits 1; says "unknown option --svg: a page of pictures, which saves them as SVG, is written by --plot FILE.html"
 
 finish
