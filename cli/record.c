@@ -156,7 +156,8 @@ static rill_status take_option(cli_records *r, const char *name, const char *tex
 }
 
 /* One of them: a setting into the object's layer, or an option of the domain's. */
-static rill_status take_setting(cli_records *r, const char *name, const json_t *value, rill_layer *layer, rill_request *request)
+static rill_status take_setting(cli_records *r, const char *name, const json_t *value, rill_layer *layer,
+                                rill_request *request)
 {
     char number[RILL_OPTION_MAX];
     rill_settings one;
@@ -180,8 +181,8 @@ static rill_status take_settings(cli_records *r, const json_t *said, rill_reques
     rill_search_config *plan = NULL;
     rill_text_reset(&r->options);
     rill_status status = rill_layer_create(&layer, r->ctx, RILL_FROM_USER);
-    json_object_foreach((json_t *)(uintptr_t)said, name, value)
-        if (status == RILL_OK) status = take_setting(r, name, value, layer, request);
+    json_object_foreach((json_t *)(uintptr_t)said, name, value) if (status == RILL_OK)
+        status = take_setting(r, name, value, layer, request);
     if (status == RILL_OK) {
         status = rill_search_config_make(&plan, r->ctx, layer, r->run, 3);
         if (status == RILL_ERR_OPTION) status = bad(r, request, "\"rill\": %s", rill_error(r->ctx));

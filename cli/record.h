@@ -21,9 +21,10 @@ typedef struct cli_records {
     int column;      /* of a row, from 0 */
     const char *key; /* of an object; NULL: "text", or "input" */
     rill_context *ctx;
-    const rill_layer *run[3]; /* what the run's options, its script and its model say, nearest first: an object's own settings go before */
-    const rill_domain *domain;  /* whose options an object may have too */
-    const char *const *field;   /* [extras->fields] their names */
+    const rill_layer *run
+        [3]; /* what the run's options, its script and its model say, nearest first: an object's own settings go before */
+    const rill_domain *domain; /* whose options an object may have too */
+    const char *const *field;  /* [extras->fields] their names */
     /* private */
     struct cli_record *all;
     uint64_t told; /* members that cli_records_passed() has given, by place */
