@@ -46,15 +46,14 @@ def place(cursor):
     file_location(cursor.location, handle, line, column, offset)
     if not handle:
         return None
-    key = cindex.cast(handle, cindex.c_void_p).value if hasattr(cindex, "c_void_p") else None
-    name = _paths.get(key) if key else None
+    key = cindex.cast(handle, cindex.c_void_p).value
+    name = _paths.get(key)
     if name is None:
         real = os.path.realpath(cindex.File(handle).name)
         name = os.path.relpath(real, ROOT) if real.startswith(ROOT + os.sep) else ""
         if name.startswith(("build", "..")):
             name = ""
-        if key:
-            _paths[key] = name
+        _paths[key] = name
     return (name, offset.value, line.value) if name else None
 
 
@@ -84,6 +83,7 @@ class Index:
         os.chdir(ROOT)
 
     def walk(self, unit):
+        _paths.clear()  # a file's handle is its unit's
         new = set()
         for top in unit.cursor.get_children():
             at = place(top)
@@ -276,7 +276,8 @@ def move(files):
         for old, new in bases.items():
             folder = os.path.dirname(next(f for f in files if os.path.basename(f) == old))
             top = folder.split("/")[0]
-            if known[old] == 0 or path.startswith(top + "/"):
+            if known[old] == 0 or (path.startswith(top + "/") and not any(
+                    other.startswith(top + "/") and os.path.basename(other) == old for other in every)):
                 text = re.sub(rf"(?<![\w./-]){re.escape(old)}(?![\w-])", new, text)
         if text != before:
             with open(full, "w", encoding="utf-8", newline="") as file:
