@@ -262,8 +262,23 @@ static void nearer(const char *name, const rill_option *table, const char **near
     for (; table != NULL && table->name != NULL; table++) *near = rill__nearer(name, table->name, *near, least);
 }
 
+const char *rill_option_gone(const char *name)
+{
+    static const struct {
+        const char *name, *instead;
+    } gone[] = {
+        {"backend", "rill's own kernels compute all products: leave it out"},
+        {"deterministic", "without \"fast\" no answer depends on the schedule: leave it out"},
+    };
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
+        if (rill__same_name(gone[i].name, name)) return gone[i].instead;
+    return NULL;
+}
+
 static rill_status unknown(rill_context *ctx, const char *name)
 {
+    if (rill_option_gone(name) != NULL)
+        return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\": %s", name, rill_option_gone(name));
     const char *near = NULL;
     size_t least = rill__near_enough(name);
     const rill_domain *d;

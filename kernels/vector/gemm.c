@@ -167,7 +167,6 @@ void RILL_FN(rill_gemm)(const rill_gemm *g, rill_pool *pool)
     if (g->rows == 0) return;
     assert(g->w && g->w->data && g->a.at && g->c.at);
     assert(!g->a2.at || (g->k1 >= 1 && g->k1 < g->w->k));
-    assert(g->w->dtype != RILL_DTYPE_F32_PLAIN);
     if (g->w->dtype == RILL_DTYPE_U8S8)
         RILL_SET_INT8(rill_gemm_u8s8)(g, pool);
     else

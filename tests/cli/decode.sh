@@ -183,9 +183,21 @@ verdict "$(good [ "$(wc -l <out)" -gt 6 ])" "two outputs of some"
 feed six "$rill" decode -m "$tiny" -q --pretty
 exits 0; same out plain; says "warning: --pretty: no output is a tree in brackets"
 
+# --- what is gone is refused, wherever it stands, with what to do instead
+for gone in backend deterministic; do
+  [ $gone = backend ] && says="rill's own kernels compute all products: leave it out" || says='no answer depends on the schedule: leave it out'
+  refuse --$gone; says "unknown option --$gone: "; says "$says"
+  with_search "\"$gone\": \"rill\""
+  feed six "$rill" decode -m asking -q
+  exits 1; says "$says"
+  printf '{"text": "a", "rill": {"%s": 1}}\n' $gone >object
+  feed object "$rill" decode -m "$tiny" -q --jsonl
+  grep -qF "$(printf '%s' "$says" | sed 's/"/\\"/g')" out || says "$says"
+done
+
 # --- how the model is opened is a default too; what is written is not the model's to say
-with_search '"backend": "nonesuch"'
-feed six "$rill" decode -m asking -q --backend rill
+with_search '"device": "nonesuch"'
+feed six "$rill" decode -m asking -q --device cpu
 exits 0; same out plain
 feed six "$rill" decode -m asking -q
 exits 1; says 'found "nonesuch"'

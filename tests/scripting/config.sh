@@ -181,6 +181,8 @@ refused "{ search = { beam_size = 3 } }" 'search.beam_size: unknown key; did you
 refused "{ search = { delta = 3 } }" 'heuristics = { {"absolute", ...} }'
 refused "{ search = { z = 3 } }" 'search.z: unknown key; the keys of "search" are the settings'
 refused "{ beam = 3 }" 'it is one of "search": search = { k = ... }'
+refused "{ backend = 'onednn' }" "backend: unknown key: rill's own kernels compute all products: leave it out"
+refused "{ search = { deterministic = true } }" 'search.deterministic: unknown key: without "fast" no answer depends on the schedule'
 refused "{ refs = 'x' }" 'refs: unknown key; did you mean "references"?'
 refused "{ search = { method = 'var-steam' } }" 'did you mean "var-stream"?'
 refused "{ model = 3 }" "run.lua:1: model: a path, or a list of them for an ensemble, was expected, not a number"
