@@ -34,7 +34,7 @@ SEARCH = {
     "--sample": "1 2 5", "--temperature": "0.5 1 3", "--top-k": "0 1 3 1000", "--top-p": "0.3 0.9", "--seed": "0 7", "--groups": "1 2 3",
     "--diversity": "0.5 3",
     "--absolute": "0.5 2 10", "--relative": "0.01 0.5", "--relative-local": "0.1",
-    "--heuristic": "absolute:3 relative:0.1 max_candidates:2 patience:1", "--scorer": "word_reward:0.2 word_reward:-1",
+    "--heuristic": "absolute:3 relative:0.1 relative_local:0.2", "--scorer": "word_reward:0.2 word_reward:-1",
     "--lmbr-self": "1 3 5,T=2",
     "--weights": "f32 bf16 int8", "--device": "cpu", "--input-format": "auto tree tagged text", "--tokenized": None,
     "--split": "auto sentences off",
