@@ -23,7 +23,6 @@
 #include "machine.h"
 #include "unfused.h"
 #if defined(RILL_HAVE_ONEDNN)
-#include "onednn/onednn.h"
 #include "yardstick.h"
 #endif
 
@@ -593,7 +592,7 @@ int main(int argc, char **argv)
     }
     rill_kernels_init(&b.k, mask);
 #if defined(RILL_HAVE_ONEDNN)
-    rill_onednn_threads(1);
+    rill_onednn_single_thread();
 #endif
     describe(&b, argc, argv);
     run_limits(&b);

@@ -9,7 +9,8 @@ usage: sources.py [--model DIR] [--data DIR] [--lines N] [--rounds R] [--save NA
 All parts without a PART. Runs take turns for R rounds; seconds are medians. With --save the text goes to bench/results/NAME.txt, and the
 rows beside it, which tools/figures.py draws.
 
-"Unfused" is rill with bench/unfused.c for the output layer: a pass over the matrix of all rows for each of its steps.
+"Unfused" is rill with bench/unfused.c for the output layer: a pass over the matrix of all rows for each of its steps
+(`ninja -C build bench/librill.so` builds it).
 Test set: Multi30K's test_2016_flickr; one worker, one thread.
 """
 
@@ -54,8 +55,7 @@ class Runs:
             command += ["--refs", references]
         environment = dict(os.environ)
         if unfused:
-            command += ["--backend", "onednn"]
-            environment["RILL_MODULES"] = "build/bench"
+            environment["LD_PRELOAD"] = "build/bench/librill.so"
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
         with open(out, encoding="utf-8") as file:
             return json.load(file)["methods"]

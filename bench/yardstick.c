@@ -1,10 +1,18 @@
-/* oneDNN's products; see yardstick.h. The back end that rill can use is in kernels/onednn.
+/* oneDNN's products; see yardstick.h.
  *
  * Divisions: plain sgemm, packed matmul. */
 #include "yardstick.h"
 
 #include <dnnl.h>
 #include <stdlib.h>
+
+/* libgomp's, when the library was built on it. */
+void omp_set_num_threads(int threads) __attribute__((weak));
+
+void rill_onednn_single_thread(void)
+{
+    if (omp_set_num_threads) omp_set_num_threads(1);
+}
 
 /* ---- plain sgemm ----------------------------------------------------------------------------------------- */
 

@@ -5,6 +5,9 @@
 
 #include "kernels.h"
 
+/* One thread for what the calling thread asks of the library from now on; ignored where OpenMP is not its runtime. */
+void rill_onednn_single_thread(void);
+
 /* C[M,N] = A[M,K] * W^T through the library's plain sgemm; w: [N, K]. Returns 0 or -1. */
 int rill_onednn_sgemm(size_t m, size_t n, size_t k, const float *a, const float *w, float *c);
 

@@ -13,8 +13,6 @@ static const char *device_found(const cli_session *session)
     const char *weights = rill_open_value(&session->open, "weights");
     const rill_device_options options = {.struct_size = sizeof options,
                                          .name = "auto",
-                                         .backend = rill_open_value(&session->open, "backend"),
-                                         .row_by_row = session->open.deterministic,
                                          .fast = rill_open_switch(&session->open, "fast"),
                                          .int8 = weights && strcmp(weights, "int8") == 0};
     rill_device *found = NULL;

@@ -188,7 +188,7 @@ static const face run_face = {
     "    scorers = { {\"word_reward\", 0.2} },\n"
     "  }\n"
     "\n"
-    "Further entries: domain, domain_args, weights, backend, input_format, shortlist,\n"
+    "Further entries: domain, domain_args, weights, input_format, shortlist,\n"
     "source_lang, target_lang, language_columns, tokenized, threads, workers,\n"
     "plugins, policy, alignment, unknown_names, word_scores, ids, split, pretty,\n"
     "unordered, output, tsv, jsonl, stats, trace, references, constraints, sweep,\n"

@@ -6,7 +6,6 @@
  * no lines there, and so is one whose line is empty.
  *
  * Divisions: reading hypotheses · reporting · the command. */
-#include <ctype.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stddef.h>
@@ -16,6 +15,7 @@
 
 #include "files.h"
 #include "input.h"
+#include "nbest.h"
 #include "options.h"
 #include "output.h"
 #include "session.h"
@@ -38,37 +38,17 @@ typedef struct eval {
 
 /* --- reading hypotheses ------------------------------------------------------------------------------------------- */
 
-/* Read the id before `bar`: its length with the bar, 0 when the line begins otherwise. */
-static size_t read_id(const char *line, size_t length, const char *bar, int64_t *id)
-{
-    size_t digits = 0, width = strlen(bar);
-    int64_t number = 0;
-    while (digits < length && digits < 18 && isdigit((unsigned char)line[digits]))
-        number = 10 * number + (line[digits++] - '0');
-    if (digits == 0 || length < digits + width || memcmp(line + digits, bar, width)) return 0;
-    *id = number;
-    return digits + width;
-}
-
 /* Take "ID ||| TEXT ||| anything" apart. 1 when the line has that form. */
-static int split_nbest(const char *line, size_t length, int64_t *id, const char **text, size_t *text_length)
+static int read_nbest(const char *line, size_t length, cli_nbest *out)
 {
-    static const char bar[] = " ||| ";
-    size_t from = read_id(line, length, bar, id);
-    const char *to = from ? memmem(line + from, length - from, bar, sizeof bar - 1) : NULL;
-    if (!to) return 0;
-    *text = line + from;
-    *text_length = (size_t)(to - *text);
-    return 1;
+    return cli_nbest_read(line, length, out) && out->n > 2;
 }
 
 static cli_form form_of(const char *line, size_t length)
 {
-    int64_t id;
-    const char *text;
-    size_t text_length;
-    if (split_nbest(line, length, &id, &text, &text_length)) return CLI_FORM_NBEST;
-    return read_id(line, length, "\t", &id) ? CLI_FORM_NUMBERED : CLI_FORM_PLAIN;
+    cli_nbest list;
+    if (read_nbest(line, length, &list)) return CLI_FORM_NBEST;
+    return cli_nbest_id(line, length, "\t", &list.id) ? CLI_FORM_NUMBERED : CLI_FORM_PLAIN;
 }
 
 /* Outputs with fields behind them are no outputs. Text that has bars of its own has them in its reference, too. */
@@ -104,20 +84,18 @@ static int check_id(const eval *e, int64_t id)
 
 static int take_nbest(eval *e, const char *line, size_t length)
 {
-    int64_t id;
-    const char *text;
-    size_t text_length;
+    cli_nbest list;
     if (length == 0) return CLI_OK;
-    if (!split_nbest(line, length, &id, &text, &text_length))
+    if (!read_nbest(line, length, &list))
         return cli_fail("%s: line %" PRId64 ": not \"ID ||| OUTPUT ||| ...\", although the list began so",
                         e->input.name, e->input.lines);
-    return check_id(e, id) == CLI_OK ? judge(e, id, text, text_length) : CLI_FAILED;
+    return check_id(e, list.id) == CLI_OK ? judge(e, list.id, list.field[1].text, list.field[1].length) : CLI_FAILED;
 }
 
 static int take_numbered(eval *e, const char *line, size_t length)
 {
     int64_t id;
-    size_t from = read_id(line, length, "\t", &id);
+    size_t from = cli_nbest_id(line, length, "\t", &id);
     if (!from)
         return cli_fail("%s: line %" PRId64 ": not \"ID<TAB>OUTPUT\", although the lines began so", e->input.name,
                         e->input.lines);

@@ -12,11 +12,13 @@
 #include <string.h>
 
 #include "input.h"
+#include "nbest.h"
 #include "output.h"
 #include "rill/evidence.h"
 #include "session.h"
 
-enum { MOST_FIELDS = 8, LATTICE_FIELDS = 5, MOST_NODES = 1 << 20 };
+enum { LATTICE_FIELDS = 5, MOST_NODES = 1 << 20 };
+static const int64_t MOST_ID = 1000000000000000;
 
 /* An edge of a lattice as it was read: its actions are action[first, first + n) of all. */
 typedef struct arc {
@@ -47,27 +49,7 @@ typedef struct evidence {
 
 /* --- lines ------------------------------------------------------------------------------------------------------------ */
 
-typedef struct field {
-    const char *text;
-    size_t length;
-} field;
-
-/* Fields have " ||| " between; the last of the array gets the line's last. */
-static int split(const char *line, size_t length, field *out)
-{
-    static const char bar[] = " ||| ";
-    int n = 0;
-    for (;;) {
-        const char *to = memmem(line, length, bar, sizeof bar - 1);
-        const size_t part = to ? (size_t)(to - line) : length;
-        out[n < MOST_FIELDS ? n++ : n - 1] = (field){line, part};
-        if (!to) return n;
-        line = to + sizeof bar - 1;
-        length -= part + sizeof bar - 1;
-    }
-}
-
-static int number_of(const field *f, double *out)
+static int number_of(const cli_field *f, double *out)
 {
     char text[64], *end;
     if (f->length == 0 || f->length >= sizeof text) return 0;
@@ -77,7 +59,7 @@ static int number_of(const field *f, double *out)
     return end > text && end[strspn(end, " ")] == '\0' && isfinite(*out);
 }
 
-static int whole_of(const field *f, double most, double *out)
+static int whole_of(const cli_field *f, double most, double *out)
 {
     return number_of(f, out) && *out >= 0 && *out <= most && *out == floor(*out);
 }
@@ -113,13 +95,13 @@ static int reserve(evidence *e, size_t n)
 }
 
 /* Actions by their numbers. */
-static rill_status read_ids(evidence *e, const field *text, int32_t *n)
+static rill_status read_ids(evidence *e, const cli_field *text, int32_t *n)
 {
     const char *at = text->text, *end = at + text->length;
     *n = 0;
     while (at < end) {
         const char *blank = memchr(at, ' ', (size_t)(end - at));
-        const field one = {at, (size_t)((blank ? blank : end) - at)};
+        const cli_field one = {at, (size_t)((blank ? blank : end) - at)};
         double id;
         at += one.length + (blank != NULL);
         if (one.length == 0) continue;
@@ -132,7 +114,7 @@ static rill_status read_ids(evidence *e, const field *text, int32_t *n)
 }
 
 /* The actions of a text, behind those that there are; e->n_actions is not changed. */
-static rill_status make_actions(evidence *e, const field *text, int32_t *n)
+static rill_status make_actions(evidence *e, const cli_field *text, int32_t *n)
 {
     *n = 0;
     if (reserve(e, text->length + 2) != CLI_OK) return RILL_ERR_MEMORY;
@@ -147,24 +129,16 @@ static rill_status make_actions(evidence *e, const field *text, int32_t *n)
 
 /* --- n-best lists ----------------------------------------------------------------------------------------------------- */
 
-static int was_cut(const field *fields, int n)
-{
-    static const char mark[] = "truncated= 1";
-    for (int i = 2; i < n - 1; i++)
-        if (memmem(fields[i].text, fields[i].length, mark, sizeof mark - 1)) return 1;
-    return 0;
-}
-
-static int take_entry(evidence *e, const field *fields, int n)
+static int take_entry(evidence *e, const cli_nbest *line)
 {
     double score;
     int32_t actions;
-    if (n < 3 || !number_of(&fields[n - 1], &score))
+    if (line->n < 3 || !number_of(&line->field[line->n - 1], &score))
         return bad_line(e, "\"ID ||| OUTPUT ||| ... ||| SCORE\" was expected");
     e->n_actions = 0;
-    rill_status status = make_actions(e, &fields[1], &actions);
+    rill_status status = make_actions(e, &line->field[1], &actions);
     const int has_end = actions > 0 && e->action[actions - 1] == e->kind.end_action;
-    if (status >= 0 && e->kind.end_action >= 0 && !has_end && !was_cut(fields, n))
+    if (status >= 0 && e->kind.end_action >= 0 && !has_end && !line->truncated)
         e->action[actions++] = e->kind.end_action;
     if (status >= 0) status = rill_ngrams_entry(e->ngrams, e->action, actions, score);
     e->entries += status >= 0;
@@ -188,7 +162,7 @@ static int add_arc(evidence *e, const arc *new)
     return CLI_OK;
 }
 
-static int take_arc(evidence *e, const field *fields, int n)
+static int take_arc(evidence *e, const cli_field *fields, int n)
 {
     double from, to, score;
     int32_t actions;
@@ -289,20 +263,18 @@ static int end_input(evidence *e)
 
 static int take_line(evidence *e, const char *line, size_t length)
 {
-    field fields[MOST_FIELDS];
-    double id;
-    const int n = split(line, length, fields);
-    if (n < 3 || !whole_of(&fields[0], 1e15, &id))
+    cli_nbest list;
+    if (!cli_nbest_read(line, length, &list) || list.n < 3 || list.id > MOST_ID)
         return bad_line(e, e->lattice ? "\"ID ||| FROM ||| TO ||| TOKEN ||| SCORE\" was expected"
                                       : "\"ID ||| OUTPUT ||| ... ||| SCORE\" was expected");
-    if ((int64_t)id < e->id) return bad_line(e, "ids must ascend, and this one is behind a larger one");
-    if ((int64_t)id > e->id) {
+    if (list.id < e->id) return bad_line(e, "ids must ascend, and this one is behind a larger one");
+    if (list.id > e->id) {
         const int code = end_input(e);
         if (code != CLI_OK) return code;
-        note_without(e, e->id + 1, (int64_t)id - e->id - 1);
-        e->id = (int64_t)id;
+        note_without(e, e->id + 1, list.id - e->id - 1);
+        e->id = list.id;
     }
-    return e->lattice ? take_arc(e, fields, n) : take_entry(e, fields, n);
+    return e->lattice ? take_arc(e, list.field, list.n) : take_entry(e, &list);
 }
 
 static int read_all(evidence *e)
@@ -376,7 +348,7 @@ static int parse(evidence *e, int argc, char **argv, int *helped)
         e};
     const int code = cli_session_parse(&e->session, &syntax, argc, argv, helped);
     if (code != CLI_OK || *helped || !e->scale_text) return code;
-    const field scale = {e->scale_text, strlen(e->scale_text)};
+    const cli_field scale = {e->scale_text, strlen(e->scale_text)};
     if (!number_of(&scale, &e->scale) || e->scale <= 0)
         return cli_fail("--scale: \"%s\" is not a number above 0", e->scale_text);
     return CLI_OK;

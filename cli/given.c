@@ -1,13 +1,10 @@
 /* Given outputs; given.h. */
 #include "given.h"
 
-#include <ctype.h>
-#include <inttypes.h>
+#include "nbest.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-static const char BAR[] = " ||| ";
-enum { BAR_LENGTH = sizeof BAR - 1 };
 
 int cli_given_open(cli_given_outputs *given, rill_context *ctx, const char *inputs, const char *outputs)
 {
@@ -36,10 +33,12 @@ void cli_pair_free(cli_pair *pair)
     free(pair);
 }
 
-static rill_status make_pair(cli_given_outputs *given, int64_t id, const char *text, size_t length, const char *kept,
-                             size_t kept_length, cli_pair **out)
+/* `list`: the line of a list that the text is from; NULL: none. */
+static rill_status make_pair(cli_given_outputs *given, int64_t id, const char *text, size_t length,
+                             const cli_nbest *list, cli_pair **out)
 {
-    const size_t size = sizeof(cli_pair) + length + kept_length + 2;
+    const cli_field kept = list ? list->kept : (cli_field){"", 0};
+    const size_t size = sizeof(cli_pair) + length + kept.length + 2;
     cli_pair *pair = malloc(size);
     if (!pair) return rill_fail_memory(given->ctx, size, "an output");
     char *at = (char *)(pair + 1);
@@ -50,46 +49,30 @@ static rill_status make_pair(cli_given_outputs *given, int64_t id, const char *t
     given->pairs = pair;
     memcpy(at, text, length);
     at[length] = '\0';
-    if (kept_length) memcpy(at + length + 1, kept, kept_length);
-    at[length + 1 + kept_length] = '\0';
-    pair->truncated = strstr(pair->kept, " truncated= 1") != NULL;
+    memcpy(at + length + 1, kept.text, kept.length);
+    at[length + 1 + kept.length] = '\0';
+    pair->truncated = list && list->truncated;
     *out = pair;
     return RILL_OK;
-}
-
-/* "ID ||| ": its length, 0 when the line begins otherwise. */
-static size_t read_id(const char *line, size_t length, int64_t *id)
-{
-    size_t digits = 0;
-    int64_t number = 0;
-    while (digits < length && digits < 18 && isdigit((unsigned char)line[digits]))
-        number = 10 * number + (line[digits++] - '0');
-    *id = number;
-    return digits > 0 && length >= digits + BAR_LENGTH && !memcmp(line + digits, BAR, BAR_LENGTH) ? digits + BAR_LENGTH
-                                                                                                  : 0;
 }
 
 /* Take a line of outputs; NULL in *pair after a message in *message: it is none of a list. */
 static rill_status take_output(cli_given_outputs *given, const char *line, size_t length, cli_pair **pair,
                                const char **message)
 {
-    int64_t id;
-    const size_t from = read_id(line, length, &id);
-    if (given->form == CLI_GIVEN_UNKNOWN) given->form = from ? CLI_GIVEN_LIST : CLI_GIVEN_LINES;
-    if (given->form == CLI_GIVEN_LINES) return make_pair(given, given->at, line, length, "", 0, pair);
-    if (!from) {
+    cli_nbest list;
+    const int is_list = cli_nbest_read(line, length, &list);
+    if (given->form == CLI_GIVEN_UNKNOWN) given->form = is_list ? CLI_GIVEN_LIST : CLI_GIVEN_LINES;
+    if (given->form == CLI_GIVEN_LINES) return make_pair(given, given->at, line, length, NULL, pair);
+    if (!is_list) {
         *message = "no line of an n-best list, \"ID ||| OUTPUT ||| ...\"";
         return RILL_ERR_INPUT;
     }
-    if (id < given->at - 1) {
+    if (list.id < given->at - 1) {
         *message = "its ID is less than one before: lists are in order of their inputs";
         return RILL_ERR_INPUT;
     }
-    line += from;
-    length -= from;
-    const char *bar = memmem(line, length, BAR, BAR_LENGTH);
-    const size_t text = bar ? (size_t)(bar - line) : length;
-    return make_pair(given, id, line, text, line + text, length - text, pair);
+    return make_pair(given, list.id, list.field[1].text, list.field[1].length, &list, pair);
 }
 
 /* Keep a copy of the input: the next lines of a list may want it too. */
@@ -141,7 +124,7 @@ static rill_status read_columns(cli_given_outputs *given, int may_block, cli_pai
         return RILL_ERR_INPUT;
     }
     const size_t input = (size_t)(tab - *text);
-    const rill_status made = make_pair(given, id, tab + 1, *length - input - 1, "", 0, pair);
+    const rill_status made = make_pair(given, id, tab + 1, *length - input - 1, NULL, pair);
     *length = input;
     return made;
 }

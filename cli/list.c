@@ -37,20 +37,10 @@ static void print_methods(const rill_context *ctx)
     for (const rill_method_info *m = rill_method_table(); m->name; m++) print_row(m->name, NULL, m->summary);
 }
 
-/* What --heuristic takes as a setting, unless a plugin has a heuristic of that name. */
-static void print_heuristic_settings(const rill_context *ctx)
-{
-    for (const char *const *name = rill_heuristic_settings(); *name; name++) {
-        const rill_option *row = rill_option_find(rill_setting_table(), *name);
-        if (row && !rill_find_heuristic(ctx, *name)) print_row(*name, row->argument, row->help);
-    }
-}
-
 static void print_heuristics(const rill_context *ctx)
 {
     const rill_heuristic *h;
     for (size_t i = 0; (h = rill_heuristic_at(ctx, i)); i++) print_row(h->name, h->arguments, h->summary);
-    print_heuristic_settings(ctx);
 }
 
 static void print_scorers(const rill_context *ctx)

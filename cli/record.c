@@ -137,8 +137,10 @@ static rill_status bad_name(cli_records *r, rill_request *request, const char *n
         names[n++] = row->name;
     for (const rill_option *row = rill_setting_table(); row->name && n < sizeof names / sizeof *names; row++)
         if (rill_request_heeds(row) && row->type != RILL_OPTION_TEXT) names[n++] = row->name;
-    const char *near = rill_nearest(name, names, n);
-    if (near)
+    const char *near = rill_nearest(name, names, n), *gone = rill_gone("setting", name);
+    if (gone)
+        rill_print_message(what, sizeof what, "%.60s\" is no setting: %s", name, gone);
+    else if (near)
         rill_print_message(what, sizeof what, "%.60s\" is no setting; did you mean \"%s\"?", name, near);
     else
         rill_print_message(what, sizeof what, "%.60s\" is no setting; `rill list settings` names them", name);

@@ -66,9 +66,6 @@ const cli_option cli_model_options[] = {
      "inputs go to W decoders side by side, each with n, max-items and budget of its own; no answer changes (default auto: "
      "`rill decode` and `rill run` take one for each processor where there is much to read, 1 otherwise; one for each GPU)",
      .id = TAKE_WORKERS},
-    {"deterministic", 0, "",
-     "make optional back ends give results that no schedule changes; rill's own kernels always do",
-     STORED(open.deterministic)},
     PLUGIN_OPTIONS,
     VERBOSE_OPTION,
     {.name = NULL},

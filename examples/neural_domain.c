@@ -233,10 +233,7 @@ static rill_status load_model(neural *m, const rill_open_options *options)
 {
     rill_tensors *file;
     weights w;
-    const rill_device_options device = {.struct_size = sizeof device,
-                                        .name = rill_open_value(options, "device"),
-                                        .backend = rill_open_value(options, "backend"),
-                                        .row_by_row = options->deterministic};
+    const rill_device_options device = {.struct_size = sizeof device, .name = rill_open_value(options, "device")};
     if (options->path == NULL)
         return rill_fail(m->ctx, RILL_ERR_OPTION, "neural: the path of a safetensors file is needed");
     TRY(rill_device_open(&m->device, m->ctx, &device));
@@ -427,11 +424,10 @@ static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_
 
 /* --- table -------------------------------------------------------------------------------------------------------- */
 
-/* `--backend NAME` on a command line, `backend = "NAME"` in a script: whatever stands here can be given wherever settings can. */
+/* `--device NAME` on a command line, `device = "NAME"` in a script: whatever stands here can be given wherever settings can. */
 static const rill_option own_options[] = {
     {"device", "NAME", "cpu", "what runs the model: cpu, cuda, cuda:NUMBER or auto", RILL_OPTION_TEXT,
      RILL_OPTION_MODEL, 0, 0, 0},
-    {"backend", "NAME", "rill", "what computes products: rill or onednn", RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 0, 0},
     {0},
 };
 

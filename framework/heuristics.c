@@ -4,7 +4,7 @@
  * output that has left the beam still sets the standard for those that stay.
  *
  *   absolute:DELTA        drop s < s_1 - DELTA                  Freitag and Al-Onaizan 2017; Yang et al. 2020
- *   relative:R            drop exp(s) < R exp(s_1)              the same; `beam_width` is its name in Iglesias et al. 2018
+ *   relative:R            drop exp(s) < R exp(s_1)              the same; a beam width in Iglesias et al. 2018
  *   relative_local:R      drop exp(a) < R exp(best a), a the last action's own log-probability   Freitag and Al-Onaizan
  *
  * A candidate exactly on the threshold survives. Thresholds are applied to logarithms, so nothing underflows. */
@@ -45,7 +45,7 @@ static rill_status create_absolute(const rill_heuristic *table, rill_context *ct
     return create_threshold(ctx, delta, self);
 }
 
-/* R: a ratio of probabilities, above 0 and at most 1. Three rules share this, so the sentence names none. */
+/* R: a ratio of probabilities, above 0 and at most 1. Two rules share this, so the sentence names none. */
 static rill_status create_ratio(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
 {
     (void)table;
@@ -103,7 +103,6 @@ HEURISTIC(absolute, "absolute", "DELTA", "drop candidates more than DELTA below 
           prune_scores, least_score);
 HEURISTIC(relative, "relative", "R", "drop candidates less than R times as probable as the best", create_ratio,
           prune_scores, least_score);
-HEURISTIC(beam_width, "beam_width", "R", "another name of relative", create_ratio, prune_scores, least_score);
 HEURISTIC(relative_local, "relative_local", "R",
           "drop candidates whose last action is less than R times as probable as the item's best last action",
           create_ratio, prune_actions, NULL);
@@ -112,6 +111,5 @@ rill_status rill__register_heuristics(rill_context *ctx)
 {
     RILL__TRY(rill_register_heuristic(ctx, &absolute));
     RILL__TRY(rill_register_heuristic(ctx, &relative));
-    RILL__TRY(rill_register_heuristic(ctx, &beam_width));
     return rill_register_heuristic(ctx, &relative_local);
 }

@@ -82,8 +82,7 @@ static const rill_option CHAINS[] = {
     ROW("relative", "R", SEARCH, "drop candidates with less than R times the best's probability"),
     ROW("relative-local", "R", SEARCH, "the same, for the probability of the last action alone"),
     ROW("heuristic", "NAME:ARGS", SEARCH,
-        "any heuristic of `rill list heuristics`; all are applied in the order given, the three above too; max_candidates:M "
-        "and patience:P set the settings of that name"),
+        "any heuristic of `rill list heuristics`; all are applied in the order given, the three above too"),
     ROW("scorer", "NAME:ARGS", SEARCH, "add a scorer of `rill list scorers`; may be repeated"),
     ROW_OF(
         "lmbr", "FILE[,NAME=X...]", PATH, SEARCH,
@@ -125,12 +124,6 @@ const rill_option *rill_output_table(void)
     return OUTPUTS;
 }
 
-const char *const *rill_heuristic_settings(void)
-{
-    static const char *const names[] = {"max_candidates", "patience", NULL};
-    return names;
-}
-
 static rill_status append(rill_context *ctx, rill__chain *chain, const char *name, size_t length, const char *arguments)
 {
     if (length == 0) return rill_fail(ctx, RILL_ERR_OPTION, "\":%s\": a name must stand before the colon", arguments);
@@ -150,12 +143,7 @@ static rill_status append(rill_context *ctx, rill__chain *chain, const char *nam
 
 static rill_status add(rill_layer *layer, rill_chain chain, const char *name, size_t length, const char *arguments)
 {
-    char word[RILL_OPTION_MAX];
-    snprintf(word, sizeof word, "%.*s", (int)length, name);
     if (chain == RILL_CHAIN_POLICY) clear_chain(layer->ctx, &layer->chain[chain]);
-    for (const char *const *s = rill_heuristic_settings(); *s != NULL && chain == RILL_CHAIN_HEURISTICS; s++)
-        if (rill__same_name(word, *s) && rill_find_heuristic(layer->ctx, word) == NULL)
-            return rill_layer_set(layer, *s, arguments); /* unless a plugin has one of that name */
     return append(layer->ctx, &layer->chain[chain], name, length, arguments);
 }
 
@@ -262,8 +250,26 @@ static void nearer(const char *name, const rill_option *table, const char **near
     for (; table != NULL && table->name != NULL; table++) *near = rill__nearer(name, table->name, *near, least);
 }
 
+const char *rill_gone(const char *what, const char *name)
+{
+    static const struct {
+        const char *what, *name, *instead;
+    } gone[] = {
+        {"setting", "backend", "rill's own kernels compute all products: leave it out"},
+        {"setting", "deterministic", "without \"fast\" no answer depends on the schedule: leave it out"},
+        {"heuristic", "beam_width", "the heuristic relative takes a ratio of probabilities"},
+        {"heuristic", "max_candidates", "set the option max-candidates"},
+        {"heuristic", "patience", "set the option patience"},
+    };
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
+        if (strcmp(gone[i].what, what) == 0 && rill__same_name(gone[i].name, name)) return gone[i].instead;
+    return NULL;
+}
+
 static rill_status unknown(rill_context *ctx, const char *name)
 {
+    if (rill_gone("setting", name) != NULL)
+        return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\": %s", name, rill_gone("setting", name));
     const char *near = NULL;
     size_t least = rill__near_enough(name);
     const rill_domain *d;

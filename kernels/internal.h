@@ -11,9 +11,6 @@
  * Behind the blocks of U8S8 stand, for all columns of all blocks, the fp32 value of one unit and an int32: -128 times
  * the sum of the column's bytes, which is what raising a row by 128 adds to its product, taken off again.
  *
- * F32_PLAIN, which only a back end reads, is no blocks but one matrix of K rows of N columns, each row filled up with
- * zeros to whole lines: as many bytes as F32.
- *
  * Quantising (U8S8): x becomes the integer nearest to x * (127 / max), ties to even, where max is the largest magnitude
  * of the row of A or of the column; one unit is max / 127. A max below RILL_QUANT_LEAST, whose inverse may overflow,
  * counts as 0: all integers are 0, and the unit. One that is not finite makes all integers 0 and the unit NaN. Every
@@ -44,12 +41,6 @@ static inline size_t rill_block_bytes(size_t k, rill_dtype dtype)
 {
     const size_t each = dtype == RILL_DTYPE_U8S8 ? 4 : dtype == RILL_DTYPE_BF16 ? 2 : 1; /* k in a line */
     return (k + each - 1) / each * 64;
-}
-
-/* F32_PLAIN: from row to row. */
-static inline size_t rill_plain_ld(size_t n)
-{
-    return rill_block_count(n) * RILL_BLOCK;
 }
 
 /* The block that column `first` (a multiple of 16) begins. */
@@ -121,15 +112,13 @@ static inline const float *rill_embed_row(const rill_embed *e, size_t r)
 {
     const int32_t id = e->table.index[r];
     if (!e->packed || id < 0) return rill_operand_row(&e->table, r);
-    return e->packed->dtype == RILL_DTYPE_F32 ? rill_output_at(e->packed, (size_t)id)
-                                              : (const float *)e->packed->data + id;
+    return rill_output_at(e->packed, (size_t)id);
 }
 
 /* And how far its elements are apart. */
 static inline size_t rill_embed_step(const rill_embed *e)
 {
-    if (!e->packed) return 1;
-    return e->packed->dtype == RILL_DTYPE_F32 ? RILL_BLOCK : rill_plain_ld(e->packed->n);
+    return e->packed ? RILL_BLOCK : 1;
 }
 
 /* Row r of a table, through an optional index. */

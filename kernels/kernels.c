@@ -75,7 +75,6 @@ void rill_kernels_init(rill_kernels *k, rill_isa_mask mask)
 {
     const rill_isa_mask use = mask & rill_cpu_isa();
     rill_kernels_init_ref(k);
-    k->f32 = RILL_DTYPE_F32;
 #if defined(RILL_KERNELS_X86)
     if (!(use & RILL_ISA_AVX2)) return;
     rill_kernels_init_avx2(k);

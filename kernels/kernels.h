@@ -14,7 +14,7 @@
  * does not depend on which other rows share the call, on how many there are, on where the row stands, on whether it
  * was gathered, or on the number of threads. (For gemm: one chain of fused multiply-adds per output element,
  * k ascending, in every micro-kernel; or an integer sum, which is exact.) Tables for different instruction sets may
- * differ in the last bits. The optional back end's (onednn/onednn.h) keeps the invariant only when it is asked to.
+ * differ in the last bits.
  *
  * Dimension letters, used as tuples in every comment below, last one contiguous unless a leading dimension says
  * otherwise:
@@ -95,7 +95,6 @@ typedef enum rill_dtype {
     RILL_DTYPE_F32 = 0,  /* fp32 */
     RILL_DTYPE_BF16 = 1, /* rounded to bf16, ties to even; fp32 arithmetic, as if they were fp32 of the same values */
     RILL_DTYPE_U8S8 = 2, /* int8 per output, rows of A quantised on the fly */
-    RILL_DTYPE_F32_PLAIN = 3, /* fp32 as one matrix, K x N: only for tables whose `f32` it is */
 } rill_dtype;
 
 /* The nearest bf16, ties to even; a NaN stays one. */
@@ -113,7 +112,7 @@ typedef enum rill_epilogue {
 } rill_epilogue;
 
 /* Packed weights: a handle to caller-owned bytes. Plain data, copy it freely; `data` is borrowed. The packed layout
- * is the same for every instruction set, so one packing serves every table but a back end's (rill_kernels.f32). */
+ * is the same for every instruction set, so one packing serves every table. */
 typedef struct rill_weights {
     const void *data; /* rill_gemm_pack_size(n, k, dtype) bytes, aligned to 64, made by rill_gemm_pack_f32 */
     size_t n, k;      /* N outputs, K inputs (all parts together) */
@@ -305,8 +304,6 @@ typedef struct rill_kernels {
     void (*gelu_tanh)(size_t n, const float *x, float *y);
     void (*gelu_sigmoid)(size_t n, const float *x, float *y);
     void (*gru)(const rill_gru *g, rill_pool *pool);
-
-    rill_dtype f32; /* how fp32 weights are packed for this table's gemm: RILL_DTYPE_F32 but for a back end's */
 } rill_kernels;
 
 /* Fill *k with the best version of every operation among those that the processor has (rill_cpu_isa) and `mask`

@@ -123,10 +123,8 @@ static void multiply_neon(rill_loop *loop)
         for (int i = 1; i < ACCUMULATORS; i++) a[0] = vaddq_s32(a[0], a[i]); \
         loop->sum += (float)vgetq_lane_s32(a[0], 0);                         \
     }
-#define WIDEN(i) a[i] = vpadalq_s16(a[i], vpaddq_s16(vmull_s8(vget_low_s8(x), vget_low_s8(y)), vmull_high_s8(x, y)));
 #define DOT(i) a[i] = vdotq_s32(a[i], x, y);
 #define MATRICES(i) a[i] = vmmlaq_s32(a[i], x, y);
-MULTIPLY_INT8(multiply_pairs_neon, WIDEN)
 __attribute__((target("arch=armv8.2-a+dotprod"))) MULTIPLY_INT8(multiply_dotprod, DOT)
     __attribute__((target("arch=armv8.2-a+i8mm"))) MULTIPLY_INT8(multiply_i8mm, MATRICES)
 
@@ -194,8 +192,7 @@ rill_loop rill_loop_multiply(rill_isa_mask isa, int int8)
 #elif defined(RILL_KERNELS_ARM)
     if (int8 && (isa & RILL_ISA_NEON_I8MM)) return (rill_loop){.run = multiply_i8mm, .work = flops_of(32)};
     if (int8 && (isa & RILL_ISA_NEON_DOTPROD)) return (rill_loop){.run = multiply_dotprod, .work = flops_of(16)};
-    if (int8 && (isa & RILL_ISA_NEON)) return (rill_loop){.run = multiply_pairs_neon, .work = flops_of(16)};
-    if (isa & RILL_ISA_NEON) return (rill_loop){.run = multiply_neon, .work = flops_of(4)};
+    if (!int8 && (isa & RILL_ISA_NEON)) return (rill_loop){.run = multiply_neon, .work = flops_of(4)};
 #endif
     (void)isa;
     return (rill_loop){.run = int8 ? multiply_plain_int8 : multiply_plain, .work = 2.0 * 32.0 * TURNS};

@@ -16,9 +16,7 @@ size_t rill_gemm_pack_size(size_t n, size_t k, rill_dtype dtype)
 {
     const size_t blocks = rill_block_count(n);
     const size_t channels = dtype == RILL_DTYPE_U8S8 ? RILL_BLOCK * (sizeof(float) + sizeof(int32_t)) : 0;
-    if (dtype != RILL_DTYPE_F32 && dtype != RILL_DTYPE_BF16 && dtype != RILL_DTYPE_U8S8 &&
-        dtype != RILL_DTYPE_F32_PLAIN)
-        return 0;
+    if (dtype != RILL_DTYPE_F32 && dtype != RILL_DTYPE_BF16 && dtype != RILL_DTYPE_U8S8) return 0;
     if (dtype == RILL_DTYPE_U8S8 && k > RILL_QUANT_MOST_K) return 0;
     if (k > SIZE_MAX / 64 - channels - 4) return 0;
     const size_t each = rill_block_bytes(k, dtype) + channels;
@@ -40,10 +38,9 @@ typedef struct source {
 
 /* ---- fp32 ------------------------------------------------------------------------------------------------ */
 
-/* step: from one k to the next in `to`. */
-static void pack_f32(const source *s, size_t step, float *to)
+static void pack_f32(const source *s, float *to)
 {
-    for (size_t k = 0; k < s->k; k++, to += step)
+    for (size_t k = 0; k < s->k; k++, to += RILL_BLOCK)
         for (size_t j = 0; j < s->columns; j++) to[j] = s->w[j * s->stride + k];
 }
 
@@ -110,9 +107,7 @@ int rill_gemm_pack_f32(rill_weights *w, size_t n, size_t k, const float *from, s
         const source s = {from + first * stride, stride, k, n - first < RILL_BLOCK ? n - first : RILL_BLOCK};
         void *to = (char *)mem + first / RILL_BLOCK * block;
         if (dtype == RILL_DTYPE_F32)
-            pack_f32(&s, RILL_BLOCK, to);
-        else if (dtype == RILL_DTYPE_F32_PLAIN)
-            pack_f32(&s, rill_plain_ld(n), (float *)mem + first);
+            pack_f32(&s, to);
         else if (dtype == RILL_DTYPE_BF16)
             pack_bf16(&s, to);
         else

@@ -112,6 +112,10 @@ static rill_status check_chain(const reading *r, rill_chain chain, const char *k
             near = rill_nearest(wanted, both, 2);
         }
         if (name != NULL) continue;
+        const char *gone = rill_gone(kind, wanted);
+        if (gone != NULL)
+            return rill_fail(ctx, RILL_ERR_OPTION, "%s: unknown %s \"%s\" under \"search\": %s", r->file, kind, wanted,
+                             gone);
         return rill_fail(ctx, RILL_ERR_OPTION, "%s: unknown %s \"%s\" under \"search\"%s%s%s", r->file, kind, wanted,
                          near != NULL ? ": did you mean \"" : ": `rill list` names them, plugins add more",
                          near != NULL ? near : "", near != NULL ? "\"?" : "");

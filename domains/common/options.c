@@ -20,8 +20,6 @@ rill_status rill_options_device(rill_context *ctx, const char *domain, const ril
     const char *weights = rill_open_value(options, "weights");
     const rill_device_options wanted = {.struct_size = sizeof wanted,
                                         .name = rill_open_value(options, "device"),
-                                        .backend = rill_open_value(options, "backend"),
-                                        .row_by_row = options->deterministic,
                                         .fast = rill_open_switch(options, "fast"),
                                         .int8 = weights != NULL && strcmp(weights, "int8") == 0};
     char why[500];
@@ -35,10 +33,7 @@ rill_status rill_options_device(rill_context *ctx, const char *domain, const ril
 
 void rill_options_describe(const rill_device *device, char *description, size_t size)
 {
-    const char *name = rill_device_name(device), *more = strchr(name, ',');
+    const char *name = rill_device_name(device);
     const size_t used = strlen(description);
-    if (strncmp(name, "cpu", 3) != 0)
-        snprintf(description + used, size - used, ", on %s", name);
-    else if (more != NULL)
-        snprintf(description + used, size - used, "%s", more);
+    if (strcmp(name, "cpu") != 0) snprintf(description + used, size - used, ", on %s", name);
 }

@@ -18,36 +18,28 @@
         "tokenized", "", "", "inputs are in the model's own form: they are split at blanks and not changed", \
             RILL_OPTION_SWITCH, RILL_OPTION_MODEL, 0, 0, 1                                                   \
     }
-#define RILL_DEVICE_ROWS                                                                                         \
-    {"device",                                                                                                   \
-     "NAME",                                                                                                     \
-     "cpu",                                                                                                      \
-     "what runs a model: cpu; cuda or cuda:NUMBER, a GPU, or several as in cuda:0,cuda:1, each with workers of " \
-     "its own; auto, a GPU if one can be used, else cpu",                                                        \
-     RILL_OPTION_TEXT,                                                                                           \
-     RILL_OPTION_MODEL,                                                                                          \
-     0,                                                                                                          \
-     0,                                                                                                          \
-     0},                                                                                                         \
-        {"fast",                                                                                                 \
-         "",                                                                                                     \
-         "",                                                                                                     \
-         "on a GPU, products as fast as cuBLASLt has them, f32 in tf32: answers may then depend on the batch",   \
-         RILL_OPTION_SWITCH,                                                                                     \
-         RILL_OPTION_MODEL,                                                                                      \
-         0,                                                                                                      \
-         0,                                                                                                      \
-         0},                                                                                                     \
-    {                                                                                                            \
-        "backend", "NAME", "rill", "what computes a model's products on cpu: rill or onednn", RILL_OPTION_TEXT,  \
-            RILL_OPTION_MODEL, 0, 0, 0                                                                           \
+#define RILL_DEVICE_ROWS                                                                                          \
+    {"device",                                                                                                    \
+     "NAME",                                                                                                      \
+     "cpu",                                                                                                       \
+     "what runs a model: cpu; cuda or cuda:NUMBER, a GPU, or several as in cuda:0,cuda:1, each with workers of "  \
+     "its own; auto, a GPU if one can be used, else cpu",                                                         \
+     RILL_OPTION_TEXT,                                                                                            \
+     RILL_OPTION_MODEL,                                                                                           \
+     0,                                                                                                           \
+     0,                                                                                                           \
+     0},                                                                                                          \
+    {                                                                                                             \
+        "fast", "", "",                                                                                           \
+            "on a GPU, products as fast as cuBLASLt has them, f32 in tf32: answers may then depend on the batch", \
+            RILL_OPTION_SWITCH, RILL_OPTION_MODEL, 0, 0, 0                                                        \
     }
 
 /* A path must be given, and arguments, which none of these domains takes, must not: an option without effect is refused.
  *   RILL_OK · RILL_ERR_OPTION (names `domain`) */
 rill_status rill_options_check(rill_context *ctx, const char *domain, const rill_open_options *options);
 
-/* The device that its name, the backend and options->deterministic ask for.
+/* The device that the options ask for.
  *   RILL_OK · RILL_ERR_OPTION (names `domain`) · RILL_ERR_MEMORY */
 rill_status rill_options_device(rill_context *ctx, const char *domain, const rill_open_options *options,
                                 rill_device **out);

@@ -35,17 +35,13 @@ rill_status rill_weights_all_read(rill_context *ctx, const rill_tensors *tensors
                      path, first->name, others);
 }
 
-rill_status rill_weights_type(rill_context *ctx, const char *domain, const rill_open_options *options,
-                              rill_weight_type *out)
+rill_weight_type rill_weights_type(const rill_open_options *options)
 {
     static const char *const names[] = {
         [RILL_WEIGHT_F32] = "f32", [RILL_WEIGHT_BF16] = "bf16", [RILL_WEIGHT_INT8] = "int8", [RILL_WEIGHT_F16] = "f16"};
-    const char *name = rill_open_value(options, "weights"), *backend = rill_open_value(options, "backend");
-    *out = RILL_WEIGHT_F32;
+    const char *name = rill_open_value(options, "weights");
+    rill_weight_type out = RILL_WEIGHT_F32;
     for (size_t i = 0; name != NULL && i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0) *out = (rill_weight_type)i;
-    if (*out != RILL_WEIGHT_F32 && backend != NULL && strcmp(backend, "onednn") == 0)
-        return rill_fail(ctx, RILL_ERR_OPTION, "%s: backend: onednn multiplies weights in f32 only, found \"%s\"",
-                         domain, name);
-    return RILL_OK;
+        if (strcmp(name, names[i]) == 0) out = (rill_weight_type)i;
+    return out;
 }

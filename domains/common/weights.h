@@ -30,9 +30,7 @@ rill_status rill_weights_read(const rill_tensors *tensors, rill_blocks *blocks, 
 rill_status rill_weights_all_read(rill_context *ctx, const rill_tensors *tensors, const char *path,
                                   int (*harmless)(const char *name));
 
-/* What the option weights says (RILL_WEIGHTS_ROW); nothing is f32. A back end other than rill's own takes f32 only.
- *   RILL_OK · RILL_ERR_OPTION (names `domain` and the back end) */
-rill_status rill_weights_type(rill_context *ctx, const char *domain, const rill_open_options *options,
-                              rill_weight_type *out);
+/* What the option weights says (RILL_WEIGHTS_ROW); nothing is f32. */
+rill_weight_type rill_weights_type(const rill_open_options *options);
 
 #endif

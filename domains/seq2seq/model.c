@@ -126,7 +126,7 @@ static rill_status load_all(seq_model *m, const rill_open_options *options)
         return rill_fail(m->ctx, RILL_ERR_OPTION, "%s: expected at most %d models, found %zu", domain, RILL_MIX_MODELS,
                          nets);
     m->reads_text = !options->tokenized;
-    TRY(rill_weights_type(m->ctx, domain, options, &m->weights));
+    m->weights = rill_weights_type(options);
     TRY(rill_options_device(m->ctx, domain, options, &m->device));
     const char *scores = rill_open_value(options, "scores");
     m->raw = scores != NULL && strcmp(scores, "logits") == 0;

@@ -136,7 +136,7 @@ struct seq_model {
     rill_text recommended; /* settings for decoding as the makers' library does; empty: not known */
 };
 
-/* What any such model can be told (rill_domain.options): weights, backend, shortlist, scores, languages. */
+/* What any such model can be told (rill_domain.options): weights, shortlist, scores, languages. */
 extern const rill_option seq_options[];
 
 /* Of a domain's table: rill_domain.open with the domain's name and its architectures, of which an ensemble may have several, and the

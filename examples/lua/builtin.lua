@@ -1,5 +1,5 @@
--- The built-in heuristics a second time, in Lua: absolute, relative, beam_width, relative_local, patience and
--- max_candidates, with results identical to the last bit. Each rule is one or two operations on whole arrays.
+-- The built-in heuristics absolute, relative and relative_local and the settings patience and max_candidates a second time, in Lua,
+-- with results identical to the last bit. Each rule is one or two operations on whole arrays.
 --
 --   rill decode -m MODEL --plugin examples/lua/builtin.lua --heuristic lua-absolute:10 --scorer lua-max_candidates:3
 --
@@ -26,14 +26,12 @@ rill.heuristic{
   apply = function(b, delta) b.keep = b.score:ge(b.best - delta) end,
 }
 
--- The same rule once the ratio is a logarithm, under its two names.
-for _, name in ipairs{"lua-relative", "lua-beam_width"} do
-  rill.heuristic{
-    name = name, arguments = "R", summary = "drop candidates less than R times as probable as the best",
-    create = ratio,
-    apply = function(b, delta) b.keep = b.score:ge(b.best - delta) end,
-  }
-end
+-- The same rule once the ratio is a logarithm.
+rill.heuristic{
+  name = "lua-relative", arguments = "R", summary = "drop candidates less than R times as probable as the best",
+  create = ratio,
+  apply = function(b, delta) b.keep = b.score:ge(b.best - delta) end,
+}
 
 rill.heuristic{
   name = "lua-relative_local", arguments = "R",

@@ -1,16 +1,15 @@
 /* int8_neon.h: the words of vector/gemm_u8s8.c, spelled in the vectors of AArch64: rows are bytes with their sign, as weights are, and a
- * register has the sums of four columns.
- *   dot products   one instruction multiplies and adds 16 numbers, the row's four named where they stand
- *   without        products are 16 bits wide and added in pairs, which fits (127 * 127 * 2 < 2^15), then to the sums: four
- *                  instructions for as many numbers, which is fp32's rate; what is gained is a quarter of the reading */
+ * register has the sums of four columns. One instruction multiplies and adds 16 numbers, the row's four named where they stand. */
 #ifndef RILL_KERNELS_INT8_NEON_H
 #define RILL_KERNELS_INT8_NEON_H
 
 typedef int8_t element;
 #define PER_VECTOR 2
+#define RATE 200.0
 
 typedef int32x4_t isum;
 typedef int8x16_t iweights;
+typedef int8x8_t irow;
 
 RILL_INLINE isum isum_zero(void)
 {
@@ -28,11 +27,6 @@ RILL_INLINE void store_elements(element *to, vi x)
 {
     vst1_s8(to, vmovn_s16(vcombine_s16(vmovn_s32(x.low), vmovn_s32(x.high))));
 }
-
-#if defined(RILL_VEC_DOTPROD)
-#define RATE 200.0
-typedef int8x8_t irow;
-
 RILL_INLINE irow row_at(const element *p)
 {
     int32_t four;
@@ -43,21 +37,5 @@ RILL_INLINE isum accumulate(isum sum, irow row, iweights w)
 {
     return vdotq_lane_s32(sum, w, row, 0);
 }
-#else
-#define RATE 50.0
-typedef int8x16_t irow;
-
-RILL_INLINE irow row_at(const element *p)
-{
-    int32_t four;
-    memcpy(&four, p, sizeof four);
-    return vreinterpretq_s8_s32(vdupq_n_s32(four));
-}
-RILL_INLINE isum accumulate(isum sum, irow row, iweights w)
-{
-    const int16x8_t left = vmull_s8(vget_low_s8(w), vget_low_s8(row)), right = vmull_high_s8(w, row);
-    return vpadalq_s16(sum, vpaddq_s16(left, right));
-}
-#endif
 
 #endif

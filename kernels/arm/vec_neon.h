@@ -24,8 +24,7 @@
 #else
 #define RILL_FN(op) op##_neon
 #define RILL_SET RILL_ISA_NEON
-#define RILL_SET_NAME "neon"
-#define RILL_SET_INT8(op) op##_neon
+#define RILL_SET_NAME "neon" /* it has no products of int8: those are the reference code's */
 #endif
 
 typedef float32x4_t v4;

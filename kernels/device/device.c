@@ -1,10 +1,10 @@
-/* Devices: the processor, what computes its products, and those that modules bring.
+/* Devices: the processor, and those that modules bring.
  *
  * Modules lie next to the file that this code is in, named after it and its version, and are loaded when they are asked for: so the
  * library itself needs none of the libraries that they need.
  *
  * Invariant: a device is plain data that is not written after it was opened; a module's file stays loaded.
- * Divisions: modules · back ends · other devices · opening. */
+ * Divisions: modules · the processor · other devices · opening. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,23 +45,7 @@ static rill_status find_module(rill_context *ctx, const char *name, const char *
     return RILL_OK;
 }
 
-/* --- back ends ---------------------------------------------------------------------------------------------------- */
-
-typedef int (*use_fn)(rill_kernels *kernels, int row_by_row);
-
-static rill_status use_onednn(rill_context *ctx, int row_by_row, rill_kernels *out)
-{
-    use_fn use;
-    rill_status found = find_module(ctx, "onednn", "rill_kernels_use_onednn", (void **)&use);
-    if (found != RILL_OK) return found;
-    if (use == NULL)
-        return rill_fail(ctx, RILL_ERR_OPTION,
-                         "backend: this rill was built without oneDNN, or its library is gone (%s): build it where "
-                         "oneDNN 2.x is installed (package libdnnl-dev), or use the backend rill",
-                         dlerror());
-    if (use(out, row_by_row) == 0) return RILL_OK;
-    return rill_fail(ctx, RILL_ERR_OPTION, "backend: oneDNN does not run here; use the backend rill");
-}
+/* --- the processor ------------------------------------------------------------------------------------------------ */
 
 static rill_status choose_kernels(rill_context *ctx, const char *name, rill_kernels *out)
 {
@@ -76,17 +60,11 @@ static rill_status choose_kernels(rill_context *ctx, const char *name, rill_kern
     return RILL_OK;
 }
 
-static rill_status open_backend(rill_device *device, const rill_device_options *o)
+static rill_status open_processor(rill_device *device, const rill_device_options *o)
 {
-    rill_context *ctx = device->ctx;
     snprintf(device->name, sizeof device->name, "cpu");
-    if (o->fast) rill_log(ctx, RILL_LOG_WARNING, "fast: nothing on the processor becomes faster by it");
-    if (o->backend == NULL || strcmp(o->backend, "rill") == 0) return RILL_OK;
-    if (strcmp(o->backend, "onednn") != 0)
-        return rill_fail(ctx, RILL_ERR_OPTION, "backend: expected rill or onednn, found \"%s\"", o->backend);
-    const rill_status status = use_onednn(ctx, o->row_by_row, &device->kernels);
-    if (status == RILL_OK) snprintf(device->name, sizeof device->name, "cpu, products by %s", device->kernels.name);
-    return status;
+    if (o->fast) rill_log(device->ctx, RILL_LOG_WARNING, "fast: nothing on the processor becomes faster by it");
+    return RILL_OK;
 }
 
 /* --- other devices ------------------------------------------------------------------------------------------------ */
@@ -98,12 +76,6 @@ static rill_status open_module(rill_device *device, const rill_device_options *o
     char module[sizeof device->name];
     dev_module_fn table;
     snprintf(module, sizeof module, "%.*s", (int)strcspn(o->name, ":"), o->name);
-    if (o->backend != NULL && strcmp(o->backend, "rill") != 0)
-        return rill_fail(ctx, RILL_ERR_OPTION, "backend: %s computes products on the cpu, not on %s", o->backend,
-                         o->name);
-    if (o->fast && o->row_by_row)
-        return rill_fail(ctx, RILL_ERR_OPTION,
-                         "fast: answers may depend on the batch, and --deterministic forbids that");
     if (o->int8)
         return rill_fail(ctx, RILL_ERR_OPTION, "device: %s multiplies weights in f32, bf16 and f16, not in int8",
                          o->name);
@@ -131,7 +103,7 @@ static rill_status open_any(rill_device *device, const rill_device_options *o)
     if (open_module(device, &wanted) == RILL_OK) return RILL_OK;
     rill_log(device->ctx, RILL_LOG_INFO, "the processor, not a GPU: %s", rill_error(device->ctx));
     rill_error_clear(device->ctx);
-    return open_backend(device, o);
+    return open_processor(device, o);
 }
 
 static rill_status open_named(rill_device *device, const rill_device_options *o)
@@ -140,7 +112,7 @@ static rill_status open_named(rill_device *device, const rill_device_options *o)
     const size_t word = strcspn(name, ":");
     rill_status status = choose_kernels(device->ctx, o->kernels, &device->kernels);
     if (status != RILL_OK) return status;
-    if (strcmp(name, "cpu") == 0) return open_backend(device, o);
+    if (strcmp(name, "cpu") == 0) return open_processor(device, o);
     if (strcmp(name, "auto") == 0) return open_any(device, o);
     if ((word == 4 && memcmp(name, "cuda", 4) == 0) || (word == 9 && memcmp(name, "cuda-host", 9) == 0))
         return open_module(device, o);

@@ -109,9 +109,9 @@ rill_constant rill_plan_constant(rill_plan *plan, const float *data, size_t rows
     return handle;
 }
 
-rill_dtype dev_dtype(const rill_device *device, rill_weight_type type)
+rill_dtype dev_dtype(rill_weight_type type)
 {
-    if (type == RILL_WEIGHT_F32) return device->kernels.f32;
+    if (type == RILL_WEIGHT_F32) return RILL_DTYPE_F32;
     return type == RILL_WEIGHT_INT8 ? RILL_DTYPE_U8S8 : RILL_DTYPE_BF16; /* f16 by its size: it is a GPU's */
 }
 
@@ -119,8 +119,6 @@ static int check_type(rill_plan *plan, rill_weight_type type)
 {
     if (type < RILL_WEIGHT_F32 || type > RILL_WEIGHT_F16)
         dev_plan_fail(plan, RILL_ERR_ARGUMENT, "weights of an unknown type, %d", (int)type);
-    else if (type != RILL_WEIGHT_F32 && plan->device->kernels.f32 != RILL_DTYPE_F32)
-        dev_plan_fail(plan, RILL_ERR_OPTION, "%s multiplies weights in f32 only", plan->device->name);
     else if (type == RILL_WEIGHT_F16 && plan->device->module == NULL)
         dev_plan_fail(plan, RILL_ERR_OPTION,
                       "weights: the processor multiplies in f32, bf16 and int8: f16 is for GPUs");
@@ -154,7 +152,7 @@ rill_matrix rill_plan_matrix(rill_plan *plan, rill_weight_type type, size_t n, s
     const int32_t handle = DEV_MORE(plan, plan, matrix, matrices, matrix_room);
     if (handle < 0) return handle;
     dev_matrix *matrix = &plan->matrix[handle - 1];
-    const rill_dtype dtype = dev_dtype(plan->device, type);
+    const rill_dtype dtype = dev_dtype(type);
     const dev_module *module = plan->device->module;
     *matrix = (dev_matrix){.w = {.n = n, .k = k, .dtype = dtype}, .type = type};
     if (module != NULL) {
@@ -183,7 +181,7 @@ static rill_constant make_constant(rill_plan *plan, size_t rows, size_t n)
 rill_constant rill_plan_product(rill_plan *plan, const float *a, size_t rows, size_t k, const float *w, size_t n,
                                 size_t stride, const float *bias)
 {
-    dev_matrix matrix = {.w = {.n = n, .k = k, .dtype = plan->device->kernels.f32}};
+    dev_matrix matrix = {.w = {.n = n, .k = k, .dtype = RILL_DTYPE_F32}};
     if (plan->status != RILL_OK || !check_matrix(plan, n, k, w, stride) || pack(plan, &matrix, w, stride) != RILL_OK)
         return -1;
     const rill_constant out = make_constant(plan, rows, n);
@@ -233,8 +231,7 @@ rill_list rill_plan_list(rill_plan *plan, rill_constant rows, rill_constant bias
                              what);
     const int32_t handle = DEV_MORE(plan, plan, list, lists, list_room);
     if (handle < 0) return handle;
-    plan->list[handle - 1] = (dev_list){
-        .rows = rows, .bias = bias, .type = type, .dtype = dev_dtype(plan->device, type)};
+    plan->list[handle - 1] = (dev_list){.rows = rows, .bias = bias, .type = type, .dtype = dev_dtype(type)};
     keep_name(plan->list[handle - 1].what, what);
     return handle;
 }

@@ -258,7 +258,7 @@ int32_t dev_plan_more(rill_plan *plan, void **array, size_t *count, size_t *room
     dev_plan_more(plan, (void **)&(owner)->name, &(owner)->count, &(owner)->room, sizeof *(owner)->name)
 
 /* The dtype in which the device keeps weights of this type. */
-rill_dtype dev_dtype(const rill_device *device, rill_weight_type type);
+rill_dtype dev_dtype(rill_weight_type type);
 
 /* --- views.c ------------------------------------------------------------------------------------------------------ */
 

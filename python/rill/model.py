@@ -99,7 +99,6 @@ class Model:
         workers: int = 1,
         plugins: Sequence[Path] = (),
         tokenized: bool = False,
-        deterministic: bool = False,
         arguments: str | None = None,
         **settings: Any,
     ) -> None:
@@ -128,7 +127,6 @@ class Model:
             workers or lib.rill_processors(),
             kinds.paths("plugins", plugins),
             kinds.switch("tokenized", tokenized),
-            kinds.switch("deterministic", deterministic),
             None if arguments is None else kinds.text("arguments", arguments),
             {name: value for name, value in given.items() if value is not None},
         )

@@ -202,7 +202,7 @@ class Opened:
         given = ffi.new("rill_open_options *")
         given.struct_size = ffi.sizeof("rill_open_options")
         given.path, given.threads, given.tokenized = path, recipe.threads, recipe.tokenized
-        given.deterministic, given.arguments = recipe.deterministic, arguments
+        given.arguments = arguments
         given.also, given.n_also = also_list, len(also)
         given.values, given.n_values = values[0], n_values[0]
         workers = ffi.new("rill_workers_options *", {"struct_size": ffi.sizeof("rill_workers_options"), "workers": recipe.workers})
@@ -313,9 +313,8 @@ class Recipe:
         workers: int,
         plugins: list[str],
         tokenized: bool,
-        deterministic: bool,
         arguments: str | None,
         settings: dict[str, Any],
     ) -> None:
         self.paths, self.domain, self.threads, self.workers, self.plugins = paths, domain, threads, workers, plugins
-        self.tokenized, self.deterministic, self.arguments, self.settings = tokenized, deterministic, arguments, settings
+        self.tokenized, self.arguments, self.settings = tokenized, arguments, settings

@@ -10,6 +10,7 @@
 #include "config.h"
 #include "native/ffi.h"
 #include "rill/file.h"
+#include "rill/layers.h"
 #include "tables/bridge.h"
 
 static const char globals_key, own_key; /* their addresses: the registry's keys of the copies, and of `own` */
@@ -99,6 +100,13 @@ static int own_parameters(lua_State *L)
 static int own_nearest(lua_State *L)
 {
     lua_pushstring(L, script_name_nearest(L, lua_tostring(L, 1), lua_tostring(L, 2)));
+    return 1;
+}
+
+/* gone(name): what is said of an option that rill had once, or nil. */
+static int own_gone(lua_State *L)
+{
+    lua_pushstring(L, rill_gone("setting", lua_tostring(L, 1)));
     return 1;
 }
 
@@ -201,6 +209,7 @@ static void push_own(lua_State *L)
                                          {"settings", own_settings},
                                          {"keys", script_config_keys},
                                          {"nearest", own_nearest},
+                                         {"gone", own_gone},
                                          {"is_heuristic", own_is_heuristic},
                                          {"who", own_who},
                                          {"domains", own_domains},

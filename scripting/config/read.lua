@@ -263,6 +263,7 @@ end
 local function check_keys(config)
   local name = unknown_in(config, "", function(name) return key_called[name] end)
   if not name then return end
+  if own.gone(name) then fail(name, "unknown key: %s", own.gone(name)) end
   local word = OTHER_WORDS[name]
   local near, setting = word or own.nearest("config", name), word and setting_called[word] and word or name
   if setting_of(setting) then fail(name, "unknown key; it is one of \"search\": search = { %s = ... }", setting) end
@@ -274,6 +275,7 @@ end
 
 local function unknown_setting(name)
   local key, near = "search." .. name, OTHER_WORDS[name] or own.nearest("search", name)
+  if own.gone(name) then fail(key, "unknown key: %s", own.gone(name)) end
   if name == "delta" then name = "absolute" end -- whose argument it is
   if key_called[name] then fail(key, "unknown key; \"%s\" stands beside \"search\", not inside it", name) end
   if own.is_heuristic(name) then

@@ -87,8 +87,6 @@ static void push_options(lua_State *L, const rill_option *rows, const rill_open_
     lua_setfield(L, -2, "threads");
     lua_pushboolean(L, options->tokenized);
     lua_setfield(L, -2, "tokenized");
-    lua_pushboolean(L, options->deterministic);
-    lua_setfield(L, -2, "deterministic");
     lua_pushstring(L, options->path);
     lua_pushcclosure(L, read_file, 1);
     lua_setfield(L, -2, "read");

@@ -57,7 +57,7 @@ lua() { # lua FILE OPTION...: every thing of an example, with good arguments
 }
 lua absolute_live --heuristic absolute_live:1
 lua bigram --scorer repeat_penalty:1 --scorer bigram:1
-lua builtin --heuristic lua-absolute:2 --heuristic lua-relative:0.1 --heuristic lua-beam_width:0.1 \
+lua builtin --heuristic lua-absolute:2 --heuristic lua-relative:0.1 \
   --heuristic lua-relative_local:0.1 --heuristic lua-patience:0.5 --scorer lua-max_candidates:2
 lua entropy_width --heuristic entropy_width:1,2
 lua funnel --heuristic funnel:0.9,2

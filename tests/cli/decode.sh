@@ -51,13 +51,8 @@ json '["absolute:10"]' settings.heuristics s.json; json stream-all settings.meth
 decode -q -k 4 --absolute 2.5 --relative-local 0.01 --stats s.json
 exits 0; json 4 settings.k s.json; json 3 settings.max_candidates s.json
 json '["absolute:2.5","relative_local:0.01"]' settings.heuristics s.json
-decode -q --relative 0.1 --absolute 3 --heuristic beam_width:0.2 --stats s.json
-exits 0; json '["relative:0.1","absolute:3","beam_width:0.2"]' settings.heuristics s.json
-decode -q --heuristic max_candidates:2 --heuristic relative:0.1 --heuristic patience:0.5 --stats s.json
-exits 0; json 2 settings.max_candidates s.json; json 5 settings.stop_after s.json
-json '["relative:0.1"]' settings.heuristics s.json
-decode -q --heuristic max-candidates:2 --stats s.json
-exits 0; json 2 settings.max_candidates s.json; json '["absolute:10"]' settings.heuristics s.json
+decode -q --relative 0.1 --absolute 3 --heuristic relative:0.2 --stats s.json
+exits 0; json '["relative:0.1","absolute:3","relative:0.2"]' settings.heuristics s.json
 for method in greedy fixed fixed-stream; do
   decode -q --method $method --stats s.json
   exits 0; lines 6; json '[]' settings.heuristics s.json
@@ -87,9 +82,10 @@ refuse --scorer no-such
 refuse --policy no-such
 refuse --absolute much
 refuse --absolute -1
-refuse --heuristic max_candidates; says "max-candidates"
-refuse --heuristic patience:soon; says "patience"
-refuse --method fixed --heuristic max_candidates:3
+refuse --heuristic beam_width:0.2; says 'unknown heuristic "beam_width": the heuristic relative takes a ratio of probabilities'
+refuse --heuristic max_candidates:2; says 'unknown heuristic "max_candidates": set the option max-candidates'
+refuse --heuristic max-candidates:2; says 'unknown heuristic "max-candidates": set the option max-candidates'
+refuse --heuristic patience:0.5; says 'unknown heuristic "patience": set the option patience'
 refuse --heuristic :3; says "a name must stand before the colon"
 
 # --- n-best lists
@@ -171,9 +167,8 @@ same sorted plain; differ out plain
 feed six "$rill" decode -m asking -q --n-best 1
 exits 0; lines 6; prints "0 ||| "
 with_search '"heuristics": ["max_candidates:2"]'
-sed -i '/max_candidates": /d' asking/config.json
-feed six "$rill" decode -m asking -q --stats s.json
-exits 0; json 2 settings.max_candidates s.json; json '["absolute:10"]' settings.heuristics s.json
+feed six "$rill" decode -m asking -q
+exits 1; says 'unknown heuristic "max_candidates" under "search": set the option max-candidates'
 with_search '"n_best": 2'
 feed six "$rill" decode -m asking -q
 exits 0; prints "5 ||| "
@@ -183,9 +178,22 @@ verdict "$(good [ "$(wc -l <out)" -gt 6 ])" "two outputs of some"
 feed six "$rill" decode -m "$tiny" -q --pretty
 exits 0; same out plain; says "warning: --pretty: no output is a tree in brackets"
 
+# --- what is gone is refused, wherever it stands, with what to do instead
+for gone in backend deterministic; do
+  says="rill's own kernels compute all products: leave it out"
+  if [ $gone = deterministic ]; then says='no answer depends on the schedule: leave it out'; fi
+  refuse --$gone; says "unknown option --$gone: "; says "$says"
+  with_search "\"$gone\": \"rill\""
+  feed six "$rill" decode -m asking -q
+  exits 1; says "$says"
+  printf '{"text": "a", "rill": {"%s": 1}}\n' $gone >object
+  feed object "$rill" decode -m "$tiny" -q --jsonl
+  grep -qF "$(printf '%s' "$says" | sed 's/"/\\"/g')" out || says "$says"
+done
+
 # --- how the model is opened is a default too; what is written is not the model's to say
-with_search '"backend": "nonesuch"'
-feed six "$rill" decode -m asking -q --backend rill
+with_search '"device": "nonesuch"'
+feed six "$rill" decode -m asking -q --device cpu
 exits 0; same out plain
 feed six "$rill" decode -m asking -q
 exits 1; says 'found "nonesuch"'

@@ -152,12 +152,10 @@ refused 'mt: device: expected cpu, cuda, cuda:NUMBER or auto, found "gpu"' --dev
 refused 'mt: device: cuda-host:7: there is no GPU 7' --device cuda-host:7
 refused 'mt: device: expected cuda-host or cuda-host:NUMBER, found "cuda-host:x"' --device cuda-host:x
 refused 'multiplies weights in f32, bf16 and f16, not in int8' --device cuda-host --weights int8
-refused 'fast: answers may depend on the batch, and --deterministic forbids that' --device cuda-host --fast --deterministic
 refused 'weights: the processor multiplies in f32, bf16 and int8: f16 is for GPUs' --weights f16
 refused 'mt: device: cuda-host:2: there is no GPU 2' --device cuda-host:0,cuda-host:2
 refused 'device: cuda-host:0 and cpu are of several kinds' --device cuda-host:0,cpu
 refused 'device: an entry of the list is empty' --device cuda-host:0,,cuda-host:1
-refused 'backend: onednn computes products on the cpu, not on cuda-host' --device cuda-host --backend onednn
 
 # --- a bound that does not hold what a worker takes in any case
 refused 'rill: memory: a worker of domain mt takes ' --device cuda-host --memory 1M

@@ -34,9 +34,9 @@ SEARCH = {
     "--sample": "1 2 5", "--temperature": "0.5 1 3", "--top-k": "0 1 3 1000", "--top-p": "0.3 0.9", "--seed": "0 7", "--groups": "1 2 3",
     "--diversity": "0.5 3",
     "--absolute": "0.5 2 10", "--relative": "0.01 0.5", "--relative-local": "0.1",
-    "--heuristic": "absolute:3 relative:0.1 max_candidates:2 patience:1", "--scorer": "word_reward:0.2 word_reward:-1",
+    "--heuristic": "absolute:3 relative:0.1 relative_local:0.2", "--scorer": "word_reward:0.2 word_reward:-1",
     "--lmbr-self": "1 3 5,T=2",
-    "--weights": "f32 bf16 int8", "--backend": "rill", "--device": "cpu", "--input-format": "auto tree tagged text", "--tokenized": None,
+    "--weights": "f32 bf16 int8", "--device": "cpu", "--input-format": "auto tree tagged text", "--tokenized": None,
     "--split": "auto sentences off",
     "--word-scores": None, "--alignment": None, "--alignment=soft": None, "--alignment=0.3": None, "--ids": None, "--pretty": None,
 }
@@ -45,7 +45,7 @@ SCHEDULE = {
     "-n": "1 2 7 100", "--max-items": "1 3 50", "--budget": "0 1 10 200", "--refill": "1/6 1/2 1",
     "--sort": "none length longest-first longest-first:3",
     "--flush-every": "0 1 5", "--max-nodes": "0 2000", "--memory": "0 1G", "--threads": "1 2", "--workers": "1 2 3 auto",
-    "--deterministic": None, "--fast": None, "--check": None, "--profile": None, "--progress": None, "--verbose": None, "--quiet": None,
+    "--fast": None, "--check": None, "--profile": None, "--progress": None, "--verbose": None, "--quiet": None,
     "--policy": "batch least-advanced most-advanced top-up all", "--unsafe-scripts": None, "--script-memory": "1 64",
     "--script-steps": "0 100000", "--script-seconds": "0 5",
 }

@@ -18,7 +18,7 @@ LIVE, WAITING, OUTPUT, NO_ROOM, LEFT = -1, -2, -3, -4, -5
 MODELS = ("semparse/tiny", "shiftreduce/tiny", "mt/shared")
 SEARCHES = (
     "-k 4",
-    "-k 5 --absolute 2 --heuristic max_candidates:2 --heuristic absolute:1",
+    "-k 5 --absolute 2 --max-candidates 2 --heuristic absolute:1",
     "-k 3 --finish immediate --n-best 3 -n 2",
     "-k 3 --finish shrink --workers 2",
     "-k 4 --at-limit end-free --max-length 3",

@@ -264,8 +264,8 @@ static void what_is_wrong_is_told(void **state)
     write_model(NEURAL_MODEL, 10);
     assert_int_equal(rill_model_open(&model, ctx, "neural", &options), RILL_ERR_FORMAT);
     assert_non_null(strstr(rill_error(ctx), "attention.weight"));
-    const rill_pair backend = {"backend", "mkl"};
-    options.values = &backend;
+    const rill_pair device = {"device", "tpu"};
+    options.values = &device;
     options.n_values = 1;
     assert_int_equal(rill_model_open(&model, ctx, "neural", &options), RILL_ERR_OPTION);
     assert_int_equal(rill_memory_used(ctx) > 0, 1);

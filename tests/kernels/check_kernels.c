@@ -1,12 +1,8 @@
 /* check_kernels.c: `check_kernels OP ISA [--bench] [--rounds N] [--seed N]`.
  *
- * OP is one of the operations below or "all"; ISA a name of rill_isa_name(), or onednn and onednn-rows: the
- * back end on top of all sets. A set that this processor lacks, or a back end that is not built, is skipped with exit code
- * 77. --bench times the calls that the checks make, instead of checking. */
+ * OP is one of the operations below or "all"; ISA a name of rill_isa_name(). A set that this processor lacks is skipped with
+ * exit code 77. --bench times the calls that the checks make, instead of checking. */
 #include "check.h"
-#if defined(RILL_HAVE_ONEDNN)
-#include "onednn/onednn.h"
-#endif
 
 const check_op check_ops[] = {
     {"table", check_table, NULL},     {"pool", check_pool, bench_pool},
@@ -77,16 +73,6 @@ static int run(check *c, int bench)
     return 0;
 }
 
-/* Where it is not built the table keeps its name, and the check is skipped. */
-static void use_backend(check *c)
-{
-#if defined(RILL_HAVE_ONEDNN)
-    if (!strncmp(c->isa, "onednn", 6)) rill_kernels_use_onednn(&c->k, !strcmp(c->isa, "onednn-rows"));
-#else
-    (void)c;
-#endif
-}
-
 int main(int argc, char **argv)
 {
     check c = {.dice = 1, .rounds = 60, .what = "no case yet"};
@@ -95,7 +81,7 @@ int main(int argc, char **argv)
     if (argc < 3) return usage();
     c.op = argv[1];
     c.isa = argv[2];
-    if (strncmp(c.isa, "onednn", 6) != 0 && rill_isa_by_name(c.isa, &mask) != 0) return usage();
+    if (rill_isa_by_name(c.isa, &mask) != 0) return usage();
     for (int i = 3; i < argc; i++) {
         if (!strcmp(argv[i], "--bench"))
             bench = 1;
@@ -107,9 +93,8 @@ int main(int argc, char **argv)
             return usage();
     }
     rill_kernels_init(&c.k, mask);
-    use_backend(&c);
     if (strcmp(c.k.name, c.isa) != 0) {
-        printf("skipped: this processor or this build has no %s\n", c.isa);
+        printf("skipped: this processor has no %s\n", c.isa);
         return 77;
     }
     c.pool[0] = pool_of(2);

@@ -33,16 +33,15 @@ static void check_embed(check *c)
     float *words = buffer(c, table * ld), *places = buffer(c, table * ld), *out = buffer_patterned(c, rows * ld);
     int32_t *id = buffer_int(c, rows), *pos = buffer_int(c, rows), *to = buffer_int(c, rows);
     const int placed = (int)dice_below(c, 2), packed = (int)dice_below(c, 2);
-    const rill_dtype dtype = dice_below(c, 2) ? RILL_DTYPE_F32 : RILL_DTYPE_F32_PLAIN;
     rill_weights w;
     dice_fill(c, words, table * ld, 1.0f);
-    void *mem = buffer_aligned(c, rill_gemm_pack_size(table, width, dtype));
-    EXPECT(c, rill_gemm_pack_f32(&w, table, width, words, ld, dtype, mem) == 0, "pack");
+    void *mem = buffer_aligned(c, rill_gemm_pack_size(table, width, RILL_DTYPE_F32));
+    EXPECT(c, rill_gemm_pack_f32(&w, table, width, words, ld, RILL_DTYPE_F32, mem) == 0, "pack");
     dice_fill(c, places, table * ld, 1.0f);
     for (size_t r = 0; r < rows; r++)
         id[r] = (int32_t)dice_below(c, table + 1) - 1, pos[r] = (int32_t)dice_below(c, table + 1) - 1;
     dice_choose(c, to, rows, rows);
-    case_name(c, "embed rows=%zu width=%zu placed=%d packed=%d as %d", rows, width, placed, packed, (int)dtype);
+    case_name(c, "embed rows=%zu width=%zu placed=%d packed=%d", rows, width, placed, packed);
     c->k.embed(&(rill_embed){.rows = rows,
                              .width = width,
                              .table = {packed ? NULL : words, ld, id},
@@ -199,9 +198,9 @@ static void check_epilogue(check *c, const function *f, rill_epilogue epilogue)
     float *x = buffer(c, N), *y = buffer(c, N), *want = buffer(c, N);
     const float one = 1.0f;
     rill_weights w;
-    void *mem = buffer_aligned(c, rill_gemm_pack_size(1, 1, c->k.f32));
+    void *mem = buffer_aligned(c, rill_gemm_pack_size(1, 1, RILL_DTYPE_F32));
     dice_fill_hard(c, x, N, 3.0f);
-    EXPECT(c, rill_gemm_pack_f32(&w, 1, 1, &one, 1, c->k.f32, mem) == 0, "pack");
+    EXPECT(c, rill_gemm_pack_f32(&w, 1, 1, &one, 1, RILL_DTYPE_F32, mem) == 0, "pack");
     c->k.gemm(&(rill_gemm){.w = &w, .rows = N, .a = {x, 1}, .c = {want, 1}, .epilogue = epilogue}, NULL);
     f->run(N, x, y);
     case_name(c, "%s", f->name);

@@ -202,7 +202,7 @@ class Own(Case):
             for more in (said, {"workers": said["threads"]}):
                 with self.subTest(said=more), self.assertRaisesRegex(TypeError, "whole number was expected"):
                     rill.Model(path, **more)
-        for said in ({"tokenized": "no"}, {"deterministic": b"1"}, {"arguments": 3}, {"arguments": b"x"}, {"plugins": "x.so"},
+        for said in ({"tokenized": "no"}, {"arguments": 3}, {"arguments": b"x"}, {"plugins": "x.so"},
                      {"plugins": 3}, {"plugins": [3]}, {"domain": 3}, {"domain": b"mt"},
                      {"domain": rill.Domain}, {"device": 1.5j}, {"weights": [1]}):
             with self.subTest(said=said), self.assertRaisesRegex(TypeError, "expected, found"):

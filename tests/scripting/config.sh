@@ -41,8 +41,8 @@ as -m "$geo" -i "$questions" --n-best 10 --method stream-all -k 12 -n 3 --max-it
   --relative-local 0.001 --relative 0.0001 --scorer word_reward:0.25
 config "{ $model, unordered = true, search = { method = 'fixed', finish = 'top', ['stop-after'] = 3, check = true } }"
 as -m "$geo" -i "$questions" --unordered --method fixed --finish top --stop-after 3 --check
-config "{ $model, n_best = 1, policy = 'most-advanced', heuristics = { 'max_candidates:4', 'absolute:3' } }"
-as -m "$geo" -i "$questions" --n-best 1 --policy most-advanced --heuristic max_candidates:4 --absolute 3
+config "{ $model, n_best = 1, policy = 'most-advanced', heuristics = { 'relative:0.1', 'absolute:3' } }"
+as -m "$geo" -i "$questions" --n-best 1 --policy most-advanced --heuristic relative:0.1 --absolute 3
 printf '%s\n' "w0 w1 w2" "w3" "w4 w5 w6 w7 w8" >three
 config "{ model = '$tiny', domain = 'semparse', input = 'three', tokenized = true, threads = 2 }"
 as -m "$tiny" -i three --tokenized --threads 2
@@ -173,6 +173,9 @@ exits 1; says 'rill: method var-stream: run.lua:1: heuristics[1]: unknown heuris
 config "{ heuristics = { absolute } }"
 run "$rill" run run.lua
 exits 1; prints_nothing; says "there is no variable 'absolute'; the heuristic of that name is written with quotes"
+config "{ $model, heuristics = { 'patience:2' } }"
+run "$rill" run run.lua -q -i "$questions"
+exits 1; says 'unknown heuristic "patience": set the option patience'
 refused "{ search = { max_cand = 3 } }" 'search.max_cand: unknown key; did you mean "max_candidates"?'
 refused "{ search = { max_items = 3, ['max-items'] = 4 } }" 'search.max-items: max_items is said too, and means the same'
 refused "{ search = { method = 'greedy\\0x' } }" 'search.method: a text without zero bytes was expected'
@@ -181,6 +184,8 @@ refused "{ search = { beam_size = 3 } }" 'search.beam_size: unknown key; did you
 refused "{ search = { delta = 3 } }" 'heuristics = { {"absolute", ...} }'
 refused "{ search = { z = 3 } }" 'search.z: unknown key; the keys of "search" are the settings'
 refused "{ beam = 3 }" 'it is one of "search": search = { k = ... }'
+refused "{ backend = 'onednn' }" "backend: unknown key: rill's own kernels compute all products: leave it out"
+refused "{ search = { deterministic = true } }" 'search.deterministic: unknown key: without "fast" no answer depends on the schedule'
 refused "{ refs = 'x' }" 'refs: unknown key; did you mean "references"?'
 refused "{ search = { method = 'var-steam' } }" 'did you mean "var-stream"?'
 refused "{ model = 3 }" "run.lua:1: model: a path, or a list of them for an ensemble, was expected, not a number"

@@ -39,7 +39,7 @@ for model in geo jobs atis; do
     equal $model builtin.lua "$wide --absolute 10 --patience 0.25" "$wide --absolute 10 --heuristic lua-patience:0.25"
     equal $model builtin.lua "--method $method --max-candidates 3" "$wide --scorer lua-max_candidates:3"
   done
-  equal $model builtin.lua "--heuristic beam_width:0.05" "--heuristic lua-beam_width:0.05"
+  equal $model builtin.lua "--heuristic relative:0.05" "--heuristic lua-relative:0.05"
   equal $model builtin.lua "--absolute 10 --patience 0.01" "--absolute 10 --heuristic lua-patience:0.01"
   equal $model word_reward.lua "--scorer word_reward:0.3" "--scorer lua-word_reward:0.3"
 done

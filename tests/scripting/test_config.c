@@ -12,7 +12,7 @@ static rill_context *ctx;
 
 /* A domain whose options are keys of configurations, read as their types say. */
 static const rill_option told[] = {{"weights", "f32|bf16", "", "", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0},
-                                   {"backend", "NAME", "", "", RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 0, 0},
+                                   {"origin", "NAME", "", "", RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 0, 0},
                                    {"shortlist", "FILE", "", "", RILL_OPTION_PATH, RILL_OPTION_MODEL, 0, 0, 0},
                                    {"beam-depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0},
                                    {0}};
@@ -74,7 +74,7 @@ static void config_everything(void **state)
         "  model = 'm', domain = 'toy', domain_args = 'a=b', input = 'in.txt', output = '-',\n"
         "  references = '/tmp/refs', constraints = 'w',\n"
         "  stats = 'a/b.json', trace = '../t', tokenized = true, weights = 'bf16', pretty = true,\n"
-        "  backend = 'onednn', shortlist = 's 50', alignment = 0.5, word_scores = false, beam_depth = 3,\n"
+        "  origin = 'here', shortlist = 's 50', alignment = 0.5, word_scores = false, beam_depth = 3,\n"
         "  tsv = 2, jsonl = true,\n"
         "  threads = 3, n_best = 4, unordered = true, plugins = {'x.so', '/y.lua'},\n"
         "  search = { method = 'top-up', k = 7.0, n = 3, budget = 50, refill = 0.25,\n"
@@ -99,7 +99,7 @@ static void config_everything(void **state)
     assert_string_equal(option(c, "alignment"), "0.5");
     assert_string_equal(option(c, "word_scores"), "0");
     assert_string_equal(option(c, "weights"), "bf16");
-    assert_string_equal(option(c, "backend"), "onednn");
+    assert_string_equal(option(c, "origin"), "here");
     assert_string_equal(option(c, "shortlist"), "here/s 50");
     assert_string_equal(option(c, "beam_depth"), "3");
     assert_int_equal(c->n_options, 7);

@@ -71,7 +71,6 @@ static int rename_heuristics(problem *p, const char *prefix, const char *random)
     for (int32_t i = 0; i < p->n_heuristics; i++) {
         char name[sizeof p->heuristic[i].name + 8];
         const char *rest = p->heuristic[i].name;
-        if (strcmp(rest, "beam_width") == 0) rest = "relative";
         if (strncmp(rest, "test-", 5) == 0) {
             if (random == NULL) continue;
             snprintf(name, sizeof name, "%s", random);

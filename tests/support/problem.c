@@ -120,8 +120,7 @@ static void draw_heuristic(problem *p, dice *d)
     static const char *const names[] = {"absolute", "relative", "relative_local"};
     naive->value = naive->rule == NAIVE_ABSOLUTE ? 0.25 * (double)dice_range(d, 0, 12)
                                                  : (double)dice_range(d, 1, 100) / 100;
-    int other_name = naive->rule == NAIVE_RELATIVE && dice_chance(d, 30);
-    snprintf(h->name, sizeof h->name, "%s", other_name ? "beam_width" : names[naive->rule]);
+    snprintf(h->name, sizeof h->name, "%s", names[naive->rule]);
     snprintf(h->arguments, sizeof h->arguments, "%.17g", naive->value);
 }
 

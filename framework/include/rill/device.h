@@ -48,21 +48,19 @@ typedef struct rill_device_options {
     const char
         *name; /* "cpu", which NULL is too; "cuda", "cuda:1": a GPU by number; "auto": the first GPU if one can be used,
                             else the processor */
-    const char *backend; /* what computes products on the processor: "rill", "onednn"; NULL: rill's own kernels */
-    int row_by_row;      /* a back end that cannot promise results independent of the batch is made to */
     const char *
         kernels; /* the most that may be used of the processor: "ref", "avx2", "avx512", "avx512vnni", "neon", "neon-dotprod",
                             "neon-i8mm"; NULL: what it has. For tests: sets of instructions differ in the last bits */
-    int fast; /* on a GPU products are as fast as can be: a row's bits may then depend on the batch. Not with row_by_row */
+    int fast; /* on a GPU products are as fast as can be: a row's bits may then depend on the batch */
     int int8; /* weights in int8 are to be multiplied: the processor's; another device is refused, and not taken by "auto" */
 } rill_device_options;
 
-/* `options` may be NULL. RILL_OK · RILL_ERR_OPTION (no such device or back end, or not here) · RILL_ERR_MEMORY
+/* `options` may be NULL. RILL_OK · RILL_ERR_OPTION (no such device, or not here) · RILL_ERR_MEMORY
  * RILL_ERR_ABI (the module for the device is of another build) */
 RILL_API rill_status rill_device_open(rill_device **out, rill_context *ctx, const rill_device_options *options);
 RILL_API void rill_device_close(rill_device *device); /* NULL is allowed; its plans and streams are closed before */
 
-/* What it is, for descriptions: "cpu", "cpu, products by NAME" with a back end, "cuda:0, NAME OF THE GPU". */
+/* What it is, for descriptions: "cpu", "cuda:0, NAME OF THE GPU". */
 RILL_API const char *rill_device_name(const rill_device *device);
 
 /* --- plans: what programs are made of ----------------------------------------------------------------------------- */

@@ -85,7 +85,6 @@ typedef struct rill_open_options {
     const char *path;        /* the model's directory or file; may be NULL for domains that need none */
     int threads;             /* threads the domain may use inside a call, >= 1; slow when more than rill_processors() */
     int tokenized;           /* inputs are in the model's own form: split at blanks, change nothing */
-    int deterministic;       /* results must not depend on schedule even on optional back ends */
     const char *arguments;   /* free text for the domain ("seed=3"), or NULL */
     const char *const *also; /* [n_also] further models that decode together with the one at `path`: an ensemble */
     int32_t n_also;

@@ -51,9 +51,11 @@ RILL_API rill_status rill_layer_set_all(rill_layer *layer, const char *text);
 /* The row by whose type rill_layer_set() reads a value of that name; NULL: it knows none. */
 RILL_API const rill_option *rill_layer_row(const rill_context *ctx, const char *name);
 
-/* Append an element to a chain. The literature's heuristics max_candidates and patience are settings here, and noted as such. */
+/* What to use in the place of a "setting" or "heuristic" that rill had once and refuses now; NULL: it never had one of that name. */
+RILL_API const char *rill_gone(const char *what, const char *name);
+
+/* Append an element to a chain. */
 RILL_API rill_status rill_layer_add(rill_layer *layer, rill_chain chain, const char *name, const char *arguments);
-RILL_API const char *const *rill_heuristic_settings(void); /* their names; NULL ends the list */
 
 /* The chain is said, though it be empty: then none is wanted, whatever layers farther away hold. */
 RILL_API void rill_layer_say(rill_layer *layer, rill_chain chain);
