@@ -93,18 +93,29 @@ class Index:
             self.visit(top, None)
         self.walked |= new
 
+    @staticmethod
+    def identity(cursor, at):
+        """Names without external linkage are a file's own."""
+        usr = cursor.get_usr()
+        external = cursor.linkage == cindex.LinkageKind.EXTERNAL and cursor.kind in (K.FUNCTION_DECL, K.VAR_DECL)
+        if external and usr:
+            return usr
+        if cursor.kind == K.FUNCTION_DECL or (cursor.kind == K.VAR_DECL and cursor.semantic_parent.kind == K.TRANSLATION_UNIT):
+            return f"{at[0]}:{cursor.spelling}"
+        return f"{at[0]}@{at[1]}"
+
     def note(self, cursor, owner):
         kind = KINDS[cursor.kind]
         at = place(cursor)
         if at is None or not cursor.spelling or "(" in cursor.spelling:
             return
-        usr = cursor.get_usr() or f"{at[0]}@{at[1]}"
+        usr = self.identity(cursor, at)
         if kind == "local":
             parent = cursor.semantic_parent
             if cursor.kind == K.VAR_DECL and parent is not None and parent.kind == K.TRANSLATION_UNIT:
                 kind, who = "global", "-"
             else:
-                who, usr = f"{at[0]}:{owner}", f"{at[0]}@{at[1]}"
+                who = f"{at[0]}:{owner}"
         elif kind == "field":
             who = cursor.semantic_parent.spelling or cursor.semantic_parent.type.spelling
         else:
@@ -122,10 +133,7 @@ class Index:
             if target is not None and at is not None:
                 where = place(target)
                 if where is not None:
-                    local = target.kind in (K.PARM_DECL, K.VAR_DECL) and not (
-                        target.semantic_parent is not None and target.semantic_parent.kind == K.TRANSLATION_UNIT)
-                    usr = f"{where[0]}@{where[1]}" if local else target.get_usr() or f"{where[0]}@{where[1]}"
-                    self.mentions[at[:2]] = usr
+                    self.mentions[at[:2]] = self.identity(target, where)
         for child in cursor.get_children():
             self.visit(child, owner)
 
@@ -149,6 +157,8 @@ def read_tables(paths):
 
 def matches(row_owner, owner, path):
     if row_owner in ("*", "-", owner):
+        return True
+    if row_owner == f"{path}:{owner}":
         return True
     if owner == "-":
         return path.startswith(row_owner)
