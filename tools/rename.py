@@ -117,7 +117,7 @@ class Index:
             else:
                 who = f"{at[0]}:{owner}"
         elif kind == "field":
-            who = cursor.semantic_parent.spelling or cursor.semantic_parent.type.spelling
+            who = (cursor.semantic_parent.spelling or cursor.semantic_parent.type.spelling).replace(ROOT + os.sep, "")
         else:
             who = "-"
         self.declared.setdefault(usr, (kind, who, cursor.spelling, at[0], at[2]))
@@ -262,36 +262,49 @@ def apply(args):
         move(files)
 
 
+MENTION = re.compile(r"(?<![\w.-])(?:[\w.-]+/)*[\w-]+\.(?:c|h|cc|cu|cuh|sh|py|lua)(?![\w-])")
+
+
+def meant(mention, folder, by_base):
+    """The path of the tree that a file in `folder` means by a name or the end of a path; None: none, or several."""
+    near = os.path.normpath(os.path.join(folder, mention))
+    those = by_base.get(os.path.basename(mention), [])
+    if near in those:
+        return near
+    those = [path for path in those if path == mention or path.endswith("/" + mention)]
+    if len(those) > 1:
+        those = [path for path in those if path.split("/")[0] == folder.split("/")[0]] or those
+    return those[0] if len(those) == 1 else None
+
+
 def move(files):
-    """Move files, and name them anew wherever their names stand: in includes, meson.build, scripts and documents."""
-    bases = {}
+    """Move files within their folders, and name them anew wherever their names stand: in includes, meson.build, scripts and documents."""
+    every = subprocess.run(["git", "-C", ROOT, "ls-files"], check=True, capture_output=True, text=True).stdout.split()
+    by_base = collections.defaultdict(list)
+    for path in every:
+        by_base[os.path.basename(path)].append(path)
     for old, new in files.items():
         subprocess.run(["git", "-C", ROOT, "mv", old, new], check=True)
-        bases[os.path.basename(old)] = os.path.basename(new)
-    every = subprocess.run(["git", "-C", ROOT, "ls-files"], check=True, capture_output=True, text=True).stdout.split("\n")
-    known = collections.Counter(os.path.basename(path) for path in every)
     for path in every:
-        full = os.path.join(ROOT, path)
-        if not path or not os.path.isfile(full) or path.startswith(("bench/results", "tests/data", "examples/models")):
+        full = os.path.join(ROOT, files.get(path, path))
+        if not os.path.isfile(full) or path.startswith(("bench/results", "tests/data", "examples/models")):
             continue
         try:
             text = open(full, encoding="utf-8", newline="").read()
         except UnicodeDecodeError:
             continue
-        before = text
-        for old, new in files.items():
-            text = text.replace(old, new)
-            for mark in ("include/", "/"):  # as includes name it
-                text = text.replace(f'"{old.split(mark, 1)[-1]}"', f'"{new.split(mark, 1)[-1]}"')
-        for old, new in bases.items():
-            folder = os.path.dirname(next(f for f in files if os.path.basename(f) == old))
-            top = folder.split("/")[0]
-            if known[old] == 0 or (path.startswith(top + "/") and not any(
-                    other.startswith(top + "/") and os.path.basename(other) == old for other in every)):
-                text = re.sub(rf"(?<![\w./-]){re.escape(old)}(?![\w-])", new, text)
-        if text != before:
+
+        def change(match):
+            target = meant(match.group(0), os.path.dirname(path), by_base)
+            if target not in files:
+                return match.group(0)
+            head = match.group(0)[:-len(os.path.basename(target))]
+            return head + os.path.basename(files[target])
+
+        changed = MENTION.sub(change, text)
+        if changed != text:
             with open(full, "w", encoding="utf-8", newline="") as file:
-                file.write(text)
+                file.write(changed)
 
 
 def main():
