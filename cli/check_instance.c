@@ -25,12 +25,6 @@ static rill_status apply(void *self, rill_beams *beams)
     return instance->real_heuristic->apply(instance->self, beams);
 }
 
-static double least(const void *self, double best)
-{
-    const cli_check_instance *instance = self;
-    return instance->real_heuristic->least(instance->self, best);
-}
-
 static rill_status score(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
 {
     const cli_check_instance *instance = self;
@@ -81,9 +75,6 @@ rill_status cli_check_instance_make(cli_check_instance *instance, rill_context *
     instance->real_heuristic = heuristic;
     instance->real_scorer = heuristic ? NULL : scorer;
     instance->self = NULL;
-    const int knows_least = heuristic &&
-                            heuristic->struct_size >= offsetof(rill_heuristic, least) + sizeof heuristic->least;
-    instance->heuristic.least = knows_least && heuristic->least ? least : NULL;
     if (heuristic) return heuristic->create ? heuristic->create(heuristic, ctx, arguments, &instance->self) : RILL_OK;
     instance->scorer.state_bytes = scorer->state_bytes;
     instance->scorer.begin = scorer->begin ? begin : NULL;

@@ -11,9 +11,7 @@
  *      is known of an item and of a candidate.
  *   3. What happens to an item may depend on that item alone, and nothing is remembered from call to call.
  *   4. An ended candidate (ended[c]) waits for those above it; it counts and is dropped like any other.
- *   5. One that drops all candidates below a score that follows from the item's best, and does nothing else, may say which (least):
- *      then they are not even made.
- *   6. Build it as a shared object that exports rill_plugin(), and have rule 3 checked, with good arguments:
+ *   5. Build it as a shared object that exports rill_plugin(), and have rule 3 checked, with good arguments:
  *          cc -std=c17 -O2 -shared -fPIC -o rill-mine.so mine.c $(pkg-config --cflags rill)
  *          rill check --plugin ./rill-mine.so --heuristic gap:1 */
 #include <stdlib.h>
@@ -64,7 +62,6 @@ static const rill_heuristic heuristic = {
     .create = create,   /* (optional) read the arguments, make *self */
     .apply = apply,     /* mandatory */
     .destroy = destroy, /* (optional) undo create */
-    .least = NULL,      /* (optional) the least score that apply() leaves; this one goes by gaps */
 };
 
 RILL_API const rill_plugin_table *rill_plugin(void);

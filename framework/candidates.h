@@ -9,8 +9,7 @@
 #include "rill/carve.h"
 
 typedef struct candidates {
-    int32_t n;   /* items */
-    int floored; /* what the first heuristic drops is not among them */
+    int32_t n; /* items */
     /* per item: [n], offset [n+1] */
     int32_t *offset;
     int64_t *item_id;

@@ -276,37 +276,11 @@ static rill_status reserve_checks(chain *c, const candidates *cands)
                              "checked marks");
 }
 
-static double (*least_of(const rill_heuristic *h))(const void *, double)
-{
-    return h->struct_size >= offsetof(rill_heuristic, least) + sizeof h->least ? h->least : NULL;
-}
-
-/* Where the heuristic says that it drops what scores less than some number, it has dropped this and done nothing else: nobody calls it
- * where merging does it. */
-static rill_status check_least(const chain *c, int32_t link, const candidates *cands)
-{
-    const rill_heuristic *h = c->link[link].heuristic;
-    double (*const least)(const void *, double) = least_of(h);
-    for (int32_t i = 0; least != NULL && i < cands->n; i++) {
-        const double floor = least(cands->instances[i][link]->self, cands->best[i]);
-        int as_said = cands->mark_width[i] == INT32_MAX && !cands->mark_stop[i];
-        for (int32_t j = cands->offset[i]; j < cands->offset[i + 1]; j++)
-            as_said &= (cands->keep[j] != 0) == !(cands->score[j] < floor);
-        if (!as_said)
-            return rill_fail(
-                c->ctx, RILL_ERR_CHECK,
-                "heuristic %s says that it drops what scores below %g of input %lld, and does something else", h->name,
-                floor, (long long)cands->item_id[i]);
-    }
-    return RILL_OK;
-}
-
 /* Compare a call over all items, whose marks are in `beams`, with calls for each alone; leaves the marks as they were. */
 static rill_status check(chain *c, int32_t link, const candidates *cands, rill_beams *beams)
 {
     size_t n = (size_t)cands->n, total = (size_t)cands->offset[cands->n];
     RILL__TRY(reserve_checks(c, cands));
-    RILL__TRY(check_least(c, link, cands));
     memcpy(c->checked_width, beams->width, n * sizeof *beams->width);
     memcpy(c->checked_stop, beams->stop, n);
     memcpy(c->checked_keep, beams->keep, total);
@@ -337,15 +311,10 @@ static rill_status check(chain *c, int32_t link, const candidates *cands, rill_b
 
 /* --- the pass ----------------------------------------------------------------------------------------------------- */
 
-double (*chain_least(const chain *c))(const void *, double)
-{
-    return c->n_heuristics > 0 ? least_of(c->link[0].heuristic) : NULL;
-}
-
 rill_status chain_prune(chain *c, candidates *cands, int32_t phase, int64_t *pruned)
 {
     *pruned = 0;
-    for (int32_t i = cands->floored; i < c->n_heuristics; i++) {
+    for (int32_t i = 0; i < c->n_heuristics; i++) {
         rill_beams beams = beams_of(cands, phase);
         RILL__TRY(call_all(c, i, cands, &beams));
         if (c->check) RILL__TRY(check(c, i, cands, &beams));

@@ -51,9 +51,6 @@ void chain_leave(chain *c, chain_instance *const *instances);
 rill_status chain_make_fresh(chain *c, int32_t link, const chain_instance *like, void **self);
 void chain_drop_fresh(chain *c, int32_t link, void *self);
 
-/* What says the least score that the first heuristic leaves, of each item's instance; NULL: nothing does. */
-double (*chain_least(const chain *c))(const void *self, double best);
-
 /* Apply the heuristics in order; survivors are moved together after each. items' stop requests are or-ed into
  * candidates->stop. Counts what was dropped in *pruned. */
 rill_status chain_prune(chain *c, candidates *cands, int32_t phase, int64_t *pruned);

@@ -59,16 +59,11 @@ static rill_status create_ratio(const rill_heuristic *table, rill_context *ctx, 
 }
 
 /* Absolute and relative pruning are one rule once the ratio is a logarithm. */
-static double least_score(const void *self, double best)
-{
-    const threshold *t = self;
-    return best - t->value;
-}
-
 static rill_status prune_scores(void *self, rill_beams *b)
 {
+    const threshold *t = self;
     for (int32_t i = 0; i < b->n; i++) {
-        const double least = least_score(self, b->best[i]);
+        const double least = b->best[i] - t->value;
         /* Rank order: once one falls below, so do all behind it. */
         for (int32_t j = b->offset[i + 1] - 1; j >= b->offset[i] && b->score[j] < least; j--) b->keep[j] = 0;
     }
@@ -88,7 +83,7 @@ static rill_status prune_actions(void *self, rill_beams *b)
     return RILL_OK;
 }
 
-#define HEURISTIC(id, called, argument, sentence, make, rule, floor)         \
+#define HEURISTIC(id, called, argument, sentence, make, rule)                \
     static const rill_heuristic id = {.abi_version = RILL_ABI_VERSION,       \
                                       .struct_size = sizeof(rill_heuristic), \
                                       .name = called,                        \
@@ -96,16 +91,15 @@ static rill_status prune_actions(void *self, rill_beams *b)
                                       .summary = sentence,                   \
                                       .create = make,                        \
                                       .apply = rule,                         \
-                                      .destroy = destroy_threshold,          \
-                                      .least = floor}
+                                      .destroy = destroy_threshold}
 
 HEURISTIC(absolute, "absolute", "DELTA", "drop candidates more than DELTA below the best score", create_absolute,
-          prune_scores, least_score);
+          prune_scores);
 HEURISTIC(relative, "relative", "R", "drop candidates less than R times as probable as the best", create_ratio,
-          prune_scores, least_score);
+          prune_scores);
 HEURISTIC(relative_local, "relative_local", "R",
           "drop candidates whose last action is less than R times as probable as the item's best last action",
-          create_ratio, prune_actions, NULL);
+          create_ratio, prune_actions);
 
 rill_status rill__register_heuristics(rill_context *ctx)
 {

@@ -53,12 +53,6 @@ typedef struct merge {
     int32_t to;  /* next candidate */
     int32_t i;   /* the item's index in the selection */
     int certify; /* what is given up is kept account of */
-    /* Of what the first heuristic would drop nothing is made: children that score less than `floor`. */
-    double (*least)(const void *self, double best); /* NULL: all are made */
-    double floor;
-    int64_t whole;   /* the item's children, those below the floor included; -1: there is none */
-    int64_t unmade;  /* candidates of all items */
-    int32_t floored; /* items that had a floor */
 } merge;
 
 /* The first row of the item's live entries. In cube pruning's company nobody counts rows; those of an item without it follow each other
@@ -81,45 +75,10 @@ static int32_t (*choice_of(const merge *m, int32_t first))(timestep *, const ite
     return item_is_banked(m->t, m->it, first) ? banks_choose : NULL;
 }
 
-/* How many children the item has, of n heads; each row's choices are in order, so dead ones are the last. */
-static int64_t count_children(const merge *m, int32_t n)
-{
-    const choice_table *c = &m->t->selector.choices;
-    int64_t whole = 0;
-    for (int32_t i = 0; i < n; i++) {
-        const int32_t row = m->t->heads[m->heap[i].rank].row;
-        int32_t count = row < 0 ? 1 : c->count[row];
-        const float *logp = c->logp + (row < 0 ? 0 : (size_t)row * (size_t)c->stride);
-        while (row >= 0 && !(logp[count - 1] > (float)RILL_SCORE_DEAD)) count--;
-        whole += count;
-    }
-    return whole;
-}
-
-/* Whether the item's children may be chosen above the first heuristic's threshold: none leaves for the outputs, and none is spared. */
-static int has_floor(const merge *m, const merge_key *best, int last)
-{
-    const rill_settings *s = m->it->settings;
-    if (m->least == NULL || s->min_width > m->it->n_outputs) return 0;
-    return !last || (s->finish == RILL_FINISH_TOP && m->t->heads[best->rank].child.terminal == RILL_LIVE);
-}
-
-/* Set the floor, which goes by the best of n heads. Returns how many are above. */
-static int32_t apply_floor(merge *m, int32_t n, const merge_key *best)
-{
-    const double output = m->it->best_output;
-    int32_t kept = 0;
-    m->whole = count_children(m, n);
-    m->floor = m->least(m->it->instances[0]->self, best->score > output ? best->score : output);
-    for (int32_t i = 0; i < n; i++)
-        if (!(m->heap[i].score < m->floor)) m->heap[kept++] = m->heap[i];
-    return kept;
-}
-
 /* One head per entry that has a child. Without cube pruning `row` is the item's first row and is moved behind its last. */
-static void make_heap(merge *m, int32_t *row, int last)
+static void make_heap(merge *m, int32_t *row)
 {
-    merge_key *heap = m->heap, best = {RILL_SCORE_DEAD, 0};
+    merge_key *heap = m->heap;
     int32_t n = 0;
     for (int32_t rank = 0; rank < m->it->width; rank++) {
         const beam_entry *entry = &m->it->beam[rank];
@@ -140,18 +99,14 @@ static void make_heap(merge *m, int32_t *row, int last)
         head->row = r;
         head->next = head->bank = 0;
         heap[n++] = (merge_key){score, rank};
-        if (score > best.score) best = (merge_key){score, rank};
     }
-    m->floor = RILL_SCORE_DEAD;
-    m->whole = -1;
-    if (n > 0 && has_floor(m, &best, last)) n = apply_floor(m, n, &best);
     m->n_heap = n;
     heap[n] = (merge_key){RILL_SCORE_DEAD, INT32_MAX};
     for (int32_t i = n / 2 - 1; i >= 0; i--) sift_down(heap, n, i, heap[i].score, heap[i].rank);
     if (n > 0) m->head = &m->t->heads[heap[0].rank];
 }
 
-static void find_children(merge *m, int32_t *row, int last)
+static void find_children(merge *m, int32_t *row)
 {
     int32_t own = first_row(m, row);
     int32_t (*const choose)(timestep *, const item *, int32_t *) = choice_of(m, own);
@@ -162,7 +117,7 @@ static void find_children(merge *m, int32_t *row, int last)
     if (m->chosen)
         m->n_heap = choose(m->t, m->it, m->rows != NULL ? &own : row);
     else
-        make_heap(m, row, last);
+        make_heap(m, row);
 }
 
 /* --- taking a child ----------------------------------------------------------------------------------------------- */
@@ -179,8 +134,8 @@ static inline void advance(merge *m)
         return;
     }
     const int more = head->row >= 0 && timestep_look(m->t, head->row, ++head->next, &head->child);
-    if (more) head->score = m->it->beam[head->rank].score + (double)head->child.score;
-    if (more && !(head->score < m->floor)) {
+    if (more) {
+        head->score = m->it->beam[head->rank].score + (double)head->child.score;
         sift_down(heap, m->n_heap, 0, head->score, head->rank);
     } else {
         const merge_key last = heap[--m->n_heap];
@@ -342,8 +297,6 @@ static void merge_children(merge *m, int last)
         live += is_live;
         m->taken = 1;
     }
-    if (m->whole >= 0) m->unmade += (m->whole < quota.most ? m->whole : quota.most) - popped;
-    m->floored += m->whole >= 0;
 }
 
 rill_status engine_reserve_children(rill_engine *e, timestep *t)
@@ -407,7 +360,7 @@ void engine_take_cells(rill_engine *e, timestep *t)
         begin_item(&m, i, base);
         base += m.it->width;
         if (m.it->settings->cube != RILL_CUBE_NAIVE) continue;
-        find_children(&m, NULL, 0);
+        find_children(&m, NULL);
         for (int32_t most = rill__merge_limit(m.it->settings); most > 0 && has_head(&m); most--) {
             t->cube.taken[base - m.it->width + m.head->rank]++;
             m.taken = 1;
@@ -418,16 +371,14 @@ void engine_take_cells(rill_engine *e, timestep *t)
 static void merge_item(merge *m, int32_t *row, int last)
 {
     if (last) best_ended_look(m->e, m->t, m->it, m->rows, *row);
-    m->whole = -1;
-    find_children(m, row, last);
+    find_children(m, row);
     merge_children(m, last);
     give_up_heap(m);
 }
 
 void engine_merge(rill_engine *e, timestep *t, int last)
 {
-    const int watched = e->settings.certify || e->settings.check || e->tracing.fn != NULL || t->cube.on;
-    merge m = {.e = e, .t = t, .certify = e->settings.certify, .least = watched ? NULL : chain_least(&e->chain)};
+    merge m = {.e = e, .t = t, .certify = e->settings.certify};
     int32_t row = 0, base = 0;
     t->candidates.n = t->n;
     for (int32_t i = 0; i < t->n; i++) {
@@ -442,7 +393,5 @@ void engine_merge(rill_engine *e, timestep *t, int last)
         describe_item(&t->candidates, i, m.it, m.to, m.chosen);
     }
     t->candidates.offset[t->n] = m.to;
-    e->statistics.all.candidates += m.to + m.unmade;
-    e->statistics.all.pruned += m.unmade;
-    t->candidates.floored = m.floored == t->n;
+    e->statistics.all.candidates += m.to;
 }

@@ -86,7 +86,7 @@ typedef struct kind {
 
 /* The size of each table in this ABI version: members appended later lie behind it, and a table without them stays welcome. */
 static const kind domain_kind = {"domain", domain_members, offsetof(rill_domain, split)};
-static const kind heuristic_kind = {"heuristic", heuristic_members, offsetof(rill_heuristic, least)};
+static const kind heuristic_kind = {"heuristic", heuristic_members, sizeof(rill_heuristic)};
 static const kind scorer_kind = {"scorer", scorer_members, sizeof(rill_scorer)};
 static const kind policy_kind = {"policy", policy_members, sizeof(rill_policy)};
 

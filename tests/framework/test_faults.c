@@ -88,8 +88,7 @@ static rill_status fail_late(void *self, rill_beams *beams)
 
 static rill_status register_late(rill_context *ctx)
 {
-    static const rill_heuristic late = {RILL_ABI_VERSION, sizeof late, "late", "", "fails once", NULL,
-                                        fail_late,        NULL,        NULL};
+    static const rill_heuristic late = {RILL_ABI_VERSION, sizeof late, "late", "", "fails once", NULL, fail_late, NULL};
     return rill_register_heuristic(ctx, &late);
 }
 

@@ -47,7 +47,7 @@ static rill_status keep_all(void *self, rill_beams *beams)
 
 static rill_heuristic heuristic(const char *name)
 {
-    return (rill_heuristic){RILL_ABI_VERSION, sizeof(rill_heuristic), name, "", "a test", NULL, keep_all, NULL, NULL};
+    return (rill_heuristic){RILL_ABI_VERSION, sizeof(rill_heuristic), name, "", "a test", NULL, keep_all, NULL};
 }
 
 static void wrong_abi_version(void **state)
@@ -94,9 +94,9 @@ static void wrong_struct_size(void **state)
     h.struct_size = 16;
     assert_int_equal(rill_register_heuristic(ctx, &h), RILL_ERR_ABI);
     mentions("16");
-    mentions_number(offsetof(rill_heuristic, least));
+    mentions_number(sizeof(rill_heuristic));
     assert_null(rill_find_heuristic(ctx, "h"));
-    h.struct_size = offsetof(rill_heuristic, least); /* from an older header: without a member that is optional */
+    h.struct_size = sizeof(rill_heuristic) + 8; /* from an older header, whose tables had a member more */
     assert_int_equal(rill_register_heuristic(ctx, &h), RILL_OK);
 }
 

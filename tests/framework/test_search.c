@@ -21,7 +21,7 @@ static void search_group(problem_group group, int64_t iterations, int schedules)
         for (int j = 0; j < schedules; j++) {
             schedule s;
             schedule_draw(&s, group, &d);
-            s.untraced = j > 0; /* then merging leaves out what is pruned */
+            s.untraced = j > 0;
             int differs = problem_differs(&p, &s, seed, bad >= 5, NULL);
             with_sets += toy_report_get()->set_calls > 0;
             with_picks += toy_report_get()->pick_calls > 0;

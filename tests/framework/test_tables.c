@@ -103,8 +103,8 @@ static rill_status open_numbered(const rill_domain *table, rill_context *ctx, co
 /* --- who is asked for what ---------------------------------------------------------------------------------------- */
 
 static const numbered_heuristic heuristics[] = {
-    {{RILL_ABI_VERSION, sizeof(rill_heuristic), "h5", "", "a test", make_heuristic, keep_all, unmake, NULL}, 5},
-    {{RILL_ABI_VERSION, sizeof(rill_heuristic), "h6", "", "a test", make_heuristic, keep_all, unmake, NULL}, 6},
+    {{RILL_ABI_VERSION, sizeof(rill_heuristic), "h5", "", "a test", make_heuristic, keep_all, unmake}, 5},
+    {{RILL_ABI_VERSION, sizeof(rill_heuristic), "h6", "", "a test", make_heuristic, keep_all, unmake}, 6},
 };
 static const numbered_scorer scorers[] = {
     {{RILL_ABI_VERSION, sizeof(rill_scorer), "s7", "", "a test", make_scorer, say_nothing, unmake, .state_bytes = 0},

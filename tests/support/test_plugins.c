@@ -175,38 +175,15 @@ static rill_status create_random_heuristic(const rill_heuristic *table, rill_con
     return create_random(ctx, arguments, self);
 }
 
-/* What is said to be dropped is all that scores more than 1 below the best. By the seed: nothing is; the best is too; all but one are
- * cut off; items are stopped. */
-static double promise(const void *self, double best)
-{
-    (void)self;
-    return best - 1;
-}
-
-static rill_status apply_promising(void *self, rill_beams *b)
-{
-    const test_random *r = self;
-    for (int32_t i = 0; i < b->n; i++) {
-        for (int32_t c = b->offset[i]; c < b->offset[i + 1]; c++)
-            b->keep[c] = r->seed == 0 || !(b->score[c] < promise(self, b->best[i]));
-        if (r->seed == 1 && b->offset[i] < b->offset[i + 1]) b->keep[b->offset[i]] = 0;
-        if (r->seed == 2) b->width[i] = 1;
-        if (r->seed == 3) b->stop[i] = 1;
-    }
-    return RILL_OK;
-}
-
 static const rill_heuristic heuristics[] = {
     {RILL_ABI_VERSION, sizeof(rill_heuristic), "test-random", "SEED,PERCENT", "random per item",
-     create_random_heuristic, apply_random, destroy_random, NULL},
+     create_random_heuristic, apply_random, destroy_random},
     {RILL_ABI_VERSION, sizeof(rill_heuristic), "test-mixing", "KIND", "mixes items", create_random_heuristic,
-     apply_mixing, destroy_random, NULL},
+     apply_mixing, destroy_random},
     {RILL_ABI_VERSION, sizeof(rill_heuristic), "test-counting", "SEED", "carries state", create_random_heuristic,
-     apply_counting, destroy_random, NULL},
+     apply_counting, destroy_random},
     {RILL_ABI_VERSION, sizeof(rill_heuristic), "test-remembering", "0", "carries state that no neighbour changes",
-     create_random_heuristic, apply_remembering, destroy_random, NULL},
-    {RILL_ABI_VERSION, sizeof(rill_heuristic), "test-promising", "KIND", "does otherwise than it says",
-     create_random_heuristic, apply_promising, destroy_random, promise},
+     create_random_heuristic, apply_remembering, destroy_random},
 };
 
 /* --- scorers ------------------------------------------------------------------------------------------------------ */

@@ -1,6 +1,6 @@
 /* Heuristics: which candidates survive a timestep.
  *
- * A heuristic is called once per timestep and phase (but see `least`) with the candidates of all selected items, after outputs
+ * A heuristic is called once per timestep and phase with the candidates of all selected items, after outputs
  * have left the beams and before beams are trimmed to k ("One timestep of one item, exactly", docs/algorithms.md, step 5). It clears
  * candidates, narrows items, or asks to stop items. Heuristics form a chain; each sees what the one before left.
  *
@@ -55,10 +55,6 @@ typedef struct rill_heuristic {
     rill_status (*apply)(void *self, rill_beams *beams);
     /* Undo create; accepts NULL. (optional) */
     void (*destroy)(void *self);
-    /* The least score that apply() leaves an item with that `best`, where it drops what scores less and does nothing else: a pure
-     * function of the two, called while merging. What the first heuristic of a chain would drop so is then counted and mostly not made,
-     * and apply() mostly not called; count on neither. The setting `check` calls it, and fails a run in which the two differ. (optional) */
-    double (*least)(const void *self, double best);
 } rill_heuristic;
 
 RILL_C_END
