@@ -61,7 +61,7 @@ class Index:
     """Declarations by USR, and mentions: (path, offset) to USR."""
 
     def __init__(self, build):
-        self.declared, self.mentions, self.walked = {}, {}, set()
+        self.declared, self.mentions, self.includes, self.walked = {}, {}, {}, set()
         index = cindex.Index.create()
         headers = subprocess.run(["clang", "-print-resource-dir"], check=True, capture_output=True, text=True).stdout.strip() + "/include"
         commands = json.load(open(os.path.join(build, "compile_commands.json"), encoding="utf-8"))
@@ -90,6 +90,9 @@ class Index:
             if at is None or at[0] in self.walked:
                 continue
             new.add(at[0])
+            if top.kind == K.INCLUSION_DIRECTIVE and top.get_included_file():
+                included = os.path.realpath(top.get_included_file().name)
+                self.includes[(at[0], top.displayname)] = os.path.relpath(included, ROOT)
             self.visit(top, None)
         self.walked |= new
 
@@ -121,7 +124,7 @@ class Index:
         else:
             who = "-"
         self.declared.setdefault(usr, (kind, who, cursor.spelling, at[0], at[2]))
-        self.mentions[at[:2]] = usr
+        self.mentions.setdefault(at[:2], usr)
 
     def visit(self, cursor, owner):
         if cursor.kind in KINDS:
@@ -132,8 +135,8 @@ class Index:
             target, at = cursor.referenced, place(cursor)
             if target is not None and at is not None:
                 where = place(target)
-                if where is not None:
-                    self.mentions[at[:2]] = self.identity(target, where)
+                if where is not None:  # macros come first: what they expand to stands where their name does
+                    self.mentions.setdefault(at[:2], self.identity(target, where))
         for child in cursor.get_children():
             self.visit(child, owner)
 
@@ -182,9 +185,10 @@ def wanted(index, rows):
         for usr in found:
             new_names[usr] = new
         if kind != "local" and is_distinctive(old) and len({entry[2] for _, entry in by_name[old]}) == 1:
-            others = [usr for usr, entry in by_name[old] if usr not in new_names and entry[0] != "local"]
-            if not others:
-                by_text[old] = new
+            by_text[old] = new
+    for old in list(by_text):
+        if {new_names.get(usr) for usr, entry in by_name[old] if entry[0] != "local"} != {by_text[old]}:
+            del by_text[old]
     return new_names, by_text, problems
 
 
@@ -213,6 +217,12 @@ def rewrite(path, index, new_names, by_text):
     def byte_at(i):
         return i if ascii_only else len(text[:i].encode("utf-8"))
 
+    def is_directive(i):
+        begin = text.rfind("\n", 0, i) + 1
+        while begin > 1 and text[begin - 2] == "\\":
+            begin = text.rfind("\n", 0, begin - 1) + 1
+        return text[begin:i].lstrip().startswith("#")
+
     def change(match):
         token = match.group(0)
         if token.startswith(("//", "/*")):
@@ -224,6 +234,8 @@ def rewrite(path, index, new_names, by_text):
             entry = index.declared.get(usr)
             if usr in new_names and entry and entry[2] == token:
                 return new_names[usr]
+            return token
+        if path in index.walked and not is_directive(match.start()):
             return token
         return by_text.get(token, token)
 
@@ -259,7 +271,7 @@ def apply(args):
                 file.write(text)
     print(f"{len(new_names)} declarations renamed in {changed} files")
     if files and not args.dry:
-        move(files)
+        move(files, index.includes)
 
 
 MENTION = re.compile(r"(?<![\w.-])(?:[\w.-]+/)*[\w-]+\.(?:c|h|cc|cu|cuh|sh|py|lua)(?![\w-])")
@@ -277,7 +289,7 @@ def meant(mention, folder, by_base):
     return those[0] if len(those) == 1 else None
 
 
-def move(files):
+def move(files, includes):
     """Move files within their folders, and name them anew wherever their names stand: in includes, meson.build, scripts and documents."""
     every = subprocess.run(["git", "-C", ROOT, "ls-files"], check=True, capture_output=True, text=True).stdout.split()
     by_base = collections.defaultdict(list)
@@ -295,7 +307,7 @@ def move(files):
             continue
 
         def change(match):
-            target = meant(match.group(0), os.path.dirname(path), by_base)
+            target = includes.get((path, match.group(0))) or meant(match.group(0), os.path.dirname(path), by_base)
             if target not in files:
                 return match.group(0)
             head = match.group(0)[:-len(os.path.basename(target))]
