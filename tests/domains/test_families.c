@@ -514,6 +514,101 @@ static void runs_and_marks_are_as_tokenizer_json_says(void **state)
                       "b </s>");
 }
 
+/* A text is read as these pieces and written as this text. */
+static void reads_and_writes(const char *model_type, const char *text, const char *pieces, const char *back)
+{
+    rill_codec *codec;
+    int32_t *ids = NULL;
+    size_t room = 0;
+    rill_ids out = {.ctx = ctx, .ids = &ids, .room = &room};
+    rill_text written = {.ctx = ctx};
+    rill_opening opening;
+    rill_codec_files files = asked(model_type);
+    if (strcmp(model_type, "m2m_100") == 0) {
+        files.source_language = "eng_Latn";
+        files.target_language = "deu_Latn";
+    }
+    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    reads(codec, text, pieces, NULL, files.target_language);
+    assert_ok(ctx, rill_codec_read(codec, text, strlen(text), &out, &opening));
+    assert_ok(ctx, rill_codec_write(codec, out.used, ids, &written));
+    assert_string_equal(written.data, back);
+    rill_text_clear(&written);
+    rill_free(ctx, ids, room * sizeof *ids);
+    rill_codec_close(codec);
+}
+
+/* A character without a token of its own is made of those of its bytes, where the model has these. */
+static void bytes_stand_for_characters(void **state)
+{
+    static const char *const spare[] = {"Z", "V", "N"}, *const bytes[] = {"<0xC3>", "<0xA9>", "<0xBC>"};
+    (void)state;
+    copy_folder("nllb-5");
+    change_pipeline("model", "byte_fallback", json_true());
+    char *path = path_of(folder, "tokenizer.json");
+    json_t *all = json_load_file(path, 0, NULL), *vocab = json_object_get(json_object_get(all, "model"), "vocab");
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(json_object_set(vocab, bytes[i], json_object_get(vocab, spare[i])), 0);
+        assert_int_equal(json_object_del(vocab, spare[i]), 0);
+    }
+    assert_int_equal(json_dump_file(all, path, 0), 0);
+    json_decref(all);
+    free(path);
+    reads_and_writes("m2m_100",
+                     "a\xC3\xA9"
+                     "b",
+                     "eng_Latn \xE2\x96\x81"
+                     "a <0xC3> <0xA9> b </s>",
+                     "a\xC3\xA9"
+                     "b");
+    reads_and_writes("m2m_100", "a\xC3\xA8",
+                     "eng_Latn \xE2\x96\x81"
+                     "a <unk> </s>",
+                     "a"); /* one of its bytes has none */
+}
+
+/* Spaces at both ends go where a normaliser says so; marks lose the space before them where the folder asks for it. */
+static void spaces_go_as_the_folder_says(void **state)
+{
+    (void)state;
+    copy_folder("nllb-5");
+    change_pipeline("normalizer", "type", json_string("Strip"));
+    change_pipeline("normalizer", "strip_left", json_true());
+    change_pipeline("normalizer", "strip_right", json_true());
+    reads_and_writes("m2m_100", " \xE3\x80\x80 a b \xC2\xA0",
+                     "eng_Latn \xE2\x96\x81"
+                     "a \xE2\x96\x81"
+                     "b </s>",
+                     "a b");
+    folder_remove(folder);
+    folder = folder_make();
+    copy_folder("t5-5");
+    write_string(folder, "tokenizer_config.json",
+                 "{\"tokenizer_class\": \"T5Tokenizer\", \"clean_up_tokenization_spaces\": true}");
+    const rill_codec_files files = asked("t5");
+    rill_codec *codec;
+    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    static const char *const texts_written[][2] = {
+        {"a . b", "a. b"},   {"a ? b", "a? b"},   {"a ! b", "a! b"}, {"a , b", "a, b"},
+        {"a ' b", "a'b"},    {"do n't", "don't"}, {"I 'm", "I'm"},   {"it 's", "it's"},
+        {"we 've", "we've"}, {"we 're", "we're"}, {"a b", "a b"},    {". a", ". a"},
+    };
+    for (size_t i = 0; i < sizeof texts_written / sizeof *texts_written; i++) {
+        int32_t *ids = NULL;
+        size_t room = 0;
+        rill_ids out = {.ctx = ctx, .ids = &ids, .room = &room};
+        rill_text written = {.ctx = ctx};
+        rill_opening opening;
+        const char *text = texts_written[i][0];
+        assert_ok(ctx, rill_codec_read(codec, text, strlen(text), &out, &opening));
+        assert_ok(ctx, rill_codec_write(codec, out.used, ids, &written));
+        assert_string_equal(written.data, texts_written[i][1]);
+        rill_text_clear(&written);
+        rill_free(ctx, ids, room * sizeof *ids);
+    }
+    rill_codec_close(codec);
+}
+
 /* MADLAD's tags are for those who want them. */
 static void tags_are_optional(void **state)
 {
@@ -604,6 +699,8 @@ static void tokenizer_json_is_refused_by_key(void **state)
          "pre_tokenizer.use_regex: only true is supported"},
         {"\"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": \"_\", \"prepend_scheme\": \"last\"}",
          "pre_tokenizer.prepend_scheme: expected always, first or never"},
+        {"\"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": \"\"}",
+         "pre_tokenizer.replacement: expected a character"},
         {"\"decoder\": {\"type\": \"WordPiece\"}", "decoder: \"WordPiece\" is not known here"},
         {"\"post_processor\": {\"type\": \"Other\"}", "post_processor: \"Other\" is not known here"},
         {"\"added_tokens\": [{\"content\": \"x\"}]",
@@ -691,6 +788,8 @@ int main(void)
         CASE(tokens_that_stand_alone),
         CASE(runs_and_marks_are_as_tokenizer_json_says),
         CASE(tags_are_optional),
+        CASE(bytes_stand_for_characters),
+        CASE(spaces_go_as_the_folder_says),
         CASE(folders_that_are_refused),
         CASE(tokenizer_json_is_refused_by_key),
         CASE(memory_may_run_out),
