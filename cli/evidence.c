@@ -267,7 +267,7 @@ static int take_line(evidence *e, const char *line, size_t length)
     if (!cli_nbest_read(line, length, &list) || list.n < 3 || list.id > MOST_ID)
         return bad_line(e, e->lattice ? "\"ID ||| FROM ||| TO ||| TOKEN ||| SCORE\" was expected"
                                       : "\"ID ||| OUTPUT ||| ... ||| SCORE\" was expected");
-    if (list.id < e->id) return bad_line(e, "ids must ascend, and this one is behind a larger one");
+    if (list.id < e->id) return bad_line(e, "ids must ascend, and this one follows a larger one");
     if (list.id > e->id) {
         const int code = end_input(e);
         if (code != CLI_OK) return code;

@@ -17,7 +17,7 @@ typedef struct cli_nbest {
     int64_t id;
     int n;                             /* fields, ID and OUTPUT included: at least 2 */
     cli_field field[CLI_NBEST_FIELDS]; /* of a line with more, the last of these is the line's last */
-    cli_field kept;                    /* " ||| ..." columns behind OUTPUT; empty without */
+    cli_field kept;                    /* " ||| ..." columns after OUTPUT; empty if there are none */
     int truncated;                     /* one of them says that the output was cut short */
 } cli_nbest;
 

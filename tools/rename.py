@@ -208,6 +208,12 @@ def taken(index, new_names):
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|[A-Za-z_]\w*', re.S)
 
 
+def of_file(path, index, new_names):
+    """What a file declares for itself and its own macros may name."""
+    return {entry[2]: new_names[usr] for usr, entry in index.declared.items()
+            if usr in new_names and entry[3] == path and entry[0] in ("function", "global", "constant", "macro")}
+
+
 def rewrite(path, index, new_names, by_text):
     with open(os.path.join(ROOT, path), encoding="utf-8", newline="") as file:
         text = file.read()
@@ -223,6 +229,8 @@ def rewrite(path, index, new_names, by_text):
             begin = text.rfind("\n", 0, begin - 1) + 1
         return text[begin:i].lstrip().startswith("#")
 
+    own = of_file(path, index, new_names)
+
     def change(match):
         token = match.group(0)
         if token.startswith(("//", "/*")):
@@ -237,7 +245,7 @@ def rewrite(path, index, new_names, by_text):
             return token
         if path in index.walked and not is_directive(match.start()):
             return token
-        return by_text.get(token, token)
+        return own.get(token, by_text.get(token, token))
 
     changed = TOKEN.sub(change, text)
     return changed if changed != text else None

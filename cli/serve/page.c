@@ -37,7 +37,7 @@ char *page_text(void)
     fputs("</style>\n</head>\n<body>\n", out);
     put_all(out, ".html");
     fputs("<script>\n", out);
-    put_all(out, ".js"); /* its own script comes behind those that it uses */
+    put_all(out, ".js"); /* its own script follows those that it uses */
     fputs("</script>\n</body>\n</html>\n", out);
     if (!fclose(out)) return text;
     free(text);

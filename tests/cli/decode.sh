@@ -131,8 +131,10 @@ exits 0; says "rill: warning: $fewer of 6 inputs have fewer than 6 outputs: the 
 which may change the best output)"
 decode -q --n-best 6 --method greedy
 exits 0; says "6 of 6 inputs have fewer than 6 outputs: the search keeps fewer hypotheses (a larger k keeps more)"
-decode -q --n-best 6 --stop-after 2
-exits 0; says "fewer than 6 outputs: the search stops after fewer (stop-after)"
+for n in 1 2; do
+  decode -q --n-best 6 --stop-after $n
+  exits 0; says "fewer than 6 outputs: the search stops after fewer (stop-after)"
+done
 decode -q --n-best 6 --absolute 0.5 --min-width 6
 exits 0; lines 36
 verdict "$(good [ "$(grep -c "fewer than" err || true)" = 0 ])" "no list is short"

@@ -44,6 +44,10 @@ def answers(s):
     code, body = s.decode(input=lines[0], settings={"n-best": 3, "k": 9, "min-width": 9, "max-candidates": 9})
     check(len(body["outputs"]) == 3 and "warning" not in body, "a wider search finds three")
     check(all(abs(sum(t["logp"] for t in o["tokens"]) - o["logp"]) < 1e-4 for o in best), "tokens' log-probabilities add up")
+    listed = subprocess.run([RILL, "list", "actions", "-m", MODEL], check=True, capture_output=True, text=True).stdout.splitlines()
+    names = dict(line.split("\t") for line in listed)
+    tokens = [t for o in best for t in o["tokens"]]
+    check(len(tokens) > 3 and all(names[str(t["id"])] == t["token"] for t in tokens), f"tokens have their own names: {tokens}")
     check("warning" not in body, "a list that is as long as was asked for")
     for settings, why in (({"n-best": 9, "k": 3}, "of 9 outputs: the search keeps fewer hypotheses"),
                           ({"n-best": 9, "k": 9, "stop-after": 2}, "of 9 outputs: the search stops after fewer")):
