@@ -90,7 +90,8 @@ def rename(script, text):
 def compare_golden(trees, script):
     older, newer = (make_golden(tree) for tree in trees)
     names = [sorted(os.listdir(folder)) for folder in (older, newer)]
-    differ = [f"{name}: only one has it" for name in set(names[0]) ^ set(names[1])]
+    differ = [f"{name}: the newer one lacks it" for name in names[0] if name not in names[1]]
+    new = [name for name in names[1] if name not in names[0]]
     both = [name for name in names[0] if name in names[1] and name.endswith(".txt")]
     for name in both:
         one, other = os.path.join(older, name), os.path.join(newer, name)
@@ -98,7 +99,8 @@ def compare_golden(trees, script):
             texts = [open(path, encoding="utf-8", errors="surrogateescape").read() for path in (one, other)]
             if rename(script, texts[0]) != texts[1]:
                 differ.append(f"{name}: compare {one} {other}")
-    print(f"golden files: {len(both)}, of which {len(differ)} differ", *differ, sep="\n  ", flush=True)
+    print(f"golden files: {len(both)} of both, {len(new)} new ones, {len(differ)} that differ or are missing", *differ, sep="\n  ",
+          flush=True)
     return len(differ)
 
 

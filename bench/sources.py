@@ -10,7 +10,7 @@ All parts without a PART. Runs take turns for R rounds; seconds are medians. Wit
 rows beside it, which tools/figures.py draws.
 
 "Unfused" is rill with bench/unfused.c for the output layer: a pass over the matrix of all rows for each of its steps
-(`ninja -C build bench/librill.so` builds it).
+(`ninja -C build unfused_rill` builds it).
 Test set: Multi30K's test_2016_flickr; one worker, one thread.
 """
 
@@ -54,6 +54,8 @@ class Runs:
         if os.path.exists(references):
             command += ["--refs", references]
         environment = dict(os.environ)
+        if unfused and not os.path.exists("build/bench/librill.so"):
+            sys.exit("sources: build/bench/librill.so is not there: ninja -C build unfused_rill")
         if unfused:
             environment["LD_PRELOAD"] = "build/bench/librill.so"
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)

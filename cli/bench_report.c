@@ -178,11 +178,12 @@ int bench_write(bench *b)
     char hardware[CLI_HARDWARE_MAX];
     if (!b->json_path && !b->plot_path) return CLI_OK;
     json_t *methods = json_array();
-    for (int i = 0; i < b->n; i++)
-        if (json_array_append_new(methods, method_json(b, &b->method[i])) < 0) return cli_fail_memory("a report");
+    int code = CLI_OK;
+    for (int i = 0; i < b->n && code == CLI_OK; i++)
+        if (json_array_append_new(methods, method_json(b, &b->method[i])) < 0) code = cli_fail_memory("a report");
     json_t *all = json_pack("{s:I,s:i,s:s,s:o}", "inputs", (json_int_t)b->set.inputs.n, "repeat", b->repeat, "hardware",
                             cli_hardware(&b->session, hardware), "methods", methods);
-    int code = b->json_path ? cli_json_write(&b->json, json_incref(all)) : CLI_OK;
+    if (code == CLI_OK && b->json_path) code = cli_json_write(&b->json, json_incref(all));
     if (code == CLI_OK && b->plot_path) code = cli_picture_write(&b->plot, "Methods of search compared", "bench", all);
     json_decref(all);
     const int json = cli_output_close(&b->json), plot = cli_output_close(&b->plot);

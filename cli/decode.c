@@ -325,7 +325,10 @@ static rill_status write_result(void *user, const rill_result *result)
         tell(d, "", result->id, result->message[0] ? result->message : rill_status_name(result->status));
     if (result->note[0]) tell(d, "warning: ", result->id, result->note);
     if (d->records.kind != CLI_RECORD_NONE) tell_passed(d, result);
-    cli_given_add(&d->results, result, d->plan->resolved.n_best);
+    const char *fewer = NULL;
+    const int32_t own = d->records.kind == CLI_RECORD_JSONL ? cli_records_n_best(result, &fewer) : 0;
+    cli_given_add(&d->results, result, own ? own : d->plan->resolved.n_best,
+                  own ? fewer : cli_why_fewer(&d->plan->resolved));
     /* Inputs that a failed run did not come to keep their lines, so that the others keep theirs. */
     const int by_line = d->form == CLI_FORM_PLAIN && d->records.kind == CLI_RECORD_NONE;
     for (; by_line && d->next_id < result->id; d->next_id++) cli_output_write(&d->output, "\n", 1);
@@ -401,8 +404,7 @@ static int make_plan(decode *d)
     if (code == CLI_OK && d->wants_pretty && (d->tsv || d->jsonl))
         return cli_fail("--pretty shows one tree per input, and no rows or objects: leave out --tsv and --jsonl");
     d->records.field = d->fields.name;
-    d->records.run[0] = d->session.given;
-    for (int i = 0; i < 2; i++) d->records.run[i + 1] = soft[i];
+    d->records.run = d->plan;
     cli_pretty_start(&d->pretty, d->session.ctx);
     if (code == CLI_OK && d->trace_path) {
         d->plan->setup.trace = cli_trace_event;

@@ -63,7 +63,15 @@ static rill_status take_output(cli_given_outputs *given, const char *line, size_
     cli_nbest list;
     const int is_list = cli_nbest_read(line, length, &list);
     if (given->form == CLI_GIVEN_UNKNOWN) given->form = is_list ? CLI_GIVEN_LIST : CLI_GIVEN_LINES;
-    if (given->form == CLI_GIVEN_LINES) return make_pair(given, given->at, line, length, NULL, pair);
+    if (given->form == CLI_GIVEN_LINES) {
+        size_t at = 0;
+        while (at < length && (line[at] == ' ' || line[at] == '\t')) at++;
+        if (!cli_nbest_read(line + at, length - at, &list))
+            return make_pair(given, given->at, line, length, NULL, pair);
+        *message =
+            "an n-best list's line among plain ones: in a list every line, the first too, begins with \"ID ||| \"";
+        return RILL_ERR_INPUT;
+    }
     if (!is_list) {
         *message = "no line of an n-best list, \"ID ||| OUTPUT ||| ...\"";
         return RILL_ERR_INPUT;
@@ -103,12 +111,32 @@ static rill_status reach_input(cli_given_outputs *given, int may_block, const ch
         }
         if (status != RILL_OK && status != RILL_ERR_INPUT) return status;
         given->line_status = status;
+        given->without += given->at > 0 && !given->used;
+        given->used = 0;
         given->at++;
         const rill_status kept = keep_line(given, text, length);
         if (kept < 0) return kept;
     }
     *message = given->line;
     return given->line_status;
+}
+
+/* The outputs have ended: the inputs that are left have none. */
+static rill_status read_rest(cli_given_outputs *given, int may_block)
+{
+    const char *text;
+    size_t length;
+    rill_status status;
+    while ((status = cli_input_read(&given->inputs, may_block, &text, &length)) == RILL_OK ||
+           status == RILL_ERR_INPUT) {
+        given->without += given->at == 0 || given->used ? 0 : 1;
+        given->used = 0;
+        given->at++;
+    }
+    if (status != RILL_END_OF_INPUT) return status;
+    given->without += given->at > 0 && !given->used;
+    given->used = 1; /* it may be asked again */
+    return RILL_END_OF_INPUT;
 }
 
 static rill_status read_columns(cli_given_outputs *given, int may_block, cli_pair **pair, const char **text,
@@ -139,10 +167,12 @@ rill_status cli_given_read(cli_given_outputs *given, int may_block, cli_pair **p
     if (!given->waiting) {
         status = cli_input_read(&given->outputs, may_block, &line, &n);
         *text = line;
+        if (status == RILL_END_OF_INPUT) return read_rest(given, may_block);
         if (status == RILL_OK) status = take_output(given, line, n, &given->waiting, text);
     }
     if (status == RILL_OK) status = reach_input(given, may_block, text);
     if (status == RILL_AGAIN || (status < 0 && status != RILL_ERR_INPUT)) return status;
+    given->used = 1;
     *length = status == RILL_OK ? given->length : *text ? strlen(*text) : 0;
     *pair = given->waiting;
     given->waiting = NULL;

@@ -22,7 +22,9 @@ typedef struct cli_given_outputs {
     rill_context *ctx;
     cli_input inputs, outputs;
     cli_given_form form;
-    int64_t at; /* inputs that were read */
+    int64_t at;      /* inputs that were read */
+    int64_t without; /* of these, those that no output was for */
+    int used;        /* an output was for the last of them */
     /* An input of a list, which is wanted more than once, and what was wrong with it. */
     char *line;
     size_t length, room;

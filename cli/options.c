@@ -85,7 +85,8 @@ static int unknown_name(const cli_syntax *syntax, const char *name, size_t lengt
             const char *both[] = {near ? near : o->name, o->name};
             near = rill_nearest(word, both, 2);
         }
-    if (rill_gone("setting", word)) return cli_fail("unknown option --%s: %s", word, rill_gone("setting", word));
+    if (rill_removed_option("setting", word))
+        return cli_fail("unknown option --%s: %s", word, rill_removed_option("setting", word));
     if (near) return cli_fail("unknown option --%s; did you mean --%s?", word, near);
     return cli_fail("unknown option --%s; --help lists all", word);
 }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "report.h"
 
@@ -16,7 +17,7 @@ int cli_picture_check(const char *option, const char *path)
     static const char *const kinds[] = {".svg", ".png", ".pdf"};
     const char *ending = path ? strrchr(path, '.') : NULL;
     for (size_t i = 0; ending && i < sizeof kinds / sizeof *kinds; i++)
-        if (!strcmp(ending, kinds[i]))
+        if (!strcasecmp(ending, kinds[i]))
             return cli_fail("%s %s: it writes an HTML page, which saves its pictures as SVG in a browser: name it "
                             "%.*s.html",
                             option, path, (int)(ending - path), path);

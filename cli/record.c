@@ -5,6 +5,7 @@
  *
  * Divisions: keeping · reading · rows · objects. */
 #include "record.h"
+#include "report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,8 +19,10 @@
 typedef struct cli_record {
     struct cli_record **link, *next;
     const char
-        *passed;   /* the member of an object that may have been meant as a setting, of static memory; NULL: none */
-    size_t length; /* of a JSON object: without its brace; 0: there is none */
+        *passed;    /* the member of an object that may have been meant as a setting, of static memory; NULL: none */
+    size_t length;  /* of a JSON object: without its brace; 0: there is none */
+    int32_t n_best; /* outputs that an object asks for; 0: as the run */
+    const char *fewer;
     char line[];
 } cli_record;
 
@@ -113,10 +116,10 @@ static rill_status take_column(cli_records *r, rill_request *request)
     return RILL_OK;
 }
 
-/* A number, a truth value or a word as an option's text. */
-static const char *value_text(const json_t *value, char out[RILL_OPTION_MAX])
+/* A number, a word, or for a switch a truth value, as an option's text; NULL: it is none of them. */
+static const char *value_text(const json_t *value, rill_option_type type, char out[RILL_OPTION_MAX])
 {
-    if (json_is_boolean(value)) return json_is_true(value) ? "1" : "0";
+    if (json_is_boolean(value)) return type != RILL_OPTION_SWITCH ? NULL : json_is_true(value) ? "1" : "0";
     if (json_is_string(value)) return json_string_value(value);
     if (json_is_integer(value))
         snprintf(out, RILL_OPTION_MAX, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
@@ -132,12 +135,14 @@ static rill_status bad_name(cli_records *r, rill_request *request, const char *n
 {
     const char *names[64];
     char what[160];
+    if (rill_layer_row(r->ctx, name))
+        return bad(r, request, "\"rill\": \"%s\" is the run's, and no input has its own", name);
     size_t n = 0;
     for (const rill_option *row = rill_domain_input_rows(r->domain); row && row->name && n < 16; row++)
         names[n++] = row->name;
     for (const rill_option *row = rill_setting_table(); row->name && n < sizeof names / sizeof *names; row++)
         if (rill_request_heeds(row) && row->type != RILL_OPTION_TEXT) names[n++] = row->name;
-    const char *near = rill_nearest(name, names, n), *gone = rill_gone("setting", name);
+    const char *near = rill_nearest(name, names, n), *gone = rill_removed_option("setting", name);
     if (gone)
         rill_print_message(what, sizeof what, "%.60s\" is no setting: %s", name, gone);
     else if (near)
@@ -162,19 +167,18 @@ static rill_status take_setting(cli_records *r, const char *name, const json_t *
                                 rill_request *request)
 {
     char number[RILL_OPTION_MAX];
-    rill_settings one;
-    const rill_option *row = rill_option_find(rill_setting_table(), name);
-    const char *text = value_text(value, number);
+    const rill_option *row = rill_option_find(rill_setting_table(), name),
+                      *all = row ? row : rill_layer_row(r->ctx, name);
+    const char *text = value_text(value, all ? all->type : RILL_OPTION_SWITCH, number);
     if (row && (!rill_request_heeds(row) || row->type == RILL_OPTION_TEXT))
         return bad(r, request, "\"rill\": \"%s\" is the run's, and no input has its own", name);
     if (!text) return bad(r, request, "\"rill\": \"%s\" is neither a number nor a word", name);
     if (!row) return take_option(r, name, text, request);
-    rill_settings_default(&one);
-    if (rill_settings_set(r->ctx, &one, name, text) < 0) return bad(r, request, "\"rill\": %s", rill_error(r->ctx));
-    return rill_layer_set(layer, name, text);
+    const rill_status status = rill_layer_set(layer, name, text);
+    return status == RILL_ERR_OPTION ? bad(r, request, "\"rill\": %s", rill_error(r->ctx)) : status;
 }
 
-/* The member "rill": settings of the search of this input alone, before which the run's give way, and how it is read. */
+/* The member "rill": settings of the search of this input alone, and how it is read. */
 static rill_status take_settings(cli_records *r, const json_t *said, rill_request *request)
 {
     const char *name;
@@ -186,11 +190,13 @@ static rill_status take_settings(cli_records *r, const json_t *said, rill_reques
     json_object_foreach((json_t *)(uintptr_t)said, name, value) if (status == RILL_OK)
         status = take_setting(r, name, value, layer, request);
     if (status == RILL_OK) {
-        status = rill_search_config_make(&plan, r->ctx, layer, r->run, 3);
+        status = rill_search_config_request(&plan, r->run, r->ctx, layer, 0);
         if (status == RILL_ERR_OPTION) status = bad(r, request, "\"rill\": %s", rill_error(r->ctx));
     }
     if (status == RILL_OK) {
         r->settings = plan->setup.settings;
+        r->n_best = plan->resolved.sample > plan->resolved.n_best ? plan->resolved.sample : plan->resolved.n_best;
+        r->fewer = cli_why_fewer(&plan->resolved);
         request->settings = &r->settings;
     }
     rill_search_config_free(plan);
@@ -273,6 +279,7 @@ static rill_status take_object(cli_records *r, rill_request *request)
     json_error_t error;
     const char *line = request->text;
     size_t end = request->length;
+    r->n_best = 0;
     if (is_blank(line, end)) return keep(r, "", 0, &request->user);
     json_t *object = json_loadb(line, end, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     rill_status status;
@@ -288,13 +295,23 @@ static rill_status take_object(cli_records *r, rill_request *request)
     while (whole && line[end - 1] != '}') end--;
     const rill_status kept = keep(r, line, whole ? end - 1 : 0, &request->user);
     if (kept < 0) return kept;
-    ((cli_record *)request->user)->passed = passed;
+    cli_record *record = request->user;
+    record->passed = passed;
+    record->n_best = r->n_best;
+    record->fewer = r->fewer;
     return status;
 }
 
 const char *cli_records_passed(const rill_result *result)
 {
     return ((const cli_record *)result->user)->passed;
+}
+
+int32_t cli_records_n_best(const rill_result *result, const char **fewer)
+{
+    const cli_record *record = result->user;
+    *fewer = record->fewer;
+    return record->n_best;
 }
 
 rill_status cli_records_take(cli_records *r, rill_status status, rill_request *request)
@@ -378,7 +395,7 @@ static json_t *output_json(const cli_records *r, const cli_extras *extras, const
     return object;
 }
 
-static json_t *result_json(const cli_records *r, cli_form form, const cli_extras *extras, const rill_result *result)
+static json_t *result_json(const cli_records *r, int is_list, const cli_extras *extras, const rill_result *result)
 {
     json_t *object = result->n > 0 ? output_json(r, extras, &result->output[0]) : json_object();
     if (result->status < 0) {
@@ -386,7 +403,7 @@ static json_t *result_json(const cli_records *r, cli_form form, const cli_extras
         json_object_set_new(object, "error", cli_json_text(why, strlen(why)));
         return object;
     }
-    if (form != CLI_FORM_NBEST && result->n <= 1) return object;
+    if (!is_list && result->n <= 1) return object;
     json_t *list = json_array();
     for (int32_t i = 0; i < result->n; i++) json_array_append_new(list, output_json(r, extras, &result->output[i]));
     json_object_set_new(object, "nbest", list);
@@ -398,7 +415,7 @@ static int put_object(const cli_records *r, cli_output *out, cli_form form, cons
 {
     const int blank = record->length == 0 && result->status >= 0;
     if (blank) return cli_output_write(out, "\n", 1);
-    json_t *object = result_json(r, form, extras, result);
+    json_t *object = result_json(r, form == CLI_FORM_NBEST || record->n_best > 1, extras, result);
     char *text = object ? json_dumps(object, JSON_REAL_PRECISION(9)) : NULL;
     json_decref(object);
     if (!text) {

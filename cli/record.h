@@ -21,15 +21,16 @@ typedef struct cli_records {
     int column;      /* of a row, from 0 */
     const char *key; /* of an object; NULL: "text", or "input" */
     rill_context *ctx;
-    const rill_layer *run
-        [3]; /* what the run's options, its script and its model say, nearest first: an object's own settings go before */
-    const rill_domain *domain; /* whose options an object may have too */
-    const char *const *field;  /* [extras->fields] their names */
+    const rill_search_config *run; /* an object's own settings are on top of its */
+    const rill_domain *domain;     /* whose options an object may have too */
+    const char *const *field;      /* [extras->fields] their names */
     /* private */
     struct cli_record *all;
     uint64_t told; /* members that cli_records_passed() has given, by place */
     rill_text text, options;
     rill_settings settings; /* of the object at work */
+    int32_t n_best;         /* that it asks for; 0: as the run */
+    const char *fewer;
 } cli_records;
 
 /* The column that a text names, from 1; 0: it names none. */
@@ -46,6 +47,9 @@ rill_status cli_records_take(cli_records *records, rill_status status, rill_requ
 /* The name of a member of the result's object that may have been meant as a setting, and is kept like others: each once in a run.
  * NULL: there is none. */
 const char *cli_records_passed(const rill_result *result);
+
+/* How many outputs the result's object asks for, and what keeps its list short; 0: as the run does. */
+int32_t cli_records_n_best(const rill_result *result, const char **fewer);
 
 /* Write a result with what its line had, and forget that. In a form that numbers its lines a row begins with the number.
  * Returns as cli_output_write(). */

@@ -82,6 +82,7 @@ void cli_report_say(const cli_report *report, int verbose)
 /* Which setting keeps lists short, so that nobody turns one that cannot help. */
 const char *cli_why_fewer(const rill_settings *s)
 {
+    if (s->k < s->n_best && !strcmp(s->method, "greedy")) return "greedy search has one (other methods keep k)";
     if (s->k < s->n_best) return "the search keeps fewer hypotheses (a larger k keeps more)";
     if (s->stop_after > 0 && s->stop_after < s->n_best) return "the search stops after fewer (stop-after)";
     if (s->sample > 0 && s->distinct) return "samples are alike (a larger sample, with n-best, draws more)";
@@ -98,9 +99,12 @@ void cli_report_warn(const cli_report *report, int summary)
     if (given->cut && !summary)
         cli_say("warning: %" PRId64 " of %" PRId64 " inputs have outputs that were cut short", given->cut,
                 report->stats.inputs);
-    if (given->fewer)
+    if (given->fewer && given->asked)
         cli_say("warning: %" PRId64 " of %" PRId64 " inputs have fewer than %" PRId32 " outputs: %s", given->fewer,
-                report->stats.inputs, report->settings->n_best, cli_why_fewer(report->settings));
+                report->stats.inputs, given->asked, given->why);
+    else if (given->fewer)
+        cli_say("warning: %" PRId64 " of %" PRId64 " inputs have fewer outputs than they ask for: of the first, %s",
+                given->fewer, report->stats.inputs, given->why);
 }
 
 int cli_has_fewer(const rill_result *result, int32_t n_best)
@@ -110,12 +114,18 @@ int cli_has_fewer(const rill_result *result, int32_t n_best)
     return result->status >= 0 && result->n < n_best && !empty;
 }
 
-void cli_given_add(cli_given *given, const rill_result *result, int32_t n_best)
+void cli_given_add(cli_given *given, const rill_result *result, int32_t n_best, const char *why)
 {
     int cut = 0;
     for (int32_t i = 0; i < result->n && !cut; i++) cut = result->output[i].truncated;
     given->cut += cut;
-    given->fewer += cli_has_fewer(result, n_best);
+    if (!cli_has_fewer(result, n_best)) return;
+    if (given->fewer++ == 0) {
+        given->asked = n_best;
+        given->why = why;
+    } else if (given->asked != n_best) {
+        given->asked = 0;
+    }
 }
 
 json_t *cli_json_text(const char *text, size_t length)

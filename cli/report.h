@@ -12,12 +12,14 @@
 
 /* What was given to the user, who sees of an output's text neither that it was cut short nor how many there might have been. */
 typedef struct cli_given {
-    int64_t cut;   /* inputs of whose outputs some were cut short: by a limit, a deadline or a heuristic */
-    int64_t fewer; /* inputs with fewer outputs than n-best, but for those that failed */
+    int64_t cut;     /* inputs of whose outputs some were cut short: by a limit, a deadline or a heuristic */
+    int64_t fewer;   /* inputs with fewer outputs than were asked for, but for those that failed */
+    int32_t asked;   /* for by these; 0: by each another number */
+    const char *why; /* of the first */
 } cli_given;
 
-/* Count one result. */
-void cli_given_add(cli_given *given, const rill_result *result, int32_t n_best);
+/* Count one result; `why`: what keeps the input's list short, of static memory. */
+void cli_given_add(cli_given *given, const rill_result *result, int32_t n_best, const char *why);
 
 /* Whether there are fewer outputs than were asked for; and what keeps lists short. */
 int cli_has_fewer(const rill_result *result, int32_t n_best);

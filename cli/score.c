@@ -236,6 +236,8 @@ static int run(score *s)
     const rill_domain *domain = rill_model_domain(s->session.model);
     if (!s->session.open.tokenized && cli_metric_of_domain(domain) == &cli_metric_exact)
         cli_own_form_tell(&s->own_form, cli_say);
+    if (s->given.without && (code == CLI_OK || code == CLI_SOME_FAILED))
+        cli_say("warning: %" PRId64 " of %" PRId64 " inputs have no output to score", s->given.without, s->given.at);
     if (!s->quiet && (code == CLI_OK || code == CLI_SOME_FAILED))
         cli_say("%" PRId64 " outputs in %.1f s, %" PRId64 " without a score", s->lines, cli_now() - start, s->failed);
     return code;

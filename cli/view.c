@@ -36,6 +36,7 @@ typedef struct view {
     int64_t n_items;     /* the last input's number and 1 */
     int64_t written;     /* timesteps */
     const json_t *items; /* of the timestep at work */
+    int cut;             /* the trace ends in the middle of a line */
 } view;
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
@@ -87,6 +88,7 @@ static int parse(view *v, int argc, char **argv, int *helped)
     v->trees = -1;
     if (v->timesteps_said) code = cli_whole64("--timesteps", v->timesteps_said, 1, INT64_MAX, &v->timesteps);
     if (code == CLI_OK && v->trees_said) code = cli_whole64("--trees", v->trees_said, 0, INT64_MAX, &v->trees);
+    if (code == CLI_OK) code = cli_picture_check("-o", v->output_path);
     if (code == CLI_OK && !v->path) return cli_fail("no trace: rill trace FILE; `rill decode --trace FILE` writes one");
     return code;
 }
@@ -110,11 +112,18 @@ static int read_events(view *v, int (*each)(view *v, json_t *event))
     while (code == CLI_OK && (status = cli_input_read(&input, 1, &line, &length)) == RILL_OK) {
         json_error_t error;
         json_t *event = json_loadb(line, length, 0, &error);
-        if (!json_is_object(event) || !json_is_string(json_object_get(event, "event")))
-            code = cli_fail("%s: line %" PRId64 ": it is no event of `rill decode --trace`", v->path, input.lines);
-        else
-            code = each(v, event);
+        const int is_event = json_is_object(event) && json_is_string(json_object_get(event, "event"));
+        const int64_t at = input.lines;
+        if (is_event) code = each(v, event);
         json_decref(event);
+        if (is_event) continue;
+        status = cli_input_read(&input, 1, &line, &length);
+        if (status != RILL_END_OF_INPUT || at == 1)
+            code = cli_fail("%s: line %" PRId64 ": it is no event of `rill decode --trace`", v->path, at);
+        else if (!v->cut)
+            cli_say("warning: %s: the last line, %" PRId64 ", is cut: it is left out", v->path, at);
+        v->cut = 1;
+        break;
     }
     if (code == CLI_OK && status == RILL_ERR_INPUT)
         code = cli_fail("%s: line %" PRId64 ": %s", v->path, input.lines, line);

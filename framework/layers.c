@@ -250,26 +250,11 @@ static void nearer(const char *name, const rill_option *table, const char **near
     for (; table != NULL && table->name != NULL; table++) *near = rill__nearer(name, table->name, *near, least);
 }
 
-const char *rill_gone(const char *what, const char *name)
-{
-    static const struct {
-        const char *what, *name, *instead;
-    } gone[] = {
-        {"setting", "backend", "rill's own kernels compute all products: leave it out"},
-        {"setting", "deterministic", "without \"fast\" no answer depends on the schedule: leave it out"},
-        {"heuristic", "beam_width", "the heuristic relative takes a ratio of probabilities"},
-        {"heuristic", "max_candidates", "set the option max-candidates"},
-        {"heuristic", "patience", "set the option patience"},
-    };
-    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
-        if (strcmp(gone[i].what, what) == 0 && rill__same_name(gone[i].name, name)) return gone[i].instead;
-    return NULL;
-}
-
 static rill_status unknown(rill_context *ctx, const char *name)
 {
-    if (rill_gone("setting", name) != NULL)
-        return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\": %s", name, rill_gone("setting", name));
+    if (rill_removed_option("setting", name) != NULL)
+        return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\": %s", name,
+                         rill_removed_option("setting", name));
     const char *near = NULL;
     size_t least = rill__near_enough(name);
     const rill_domain *d;

@@ -151,3 +151,20 @@ const char *rill_option_write(const rill_option *option, const void *from, char 
     }
     return out;
 }
+
+const char *rill_removed_option(const char *what, const char *name)
+{
+    static const struct {
+        const char *what, *name, *instead;
+    } gone[] = {
+        {"setting", "backend", "rill's own kernels compute all products: leave it out"},
+        {"setting", "deterministic", "without \"fast\" no answer depends on the schedule: leave it out"},
+        {"heuristic", "beam_width",
+         "how many hypotheses a beam has is k, and the heuristic relative takes a ratio of probabilities"},
+        {"heuristic", "max_candidates", "set the option max-candidates"},
+        {"heuristic", "patience", "set the option patience"},
+    };
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
+        if (strcmp(gone[i].what, what) == 0 && rill__same_name(gone[i].name, name)) return gone[i].instead;
+    return NULL;
+}

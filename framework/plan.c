@@ -12,13 +12,15 @@
 #include "layers.h"
 
 enum { SOFT_MAX = 8, LEFT_MAX = 512 };
+/* Layers by place, nearest first: a request's own, the firm one, the soft ones from 0 on. */
+enum { OWN = -2, FIRM = -1, NOWHERE = INT_MAX };
 
 /* What a plan was made from, behind what callers see. */
 typedef struct plan {
     rill_search_config seen; /* first */
     rill_context *ctx;
     char left[LEFT_MAX];
-    const rill_layer *firm, *soft[SOFT_MAX];
+    const rill_layer *own, *firm, *soft[SOFT_MAX]; /* own: firm too; NULL but for a request */
     int n;
     rill_chain_entry *scorer; /* NULL, or the plan's own list: the chain's and n_added more */
     size_t scorer_room;
@@ -30,16 +32,16 @@ static const rill_option *row_of(const char *name)
     return rill_option_find(rill_setting_table(), name);
 }
 
-static const rill_layer *layer_at(const plan *p, int at) /* -1: the firm one */
+static const rill_layer *layer_at(const plan *p, int at)
 {
-    return at < 0 ? p->firm : p->soft[at];
+    return at == OWN ? p->own : at == FIRM ? p->firm : p->soft[at];
 }
 
 /* What a layer nearer than soft[at] says of a setting, "function" included; NULL: none does. */
 static const char *said_nearer(const plan *p, int at, const rill_option *row)
 {
     const char *value = NULL;
-    for (int i = -1; i < at && value == NULL; i++)
+    for (int i = OWN; i < at && value == NULL; i++)
         if (layer_at(p, i) != NULL) value = rill_layer_get(layer_at(p, i), row->name);
     return value;
 }
@@ -87,6 +89,13 @@ static void leave_out_chain(plan *p, const rill_layer *layer, const char *what, 
 
 /* --- chains ------------------------------------------------------------------------------------------------------- */
 
+static int same_chain(const rill_chain_entry *a, int32_t n, const rill_chain_entry *b, int32_t m)
+{
+    for (int32_t i = 0; i < n && n == m; i++)
+        if (strcmp(a[i].name, b[i].name) != 0 || strcmp(a[i].arguments, b[i].arguments) != 0) return 0;
+    return n == m;
+}
+
 static const rill_method_info *find_method(const char *name)
 {
     const rill_method_info *m = rill_method_table();
@@ -94,18 +103,18 @@ static const rill_method_info *find_method(const char *name)
     return m->name != NULL ? m : NULL;
 }
 
-/* The nearest layer's that has one; -2: none does. */
+/* The nearest layer's that has one; NOWHERE: none does. */
 static int nearest_with(const plan *p, rill_chain chain)
 {
-    for (int i = -1; i < p->n; i++)
+    for (int i = OWN; i < p->n; i++)
         if (has_chain(layer_at(p, i), chain)) return i;
-    return -2;
+    return NOWHERE;
 }
 
 static void take_heuristics(plan *p, int pruned)
 {
     const int at = nearest_with(p, RILL_CHAIN_HEURISTICS);
-    if (at == -2 || (at >= 0 && preset_is_nearer(p, at))) return;
+    if (at == NOWHERE || (at >= 0 && preset_is_nearer(p, at))) return;
     const rill__chain *chain = &layer_at(p, at)->chain[RILL_CHAIN_HEURISTICS];
     if (at >= 0 && !pruned) {
         if (chain->n > 0) leave_out_chain(p, layer_at(p, at), "heuristics", chain);
@@ -118,7 +127,7 @@ static void take_heuristics(plan *p, int pruned)
 static void take_scorers(plan *p)
 {
     const int at = nearest_with(p, RILL_CHAIN_SCORERS);
-    if (at == -2) return;
+    if (at == NOWHERE) return;
     p->seen.setup.scorers = layer_at(p, at)->chain[RILL_CHAIN_SCORERS].entry;
     p->seen.setup.n_scorers = (int32_t)layer_at(p, at)->chain[RILL_CHAIN_SCORERS].n;
 }
@@ -127,7 +136,7 @@ static void take_scorers(plan *p)
 static void take_policy(plan *p)
 {
     int replaced = 0;
-    for (int i = -1; i < p->n && p->seen.setup.policy == NULL; i++) {
+    for (int i = OWN; i < p->n && p->seen.setup.policy == NULL; i++) {
         const rill_layer *layer = layer_at(p, i);
         if (layer == NULL) continue;
         const rill__chain *chain = &layer->chain[RILL_CHAIN_POLICY];
@@ -140,7 +149,7 @@ static void take_policy(plan *p)
 /* The function of the nearest layer that says anything of the budget. */
 static void take_budget(plan *p)
 {
-    for (int i = -1; i < p->n; i++) {
+    for (int i = OWN; i < p->n; i++) {
         const rill_layer *layer = layer_at(p, i);
         if (layer == NULL || rill_layer_get(layer, "budget") == NULL) continue;
         p->seen.setup.budget = layer->budget;
@@ -151,7 +160,7 @@ static void take_budget(plan *p)
 
 static void take_cube_key(plan *p)
 {
-    for (int i = p->n - 1; i >= -1; i--) {
+    for (int i = p->n - 1; i >= OWN; i--) {
         const rill_layer *layer = layer_at(p, i);
         if (layer == NULL || layer->cube_key == NULL) continue;
         p->seen.setup.cube_key = layer->cube_key;
@@ -166,7 +175,8 @@ static rill_status take_firm(plan *p, const char *method)
     rill_settings *settings = &p->seen.setup.settings;
     rill_status status = rill_settings_set(p->ctx, settings, "method", method);
     for (const rill_option *row = rill_setting_table(); row->name != NULL && status == RILL_OK; row++) {
-        const char *value = rill__layer_value(p->firm, row);
+        const char *value = p->own != NULL ? rill__layer_value(p->own, row) : NULL;
+        if (value == NULL) value = rill__layer_value(p->firm, row);
         if (value != NULL) status = rill_settings_set(p->ctx, settings, row->name, value);
     }
     return status;
@@ -247,8 +257,8 @@ static rill_status compose(plan *p)
                                   p->seen.setup.budget != NULL);
 }
 
-rill_status rill_search_config_make(rill_search_config **out, rill_context *ctx, const rill_layer *firm,
-                                    const rill_layer *const *soft, int n)
+static rill_status make(plan **out, rill_context *ctx, const rill_layer *own, const rill_layer *firm,
+                        const rill_layer *const *soft, int n)
 {
     *out = NULL;
     if (n > SOFT_MAX)
@@ -256,14 +266,57 @@ rill_status rill_search_config_make(rill_search_config **out, rill_context *ctx,
     plan *p = rill_calloc(ctx, 1, sizeof *p);
     if (p == NULL) return rill_fail_memory(ctx, sizeof *p, "a plan");
     p->ctx = ctx;
+    p->own = own;
     p->firm = firm;
     p->n = n;
     for (int i = 0; i < n; i++) p->soft[i] = soft[i];
     p->seen.left = p->left;
     rill_engine_setup_default(&p->seen.setup);
     const rill_status status = compose(p);
+    if (status < 0)
+        rill_free(ctx, p, sizeof *p);
+    else
+        *out = p;
+    return status;
+}
+
+rill_status rill_search_config_make(rill_search_config **out, rill_context *ctx, const rill_layer *firm,
+                                    const rill_layer *const *soft, int n)
+{
+    plan *p;
+    const rill_status status = make(&p, ctx, NULL, firm, soft, n);
     *out = status < 0 ? NULL : &p->seen;
-    if (status < 0) rill_free(ctx, p, sizeof *p);
+    return status;
+}
+
+/* Heuristics are the run's, for all inputs alike: a request may have none of them applied by drawing or by groups alone. */
+static rill_status check_heuristics(const plan *run, const plan *p)
+{
+    const rill_engine_setup *all = &run->seen.setup, *own = &p->seen.setup;
+    if (same_chain(all->heuristics, all->n_heuristics, own->heuristics, own->n_heuristics)) return RILL_OK;
+    if (own->settings.sample > 0 || own->settings.groups > 1) return RILL_OK;
+    return rill_fail(
+        p->ctx, RILL_ERR_OPTION,
+        "%s leaves out the heuristics of this run (%s), which all inputs share: give it as an option of the run",
+        rill_layer_get(p->own, "like") != NULL ? "like" : "heuristics",
+        all->n_heuristics > 0 ? all->heuristics[0].name : "none");
+}
+
+rill_status rill_search_config_request(rill_search_config **out, const rill_search_config *run, rill_context *ctx,
+                                       const rill_layer *own, int gives_way)
+{
+    const plan *of = (const plan *)run;
+    const rill_layer *soft[SOFT_MAX + 1] = {of->firm};
+    plan *p;
+    memcpy(soft + 1, of->soft, (size_t)of->n * sizeof *soft);
+    *out = NULL;
+    RILL__TRY(make(&p, ctx, gives_way ? NULL : own, gives_way ? own : of->firm, soft + !gives_way, of->n + gives_way));
+    p->own = own; /* for the message */
+    const rill_status status = check_heuristics(of, p);
+    if (status < 0)
+        rill_free(ctx, p, sizeof *p);
+    else
+        *out = &p->seen;
     return status;
 }
 
@@ -322,13 +375,6 @@ rill_status rill_search_config_twin(const rill_search_config *seen, rill_context
     rill_search_config_free(*out);
     *out = NULL;
     return status;
-}
-
-static int same_chain(const rill_chain_entry *a, int32_t n, const rill_chain_entry *b, int32_t m)
-{
-    for (int32_t i = 0; i < n && n == m; i++)
-        if (strcmp(a[i].name, b[i].name) != 0 || strcmp(a[i].arguments, b[i].arguments) != 0) return 0;
-    return n == m;
 }
 
 int rill_search_config_same_search(const rill_search_config *a, const rill_search_config *b)

@@ -34,8 +34,8 @@ rill_status rill__unknown(rill_context *ctx, const char *what, const rill__table
     size_t least = rill__near_enough(name);
     for (size_t i = 0; i < list->n; i++)
         near = rill__nearer(name, ((const table_head *)list->entry[i])->name, near, &least);
-    if (rill_gone(what, name) != NULL)
-        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "unknown %s \"%s\": %s", what, name, rill_gone(what, name));
+    if (rill_removed_option(what, name) != NULL)
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "unknown %s \"%s\": %s", what, name, rill_removed_option(what, name));
     if (near != NULL)
         return rill_fail(ctx, RILL_ERR_NOT_FOUND, "unknown %s \"%s\": did you mean \"%s\"?", what, name, near);
     return rill_fail(ctx, RILL_ERR_NOT_FOUND, "unknown %s \"%s\": `rill list` names them, plugins add more", what,

@@ -190,7 +190,9 @@ const char *rill_settings_get(const rill_settings *settings, const rill_option *
 
 static rill_status unknown_setting(rill_context *ctx, const char *name)
 {
-    const char *near = rill__nearest(name, &OPTIONS[0].name, sizeof OPTIONS[0]);
+    const char *near = rill__nearest(name, &OPTIONS[0].name, sizeof OPTIONS[0]),
+               *gone = rill_removed_option("setting", name);
+    if (gone != NULL) return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\": %s", name, gone);
     if (near != NULL)
         return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\": did you mean \"%s\"?", name, near);
     return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\"", name);

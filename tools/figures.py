@@ -133,8 +133,10 @@ def trace(paths):
 
 
 def rows(paths):
-    found = [(m["method"], {int(count): n for count, n in m["timesteps_by_rows"].items()}) for path in paths
-             for m in read_json(path)["methods"]]
+    found = [(m["method"], {int(count): n for count, n in m.get("timesteps_by_rows", {}).items()}) for path in paths
+             for m in read_json(path).get("methods", [])]
+    if not found or not all(counts for _, counts in found):
+        sys.exit("figures: no method of these files says how many rows its timesteps had")
     each = max(max(counts) for _, counts in found) // BINS + 1
     shares = []
     for _, counts in found:

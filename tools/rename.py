@@ -4,7 +4,8 @@
 usage: rename.py list BUILD [PATH...]            what files under PATH declare: a line "KIND<TAB>OWNER<TAB>NAME<TAB>FILE:LINE<TAB>MENTIONS"
        rename.py apply BUILD TABLE... [--dry]    rename in the sources, and move files
 
-BUILD: a build folder with compile_commands.json. Needs clang, and the package libclang of PyPI.
+BUILD: a build folder with compile_commands.json. Needs clang, and the package libclang of PyPI
+in the version of clang (libclang==14.*), whose headers it reads.
 
 A table has rows of cells with tabs between them; lines that begin with # are comments:
   KIND  OWNER  OLD  NEW
@@ -61,7 +62,7 @@ class Index:
     """Declarations by USR, and mentions: (path, offset) to USR."""
 
     def __init__(self, build):
-        self.declared, self.mentions, self.includes, self.walked = {}, {}, {}, set()
+        self.declared, self.mentions, self.includes, self.walked, self.problems = {}, {}, {}, set(), []
         index = cindex.Index.create()
         headers = subprocess.run(["clang", "-print-resource-dir"], check=True, capture_output=True, text=True).stdout.strip() + "/include"
         commands = json.load(open(os.path.join(build, "compile_commands.json"), encoding="utf-8"))
@@ -78,7 +79,7 @@ class Index:
             unit = index.parse(path, args=arguments, options=cindex.TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD)
             bad = [d for d in unit.diagnostics if d.severity >= cindex.Diagnostic.Error]
             if bad:
-                print(f"rename: {name}: {bad[0].spelling}", file=sys.stderr)
+                self.problems.append(f"{name}: {bad[0].spelling}: what is wrong there is not renamed")
             self.walk(unit)
         os.chdir(ROOT)
 
@@ -263,7 +264,7 @@ def apply(args):
     rows = [row for row in rows if row[2] != "file"]
     index = Index(args.build)
     new_names, by_text, problems = wanted(index, rows)
-    problems += taken(index, new_names)
+    problems += [*taken(index, new_names), *index.problems]
     for problem in problems:
         print(f"rename: {problem}", file=sys.stderr)
     if problems and not args.force:
@@ -343,7 +344,9 @@ def main():
     args.build = os.path.realpath(args.build)
     args.tables = [os.path.realpath(path) for path in getattr(args, "tables", [])]
     if args.what == "list":
-        listed(Index(args.build), args.paths)
+        index = Index(args.build)
+        listed(index, args.paths)
+        print(*index.problems, sep="\n", file=sys.stderr)
     else:
         apply(args)
 

@@ -1,32 +1,65 @@
 #!/usr/bin/env python3
-"""Is the machine code of two builds the same? For commits that rename: `.text` of every object must be equal, symbols apart.
+"""Is the machine code of two builds the same? For commits that rename: code and constants of every object must be equal, names apart.
 
 usage: same_code.py BUILD_BEFORE BUILD_AFTER [TABLE...]
 
-BUILD_BEFORE, BUILD_AFTER: build folders of the same compiler and options. TABLE: tables of rename.py, whose rows `file` tell which object
-was which. Prints each object whose executable sections differ or that only one build has. Exits with 1 where there is any.
+BUILD_BEFORE, BUILD_AFTER: build folders of the same compiler and options. TABLE: tables of rename.py, by which objects and symbols are
+the same. Compared are the sections with code and data, and their relocations by place, kind and symbol; of texts, which may name what is
+renamed, that a relocation leads to one. Prints each object that differs or that only one build has. Exits with 1 where there is any, or
+nothing to compare.
 """
 
+import collections
 import os
+import re
 import struct
 import sys
 
-EXECUTABLE = 4
+PROGBITS, RELA, NOBITS = 1, 4, 8  # kinds of sections
+ALLOC, STRINGS = 2, 0x20  # their flags
+SECTION_SYMBOL = 3
+
+Section = collections.namedtuple("Section", "name kind flags offset size link info bytes")
 
 
-def code(path):
-    """The bytes of an ELF object's executable sections."""
+def text_at(data, at):
+    return data[at:data.index(b"\0", at)].decode()
+
+
+def sections(path):
     with open(path, "rb") as file:
         data = file.read()
     if data[:4] != b"\x7fELF" or data[4] != 2:
-        return None
-    at, size, count = struct.unpack_from("<Q", data, 40)[0], *struct.unpack_from("<HH", data, 58)
+        raise SystemExit(f"same_code: {path} is no ELF object of 64 bits")
+    at, size, count, names = struct.unpack_from("<Q", data, 40)[0], *struct.unpack_from("<HHH", data, 58)
+    raw = [struct.unpack_from("<IIQQQQII", data, at + i * size) for i in range(count)]
+    base = raw[names][4]
+    return [Section(text_at(data, base + name), kind, flags, offset, length, link, info,
+                    data[offset:offset + length] if kind != NOBITS else b"") for name, kind, flags, _, offset, length, link, info in raw]
+
+
+def content(path):
+    """What the object does: code and data, and what they refer to."""
+    all_sections = sections(path)
     found = []
-    for i in range(count):
-        _, kind, flags, _, offset, length = struct.unpack_from("<IIQQQQ", data, at + i * size)
-        if flags & EXECUTABLE and kind == 1:
-            found.append(data[offset:offset + length])
-    return b"".join(found)
+    for section in all_sections:
+        if section.kind == PROGBITS and section.flags & ALLOC and not section.flags & STRINGS and not section.name.startswith(".eh_frame"):
+            found.append((section.flags, section.bytes))
+        if section.kind != RELA or not all_sections[section.info].flags & ALLOC or all_sections[section.info].name.startswith(".eh_frame"):
+            continue
+        symbols = all_sections[section.link]
+        strings = all_sections[symbols.link].bytes
+        target = all_sections[section.info].flags
+        for at in range(0, section.size, 24):
+            offset, info, addend = struct.unpack_from("<QQq", section.bytes, at)
+            name, kind, _, index, _, _ = struct.unpack_from("<IBBHQQ", symbols.bytes, (info >> 32) * 24)
+            to = all_sections[index] if 0 < index < len(all_sections) else None
+            if to is not None and to.flags & STRINGS:
+                found.append((target, offset, info & 0xffffffff, "a text"))
+            else:
+                symbol = "" if kind & 15 == SECTION_SYMBOL else re.sub(r"\.\d+", ".N", text_at(strings, name))  # as in name.part.0
+                found.append((target, offset, info & 0xffffffff, symbol, addend))
+    return found
 
 
 def objects(build):
@@ -36,38 +69,59 @@ def objects(build):
                 yield os.path.relpath(os.path.join(folder, name), build)
 
 
-def moved(tables):
-    """Pieces of objects' names, before and after."""
-    for path in tables:
+def read_tables(paths):
+    """Pieces of objects' names, before and after; and symbols of one name before that have one name afterwards."""
+    moves, names = [], collections.defaultdict(set)
+    for path in paths:
         for line in open(path, encoding="utf-8"):
             cells = line.rstrip("\n").split("\t")
-            if cells[0] == "file":
-                old, new = cells[2], cells[3]
-                for join in ("/", "_"):  # Meson writes sources of other folders with underscores
-                    yield old.replace("/", join), new.replace("/", join)
-                yield (os.path.dirname(old).split("/", 1)[-1] + "_" + os.path.basename(old),
-                       os.path.dirname(new).split("/", 1)[-1] + "_" + os.path.basename(new))
-                yield os.path.basename(old), os.path.basename(new)
+            if line.startswith("#") or len(cells) != 4:
+                continue
+            kind, _, old, new = cells
+            if kind == "file":
+                moves += [(old, new), (old.replace("/", "_"), new.replace("/", "_")), (os.path.basename(old), os.path.basename(new)),
+                          (old.split("/", 1)[-1].replace("/", "_"), new.split("/", 1)[-1].replace("/", "_"))]
+            elif kind in ("function", "global", "local"):
+                names[old].add(new)
+    return moves, names
+
+
+def same(before, after, names):
+    """Equal as one of the names that a symbol may have afterwards."""
+    one, other = content(before), content(after)
+    if len(one) != len(other):
+        return False
+    for a, b in zip(one, other):
+        if a == b:
+            continue
+        if len(a) != 5 or len(b) != 5 or a[:3] + a[4:] != b[:3] + b[4:]:
+            return False
+        old, new = a[3].partition("."), b[3].partition(".")
+        if new[0] not in names.get(old[0], ()) or old[2] != new[2]:
+            return False
+    return True
 
 
 def main():
+    if len(sys.argv) < 3:
+        raise SystemExit(__doc__)
     before, after, *tables = sys.argv[1:]
-    moves = [(old, new) for old, new in moved(tables) if old.endswith((".c", ".cc"))]
-    there, bad, same = set(objects(after)), [], 0
+    moves, names = read_tables(tables)
+    there, bad, equal = set(objects(after)), [], 0
     for name in sorted(objects(before)):
-        names = [name] + [name.replace(old + ".o", new + ".o") for old, new in moves if name.endswith(old + ".o")]
-        now = next((n for n in reversed(names) if n in there), None)
+        candidates = [name] + [name[:-len(old + ".o")] + new + ".o" for old, new in moves if name.endswith(old + ".o")]
+        now = next((n for n in reversed(candidates) if n in there), None)
         if now is None:
             bad.append(f"{name}: only before")
             continue
         there.discard(now)
-        if code(os.path.join(before, name)) == code(os.path.join(after, now)):
-            same += 1
+        if same(os.path.join(before, name), os.path.join(after, now), names):
+            equal += 1
         else:
-            bad.append(f"{now}: other code")
+            bad.append(f"{now}: other code, data or symbols")
     bad += [f"{name}: only after" for name in sorted(there)]
-    print(f"{same} objects have the same code", *bad, sep="\n  ")
-    return len(bad) > 0
+    print(f"{equal} objects have the same code", *bad, sep="\n  ")
+    return len(bad) > 0 or equal == 0
 
 
 sys.exit(main())

@@ -249,7 +249,6 @@ static rill_status check_cost(service *s, const rill_layer *layer, const rill_se
 rill_status service_read(service *s, int (*said)(void *user, int i, const char **name, const char **value), void *user,
                          job *j, const char **why)
 {
-    const rill_layer *soft[] = {s->session.given, s->session.folder.search, s->usual};
     const char *name, *value;
     rill_layer *layer;
     rill_search_config *plan = NULL;
@@ -257,7 +256,7 @@ rill_status service_read(service *s, int (*said)(void *user, int i, const char *
     rill_status status = rill_layer_create(&layer, s->asking, RILL_FROM_USER);
     for (int i = 0; status >= 0 && said(user, i, &name, &value); i++)
         status = read_one(s, layer, &options, name, value);
-    if (status >= 0) status = rill_search_config_make(&plan, s->asking, layer, soft, 3);
+    if (status >= 0) status = rill_search_config_request(&plan, s->plan, s->asking, layer, 1);
     if (status >= 0) status = check_width(s, layer, plan);
     if (status >= 0) status = check_cost(s, layer, plan, j);
     if (status >= 0 && options.length > 0 && !(j->options = strdup(options.data)))

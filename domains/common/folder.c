@@ -112,7 +112,7 @@ static rill_status check_chain(const reading *r, rill_chain chain, const char *k
             near = rill_nearest(wanted, both, 2);
         }
         if (name != NULL) continue;
-        const char *gone = rill_gone(kind, wanted);
+        const char *gone = rill_removed_option(kind, wanted);
         if (gone != NULL)
             return rill_fail(ctx, RILL_ERR_OPTION, "%s: unknown %s \"%s\" under \"search\": %s", r->file, kind, wanted,
                              gone);
@@ -162,7 +162,11 @@ static rill_status check_keys(const reading *r, const json_t *rill)
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)rill, key, value)
     {
-        if (rill_layer_row(r->folder->ctx, key) != NULL)
+        const char *gone = rill_removed_option("setting", key);
+        if (gone != NULL)
+            return rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s: \"%s\" under \"rill\": %s", r->file, key, gone);
+        if (rill_layer_row(r->folder->ctx, key) != NULL || strcmp(key, "heuristics") == 0 ||
+            strcmp(key, "scorers") == 0)
             return rill_fail(r->folder->ctx, RILL_ERR_FORMAT,
                              "%s: \"%s\" under \"rill\" belongs under \"search\" there", r->file, key);
         const char *near = rill_nearest(key, ours, 2);
@@ -300,27 +304,30 @@ void rill_folder_clear(rill_folder *folder)
 
 rill_status rill_folder_nameless(const rill_folder *f, const char *path)
 {
-    char types[256] = "";
+    char types[256] = "", domains[256] = "";
     const rill_domain *d;
     struct stat info;
     for (size_t i = 0, at = 0; (d = rill_domain_at(f->ctx, i)) != NULL; i++)
         for (const char *const *t = d->model_types; t != NULL && *t != NULL && at < sizeof types; t++)
             at += (size_t)snprintf(types + at, sizeof types - at, "%s%s", at > 0 ? ", " : "", *t);
+    for (size_t i = 0, at = 0; (d = rill_domain_at(f->ctx, i)) != NULL && at < sizeof domains; i++)
+        at += (size_t)snprintf(domains + at, sizeof domains - at, "%s%s", at > 0 ? ", " : "", d->name);
     if (!f->found && stat(path, &info) == 0 && !S_ISDIR(info.st_mode))
         return rill_fail(
             f->ctx, RILL_ERR_NOT_FOUND,
             "model %s: it is a file; name the folder that it is in, or the domain that reads it with --domain", path);
     if (f->type[0] == '\0') TRY(rill_foreign_fail(f->ctx, path));
     if (!f->found)
-        return rill_fail(f->ctx, RILL_ERR_NOT_FOUND, "model %s: there is no config.json; name the domain with --domain",
-                         path);
+        return rill_fail(f->ctx, RILL_ERR_NOT_FOUND,
+                         "model %s: there is no config.json; name the domain with --domain (%s)", path, domains);
     if (f->type[0] != '\0') TRY(rill_foreign_type(f->ctx, path, f->type));
     if (f->type[0] != '\0')
         return rill_fail(
             f->ctx, RILL_ERR_NOT_FOUND,
-            "%s/config.json: model_type: \"%s\" is none that a domain here reads (%s); another domain is named "
-            "by \"rill\": {\"domain\": ...} or --domain",
-            path, f->type, types);
+            "%s/config.json: model_type: \"%s\" tells no domain, as these do: %s; name the domain by \"rill\": "
+            "{\"domain\": ...} or --domain (%s)",
+            path, f->type, types, domains);
     return rill_fail(f->ctx, RILL_ERR_NOT_FOUND,
-                     "%s/config.json names no domain (\"rill\": {\"domain\": ...}); name it with --domain", path);
+                     "%s/config.json names no domain (\"rill\": {\"domain\": ...}); name it with --domain (%s)", path,
+                     domains);
 }

@@ -269,6 +269,25 @@ class Opened:
             raise
         return Plan(self, out[0], layers)
 
+    def request_settings(self, own: Mapping[str, Any], said: Mapping[str, Any], given: bool) -> Any:
+        """The rill_settings of one request of a run: its own on top of the run's. With the lock."""
+        run = {name: value for name, value in said.items() if not tables.is_chain(name)}
+        if any(tables.is_heuristic(name) for name in said):
+            run["heuristic"] = []  # whichever they are, they stay
+        plan = self.plan([run], None, given)
+        layer = ffi.NULL
+        try:
+            layer = self._layer(own, None)
+            out = ffi.new("rill_search_config **")
+            errors.check(self.ctx, lib.rill_search_config_request(out, plan.plan, self.ctx, layer, 0))
+            try:
+                return ffi.new("rill_settings *", out[0].setup.settings)
+            finally:
+                lib.rill_search_config_free(out[0])
+        finally:
+            lib.rill_layer_free(layer)
+            plan.free()
+
 
 def _close_in(process: int, closer: Closer) -> None:
     """A child of a fork has none of the threads that its parent's memory speaks of, so what is not its own is left alone."""

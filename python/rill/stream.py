@@ -182,13 +182,8 @@ class Wishes:
                     known = lib.rill_layer_row(opened.ctx, name.encode())
                 if known:
                     raise errors.OptionError(f"{name} belongs to a run, and cannot be one request's", "RILL_ERR_OPTION")
-        said = {name: value for name, value in self._said.items() if not tables.is_chain(name)}
         with opened.lock:
-            plan = opened.plan([given, said], None, self._given)
-            try:
-                return ffi.new("rill_settings *", plan.setup.settings)
-            finally:
-                plan.free()
+            return opened.request_settings(given, self._said, self._given)
 
 
 class Engine:

@@ -100,6 +100,11 @@ def is_chain(name: str) -> bool:
     return bool(lib.rill_option_find(lib.rill_chain_table(), errors.c_text("settings", name)))
 
 
+def is_heuristic(name: str) -> bool:
+    """Whether values of that name are heuristics: absolute, heuristic ..."""
+    return is_chain(name) and _CHAIN_IDS.get(name, lib.RILL_CHAIN_HEURISTICS) == lib.RILL_CHAIN_HEURISTICS
+
+
 def as_list(value: Value) -> list[Any]:
     """A chain's value as a list of elements."""
     value = kinds.plain(value)

@@ -106,7 +106,7 @@ static int own_nearest(lua_State *L)
 /* gone(name): what is said of an option that rill had once, or nil. */
 static int own_gone(lua_State *L)
 {
-    lua_pushstring(L, rill_gone("setting", lua_tostring(L, 1)));
+    lua_pushstring(L, rill_removed_option("setting", lua_tostring(L, 1)));
     return 1;
 }
 

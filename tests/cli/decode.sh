@@ -82,7 +82,8 @@ refuse --scorer no-such
 refuse --policy no-such
 refuse --absolute much
 refuse --absolute -1
-refuse --heuristic beam_width:0.2; says 'unknown heuristic "beam_width": the heuristic relative takes a ratio of probabilities'
+refuse --heuristic beam_width:0.2
+says 'unknown heuristic "beam_width": how many hypotheses a beam has is k, and the heuristic relative takes a ratio of probabilities'
 refuse --heuristic max_candidates:2; says 'unknown heuristic "max_candidates": set the option max-candidates'
 refuse --heuristic max-candidates:2; says 'unknown heuristic "max-candidates": set the option max-candidates'
 refuse --heuristic patience:0.5; says 'unknown heuristic "patience": set the option patience'
@@ -130,7 +131,9 @@ verdict "$(good [ "$fewer" -gt 0 ])" "some lists are short"
 exits 0; says "rill: warning: $fewer of 6 inputs have fewer than 6 outputs: the search found no more (min-width and k widen it, \
 which may change the best output)"
 decode -q --n-best 6 --method greedy
-exits 0; says "6 of 6 inputs have fewer than 6 outputs: the search keeps fewer hypotheses (a larger k keeps more)"
+exits 0; says "6 of 6 inputs have fewer than 6 outputs: greedy search has one (other methods keep k)"
+decode -q --n-best 6 -k 2
+exits 0; says "fewer than 6 outputs: the search keeps fewer hypotheses (a larger k keeps more)"
 for n in 1 2; do
   decode -q --n-best 6 --stop-after $n
   exits 0; says "fewer than 6 outputs: the search stops after fewer (stop-after)"

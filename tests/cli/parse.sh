@@ -99,7 +99,7 @@ for workers in 1 2; do
   says 'line 7: column 1: '
   says 'line 8: "rill": input-format: "table" is not one of auto|tree|tagged|text'
   says 'line 9: "rill": "input_fromat" is no setting; did you mean "input-format"?'
-  says 'line 10: "rill": "weights" is no setting; `rill list settings` names them'
+  says 'line 10: "rill": "weights" is the run'
   says 'line 11: "rill": "tokenized_" is no setting; did you mean "tokenized"?'
   says 'line 12: "rill": input-format: "text tokenized=1" is not one of auto|tree|tagged|text'
   says 'line 13: "options" has settings, which an input has under "rill"'

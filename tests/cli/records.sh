@@ -118,20 +118,40 @@ for workers in 1 2; do
   for i in 0 1 2; do json "$(sed -n "$((i + 1))s/^0 ||| \(.*\) ||| logp=.*/\1/p" list)" nbest.$i.output own.3; done
 done
 
-# What the run says gives way, as a model's settings do to options.
+# The model's settings give way, as to options; the run's own options stay, and what contradicts them is refused as among options.
 cat >own <<'JSON'
 {"text": "w3", "rill": {"sample": 2, "seed": 4}}
-{"text": "w3", "rill": {"groups": 2}}
-{"text": "w3", "rill": {"k": 3, "groups": 2}}
+{"text": "w3", "rill": {"groups": 2, "k": 4, "n-best": 2}}
+{"text": "w3", "rill": {"like": "hf"}}
+{"text": "w3", "rill": {"k": true}}
+{"text": "w3", "rill": {"absolute": 3}}
+{"text": "w3", "rill": {"n-best": 9, "k": 2}}
+{"text": "w3", "rill": {"n-best": 40, "k": 30}}
 JSON
-feed own "$rill" decode -m "$tiny" --jsonl -q -k 3 --max-candidates 2 --n-best 2
-exits 2; says 'line 3: "rill": k 3 has no equal parts for 2 groups'
-for i in 1 2; do sed -n "${i}p" out >"own.$i"; done
+feed own "$rill" decode -m "$tiny" --jsonl -q
+exits 2
+says 'line 3: "rill": like leaves out the heuristics of this run (absolute), which all inputs share'
+says 'line 4: "rill": "k" is neither a number nor a word'; says 'line 5: "rill": "absolute" is the run'
+says "2 of 7 inputs have fewer outputs than they ask for: of the first, the search keeps fewer hypotheses"
+for i in 1 2 6; do sed -n "${i}p" out >"own.$i"; done
 printf 'w3\n' >three
 "$rill" decode -m "$tiny" -q --sample 2 --seed 4 --n-best 2 <three >list
 for i in 0 1; do json "$(sed -n "$((i + 1))s/^0 ||| \(.*\) ||| logp=.*/\1/p" list)" nbest.$i.output own.1; done
-"$rill" decode -m "$tiny" -q --groups 2 --n-best 2 <three >list
+"$rill" decode -m "$tiny" -q --groups 2 -k 4 --n-best 2 <three >list
 for i in 0 1; do json "$(sed -n "$((i + 1))s/^0 ||| \(.*\) ||| logp=.*/\1/p" list)" nbest.$i.output own.2; done
+has_json own.6 nbest.1.output
+for pair in "-k 3|sample|2|k contradicts sample" "--sample 5|k|7|k contradicts sample" \
+  "--groups 2 -k 4|k|5|k 5 has no equal parts for 2 groups" \
+  "--stop-after 3|patience|2|patience and stop-after set the same thing"; do
+  IFS='|' read -r options name value why <<<"$pair"
+  printf '{"text": "w3", "rill": {"%s": %s}}\n' "$name" "$value" >one
+  # shellcheck disable=SC2086
+  feed one "$rill" decode -m "$tiny" --jsonl -q $options
+  exits 2; says "line 1: \"rill\": $why"
+  # shellcheck disable=SC2086
+  feed three "$rill" decode -m "$tiny" -q $options "--$name" "$value"
+  exits 1; says "$why"
+done
 
 # --- settings in another place are refused or told of, each name once; what looks like none is the user's own
 cat >elsewhere <<'JSON'

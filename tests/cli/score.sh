@@ -71,6 +71,23 @@ printf 'shift NP\n' >text
 run "$rill" score -m "$examples/gum" -i lines --outputs text
 exits 2; says "line 1: the output stops before the model can end it"
 
+# --- outputs that are missing are told of, and a list that is none
+printf 'show flights\nshow flights\nshow flights\nshow flights\n' >lines
+printf '( \n( \n' >text
+run "$rill" score -m "$examples/atis" -i lines --outputs text -q
+says "warning: 2 of 4 inputs have no output to score"
+: >text
+run "$rill" score -m "$examples/atis" -i lines --outputs text -q
+exits 0; says "warning: 4 of 4 inputs have no output to score"; prints_nothing
+printf '0 ||| ( ||| 1\n0 ||| ( ||| 1\n2 ||| ( ||| 1\n' >list
+run "$rill" score -m "$examples/atis" -i lines --outputs list -q
+says "warning: 2 of 4 inputs have no output to score"
+for before in ' ' 'header\n'; do
+  printf "$before"'0 ||| ( ||| 1\n' >list
+  run "$rill" score -m "$examples/atis" -i lines --outputs list -q
+  exits 2; says "an n-best list's line among plain ones: in a list every line, the first too, begins with \"ID ||| \""
+done
+
 # --- what is for a search
 run "$rill" score -m "$examples/geo" -k 5 -i lines
 exits 1; says "k is for a search, and given outputs need none: leave it out"

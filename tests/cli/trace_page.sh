@@ -22,6 +22,16 @@ cp less.html before
 run "$rill" trace four -o less.html
 exits 1; says "four: line 1: it is no event of"
 same less.html before
+# A run that was stopped in the middle of a line has pictures of what was written before; a bad line elsewhere is none.
+head -c -9 run.jsonl >cut.jsonl
+run "$rill" trace cut.jsonl
+exits 0; says "warning: cut.jsonl: the last line, $(wc -l <run.jsonl), is cut: it is left out"
+verdict "$(good [ "$(grep -c "is cut" err)" = 1 ])" "it is said once"
+sed '2s/.$//' run.jsonl >bad.jsonl
+run "$rill" trace bad.jsonl
+exits 1; says "bad.jsonl: line 2: it is no event of"
+run "$rill" trace run.jsonl -o page.SVG
+exits 1; says "-o page.SVG: it writes an HTML page"
 run "$rill" trace
 exits 1; says "no trace"
 run "$rill" trace missing.jsonl

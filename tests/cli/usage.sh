@@ -127,7 +127,8 @@ for type in llama gpt2 qwen3_moe; do
 done
 echo '{"model_type": "whisper"}' >silent_config/config.json
 run "$rill" decode -m silent_config
-exits 1; says 'silent_config/config.json: model_type: "whisper" is none'; says "marian, fsmt"; says "--domain"
+exits 1; says 'silent_config/config.json: model_type: "whisper" tells no domain'
+says "marian, fsmt"; says "--domain (mt, semparse, shiftreduce)"
 run "$rill" decode -m "$tiny" --domain semprase
 exits 1; says 'unknown domain "semprase"'; says 'did you mean "semparse"?'
 config() { # config JSON MESSAGE
@@ -140,6 +141,8 @@ config '{"rill": {"serch": {}, "domain": "semparse"}}' '"serch" under "rill": di
 config '[]' "an object was expected"
 config '{"rill": 3}' '"rill" must be an object'
 config '{"rill": {"domain": 3}}' "a domain's name"
+config '{"rill": {"domain": "semparse", "backend": "x"}}' "\"backend\" under \"rill\": rill's own kernels compute all products"
+config '{"rill": {"domain": "semparse", "heuristics": ["absolute:1"]}}' '"heuristics" under "rill" belongs under "search"'
 config '{"rill": {"domain": "semparse", "search": []}}' '"search" must be an object'
 config '{"rill": {"domain": "semparse", "search": {"max_itms": 3}}}' 'did you mean "max-items"?'
 config '{"rill": {"domain": "semparse", "search": {"k": "many"}}}' "whole number"

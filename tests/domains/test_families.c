@@ -13,33 +13,8 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "codec.h"
-#include "families.h"
 #include "helpers.h"
-
-static miser memory;
-static rill_context *ctx;
-static char *texts, *folder;
-
-static int set_up(void **state)
-{
-    (void)state;
-    ctx = miser_context(&memory);
-    texts = getenv("RILL_TEST_TEXTS") != NULL ? strdup(getenv("RILL_TEST_TEXTS")) : data_path("text");
-    folder = folder_make();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    free(texts);
-    folder_remove(folder);
-    miser_finish(&memory, ctx);
-    return 0;
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#include "text_folder.h"
 
 /* --- as the reference --------------------------------------------------------------------------------------------- */
 
@@ -138,37 +113,6 @@ static void texts_are_those_of_the_reference(void **state)
 }
 
 /* --- languages ---------------------------------------------------------------------------------------------------- */
-
-static void copy_folder(const char *name)
-{
-    struct dirent **entry;
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", texts, name);
-    const int n = scandir(path, &entry, NULL, alphasort);
-    assert_true(n > 0);
-    for (int i = 0; i < n; i++) {
-        if (entry[i]->d_name[0] != '.') copy_file(path, folder, entry[i]->d_name);
-        free(entry[i]);
-    }
-    free(entry);
-}
-
-/* What a model of the type, with so many words, would ask of the copied folder. */
-static rill_codec_files asked(const char *model_type)
-{
-    rill_codec_files files = {.words = 2000, .actions = 2000, .end = 2, .start = -1, .forced_first = -1};
-    assert_ok(ctx, rill_family_files(ctx, model_type, folder, &files));
-    return files;
-}
-
-static void refuse(const rill_codec_files *files, rill_status status, const char *sentence)
-{
-    rill_codec *codec;
-    assert_int_equal(rill_codec_open(&codec, ctx, files), status);
-    assert_null(codec);
-    assert_error(ctx, sentence, folder);
-}
-
 /* It opens, for its names, but nothing is read with it. */
 static void unready(const rill_codec_files *files, const char *sentence)
 {
@@ -177,27 +121,6 @@ static void unready(const rill_codec_files *files, const char *sentence)
     assert_int_equal(rill_codec_ready(codec, ctx), RILL_ERR_OPTION);
     assert_error(ctx, sentence, folder);
     rill_codec_close(codec);
-}
-
-/* The pieces of an input, with blanks between, and how its output begins: by names. */
-static void reads(const rill_codec *codec, const char *text, const char *pieces, const char *start, const char *first)
-{
-    int32_t *ids = NULL;
-    size_t room = 0;
-    rill_ids out = {.ctx = ctx, .ids = &ids, .room = &room};
-    rill_text shown = {.ctx = ctx};
-    rill_opening opening;
-    const rill_vocabulary *v = rill_codec_source(codec);
-    assert_ok(ctx, rill_codec_read(codec, text, strlen(text), &out, &opening));
-    for (size_t i = 0; i < out.used; i++) {
-        if (i > 0) assert_int_equal(rill_text_append(&shown, " ", 1), RILL_OK);
-        assert_int_equal(rill_vocabulary_write(v, ids[i], &shown), RILL_OK);
-    }
-    assert_string_equal(shown.data != NULL ? shown.data : "", pieces);
-    assert_int_equal(opening.start, start != NULL ? rill_vocabulary_id(v, start, strlen(start)) : -1);
-    assert_int_equal(opening.first, first != NULL ? rill_vocabulary_id(v, first, strlen(first)) : -1);
-    rill_text_clear(&shown);
-    rill_free(ctx, ids, room * sizeof *ids);
 }
 
 static void fails(const rill_codec *codec, const char *text, const char *sentence)
@@ -428,187 +351,6 @@ static void tokens_without_a_symbol(void **state)
     rill_codec_close(codec);
 }
 
-/* The folder's tokenizer.json with another value in one of its parts, or in the last of a list of parts. */
-static void change_pipeline(const char *name, const char *key, json_t *value)
-{
-    char *path = path_of(folder, "tokenizer.json");
-    json_t *all = json_load_file(path, 0, NULL), *part = json_object_get(all, name);
-    if (json_is_array(part)) part = json_array_get(part, json_array_size(part) - 1);
-    assert_int_equal(json_object_set_new(part, key, value), 0);
-    assert_int_equal(json_dump_file(all, path, 0), 0);
-    json_decref(all);
-    free(path);
-}
-
-/* A token that is one only as a word of its own, as tokenizers before version 5 of transformers say it, and as tokenizer.json does. */
-static void tokens_that_stand_alone(void **state)
-{
-    (void)state;
-    copy_folder("bart");
-    write_string(folder, "tokenizer_config.json",
-                 "{\"tokenizer_class\": \"BartTokenizer\", \"added_tokens_decoder\": {\"4\": {\"content\": \"<mask>\", "
-                 "\"special\": true, \"single_word\": true}}}");
-    rill_codec_files files = asked("bart");
-    for (int json = 0; json < 2; json++) {
-        rill_codec *codec;
-        assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
-        reads(codec, "a <mask> b",
-              "<s> a <mask> \xC4\xA0"
-              "b </s>",
-              NULL, NULL);
-        reads(codec, "(<mask>)", "<s> ( <mask> ) </s>", NULL, NULL);
-        reads(codec, "a<mask> b",
-              "<s> a < m as k > \xC4\xA0"
-              "b </s>",
-              NULL, NULL);
-        reads(codec, "a <mask>1", "<s> a \xC4\xA0 < m as k > 1 </s>", NULL, NULL);
-        reads(codec, "_<mask>", "<s> _ < m as k > </s>", NULL, NULL);
-        rill_codec_close(codec);
-        if (json) break;
-        static const char *const old[] = {"vocab.json", "merges.txt"};
-        for (size_t i = 0; i < 2; i++) {
-            char *gone = path_of(folder, old[i]);
-            assert_int_equal(unlink(gone), 0);
-            free(gone);
-        }
-        copy_folder("bart-5");
-        change_pipeline("added_tokens", "single_word", json_true()); /* of <mask> */
-        files = asked("bart");
-    }
-}
-
-static void nllb_reads(const char *text, const char *pieces)
-{
-    rill_codec *codec;
-    rill_codec_files files = asked("m2m_100");
-    files.source_language = "eng_Latn";
-    files.target_language = "deu_Latn";
-    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
-    reads(codec, text, pieces, NULL, "deu_Latn");
-    rill_codec_close(codec);
-}
-
-/* Characters without a piece that stand side by side are one unknown or several; a text behind a token has a mark or not. */
-static void runs_and_marks_are_as_tokenizer_json_says(void **state)
-{
-    (void)state;
-    copy_folder("nllb-5");
-    nllb_reads("a\xE4\xB8\x80\xE4\xBA\x8C"
-               "b",
-               "eng_Latn \xE2\x96\x81"
-               "a <unk> b </s>");
-    nllb_reads("a<mask>b", "eng_Latn \xE2\x96\x81"
-                           "a <mask> \xE2\x96\x81"
-                           "b </s>");
-    change_pipeline("model", "fuse_unk", json_false());
-    nllb_reads("a\xE4\xB8\x80\xE4\xBA\x8C"
-               "b",
-               "eng_Latn \xE2\x96\x81"
-               "a <unk> <unk> b </s>");
-    change_pipeline("pre_tokenizer", "prepend_scheme", json_string("first"));
-    nllb_reads("a<mask>b", "eng_Latn \xE2\x96\x81"
-                           "a <mask> b </s>");
-    nllb_reads("<mask>b", "eng_Latn <mask> b </s>");
-    change_pipeline("pre_tokenizer", "prepend_scheme", json_string("never"));
-    nllb_reads("a b", "eng_Latn a \xE2\x96\x81"
-                      "b </s>");
-}
-
-/* A text is read as these pieces and written as this text. */
-static void reads_and_writes(const char *model_type, const char *text, const char *pieces, const char *back)
-{
-    rill_codec *codec;
-    int32_t *ids = NULL;
-    size_t room = 0;
-    rill_ids out = {.ctx = ctx, .ids = &ids, .room = &room};
-    rill_text written = {.ctx = ctx};
-    rill_opening opening;
-    rill_codec_files files = asked(model_type);
-    if (strcmp(model_type, "m2m_100") == 0) {
-        files.source_language = "eng_Latn";
-        files.target_language = "deu_Latn";
-    }
-    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
-    reads(codec, text, pieces, NULL, files.target_language);
-    assert_ok(ctx, rill_codec_read(codec, text, strlen(text), &out, &opening));
-    assert_ok(ctx, rill_codec_write(codec, out.used, ids, &written));
-    assert_string_equal(written.data, back);
-    rill_text_clear(&written);
-    rill_free(ctx, ids, room * sizeof *ids);
-    rill_codec_close(codec);
-}
-
-/* A character without a token of its own is made of those of its bytes, where the model has these. */
-static void bytes_stand_for_characters(void **state)
-{
-    static const char *const spare[] = {"Z", "V", "N"}, *const bytes[] = {"<0xC3>", "<0xA9>", "<0xBC>"};
-    (void)state;
-    copy_folder("nllb-5");
-    change_pipeline("model", "byte_fallback", json_true());
-    char *path = path_of(folder, "tokenizer.json");
-    json_t *all = json_load_file(path, 0, NULL), *vocab = json_object_get(json_object_get(all, "model"), "vocab");
-    for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(json_object_set(vocab, bytes[i], json_object_get(vocab, spare[i])), 0);
-        assert_int_equal(json_object_del(vocab, spare[i]), 0);
-    }
-    assert_int_equal(json_dump_file(all, path, 0), 0);
-    json_decref(all);
-    free(path);
-    reads_and_writes("m2m_100",
-                     "a\xC3\xA9"
-                     "b",
-                     "eng_Latn \xE2\x96\x81"
-                     "a <0xC3> <0xA9> b </s>",
-                     "a\xC3\xA9"
-                     "b");
-    reads_and_writes("m2m_100", "a\xC3\xA8",
-                     "eng_Latn \xE2\x96\x81"
-                     "a <unk> </s>",
-                     "a"); /* one of its bytes has none */
-}
-
-/* Spaces at both ends go where a normaliser says so; marks lose the space before them where the folder asks for it. */
-static void spaces_go_as_the_folder_says(void **state)
-{
-    (void)state;
-    copy_folder("nllb-5");
-    change_pipeline("normalizer", "type", json_string("Strip"));
-    change_pipeline("normalizer", "strip_left", json_true());
-    change_pipeline("normalizer", "strip_right", json_true());
-    reads_and_writes("m2m_100", " \xE3\x80\x80 a b \xC2\xA0",
-                     "eng_Latn \xE2\x96\x81"
-                     "a \xE2\x96\x81"
-                     "b </s>",
-                     "a b");
-    folder_remove(folder);
-    folder = folder_make();
-    copy_folder("t5-5");
-    write_string(folder, "tokenizer_config.json",
-                 "{\"tokenizer_class\": \"T5Tokenizer\", \"clean_up_tokenization_spaces\": true}");
-    const rill_codec_files files = asked("t5");
-    rill_codec *codec;
-    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
-    static const char *const texts_written[][2] = {
-        {"a . b", "a. b"},   {"a ? b", "a? b"},   {"a ! b", "a! b"}, {"a , b", "a, b"},
-        {"a ' b", "a'b"},    {"do n't", "don't"}, {"I 'm", "I'm"},   {"it 's", "it's"},
-        {"we 've", "we've"}, {"we 're", "we're"}, {"a b", "a b"},    {". a", ". a"},
-    };
-    for (size_t i = 0; i < sizeof texts_written / sizeof *texts_written; i++) {
-        int32_t *ids = NULL;
-        size_t room = 0;
-        rill_ids out = {.ctx = ctx, .ids = &ids, .room = &room};
-        rill_text written = {.ctx = ctx};
-        rill_opening opening;
-        const char *text = texts_written[i][0];
-        assert_ok(ctx, rill_codec_read(codec, text, strlen(text), &out, &opening));
-        assert_ok(ctx, rill_codec_write(codec, out.used, ids, &written));
-        assert_string_equal(written.data, texts_written[i][1]);
-        rill_text_clear(&written);
-        rill_free(ctx, ids, room * sizeof *ids);
-    }
-    rill_codec_close(codec);
-}
-
 /* MADLAD's tags are for those who want them. */
 static void tags_are_optional(void **state)
 {
@@ -679,62 +421,6 @@ static void folders_that_are_refused(void **state)
     refuse(&files, RILL_ERR_NOT_FOUND, "%s: expected spiece.model, or tokenizer.json");
 }
 
-/* A key that asks for what is not done, in a tokenizer.json that is whole but for it. */
-static void tokenizer_json_is_refused_by_key(void **state)
-{
-    static const char model[] =
-        "\"model\": {\"type\": \"Unigram\", \"unk_id\": 2, \"vocab\": [[\"<pad>\", 0], [\"</s>\", 0], "
-        "[\"<unk>\", 0], [\"a\", -1]]}";
-    static const struct {
-        const char *part, *sentence;
-    } cases[] = {
-        {"\"normalizer\": {\"type\": \"NFKC\"}", "normalizer: \"NFKC\" is not known here"},
-        {"\"normalizer\": {\"type\": \"Sequence\", \"normalizers\": 3}", "normalizer: expected a list of parts"},
-        {"\"normalizer\": {\"type\": \"Precompiled\", \"precompiled_charsmap\": \"AAAA\"}",
-         "normalizer.precompiled_charsmap: the table is damaged"},
-        {"\"normalizer\": {\"type\": \"Replace\", \"pattern\": {\"Regex\": \"a+\"}, \"content\": \"b\"}",
-         "normalizer.pattern: expected a String, or a Regex that is a text or \" {2,}\", found \"a+\""},
-        {"\"pre_tokenizer\": {\"type\": \"Digits\"}", "pre_tokenizer: \"Digits\" is not known here"},
-        {"\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"use_regex\": false}",
-         "pre_tokenizer.use_regex: only true is supported"},
-        {"\"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": \"_\", \"prepend_scheme\": \"last\"}",
-         "pre_tokenizer.prepend_scheme: expected always, first or never"},
-        {"\"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": \"\"}",
-         "pre_tokenizer.replacement: expected a character"},
-        {"\"decoder\": {\"type\": \"WordPiece\"}", "decoder: \"WordPiece\" is not known here"},
-        {"\"post_processor\": {\"type\": \"Other\"}", "post_processor: \"Other\" is not known here"},
-        {"\"added_tokens\": [{\"content\": \"x\"}]",
-         "added_tokens: expected a list of {\"id\": NUMBER, \"content\": TEXT, ...}"},
-    };
-    static const struct {
-        const char *part, *sentence;
-    } models[] = {
-        {"\"model\": {\"type\": \"WordPiece\"}", "model: \"WordPiece\" is not known here"},
-        {"\"model\": {\"type\": \"Unigram\", \"vocab\": [[\"a\", 0]]}", "model.unk_id: expected the number of a token"},
-        {"\"model\": {\"type\": \"Unigram\", \"vocab\": [[\"a\"]]}", "model.vocab: expected a list of [TOKEN, SCORE]"},
-        {"\"model\": {\"type\": \"BPE\", \"dropout\": 0.1, \"vocab\": {\"a\": 0}, \"merges\": [\"a b\"]}",
-         "model.dropout: only null is supported"},
-        {"\"model\": {\"type\": \"BPE\", \"end_of_word_suffix\": \"</w>\", \"vocab\": {\"a\": 0}, \"merges\": [\"a b\"]}",
-         "model.end_of_word_suffix: only null is supported"},
-        {"\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 1}, \"merges\": [\"a b\"]}",
-         "model.vocab: \"a\": expected a number of its own from 0 to 0"},
-        {"\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0}, \"merges\": [[\"a\", 1]]}",
-         "model.merges: expected a list of \"A B\" or [\"A\", \"B\"]"},
-    };
-    char text[1000], sentence[300];
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases + sizeof models / sizeof *models; i++) {
-        const int whole = i < sizeof cases / sizeof *cases;
-        const size_t m = whole ? 0 : i - sizeof cases / sizeof *cases;
-        snprintf(text, sizeof text, "{%s%s%s}", whole ? model : models[m].part, whole ? ", " : "",
-                 whole ? cases[i].part : "");
-        snprintf(sentence, sizeof sentence, "%%s/tokenizer.json: %s", whole ? cases[i].sentence : models[m].sentence);
-        write_string(folder, "tokenizer.json", text);
-        const rill_codec_files files = asked("t5");
-        refuse(&files, RILL_ERR_FORMAT, sentence);
-    }
-}
-
 static const char *living_type;
 
 static rill_status live(rill_context *own, const char *path)
@@ -785,13 +471,8 @@ int main(void)
         CASE(listed_pieces_need_no_model_of_texts),
         CASE(a_length_of_any_size),
         CASE(tokens_without_a_symbol),
-        CASE(tokens_that_stand_alone),
-        CASE(runs_and_marks_are_as_tokenizer_json_says),
         CASE(tags_are_optional),
-        CASE(bytes_stand_for_characters),
-        CASE(spaces_go_as_the_folder_says),
         CASE(folders_that_are_refused),
-        CASE(tokenizer_json_is_refused_by_key),
         CASE(memory_may_run_out),
     };
     return cmocka_run_group_tests_name("families", tests, NULL, NULL);

@@ -190,6 +190,8 @@ group_brief() {
   for name in geo jobs atis; do pruned $name $name; done
   pruned gum gum:24-38
   for weights in f32 bf16; do translates_pruned $weights && recurs $weights; done
+  decodes ensemble-f32 de-en:19-38 -m "$root/examples/models/de-en" -m "$(variant 1 4 64)" --weights f32 \
+    --n-best 2 --word-scores --alignment
   group_brief_int8
 }
 group_brief_int8() {

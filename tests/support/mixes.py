@@ -52,7 +52,12 @@ def draw(rng, values):
     """Settings of one kind, with a few others beside them."""
     names = set(rng.choice(KINDS)) & set(values)
     names.update(rng.sample(sorted(values), rng.choice([0, 0, 1, 2, 4])))
-    return {name: rng.choice(values[name]) for name in sorted(names)}
+    drawn = {name: rng.choice(values[name]) for name in sorted(names)}
+    for master, dependent in (("sample", ("temperature", "top-k", "top-p", "seed")), ("groups", ("diversity",))):
+        if master not in drawn and rng.random() < 0.9:  # nine of ten would be refused for that alone
+            for name in dependent:
+                drawn.pop(name, None)
+    return drawn
 
 
 def lines_of(root, model):

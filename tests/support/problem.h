@@ -121,7 +121,7 @@ typedef struct schedule {
     int32_t fail_collect; /* the collect call that fails, 0: none does */
     int32_t prompt;       /* late: 1 + the group that is answered at once, 0: none is */
     int reader_blocks;    /* by_run: the reader often has nothing to give now */
-    int untraced;         /* there is no trace. Never drawn */
+    int untraced;         /* there is no trace, which changes no answer. Never drawn */
 } schedule;
 
 void schedule_draw(schedule *s, problem_group group, dice *d);

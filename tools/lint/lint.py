@@ -102,7 +102,7 @@ ARROWS = {
 # Libraries a room may not know. The engine and the kernels see the C library and the system's threads only.
 FOREIGN = {
     "framework": r"jansson|libstemmer|utf8proc|lua|lauxlib|dnnl|cuda|immintrin",
-    "kernels": r"jansson|libstemmer|utf8proc|lua|lauxlib",
+    "kernels": r"jansson|libstemmer|utf8proc|lua|lauxlib|dnnl",
     "domains": r"lua|lauxlib|dnnl|cuda|immintrin",
     "scripting": r"jansson|libstemmer|utf8proc|dnnl|cuda",
 }

@@ -27,6 +27,7 @@ FOLDERS = ("framework", "domains", "kernels", "scripting", "cli")
 UNIQUE = ("framework", "domains", "scripting", "cli")  # base names are unique there; kernels has one word for an operation
 ENDINGS = (".c", ".h", ".cc", ".lua", ".js", ".css", ".html")
 BASE = {"context.c", "pages.c", "carve.c", "status.c", "file.c", "nearest.c", "internal.h", "context.h", "status.h", "option.c"}
+MAX_DEPTH = 100
 CALLBACKS = {"heuristics.c", "policies.c"}
 LOOP = {"loop", "admit", "schedule", "timestep", "expand", "select", "merge", "commit", "finish", "ending", "forest", "bound", "item",
         "flight", "candidates", "statistics"}
@@ -62,7 +63,7 @@ def timestep(program):
             files[callee[1]].add(callee[0])
             if caller and caller[1] != callee[1]:
                 pairs.add((caller, callee))
-            if depth[caller] + 1 > depth.get(callee, 0):
+            if depth[caller] + 1 > depth.get(callee, 0) and depth[caller] < MAX_DEPTH:  # a recursion has no end of its own
                 depth[callee] = depth[caller] + 1
                 waiting.append(callee)
     return files, pairs, max(depth.values())
@@ -76,7 +77,7 @@ def taken(library):
     member = ""
     for line in output("nm", library).splitlines():
         if line.endswith(".o:"):
-            member = os.path.basename(line[:-3]).split(".")[0].rsplit("_", 0)[0]
+            member = os.path.basename(line[:-3]).split(".")[0]
         words = line.split()
         if len(words) == 3 and words[1] in "TDBR" and member in VARIANTS:
             defined[words[2]] = member
@@ -107,9 +108,11 @@ def count_lines(path):
 
 
 def sources(folder):
-    for path in output("git", "-C", ROOT, "ls-files", folder).split("\n"):
-        if path.endswith(ENDINGS) and os.path.exists(os.path.join(ROOT, path)) and not path.startswith("kernels/cuda/"):
-            yield path
+    for where, _, names in sorted(os.walk(os.path.join(ROOT, folder))):
+        for name in sorted(names):
+            path = os.path.relpath(os.path.join(where, name), ROOT)
+            if name.endswith(ENDINGS) and not path.startswith("kernels/cuda/"):
+                yield path
 
 
 def shared_names():
@@ -159,12 +162,14 @@ def main():
     parser.add_argument("library")
     args = parser.parse_args()
     found = measure(args)
-    limits = json.load(open(LIMITS, encoding="utf-8")) if os.path.exists(LIMITS) else {}
+    limits = json.load(open(LIMITS, encoding="utf-8"))
+    if not found["functions of a plain timestep"] or limits.keys() != found.keys():
+        raise SystemExit(f"meter: {args.plain_timestep} calls nothing, or {LIMITS} has other numbers than {list(found)}")
     worse = 0
     for name, number in found.items():
-        over = number > limits.get(name, number)
+        over = number > limits[name]
         worse += over
-        print(f"{name:44}{number:6}   at most {limits.get(name, number)}{'   WORSE' if over else ''}")
+        print(f"{name:44}{number:6}   at most {limits[name]}{'   WORSE' if over else ''}")
     print_sizes()
     if args.write:
         with open(LIMITS, "w", encoding="utf-8") as file:

@@ -51,9 +51,6 @@ RILL_API rill_status rill_layer_set_all(rill_layer *layer, const char *text);
 /* The row by whose type rill_layer_set() reads a value of that name; NULL: it knows none. */
 RILL_API const rill_option *rill_layer_row(const rill_context *ctx, const char *name);
 
-/* What to use in the place of a "setting" or "heuristic" that rill had once and refuses now; NULL: it never had one of that name. */
-RILL_API const char *rill_gone(const char *what, const char *name);
-
 /* Append an element to a chain. */
 RILL_API rill_status rill_layer_add(rill_layer *layer, rill_chain chain, const char *name, const char *arguments);
 
@@ -106,7 +103,15 @@ typedef struct rill_search_config {
  *   RILL_OK · RILL_ERR_OPTION (what `firm` says is impossible, or contradicts itself) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_search_config_make(rill_search_config **out, rill_context *ctx, const rill_layer *firm,
                                              const rill_layer *const *soft, int n);
-/* The same from the twins that the plan's layers have for a worker, where they have any; else *out is NULL. `ctx`: the worker's. */
+/* A request's own settings on top of a run's. What the run's firm layer says stays, and contradictions are refused, as if both had been
+ * said together; with `gives_way` it gives way like a soft one (a server's options are its clients' defaults). Heuristics are the run's
+ * for all inputs alike: settings that are for a search without them (`like`) are refused.
+ *   *out: freed by the caller; NULL on failure · ctx: any that the layers may be used with
+ *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
+RILL_API rill_status rill_search_config_request(rill_search_config **out, const rill_search_config *run,
+                                                rill_context *ctx, const rill_layer *own, int gives_way);
+/* rill_search_config_make() from the twins that the plan's layers have for a worker, where they have any; else *out is NULL.
+ * `ctx`: the worker's. */
 RILL_API rill_status rill_search_config_twin(const rill_search_config *plan, rill_context *ctx, int32_t worker,
                                              rill_search_config **out);
 /* Add a scorer behind those of the plan, and of its twins made from now on; the texts are borrowed. RILL_OK · RILL_ERR_MEMORY */

@@ -54,6 +54,9 @@ RILL_API rill_status rill_option_read(rill_context *ctx, const rill_option *opti
 enum { RILL_OPTION_MAX = 64 };
 RILL_API const char *rill_option_write(const rill_option *option, const void *from, char out[RILL_OPTION_MAX]);
 
+/* What to use in the place of a "setting" or "heuristic" that rill had once and refuses now; NULL: it never had one of that name. */
+RILL_API const char *rill_removed_option(const char *what, const char *name);
+
 RILL_C_END
 
 #endif
