@@ -18,6 +18,8 @@ int cli_option_store(void *all, const cli_option *option, const char *value)
     void *member = (char *)all + option->member;
     if (cli_option_is_switch(option))
         *(int *)member = 1;
+    else if (*(const char **)member && strcmp(*(const char **)member, value) != 0)
+        return cli_fail("--%s is given twice, \"%s\" and \"%s\"", option->name, *(const char **)member, value);
     else
         *(const char **)member = value;
     return CLI_OK;

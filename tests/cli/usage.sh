@@ -248,6 +248,8 @@ run "$rill" decode -m ""
 exits 1; says "rill: -m is given an empty path"
 run "$rill" bench -m "$tiny" --methods greedy --methods fixed
 exits 1; says "rill: --methods is given twice; one list names all: --methods greedy,fixed"
+run "$rill" decode -m "$tiny" -i one --input two
+exits 1; says "--input is given twice, \"one\" and \"two\""
 
 # --- a model where none is expected: how it is named
 run "$rill" list actions -m "$tiny"
