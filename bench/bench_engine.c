@@ -14,7 +14,7 @@
 #include "machine.h"
 #include "rill/rill.h"
 
-enum { ACTIONS = 1000, PATTERNS = 4096, MOST = 100, SHORTEST = 20, SPREAD = 21 };
+enum { ACTIONS = 1000, PATTERNS = 4096, PATTERN_CHOICES = 100, MIN_TIMESTEPS = 20, TIMESTEPS_RANGE = 21 };
 
 /* A way to search; `rows` is about what an item has of them. */
 typedef struct search {
@@ -37,8 +37,8 @@ static const search searches[] = {
 
 /* Choices by pattern: in order, natural logarithms, the end action rarely and far behind. */
 typedef struct pattern {
-    int32_t action[MOST];
-    float score[MOST];
+    int32_t action[PATTERN_CHOICES];
+    float score[PATTERN_CHOICES];
 } pattern;
 
 typedef struct table {
@@ -64,18 +64,18 @@ static rill_status open_table(const rill_domain *domain, rill_context *ctx, cons
     uint32_t state = 7;
     for (int32_t p = 0; p < PATTERNS; p++) {
         float score = 0;
-        for (int32_t i = 0; i < MOST; i++) {
+        for (int32_t i = 0; i < PATTERN_CHOICES; i++) {
             t->pattern[p].action[i] = 1 + (int32_t)(next(&state) % (ACTIONS - 1));
             score -= 0.05F + (float)(next(&state) % 4096) / 2048;
             t->pattern[p].score[i] = score;
         }
         int32_t end = 1 + (int32_t)(next(&state) % 40);
-        if (end < MOST) t->pattern[p].action[end] = 0;
+        if (end < PATTERN_CHOICES) t->pattern[p].action[end] = 0;
     }
     *self = t;
     *info = (rill_domain_info){.actions = ACTIONS,
                                .has_end_action = 1, /* action 0 */
-                               .max_length = SHORTEST,
+                               .max_length = MIN_TIMESTEPS,
                                .state_need = options->arguments != NULL ? RILL_STATE_PATH : RILL_STATE_PARENT};
     return RILL_OK;
 }
@@ -98,7 +98,7 @@ static rill_status encode(void *self, int32_t m, rill_input *inputs)
 {
     (void)self;
     for (int32_t i = 0; i < m; i++) {
-        inputs[i].max_length = SHORTEST + (int32_t)((inputs[i].id * 2654435761u >> 7) % SPREAD);
+        inputs[i].max_length = MIN_TIMESTEPS + (int32_t)((inputs[i].id * 2654435761u >> 7) % TIMESTEPS_RANGE);
         inputs[i].size = inputs[i].max_length;
     }
     return RILL_OK;
@@ -110,10 +110,12 @@ static rill_status step(void *self, const rill_rows *rows)
     return RILL_OK;
 }
 
-static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
+static rill_status score(void *self, const rill_rows *rows, const rill_score_request *score_request,
+                         rill_score_result *out)
 {
     const table *t = self;
-    const size_t n = (size_t)(ask->most < MOST ? ask->most : MOST);
+    const size_t n = (size_t)(score_request->max_choices < PATTERN_CHOICES ? score_request->max_choices
+                                                                           : PATTERN_CHOICES);
     for (int32_t r = 0; r < rows->n; r++) {
         /* Of the path, so that a schedule changes nothing. */
         uint32_t hash = (uint32_t)rows->action[r] * 2654435761u + (uint32_t)rows->depth[r] * 40503u;
@@ -149,20 +151,20 @@ static const rill_domain domain = {
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
 typedef struct run {
-    int64_t given, inputs;
+    int64_t n_given, inputs;
 } run;
 
-static rill_status give(void *user, int may_block, const char **text, size_t *length)
+static rill_status next_bench_input(void *user, int may_block, const char **text, size_t *length)
 {
     run *r = user;
     (void)may_block;
-    if (r->given++ == r->inputs) return RILL_END_OF_INPUT;
+    if (r->n_given++ == r->inputs) return RILL_END_OF_INPUT;
     *text = "x";
     *length = 1;
     return RILL_OK;
 }
 
-static rill_status take(void *user, const rill_result *result)
+static rill_status ignore_result(void *user, const rill_result *result)
 {
     (void)user, (void)result;
     return RILL_OK;
@@ -186,7 +188,7 @@ static rill_status decode(rill_context *ctx, rill_model *model, const search *wa
     rill_status status = rill_engine_create(&engine, ctx, model, &setup);
     if (status < 0) return status;
     run r = {.inputs = inputs};
-    status = rill_run(engine, give, &r, take, &r);
+    status = rill_run(engine, next_bench_input, &r, ignore_result, &r);
     *out = (rill_stats){.struct_size = sizeof *out};
     rill_engine_stats(engine, out);
     rill_engine_destroy(engine);

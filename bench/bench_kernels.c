@@ -19,8 +19,8 @@
 #include <time.h>
 
 #include "kernels.h"
-#include "limits.h"
 #include "machine.h"
+#include "peak.h"
 #include "unfused.h"
 #if defined(RILL_HAVE_ONEDNN)
 #include "yardstick.h"
@@ -45,12 +45,12 @@ typedef struct bench {
 
 typedef void (*call_fn)(void *arg);
 
-/* Samples of at least 50 us, for about 0.25 s (--quick: 0.03), at least 7 and at most MOST_SAMPLES of them. */
-#define MOST_SAMPLES 5000
+/* Samples of at least 50 us, for about 0.25 s (--quick: 0.03), at least 7 and at most MAX_SAMPLES of them. */
+#define MAX_SAMPLES 5000
 
 static timing measure(const bench *b, call_fn fn, void *arg)
 {
-    static double sample[MOST_SAMPLES];
+    static double sample[MAX_SAMPLES];
     const double budget = b->quick ? 0.03 : 0.25;
     size_t calls = 1, n = 0;
     double begin;
@@ -61,7 +61,7 @@ static timing measure(const bench *b, call_fn fn, void *arg)
         if (now() - begin > 5e-5) break;
     }
     const double start = now();
-    while (n < MOST_SAMPLES && (n < 7 || now() - start < budget)) {
+    while (n < MAX_SAMPLES && (n < 7 || now() - start < budget)) {
         begin = now();
         for (size_t i = 0; i < calls; i++) fn(arg);
         sample[n++] = (now() - begin) / (double)calls;
@@ -71,14 +71,15 @@ static timing measure(const bench *b, call_fn fn, void *arg)
 }
 
 /* One JSON object per measurement: what, its parameters as text, and numbers. */
-static void record(bench *b, const char *op, const char *parameters, const char *unit, double median, double fastest)
+static void record_timing(bench *b, const char *op, const char *parameters, const char *unit, double median,
+                          double fastest)
 {
     if (!b->json) return;
     fprintf(b->json, "%s\n    {\"op\": \"%s\", %s, \"unit\": \"%s\", \"median\": %.6g, \"fastest\": %.6g}",
             b->records++ ? "," : "", op, parameters, unit, median, fastest);
 }
 
-static void *memory(size_t bytes)
+static void *alloc_buffer(size_t bytes)
 {
     void *p = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
     if (!p) {
@@ -89,10 +90,10 @@ static void *memory(size_t bytes)
     return p;
 }
 
-static float *numbers(size_t n, float scale)
+static float *fill_random(size_t n, float scale)
 {
     static uint32_t state = 12345;
-    float *x = memory(n * sizeof *x);
+    float *x = alloc_buffer(n * sizeof *x);
     for (size_t i = 0; i < n; i++) {
         float sum = 0.0f;
         for (int j = 0; j < 4; j++) sum += (float)((state = state * 1664525u + 1013904223u) >> 8) * 0x1p-24f - 0.5f;
@@ -103,35 +104,35 @@ static float *numbers(size_t n, float scale)
 
 /* ---- limits ---------------------------------------------------------------------------------------------- */
 
-static void pass(void *loop)
+static void read_buffer(void *loop)
 {
-    ((rill_loop *)loop)->run(loop);
+    ((rill_peak_loop *)loop)->run(loop);
 }
 
 /* GB/s of reading `bytes` over and over. The limit is the fastest sample: it is what the machine can do. */
 static double read_rate(bench *b, const char *name, size_t bytes)
 {
-    void *data = memory(bytes);
-    rill_loop loop = rill_loop_read(data, bytes);
-    const timing t = measure(b, pass, &loop);
+    void *data = alloc_buffer(bytes);
+    rill_peak_loop loop = rill_peak_loop_read(data, bytes);
+    const timing t = measure(b, read_buffer, &loop);
     char text[64];
     snprintf(text, sizeof text, "\"bytes\": %zu", bytes);
     printf("  read %-3s %6zu KB  %7.1f GB/s (median %.1f)\n", name, bytes / 1024, 1e-9 * (double)bytes / t.fastest,
            1e-9 * (double)bytes / t.median);
-    record(b, "read", text, "GB/s", 1e-9 * (double)bytes / t.median, 1e-9 * (double)bytes / t.fastest);
+    record_timing(b, "read", text, "GB/s", 1e-9 * (double)bytes / t.median, 1e-9 * (double)bytes / t.fastest);
     free(data);
     return 1e-9 * (double)bytes / t.fastest;
 }
 
 static void run_limits(bench *b)
 {
-    rill_loop multiply = rill_loop_multiply(b->k.isa, 0);
-    const timing t = measure(b, pass, &multiply);
+    rill_peak_loop multiply = rill_peak_loop_fma(b->k.isa, 0);
+    const timing t = measure(b, read_buffer, &multiply);
     const double flops = multiply.work;
     b->peak = 1e-9 * flops / t.fastest;
     printf("limits, 1 thread\n  multiply-add %s  %7.1f GFLOP/s (median %.1f)\n", b->k.name, b->peak,
            1e-9 * flops / t.median);
-    record(b, "multiply-add", "\"threads\": 1", "GFLOP/s", 1e-9 * flops / t.median, b->peak);
+    record_timing(b, "multiply-add", "\"threads\": 1", "GFLOP/s", 1e-9 * flops / t.median, b->peak);
     b->l1 = read_rate(b, "L1", (size_t)16 << 10);
     b->l2 = read_rate(b, "L2", (size_t)512 << 10);
     b->l3 = read_rate(b, "L3", ROTATE_BYTES);
@@ -166,15 +167,15 @@ static layer layer_new(const bench *b, size_t k, size_t n, size_t copies, rill_d
                .n = n,
                .kk = k,
                .copies = copies,
-               .a = numbers(640 * k, 1.0f),
-               .c = memory(640 * n * sizeof(float))};
-    l.plain = memory(copies * sizeof *l.plain);
-    l.packed = memory(copies * sizeof *l.packed);
+               .a = fill_random(640 * k, 1.0f),
+               .c = alloc_buffer(640 * n * sizeof(float))};
+    l.plain = alloc_buffer(copies * sizeof *l.plain);
+    l.packed = alloc_buffer(copies * sizeof *l.packed);
     for (size_t i = 0; i < copies; i++) {
-        l.plain[i] = numbers(n * k, 0.1f);
-        rill_gemm_pack_f32(&l.packed[i], n, k, l.plain[i], k, dtype, memory(rill_gemm_pack_size(n, k, dtype)));
+        l.plain[i] = fill_random(n * k, 0.1f);
+        rill_gemm_pack_f32(&l.packed[i], n, k, l.plain[i], k, dtype, alloc_buffer(rill_gemm_pack_size(n, k, dtype)));
     }
-    l.scratch = memory(rill_gemm_scratch_size(&l.packed[0], SIZE_MAX) + 1);
+    l.scratch = alloc_buffer(rill_gemm_scratch_size(&l.packed[0], SIZE_MAX) + 1);
     return l;
 }
 
@@ -226,7 +227,7 @@ static timing measure_gemm(bench *b, layer *l, const char *who, call_fn fn, int 
         text, sizeof text,
         "\"who\": \"%s\", \"weights\": \"%s\", \"m\": %zu, \"k\": %zu, \"n\": %zu, \"copies\": %zu, \"threads\": %d",
         who, dtype_names[l->dtype], l->m, l->kk, l->n, l->copies, threads);
-    record(b, "gemm", text, "GFLOP/s", r.median, r.fastest);
+    record_timing(b, "gemm", text, "GFLOP/s", r.median, r.fastest);
     return r;
 }
 
@@ -268,7 +269,7 @@ static void print_means(bench *b, double read, double sums[COUNT(row_counts)][4]
                exp(sums[i][3] / (double)shapes));
 #endif
         snprintf(text, sizeof text, "\"m\": %zu, \"roofline\": %.1f", row_counts[i], roof);
-        record(b, "gemm mean", text, "GFLOP/s", median, fastest);
+        record_timing(b, "gemm mean", text, "GFLOP/s", median, fastest);
         putchar('\n');
     }
     putchar('\n');
@@ -288,7 +289,7 @@ static void run_gemm(bench *b)
     print_means(b, b->l3, sums, COUNT(shapes));
 }
 
-static void run_hot(bench *b)
+static void run_cached_gemm(bench *b)
 {
     static const size_t shapes[][2] = {{128, 512}, {200, 800}, {400, 200}, {200, 200}, {200, 100}, {128, 150}};
     double sums[COUNT(row_counts)][4] = {{0}};
@@ -370,8 +371,8 @@ static timing measure_best(bench *b, output_layer *o, const char *who, call_fn f
     char text[96];
     const timing t = measure(b, fn, o);
     const timing r = {(double)o->b.rows / t.median, (double)o->b.rows / t.fastest};
-    snprintf(text, sizeof text, "\"who\": \"%s\", \"symbols\": %zu, \"best\": %zu", who, o->b.symbols, o->b.best);
-    record(b, "best", text, "rows/s", r.median, r.fastest);
+    snprintf(text, sizeof text, "\"who\": \"%s\", \"symbols\": %zu, \"best\": %zu", who, o->b.symbols, o->b.n_best);
+    record_timing(b, "best", text, "rows/s", r.median, r.fastest);
     return r;
 }
 
@@ -387,22 +388,22 @@ static void run_best(bench *b)
         output_layer o = {&b->k,
                           {.rows = rows,
                            .symbols = symbols,
-                           .best = best,
-                           .logits = {numbers(rows * symbols, 2.0f), symbols},
-                           .bias = numbers(symbols, 0.5f),
-                           .ids = memory(rows * best * 4),
-                           .logp = memory(rows * best * 4),
+                           .n_best = best,
+                           .logits = {fill_random(rows * symbols, 2.0f), symbols},
+                           .bias = fill_random(symbols, 0.5f),
+                           .ids = alloc_buffer(rows * best * 4),
+                           .logp = alloc_buffer(rows * best * 4),
                            .ld_out = best,
-                           .counts = memory(rows * 4)}};
+                           .counts = alloc_buffer(rows * 4)}};
         /* The last has its best side by side, as vocabularies by frequency have. */
         for (size_t v = 0; i + 1 == COUNT(shapes) && v < rows * symbols; v++)
-            ((float *)(uintptr_t)o.b.logits.at)[v] -= 20.0f * (float)(v % symbols) / (float)symbols;
+            ((float *)(uintptr_t)o.b.logits.data)[v] -= 20.0f * (float)(v % symbols) / (float)symbols;
         const timing own = measure_best(b, &o, "rill", call_best),
                      unfused = measure_best(b, &o, "unfused", call_unfused);
         printf("  V=%-5zu B=%-3zu %8.1f  best %8.1f (%.2f ns per logit)   unfused %7.1f   x%.1f\n", symbols, best,
                1e-3 * own.median, 1e-3 * own.fastest, 1e9 / own.fastest / (double)symbols, 1e-3 * unfused.median,
                own.fastest / unfused.fastest);
-        free(o.b.logits.at);
+        free(o.b.logits.data);
         free((void *)(uintptr_t)o.b.bias);
         free(o.b.ids);
         free(o.b.logp);
@@ -437,9 +438,10 @@ static void run_cell(bench *b)
     printf("cell: lstm and attention (rows of 10 share a memory), 1 thread\n");
     for (size_t i = 0; i < COUNT(shapes); i++) {
         const size_t rows = shapes[i][0], h = shapes[i][1], t = shapes[i][2];
-        int32_t first[20], length[20], *slot = memory(rows * 4);
-        float *h1 = numbers(rows * h, 1.0f), *keys = numbers(20 * t * h, 0.3f), *c0 = numbers(rows * h, 1.0f),
-              *c1 = memory(rows * h * 4), *gates = numbers(rows * 4 * h, 1.5f);
+        int32_t first[20], length[20], *slot = alloc_buffer(rows * 4);
+        float *h1 = fill_random(rows * h, 1.0f), *keys = fill_random(20 * t * h, 0.3f),
+              *c0 = fill_random(rows * h, 1.0f), *c1 = alloc_buffer(rows * h * 4),
+              *gates = fill_random(rows * 4 * h, 1.5f);
         for (size_t s = 0; s < 20; s++) first[s] = (int32_t)(s * t), length[s] = (int32_t)t;
         for (size_t r = 0; r < rows; r++) slot[r] = (int32_t)(r / 10);
         recurrent rec = {&b->k,
@@ -448,7 +450,7 @@ static void run_cell(bench *b)
                           .gates = {gates, 4 * h},
                           .c_prev = {c0, h},
                           .c = {c1, h},
-                          .h = {memory(rows * h * 4), h}},
+                          .h = {alloc_buffer(rows * h * 4), h}},
                          {.rows = rows,
                           .heads = 1,
                           .width = h,
@@ -459,9 +461,9 @@ static void run_cell(bench *b)
                           .first = first,
                           .length = length,
                           .slot = slot,
-                          .weights = memory(rows * t * 4),
+                          .weights = alloc_buffer(rows * t * 4),
                           .ld_weights = t,
-                          .out = {memory(rows * h * 4), h}}};
+                          .out = {alloc_buffer(rows * h * 4), h}}};
         const timing lstm = measure(b, call_lstm, &rec), attention = measure(b, call_attention, &rec);
         const double flops = 4e-9 * (double)(rows * h * t);
         char text[96];
@@ -470,10 +472,10 @@ static void run_cell(bench *b)
             rows, h, t, 1e6 * lstm.median, 1e6 * lstm.fastest, 1e9 * lstm.fastest / (double)(rows * h),
             1e6 * attention.median, 1e6 * attention.fastest, flops / attention.fastest);
         snprintf(text, sizeof text, "\"rows\": %zu, \"hidden\": %zu, \"length\": %zu", rows, h, t);
-        record(b, "lstm", text, "s", lstm.median, lstm.fastest);
-        record(b, "attention", text, "s", attention.median, attention.fastest);
-        free(keys), free(slot), free(h1), free(c0), free(c1), free(gates), free(rec.l.h.at), free(rec.a.weights),
-            free(rec.a.out.at);
+        record_timing(b, "lstm", text, "s", lstm.median, lstm.fastest);
+        record_timing(b, "attention", text, "s", attention.median, attention.fastest);
+        free(keys), free(slot), free(h1), free(c0), free(c1), free(gates), free(rec.l.h.data), free(rec.a.weights),
+            free(rec.a.out.data);
     }
     putchar('\n');
 }
@@ -513,7 +515,7 @@ static timing after_gap(pool_job *j, unsigned gap_us)
 
 static void run_pool(bench *b)
 {
-    void *mem = memory(rill_pool_size(2));
+    void *mem = alloc_buffer(rill_pool_size(2));
     rill_pool *pool = rill_pool_init(mem, 2);
     pool_job empty = {pool, 0, 0}, serial = {NULL, 0, 0}, work = {pool, 4000, 0}, alone = {NULL, 4000, 0};
     const timing t = measure(b, call_pool, &empty), s = measure(b, call_pool, &serial);
@@ -524,9 +526,9 @@ static void run_pool(bench *b)
     printf("  empty, after 2 ms     %.2f us best %.2f\n", 1e6 * g.median, 1e6 * g.fastest);
     printf("  %.0f us of work        %.2f us best %.2f: x%.2f\n", 1e6 * a.fastest, 1e6 * w.median, 1e6 * w.fastest,
            a.fastest / w.fastest);
-    record(b, "pool", "\"case\": \"empty\"", "s", t.median, t.fastest);
-    record(b, "pool", "\"case\": \"empty after 2 ms\"", "s", g.median, g.fastest);
-    record(b, "pool", "\"case\": \"work\"", "s", w.median, w.fastest);
+    record_timing(b, "pool", "\"case\": \"empty\"", "s", t.median, t.fastest);
+    record_timing(b, "pool", "\"case\": \"empty after 2 ms\"", "s", g.median, g.fastest);
+    record_timing(b, "pool", "\"case\": \"work\"", "s", w.median, w.fastest);
     static const size_t shapes[][3] = {
         {512, 2048, 5}, {512, 2048, 50}, {200, 800, 50}, {200, 100, 50}, {200, 800, 200}};
     for (size_t i = 0; i < COUNT(shapes); i++) {
@@ -549,8 +551,8 @@ static void run_pool(bench *b)
 static const struct {
     const char *name;
     void (*run)(bench *b);
-} sections[] = {{"gemm", run_gemm}, {"hot", run_hot},   {"weights", run_weights},
-                {"best", run_best}, {"cell", run_cell}, {"pool", run_pool}};
+} sections[] = {{"gemm", run_gemm}, {"hot", run_cached_gemm}, {"weights", run_weights},
+                {"best", run_best}, {"cell", run_cell},       {"pool", run_pool}};
 
 static void describe(bench *b, int argc, char **argv)
 {

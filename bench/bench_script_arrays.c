@@ -15,80 +15,80 @@
 
 #include "arrays/arrays.h"
 #include "machine.h"
-#include "script.h"
+#include "script_load.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 enum { LARGEST = 10000, SAMPLES = 101 };
 
 /* The data of one size. */
-typedef struct beams {
+typedef struct bench_beams {
     int32_t n, items;
     int32_t offset[LARGEST + 1];
     double score[LARGEST], best[LARGEST], out[LARGEST];
-    int32_t parent[LARGEST], whole[LARGEST];
+    int32_t parent[LARGEST], integers[LARGEST];
     uint8_t mask[LARGEST], keep[LARGEST];
-} beams;
+} bench_beams;
 
-static void fill(beams *b, int32_t n)
+static void fill(bench_beams *b, int32_t n)
 {
     uint32_t state = 12345;
     b->n = n;
     b->items = n * 3 / 10;
-    int32_t at = 0;
+    int32_t offset = 0;
     for (int32_t i = 0; i < b->items; i++) {
-        b->offset[i] = at;
+        b->offset[i] = offset;
         state = state * 1664525u + 1013904223u;
-        int32_t left = n - at, size = i + 1 == b->items ? left : (int32_t)((state >> 16) % 7);
-        if (size > left) size = left;
+        int32_t n_left = n - offset, size = i + 1 == b->items ? n_left : (int32_t)((state >> 16) % 7);
+        if (size > n_left) size = n_left;
         double score = -1;
-        for (int32_t j = 0; j < size; j++, at++) {
+        for (int32_t j = 0; j < size; j++, offset++) {
             state = state * 1664525u + 1013904223u;
-            b->score[at] = score;
-            b->parent[at] = j / 2;
-            b->mask[at] = state >> 31;
+            b->score[offset] = score;
+            b->parent[offset] = j / 2;
+            b->mask[offset] = state >> 31;
             score -= (double)(state >> 16) * 0x1p-13;
         }
         b->best[i] = -1;
     }
-    b->offset[b->items] = at;
+    b->offset[b->items] = offset;
 }
 
 /* --- in C --------------------------------------------------------------------------------------------------------- */
 
-static void c_add(beams *b)
+static void c_add(bench_beams *b)
 {
     for (int32_t i = 0; i < b->n; i++) b->out[i] = b->score[i] + 1;
 }
 
-static void c_threshold(beams *b)
+static void c_threshold(bench_beams *b)
 {
     for (int32_t i = 0; i < b->items; i++) {
-        double least = b->best[i] - 10;
-        for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++) b->keep[j] = b->score[j] >= least;
+        double min_score = b->best[i] - 10;
+        for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++) b->keep[j] = b->score[j] >= min_score;
     }
 }
 
-static void c_and(beams *b)
+static void c_and(bench_beams *b)
 {
     for (int32_t i = 0; i < b->n; i++) b->keep[i] = (b->mask[i] != 0) & (b->mask[i] != 0);
 }
 
-static void c_where(beams *b)
+static void c_where(bench_beams *b)
 {
     for (int32_t i = 0; i < b->n; i++) b->out[i] = b->mask[i] ? b->score[i] : 0;
 }
 
-static void c_max(beams *b)
+static void c_max(bench_beams *b)
 {
     for (int32_t i = 0; i < b->items; i++) {
-        double most = -HUGE_VAL;
-        for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++) most = b->score[j] > most ? b->score[j] : most;
-        b->out[i] = most;
+        double max = -HUGE_VAL;
+        for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++) max = b->score[j] > max ? b->score[j] : max;
+        b->out[i] = max;
     }
 }
 
-static void c_sum(beams *b)
+static void c_sum(bench_beams *b)
 {
     for (int32_t i = 0; i < b->items; i++) {
         double total = 0;
@@ -97,41 +97,41 @@ static void c_sum(beams *b)
     }
 }
 
-static void c_exp(beams *b)
+static void c_exp(bench_beams *b)
 {
     for (int32_t i = 0; i < b->n; i++) b->out[i] = exp(b->score[i]);
 }
 
-static void c_softmax(beams *b)
+static void c_softmax(bench_beams *b)
 {
     c_max(b);
     for (int32_t i = b->items - 1; i >= 0; i--) { /* backwards: out[i] is the greatest until it is passed */
-        double total = 0, most = b->out[i];
-        for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++) total += exp(b->score[j] - most);
-        for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++) b->best[i] = exp(b->score[j] - most) / total;
+        double total = 0, max = b->out[i];
+        for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++) total += exp(b->score[j] - max);
+        for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++) b->best[i] = exp(b->score[j] - max) / total;
     }
     for (int32_t i = 0; i < b->items; i++) b->best[i] = -1;
 }
 
 /* Scores in rank order need no sorting in C; that is what the engine does. */
-static void c_index(beams *b)
+static void c_index(bench_beams *b)
 {
     for (int32_t i = 0; i < b->items; i++)
-        for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++) b->whole[j] = j - b->offset[i] + 1;
+        for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++) b->integers[j] = j - b->offset[i] + 1;
 }
 
-static void c_top(beams *b)
+static void c_top(bench_beams *b)
 {
     for (int32_t i = 0; i < b->items; i++)
         for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++) b->keep[j] = j - b->offset[i] < 2;
 }
 
-static void c_count_by(beams *b)
+static void c_count_by(bench_beams *b)
 {
     int32_t seen[8192];
     memset(seen, 0, sizeof seen[0] * 8);
     for (int32_t i = 0; i < b->items; i++) {
-        for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++) b->whole[j] = seen[b->parent[j]]++;
+        for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++) b->integers[j] = seen[b->parent[j]]++;
         for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++) seen[b->parent[j]] = 0;
     }
 }
@@ -141,7 +141,7 @@ static void c_count_by(beams *b)
 /* v: scores, w: best, p: parents, m: a mask, out, whole, keep: to be written; range(i): a segment. */
 static const struct {
     const char *name, *arrays, *elements;
-    void (*c)(beams *b);
+    void (*c)(bench_beams *b);
 } operations[] = {
     {"v + 1", "local x = v + 1", "for i = 1, #v do out[i] = v[i] + 1 end", c_add},
     {"v:ge(w - 10)", "local x = v:ge(w - 10)",
@@ -182,14 +182,14 @@ static const struct {
      c_count_by},
 };
 
-static beams *data_of(lua_State *L)
+static bench_beams *bench_data(lua_State *L)
 {
     return lua_touserdata(L, lua_upvalueindex(1));
 }
 
 static int range(lua_State *L)
 {
-    const beams *b = data_of(L);
+    const bench_beams *b = bench_data(L);
     lua_Integer i = lua_tointeger(L, 1);
     lua_pushinteger(L, b->offset[i - 1] + 1);
     lua_pushinteger(L, b->offset[i]);
@@ -198,60 +198,61 @@ static int range(lua_State *L)
 
 static int push_score(lua_State *L)
 {
-    script_array_push(L, ARRAY_F64, data_of(L)->score, data_of(L)->n, ARRAY_CELLS, 0);
+    script_array_push(L, ARRAY_F64, bench_data(L)->score, bench_data(L)->n, ARRAY_CELLS, 0);
     return 1;
 }
 
 static int push_best(lua_State *L)
 {
-    script_array_push(L, ARRAY_F64, data_of(L)->best, data_of(L)->items, ARRAY_ITEMS, 0);
+    script_array_push(L, ARRAY_F64, bench_data(L)->best, bench_data(L)->items, ARRAY_ITEMS, 0);
     return 1;
 }
 
 static int push_keep(lua_State *L)
 {
-    script_array_push(L, ARRAY_U8, data_of(L)->keep, data_of(L)->n, ARRAY_CELLS, 1);
+    script_array_push(L, ARRAY_U8, bench_data(L)->keep, bench_data(L)->n, ARRAY_CELLS, 1);
     return 1;
 }
 
 static int push_parent(lua_State *L)
 {
-    script_array_push(L, ARRAY_I32, data_of(L)->parent, data_of(L)->n, ARRAY_CELLS, 0);
+    script_array_push(L, ARRAY_I32, bench_data(L)->parent, bench_data(L)->n, ARRAY_CELLS, 0);
     return 1;
 }
 
 static int push_mask(lua_State *L)
 {
-    script_array_push(L, ARRAY_U8, data_of(L)->mask, data_of(L)->n, ARRAY_CELLS, 0);
+    script_array_push(L, ARRAY_U8, bench_data(L)->mask, bench_data(L)->n, ARRAY_CELLS, 0);
     return 1;
 }
 
 static int push_out(lua_State *L)
 {
-    script_array_push(L, ARRAY_F64, data_of(L)->out, data_of(L)->n, ARRAY_CELLS, 1);
+    script_array_push(L, ARRAY_F64, bench_data(L)->out, bench_data(L)->n, ARRAY_CELLS, 1);
     return 1;
 }
 
-static int push_whole(lua_State *L)
+static int push_integers(lua_State *L)
 {
-    script_array_push(L, ARRAY_I32, data_of(L)->whole, data_of(L)->n, ARRAY_CELLS, 1);
+    script_array_push(L, ARRAY_I32, bench_data(L)->integers, bench_data(L)->n, ARRAY_CELLS, 1);
     return 1;
 }
 
 static int store(lua_State *L)
 {
-    script_array_store(L, 1, ARRAY_U8, data_of(L)->keep, data_of(L)->n, ARRAY_CELLS);
+    script_array_store(L, 1, ARRAY_U8, bench_data(L)->keep, bench_data(L)->n, ARRAY_CELLS);
     return 0;
 }
 
 /* Make the function that does `body` so many times; it stays on the stack. */
 static int compile(lua_State *L)
 {
-    static const luaL_Reg functions[] = {
-        {"range", range},        {"score", push_score}, {"best", push_best},  {"kept", push_keep},    {"store", store},
-        {"parent", push_parent}, {"given", push_mask},  {"output", push_out}, {"wholes", push_whole}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"range", range},     {"score", push_score}, {"best", push_best},
+                                         {"kept", push_keep},  {"store", store},      {"parent", push_parent},
+                                         {"given", push_mask}, {"output", push_out},  {"wholes", push_integers},
+                                         {NULL, NULL}};
     const char *body = lua_touserdata(L, 1);
-    beams *b = lua_touserdata(L, 2);
+    bench_beams *b = lua_touserdata(L, 2);
     lua_getglobal(L, "_G");
     lua_pushlightuserdata(L, b);
     luaL_setfuncs(L, functions, 1);
@@ -273,7 +274,7 @@ static int compile(lua_State *L)
 typedef struct bench {
     rill_context *ctx;
     rill_script *s;
-    beams *b;
+    bench_beams *b;
     FILE *json;
     int quick, records;
 } bench;
@@ -281,7 +282,7 @@ typedef struct bench {
 /* What is called: a Lua function by its name, or a C function. */
 typedef struct subject {
     const char *global;
-    void (*c)(beams *b);
+    void (*c)(bench_beams *b);
     int64_t times;
     double sample[SAMPLES], median, fastest; /* seconds per call */
 } subject;
@@ -366,7 +367,7 @@ static void run_size(bench *t, int32_t n)
 int main(int argc, char **argv)
 {
     static const int32_t sizes[] = {10, 100, 1000, LARGEST};
-    static beams data;
+    static bench_beams data;
     bench t = {.b = &data};
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--quick"))

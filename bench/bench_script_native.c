@@ -45,7 +45,7 @@ static const char *const names[] = {"an empty loop in Lua",
                                     "function(b) end, in a chain"};
 enum { LOOPS = 6, ROWS = 9 };
 
-typedef void (*prune_fn)(rill_beams *beams, double delta);
+typedef void (*prune_fn)(rill_candidates *beams, double delta);
 
 typedef struct lab {
     rill_script *script;
@@ -92,10 +92,10 @@ static rill_status run_row(lab *l, int row)
     static const double best[1];
     int32_t width[1] = {INT32_MAX};
     uint8_t marks[2] = {0};
-    rill_beams none = {
+    rill_candidates none = {
         .struct_size = sizeof none, .n = 1, .offset = offset, .item_id = id, .k = zero, .timestep = zero};
     none.outputs = zero;
-    none.best_output = none.best = best;
+    none.best_output_score = none.best_path_score = best;
     none.width = width;
     none.keep = none.stop = marks;
     rill_status status = RILL_OK;

@@ -55,7 +55,7 @@ typedef struct run {
     rill_stats stats;
 } run;
 
-static int read_lines(const char *path, size_t most, lines *out)
+static int read_lines(const char *path, size_t max_lines, lines *out)
 {
     FILE *f = fopen(path, "rb");
     if (!f) return -1;
@@ -76,17 +76,17 @@ static int read_lines(const char *path, size_t most, lines *out)
     for (size_t i = 0; i < length; i++) total += out->data[i] == '\n' || i + 1 == length;
     out->line = malloc((total + 1) * sizeof *out->line);
     if (!out->line) return -1;
-    char *at = out->data;
-    for (out->count = 0; out->count < total && out->count < most; out->count++) {
-        char *end = strchr(at, '\n');
+    char *pos = out->data;
+    for (out->count = 0; out->count < total && out->count < max_lines; out->count++) {
+        char *end = strchr(pos, '\n');
         *end = 0;
-        out->line[out->count] = at;
-        at = end + 1;
+        out->line[out->count] = pos;
+        pos = end + 1;
     }
     return 0;
 }
 
-static rill_status give(void *user, int may_block, const char **text, size_t *length)
+static rill_status read_next_line(void *user, int may_block, const char **text, size_t *length)
 {
     run *r = user;
     (void)may_block;
@@ -96,29 +96,29 @@ static rill_status give(void *user, int may_block, const char **text, size_t *le
     return RILL_OK;
 }
 
-static rill_status take(void *user, const rill_result *result)
+static rill_status append_result(void *user, const rill_result *result)
 {
     run *r = user;
     rill_status s = rill_text_printf(&r->out, "%lld %d %s\n", (long long)result->id, result->status, result->message);
-    for (int32_t i = 0; s == RILL_OK && i < result->n; i++) {
-        const rill_output *o = &result->output[i];
-        s = rill_text_printf(&r->out, "%lld ||| %s ||| %a %a %a %d %d", (long long)result->id, o->text, o->score,
-                             o->rank_score, o->logp, o->actions, o->truncated);
-        for (int32_t a = 0; s == RILL_OK && a < o->n_actions; a++)
-            s = rill_text_printf(&r->out, " %d:%a", o->action[a], (double)o->action_logp[a]);
+    for (int32_t i = 0; s == RILL_OK && i < result->n_outputs; i++) {
+        const rill_output *o = &result->outputs[i];
+        s = rill_text_printf(&r->out, "%lld ||| %s ||| %a %a %a %d %d", (long long)result->id, o->text, o->path_score,
+                             o->score, o->logp, o->length, o->truncated);
+        for (int32_t a = 0; s == RILL_OK && a < o->n_ids; a++)
+            s = rill_text_printf(&r->out, " %d:%a", o->ids[a], (double)o->id_logps[a]);
         if (s == RILL_OK) s = rill_text_append(&r->out, "\n", 1);
     }
     return s;
 }
 
 /* What the command line says. */
-typedef struct choices {
+typedef struct identical_options {
     int quick, tokenized;
     size_t lines;
     const char *weights, *absolute;
-} choices;
+} identical_options;
 
-static rill_status decode(rill_context *ctx, rill_model *model, const choices *c, const point *p, run *r)
+static rill_status decode(rill_context *ctx, rill_model *model, const identical_options *c, const point *p, run *r)
 {
     const rill_chain_entry chain[] = {{"absolute", c->absolute}};
     rill_engine_setup setup;
@@ -143,7 +143,7 @@ static rill_status decode(rill_context *ctx, rill_model *model, const choices *c
     rill_engine *engine = NULL;
     rill_status status = rill_settings_set(ctx, s, "sort", p->sort);
     if (status == RILL_OK) status = rill_engine_create(&engine, ctx, model, &setup);
-    if (status == RILL_OK) status = rill_run(engine, give, r, take, r);
+    if (status == RILL_OK) status = rill_run(engine, read_next_line, r, append_result, r);
     if (status == RILL_OK) {
         r->stats.struct_size = sizeof r->stats;
         rill_engine_stats(engine, &r->stats);
@@ -160,12 +160,12 @@ static void print_point(const point *p)
 
 /* What all runs share, and what they add up to. */
 typedef struct grid {
-    const choices *choices;
+    const identical_options *choices;
     rill_context *ctx;
     rill_model *model[3]; /* by threads */
     const lines *in;
-    run reference[2];                              /* by `pruned` */
-    int64_t runs, differences, fewest[2], most[2]; /* timesteps */
+    run reference[2];                                              /* by `pruned` */
+    int64_t runs, differences, min_timesteps[2], max_timesteps[2]; /* timesteps */
 } grid;
 
 static int try_point(grid *g, const point *p)
@@ -181,14 +181,15 @@ static int try_point(grid *g, const point *p)
     } else {
         same = r.out.length == expected->out.length && !memcmp(r.out.data, expected->out.data, r.out.length);
         if (!same) {
-            size_t at = 0;
-            while (at < r.out.length && at < expected->out.length && r.out.data[at] == expected->out.data[at]) at++;
+            size_t pos = 0;
+            while (pos < r.out.length && pos < expected->out.length && r.out.data[pos] == expected->out.data[pos])
+                pos++;
             print_point(p);
-            printf(": differs from byte %zu on\n", at);
+            printf(": differs from byte %zu on\n", pos);
         }
-        int64_t *fewest = &g->fewest[p->method->pruned], *most = &g->most[p->method->pruned];
-        if (!*fewest || r.stats.timesteps < *fewest) *fewest = r.stats.timesteps;
-        if (r.stats.timesteps > *most) *most = r.stats.timesteps;
+        int64_t *min = &g->min_timesteps[p->method->pruned], *max = &g->max_timesteps[p->method->pruned];
+        if (!*min || r.stats.timesteps < *min) *min = r.stats.timesteps;
+        if (r.stats.timesteps > *max) *max = r.stats.timesteps;
     }
     g->differences += !same;
     rill_text_clear(&r.out);
@@ -251,38 +252,38 @@ static int compare(grid *g, const char *domain, const char *path)
            g->reference[1].out.length, g->reference[0].out.length);
     for (size_t i = 0; i < COUNT(methods); i++) try_method(g, &methods[i], g->choices->quick);
     printf("%s: %lld runs, %lld differ; timesteps %lld to %lld pruned, %lld to %lld fixed\n", path, (long long)g->runs,
-           (long long)g->differences, (long long)g->fewest[1], (long long)g->most[1], (long long)g->fewest[0],
-           (long long)g->most[0]);
+           (long long)g->differences, (long long)g->min_timesteps[1], (long long)g->max_timesteps[1],
+           (long long)g->min_timesteps[0], (long long)g->max_timesteps[0]);
     return g->differences != 0;
 }
 
 /* Options up to the first word that is none; returns its place. */
-static int read_options(choices *c, int argc, char **argv)
+static int read_options(identical_options *c, int argc, char **argv)
 {
-    int at = 1;
-    for (; at < argc && !strncmp(argv[at], "--", 2); at++) {
-        const char *value = at + 1 < argc ? argv[at + 1] : "";
-        if (!strcmp(argv[at], "--quick"))
+    int arg_index = 1;
+    for (; arg_index < argc && !strncmp(argv[arg_index], "--", 2); arg_index++) {
+        const char *value = arg_index + 1 < argc ? argv[arg_index + 1] : "";
+        if (!strcmp(argv[arg_index], "--quick"))
             c->quick = 1;
-        else if (!strcmp(argv[at], "--tokenized"))
+        else if (!strcmp(argv[arg_index], "--tokenized"))
             c->tokenized = 1;
-        else if (!strcmp(argv[at], "--lines"))
-            c->lines = (size_t)strtoul(value, NULL, 10), at++;
-        else if (!strcmp(argv[at], "--weights"))
-            c->weights = value, at++;
-        else if (!strcmp(argv[at], "--absolute"))
-            c->absolute = value, at++;
+        else if (!strcmp(argv[arg_index], "--lines"))
+            c->lines = (size_t)strtoul(value, NULL, 10), arg_index++;
+        else if (!strcmp(argv[arg_index], "--weights"))
+            c->weights = value, arg_index++;
+        else if (!strcmp(argv[arg_index], "--absolute"))
+            c->absolute = value, arg_index++;
         else
             break;
     }
-    return at;
+    return arg_index;
 }
 
 int main(int argc, char **argv)
 {
-    choices c = {.lines = SIZE_MAX, .absolute = "10"};
-    int at = read_options(&c, argc, argv);
-    if (argc - at != 3) {
+    identical_options c = {.lines = SIZE_MAX, .absolute = "10"};
+    int arg_index = read_options(&c, argc, argv);
+    if (argc - arg_index != 3) {
         fprintf(stderr,
                 "usage: identical [--quick] [--tokenized] [--lines N] [--weights f32|bf16|int8] [--absolute D] DOMAIN "
                 "MODEL FILE\n");
@@ -292,12 +293,12 @@ int main(int argc, char **argv)
     lines in = {0};
     grid g = {.choices = &c, .in = &in};
     int code = 1;
-    if (read_lines(argv[at + 2], c.lines, &in) < 0)
-        fprintf(stderr, "identical: %s: cannot be read\n", argv[at + 2]);
+    if (read_lines(argv[arg_index + 2], c.lines, &in) < 0)
+        fprintf(stderr, "identical: %s: cannot be read\n", argv[arg_index + 2]);
     else if (rill_context_create(&g.ctx, NULL) < 0)
         fail(&g, "context");
     else
-        code = compare(&g, argv[at], argv[at + 1]);
+        code = compare(&g, argv[arg_index], argv[arg_index + 1]);
     for (int i = 0; i < 2; i++)
         if (g.reference[i].out.ctx) rill_text_clear(&g.reference[i].out);
     for (int i = 1; i < 3; i++) rill_model_close(g.model[i]);

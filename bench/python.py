@@ -17,7 +17,7 @@ with open(sys.argv[2], encoding="utf-8") as lines:
 """
 IN_PYTHON = """
 def absolute(beams):
-    beams.keep[beams.score < beams.best[beams.items()] - 1.5] = 0
+    beams.keep[beams.path_score < beams.best_path_score[beams.items()] - 1.5] = 0
 """
 
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 512, GLANCE = 64 };
+enum { CHUNK = 512, SKIP_CHUNK = 64 };
 
 /* [R, V] of the thread that asks; it grows and stays. */
 static float *matrix(size_t numbers)
@@ -37,22 +37,22 @@ static void add_bias(const rill_best *b, float *x)
 
 static float maximum(const float *x, size_t n)
 {
-    float lane[16], most = -INFINITY;
+    float lane[16], max = -INFINITY;
     for (size_t i = 0; i < 16; i++) lane[i] = -INFINITY;
     size_t v = 0;
     for (; v + 16 <= n; v += 16)
         for (size_t i = 0; i < 16; i++) lane[i] = x[v + i] > lane[i] ? x[v + i] : lane[i];
-    for (; v < n; v++) most = x[v] > most ? x[v] : most;
-    for (size_t i = 0; i < 16; i++) most = lane[i] > most ? lane[i] : most;
-    return most;
+    for (; v < n; v++) max = x[v] > max ? x[v] : max;
+    for (size_t i = 0; i < 16; i++) max = lane[i] > max ? lane[i] : max;
+    return max;
 }
 
-static float sum_of_exp(const rill_kernels *k, const float *x, size_t n, float most)
+static float exp_sum(const rill_kernels *k, const float *x, size_t n, float max)
 {
     float lane[16] = {0}, sum = 0.0f, e[CHUNK];
     for (size_t from = 0; from < n; from += CHUNK) {
         const size_t m = n - from < CHUNK ? n - from : CHUNK;
-        for (size_t i = 0; i < m; i++) e[i] = x[from + i] - most;
+        for (size_t i = 0; i < m; i++) e[i] = x[from + i] - max;
         k->exp(m, e, e);
         size_t v = 0;
         for (; v + 16 <= m; v += 16)
@@ -70,10 +70,10 @@ static int is_legal(const rill_best *b, size_t r, size_t v)
 }
 
 /* Whether a look at each of the next numbers is due at all. */
-static int any_above(const float *x, size_t n, float least)
+static int any_above(const float *x, size_t n, float threshold)
 {
     int above = 0;
-    for (size_t i = 0; i < n; i++) above |= x[i] > least;
+    for (size_t i = 0; i < n; i++) above |= x[i] > threshold;
     return above;
 }
 
@@ -82,19 +82,20 @@ static void put_best(const rill_best *b, size_t r, const float *logp, float *bes
     int32_t *id = b->ids + r * b->ld_out;
     size_t n = 0;
     for (size_t v = 0; v < b->symbols; v++) {
-        if (n == b->best && v % GLANCE == 0 && v + GLANCE <= b->symbols && !any_above(logp + v, GLANCE, best[n - 1])) {
-            v += GLANCE - 1;
+        if (n == b->n_best && v % SKIP_CHUNK == 0 && v + SKIP_CHUNK <= b->symbols &&
+            !any_above(logp + v, SKIP_CHUNK, best[n - 1])) {
+            v += SKIP_CHUNK - 1;
             continue;
         }
-        if (n == b->best && !(logp[v] > best[n - 1])) continue;
+        if (n == b->n_best && !(logp[v] > best[n - 1])) continue;
         if (!(logp[v] > -INFINITY) || !is_legal(b, r, v)) continue;
-        size_t at = n < b->best ? n++ : n - 1;
-        for (; at > 0 && best[at - 1] < logp[v]; at--) {
-            best[at] = best[at - 1];
-            id[at] = id[at - 1];
+        size_t rank = n < b->n_best ? n++ : n - 1;
+        for (; rank > 0 && best[rank - 1] < logp[v]; rank--) {
+            best[rank] = best[rank - 1];
+            id[rank] = id[rank - 1];
         }
-        best[at] = logp[v];
-        id[at] = (int32_t)v;
+        best[rank] = logp[v];
+        id[rank] = (int32_t)v;
     }
     b->counts[r] = (int32_t)n;
 }
@@ -103,14 +104,15 @@ void bench_unfused_best(const rill_best *b, rill_pool *pool)
 {
     static rill_kernels k;
     const size_t all = b->rows * b->symbols;
-    float *x = matrix(all + 2 * b->rows + b->best), *most = x + all, *norm = most + b->rows, *own = norm + b->rows;
+    float *x = matrix(all + 2 * b->rows + b->n_best), *row_max = x + all, *norm = row_max + b->rows,
+          *own = norm + b->rows;
     (void)pool;
     if (k.exp == NULL) rill_kernels_init(&k, RILL_ISA_ALL);
     const int normalise = b->logp != NULL || b->log_norm != NULL;
     add_bias(b, x);
-    for (size_t r = 0; r < b->rows && normalise; r++) most[r] = maximum(x + r * b->symbols, b->symbols);
+    for (size_t r = 0; r < b->rows && normalise; r++) row_max[r] = maximum(x + r * b->symbols, b->symbols);
     for (size_t r = 0; r < b->rows && normalise; r++)
-        norm[r] = most[r] + logf(sum_of_exp(&k, x + r * b->symbols, b->symbols, most[r]));
+        norm[r] = row_max[r] + logf(exp_sum(&k, x + r * b->symbols, b->symbols, row_max[r]));
     for (size_t r = 0; r < b->rows && normalise; r++)
         for (size_t v = 0; v < b->symbols; v++) x[r * b->symbols + v] -= norm[r];
     for (size_t r = 0; r < b->rows; r++)

@@ -17,44 +17,44 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli_options.h"
 #include "files.h"
 #include "interrupt.h"
-#include "options.h"
 #include "picture.h"
 #include "report.h"
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
-static int told(const bench *b, const bench_method *m, rill_status status)
+static int method_status(const bench *b, const bench_method *m, rill_status status)
 {
-    if (status < 0 && b->runfile.said) rill_script_config_blame(b->runfile.script, b->runfile.said);
+    if (status < 0 && b->runfile.config) rill_script_config_locate_error(b->runfile.script, b->runfile.config);
     return status < 0 ? cli_fail("method %s: %s", m->label, rill_error(b->session.ctx)) : CLI_OK;
 }
 
-static void say_where(const bench *b, const bench_method *m, int round)
+static void show_method(const bench *b, const bench_method *m, int round)
 {
     if (b->quiet || !isatty(STDERR_FILENO)) return;
     if (round < 0)
         fputs("\rtrying ", stderr);
     else
         fprintf(stderr, "\rrun %d of %d: ", round + 1, b->repeat);
-    cli_terminal_put(stderr, m->label, strlen(m->label));
+    cli_terminal_write(stderr, m->label, strlen(m->label));
     fputs("\033[K", stderr);
     fflush(stderr);
-    cli_interrupt_drawn(1);
+    cli_interrupt_set_line_drawn(1);
 }
 
-static void keep_less(double *least, double seconds)
+static void keep_min(double *min, double seconds)
 {
-    if (seconds < *least) *least = seconds;
+    if (seconds < *min) *min = seconds;
 }
 
 /* Each part of the time is its least over the runs: what disturbs a run only ever adds, and seldom to the same part twice. */
-static void keep_least(rill_seconds *least, const rill_seconds *s)
+static void keep_min_seconds(rill_seconds *min, const rill_seconds *s)
 {
     for (const cli_stage *t = cli_stages; t < cli_stages + CLI_STAGES; t++)
-        keep_less(cli_stage_of(least, t), *cli_stage_of(s, t));
-    keep_less(&least->total, s->total);
+        keep_min(cli_stage_seconds(min, t), *cli_stage_seconds(s, t));
+    keep_min(&min->total, s->total);
 }
 
 static int run_timed(bench *b)
@@ -63,12 +63,12 @@ static int run_timed(bench *b)
     for (int round = 0; round < b->repeat && code == CLI_OK; round++)
         for (int i = 0; i < b->n && code == CLI_OK; i++) {
             bench_method *m = &b->method[i];
-            say_where(b, m, round);
+            show_method(b, m, round);
             cli_trial trial = {0};
-            code = told(b, m, cli_trial_time(&b->session, &b->set, m->plan, &trial));
+            code = method_status(b, m, cli_trial_time(&b->session, &b->test_set, m->search_config, &trial));
             m->seconds[m->runs++] = trial.seconds;
             if (round == 0) m->stats = trial.stats;
-            keep_least(&m->stats.seconds, &trial.stats.seconds);
+            keep_min_seconds(&m->stats.seconds, &trial.stats.seconds);
         }
     return code;
 }
@@ -80,14 +80,14 @@ static int run_all(bench *b)
         bench_method *m = &b->method[i];
         cli_trial untimed = {.profile = b->profile ? &m->profile : NULL,
                              .rows = b->json_path || b->plot_path ? json_object() : NULL};
-        say_where(b, m, -1);
-        code = told(b, m, cli_trial_judge(&b->session, &b->set, m->plan, m->hash, &untimed));
+        show_method(b, m, -1);
+        code = method_status(b, m, cli_trial_judge(&b->session, &b->test_set, m->search_config, m->hash, &untimed));
         m->counts = untimed.counts;
         m->rows = untimed.rows;
     }
     if (code == CLI_OK) code = run_timed(b);
     if (!b->quiet && isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
-    cli_interrupt_drawn(0);
+    cli_interrupt_set_line_drawn(0);
     return code;
 }
 
@@ -95,7 +95,7 @@ static int run_all(bench *b)
 
 static int64_t first_difference(const bench *b, const bench_method *m, const bench_method *other)
 {
-    for (int64_t input = 0; input < b->set.inputs.n; input++)
+    for (int64_t input = 0; input < b->test_set.inputs.n; input++)
         if (m->hash[input] != other->hash[input]) return input;
     return -1;
 }
@@ -105,16 +105,18 @@ static int compare_all(bench *b)
     int differ = 0;
     for (int i = 0; i < b->n; i++) {
         bench_method *m = &b->method[i];
-        m->like = m->same = 0;
-        while (m->like < i && !rill_search_config_same_search(b->method[m->like].plan, m->plan)) m->like++;
-        m->difference = first_difference(b, m, &b->method[m->like]);
-        while (m->same < i && first_difference(b, m, &b->method[m->same]) >= 0) m->same++;
+        m->first_alike = m->first_equal = 0;
+        while (m->first_alike < i &&
+               !rill_search_config_same_search(b->method[m->first_alike].search_config, m->search_config))
+            m->first_alike++;
+        m->difference = first_difference(b, m, &b->method[m->first_alike]);
+        while (m->first_equal < i && first_difference(b, m, &b->method[m->first_equal]) >= 0) m->first_equal++;
         differ |= m->difference >= 0;
     }
-    const char *device = rill_workers_device(b->session.crew, 0);
+    const char *device = rill_workers_device(b->session.worker_pool, 0);
     const int on_processor = !device || strncmp(device, "cpu", 3) == 0; /* nothing there becomes faster by --fast */
     if (differ && !on_processor && rill_open_switch(&b->session.open, "fast")) {
-        cli_say("methods with equal search settings gave different outputs, as they may with --fast");
+        cli_message("methods with equal search settings gave different outputs, as they may with --fast");
         return CLI_OK;
     }
     return differ ? cli_fail("methods with equal search settings gave different outputs") : CLI_OK;
@@ -132,7 +134,8 @@ static int parse_method(bench *b, bench_method *m, const char *text, size_t leng
     char *rest = strchr(copy, ':');
     if (rest) *rest++ = '\0';
     rill_context *ctx = b->session.ctx;
-    if (rill_layer_create(&m->own, ctx, RILL_FROM_USER) < 0 || rill_layer_set(m->own, "method", copy) < 0)
+    if (rill_option_source_create(&m->options, ctx, RILL_FROM_USER) < 0 ||
+        rill_option_source_set(m->options, "method", copy) < 0)
         return cli_fail_context(ctx);
     int code = CLI_OK;
     while (code == CLI_OK && rest) {
@@ -143,10 +146,11 @@ static int parse_method(bench *b, bench_method *m, const char *text, size_t leng
         while (rest && !memchr(rest + 1, '=', strcspn(rest + 1, ":"))) rest = strchr(rest + 1, ':');
         if (rest) *rest++ = '\0';
         if (!rill_option_find(rill_setting_table(), key) && !rill_option_find(rill_chain_table(), key) &&
-            rill_layer_set(m->own, key, value) == RILL_OK)
+            rill_option_source_set(m->options, key, value) == RILL_OK)
             return cli_fail("--methods: %s: all methods share the model and write nothing: %s is no setting of one",
                             m->label, key);
-        if (rill_layer_set(m->own, key, value) < 0) code = cli_fail("method %s: %s", m->label, rill_error(ctx));
+        if (rill_option_source_set(m->options, key, value) < 0)
+            code = cli_fail("method %s: %s", m->label, rill_error(ctx));
     }
     return code;
 }
@@ -193,30 +197,35 @@ static int load_data(bench *b)
     if (b->input_path && b->tsv_path) return cli_fail("-i and --tsv both name inputs; give one of them");
     if (b->references_path && b->tsv_path) return cli_fail("--refs and --tsv both name references; give one of them");
     if (check_files(b) != CLI_OK) return CLI_FAILED;
-    return cli_testset_load(&b->set, b->session.ctx,
+    return cli_testset_load(&b->test_set, b->session.ctx,
                             &(cli_testset_files){b->input_path, b->references_path, b->tsv_path});
 }
 
 /* An option is a default here, but no method names a policy of its own unasked: the one of the command line is for all the others. */
-static rill_status plan_method(bench *b, bench_method *m)
+static rill_status configure_method(bench *b, bench_method *m)
 {
-    const rill_layer *const soft[] = {b->session.given, b->session.file, b->session.folder.search};
-    int32_t own, given;
-    const rill_chain_entry *policy = rill_layer_entries(b->session.given, RILL_CHAIN_POLICY, &given);
-    rill_layer_entries(m->own, RILL_CHAIN_POLICY, &own);
+    const rill_option_source *const defaults[] = {b->session.command_line, b->session.run_file,
+                                                  b->session.folder.search};
+    int32_t n_own, n_given;
+    const rill_chain_entry *scheduler = rill_option_source_chain(b->session.command_line, RILL_CHAIN_SCHEDULER,
+                                                                 &n_given);
+    rill_option_source_chain(m->options, RILL_CHAIN_SCHEDULER, &n_own);
     rill_status status = RILL_OK;
-    if (own == 0 && given > 0) status = rill_layer_add(m->own, RILL_CHAIN_POLICY, policy->name, policy->arguments);
-    return status == RILL_OK ? rill_search_config_make(&m->plan, b->session.ctx, m->own, soft, 3) : status;
+    if (n_own == 0 && n_given > 0)
+        status = rill_option_source_add_to_chain(m->options, RILL_CHAIN_SCHEDULER, scheduler->name,
+                                                 scheduler->arguments);
+    return status == RILL_OK ? rill_search_config_make(&m->search_config, b->session.ctx, m->options, defaults, 3)
+                             : status;
 }
 
-static int make_plans(bench *b)
+static int configure_methods(bench *b)
 {
     int code = cli_runfile_check(&b->runfile, &b->session);
     for (int i = 0; i < b->n && code == CLI_OK; i++) {
         bench_method *m = &b->method[i];
-        if (plan_method(b, m) < 0) return cli_fail_context(b->session.ctx);
-        cli_runfile_say_left(&b->runfile, m->plan, m->label);
-        m->hash = code == CLI_OK ? calloc((size_t)b->set.inputs.n, sizeof *m->hash) : NULL;
+        if (configure_method(b, m) < 0) return cli_fail_context(b->session.ctx);
+        cli_runfile_warn_ignored(&b->runfile, m->search_config, m->label);
+        m->hash = code == CLI_OK ? calloc((size_t)b->test_set.inputs.n, sizeof *m->hash) : NULL;
         if (code == CLI_OK && !m->hash) code = cli_fail_memory("the comparison");
     }
     return code;
@@ -227,22 +236,22 @@ static int prepare(bench *b)
     int code = cli_picture_check("--plot", b->plot_path);
     if (code == CLI_OK) code = parse_methods(b);
     if (code == CLI_OK) code = cli_runfile_load(&b->runfile, &b->session);
-    if (code == CLI_OK) code = cli_runfile_plain(&b->runfile);
-    if (code == CLI_OK && b->runfile.said && !b->input_path && !b->tsv_path) {
-        b->input_path = b->runfile.said->input;
-        b->references_path = cli_given_or(b->references_path, b->runfile.said->references);
+    if (code == CLI_OK) code = cli_runfile_check_plain(&b->runfile);
+    if (code == CLI_OK && b->runfile.config && !b->input_path && !b->tsv_path) {
+        b->input_path = b->runfile.config->input;
+        b->references_path = cli_value_or(b->references_path, b->runfile.config->references);
     }
     if (code == CLI_OK) code = cli_session_configure(&b->session);
-    if (code == CLI_OK) cli_session_cap(&b->session);
+    if (code == CLI_OK) cli_session_limit_threads(&b->session);
     const char *domain = code == CLI_OK ? cli_session_domain(&b->session) : NULL;
     if (!domain) return CLI_FAILED;
     code = load_data(b);
-    if (code == CLI_OK) code = make_plans(b);
+    if (code == CLI_OK) code = configure_methods(b);
     if (code == CLI_OK) code = cli_session_open(&b->session);
     if (code == CLI_OK)
-        code = cli_checked(b->session.ctx,
-                           cli_testset_judge(&b->set, b->session.ctx, rill_find_domain(b->session.ctx, domain),
-                                             b->session.open.tokenized, cli_say));
+        code = cli_exit_code(b->session.ctx, cli_testset_open_metric(&b->test_set, b->session.ctx,
+                                                                     rill_find_domain(b->session.ctx, domain),
+                                                                     b->session.open.tokenized, cli_message));
     if (code == CLI_OK && b->json_path) code = cli_output_open(&b->json, b->session.ctx, b->json_path, CLI_REPORT);
     if (code == CLI_OK && b->plot_path) code = cli_output_open(&b->plot, b->session.ctx, b->plot_path, CLI_REPORT);
     return code;
@@ -302,11 +311,11 @@ static int take_methods(bench *b, const char *value)
 static int take_option(void *user, const cli_option *option, const char *value)
 {
     bench *b = user;
-    if (cli_session_owns(option)) return cli_session_take(&b->session, option, value);
+    if (cli_session_owns_option(option)) return cli_session_take_option(&b->session, option, value);
     switch (option->id) {
-    case TAKE_METRIC: return cli_metric_take(value, &b->set.kind);
+    case TAKE_METRIC: return cli_metric_take(value, &b->test_set.kind);
     case TAKE_METHODS: return take_methods(b, value);
-    case TAKE_REPEAT: return cli_whole("--repeat", value, 1, BENCH_REPEAT_MAX, &b->repeat);
+    case TAKE_REPEAT: return cli_parse_int("--repeat", value, 1, BENCH_REPEAT_MAX, &b->repeat);
     default: return cli_option_store(b, option, value);
     }
 }
@@ -323,7 +332,7 @@ static int run(bench *b)
     int64_t missing = 0;
     for (int i = 0; i < b->n; i++)
         if (b->method[i].counts.missing > missing) missing = b->method[i].counts.missing;
-    if (missing) cli_say("%" PRId64 " of %" PRId64 " inputs have no output", missing, b->set.inputs.n);
+    if (missing) cli_message("%" PRId64 " of %" PRId64 " inputs have no output", missing, b->test_set.inputs.n);
     return code == CLI_OK && missing ? CLI_SOME_FAILED : code;
 }
 
@@ -333,13 +342,13 @@ static void end(bench *b)
         free(b->method[i].hash);
         cli_profile_end(&b->method[i].profile);
         json_decref(b->method[i].rows);
-        rill_search_config_free(b->method[i].plan);
-        rill_layer_free(b->method[i].own);
+        rill_search_config_free(b->method[i].search_config);
+        rill_option_source_free(b->method[i].options);
     }
     free(b->method);
     cli_output_close(&b->json);
     cli_output_close(&b->plot);
-    cli_testset_free(&b->set);
+    cli_testset_free(&b->test_set);
     cli_runfile_end(&b->runfile);
     cli_session_end(&b->session);
     free(b);
@@ -351,9 +360,9 @@ int cli_bench(int argc, char **argv)
     bench *b = calloc(1, sizeof *b);
     if (!b) return cli_fail_memory("the command");
     b->repeat = 3;
-    b->session.without = "method"; /* --methods is the one here */
+    b->session.hidden_option = "method"; /* --methods is the one here */
     const cli_group groups[] = {
-        {"Bench", bench_options}, {"Model", cli_model_options}, CLI_ROW_GROUPS(b->session), {NULL, NULL}};
+        {"Bench", bench_options}, {"Model", cli_model_options}, CLI_OPTION_ROW_GROUPS(b->session), {NULL, NULL}};
     const cli_syntax syntax = {"rill bench -m DIR {-i FILE [--refs FILE] | --tsv FILE} [options]",
                                about,
                                groups,

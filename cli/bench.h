@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 #include "cli.h"
-#include "output.h"
+#include "cli_output.h"
+#include "option_rows.h"
 #include "runfile.h"
-#include "search.h"
 #include "session.h"
 #include "trial.h"
 
@@ -15,18 +15,18 @@ enum { BENCH_METHODS_MAX = 16, BENCH_REPEAT_MAX = 1000, BENCH_LABEL_MAX = 128 };
 
 typedef struct bench_method {
     char label[BENCH_LABEL_MAX]; /* as the user wrote it: "fixed:finish=top" */
-    rill_layer *own;             /* the method and its own values */
-    rill_search_config *plan;
+    rill_option_source *options; /* the method and its own values */
+    rill_search_config *search_config;
     cli_counts counts; /* of the first run, which is not timed */
     uint64_t *hash;    /* [inputs] of all outputs with their scores */
     double seconds[BENCH_REPEAT_MAX];
     int runs;
     rill_stats stats;    /* counters are the same in all runs; of the seconds the least of each part */
-    int like;            /* index of the first method with equal search settings; its own if it is that */
+    int first_alike;     /* index of the first method with equal search settings; its own if it is that */
     int64_t difference;  /* first input with other outputs than that method's, -1 = none */
     cli_profile profile; /* of the first run, when it is asked for */
     json_t *rows;        /* of the first run: timesteps by rows, for --json and --plot */
-    int same; /* index of the first method with equal outputs, whatever its settings; its own if it is that */
+    int first_equal; /* index of the first method with equal outputs, whatever its settings; its own if it is that */
 } bench_method;
 
 typedef struct bench {
@@ -36,7 +36,7 @@ typedef struct bench {
     const char *input_path, *references_path, *tsv_path, *json_path, *plot_path;
     const char *methods_text;
     int repeat, quiet, profile;
-    cli_testset set;
+    cli_testset test_set;
     bench_method *method; /* [n] */
     int n;
     cli_output json, plot;

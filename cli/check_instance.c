@@ -19,16 +19,16 @@ static rill_status create_scorer(const rill_scorer *table, rill_context *ctx, co
     return RILL_OK;
 }
 
-static rill_status apply(void *self, rill_beams *beams)
+static rill_status apply(void *self, rill_candidates *candidates)
 {
     const cli_check_instance *instance = self;
-    return instance->real_heuristic->apply(instance->self, beams);
+    return instance->real_heuristic->apply(instance->self, candidates);
 }
 
-static rill_status score(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+static rill_status score(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
     const cli_check_instance *instance = self;
-    return instance->real_scorer->score(instance->self, rows, ask);
+    return instance->real_scorer->score(instance->self, rows, modifiers);
 }
 
 static rill_status begin(void *self, int64_t item_id)

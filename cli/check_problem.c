@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { LEAST_ACTIONS = 5, MOST_ACTIONS = 12, LONGEST = 9 };
+enum { MIN_PROBLEM_ACTIONS = 5, MAX_PROBLEM_ACTIONS = 12, MAX_PROBLEM_LENGTH = 9 };
 
 /* Actions are letters, and the last one is the end. */
 typedef struct problem {
@@ -32,11 +32,11 @@ static rill_status open_problem(const rill_domain *table, rill_context *ctx, con
     if (!p) return rill_fail_memory(ctx, sizeof *p, "the problem");
     p->ctx = ctx;
     p->seed = cli_check_mix(options->arguments ? strtoull(options->arguments, NULL, 10) : 0, 1);
-    p->actions = LEAST_ACTIONS + (int32_t)(p->seed % (MOST_ACTIONS - LEAST_ACTIONS + 1));
+    p->actions = MIN_PROBLEM_ACTIONS + (int32_t)(p->seed % (MAX_PROBLEM_ACTIONS - MIN_PROBLEM_ACTIONS + 1));
     *info = (rill_domain_info){.actions = p->actions,
                                .phases = 1,
                                .state_need = RILL_STATE_PARENT,
-                               .max_length = LONGEST,
+                               .max_length = MAX_PROBLEM_LENGTH,
                                .description = "a tiny random problem",
                                .node_bytes = sizeof *p->node,
                                .slot_bytes = sizeof *p->slot,
@@ -61,7 +61,7 @@ static rill_status encode(void *self, int32_t m, rill_input *inputs)
         uint64_t hash = p->seed;
         for (size_t i = 0; i < in->length; i++) hash = cli_check_mix(hash, (unsigned char)in->text[i]);
         p->slot[in->slot] = hash;
-        in->max_length = 3 + (int32_t)(hash % (LONGEST - 2));
+        in->max_length = 3 + (int32_t)(hash % (MAX_PROBLEM_LENGTH - 2));
         in->size = in->max_length;
     }
     return RILL_OK;
@@ -78,19 +78,20 @@ static rill_status step(void *self, const rill_rows *rows)
     return RILL_OK;
 }
 
-static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
+static rill_status score(void *self, const rill_rows *rows, const rill_score_request *score_request,
+                         rill_score_result *out)
 {
     const problem *p = self;
     for (int32_t row = 0; row < rows->n; row++) {
-        int32_t action[MOST_ACTIONS], n = 0;
-        float logp[MOST_ACTIONS];
+        int32_t action[MAX_PROBLEM_ACTIONS], n = 0;
+        float logp[MAX_PROBLEM_ACTIONS];
         for (int32_t a = 0; a < p->actions; a++) {
             const uint64_t hash = cli_check_mix(p->node[rows->node[row]], (uint64_t)(a + p->actions));
             if (hash % 4 == 0 && a > 1) continue; /* not legal here */
             action[n] = a;
             logp[n++] = -(float)(1 + hash / 4 % 64) / 16;
         }
-        rill_choices_give(ask, row, n, action, logp, NULL, out);
+        rill_score_result_fill(score_request, row, n, action, logp, NULL, out);
     }
     return RILL_OK;
 }

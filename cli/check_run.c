@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "check_problem.h"
-#include "input.h"
+#include "cli_input.h"
 
 /* --- inputs ------------------------------------------------------------------------------------------------------- */
 
@@ -34,23 +34,23 @@ int cli_check_inputs_read(cli_check_inputs *inputs, rill_context *ctx, const cha
     }
     cli_lines_free(&lines);
     if (code == CLI_OK && inputs->n == 0) return cli_fail("%s: there are no inputs", path);
-    inputs->different = inputs->n;
+    inputs->n_different = inputs->n;
     for (int i = 0; code == CLI_OK && inputs->n < CLI_CHECK_INPUTS; i++)
         code = add_input(inputs, inputs->text[i], strlen(inputs->text[i]));
     return code;
 }
 
 /* A name by chance; a word where the model has none for that action, or one that would be no part of a line. */
-static rill_status add_name(rill_text *line, const rill_model *model, uint64_t dice)
+static rill_status add_random_name(rill_text *line, const rill_model *model, uint64_t seed)
 {
     static const char *const words[] = {"the", "cat", "a", "12", "sat", "b"};
     const size_t begin = line->length;
-    const int32_t action = (int32_t)(dice % (uint64_t)rill_model_info(model)->actions);
+    const int32_t action = (int32_t)(seed % (uint64_t)rill_model_info(model)->actions);
     rill_status status = rill_model_action_name(model, action, line);
     if (status == RILL_OK && strcspn(line->data + begin, "\r\n") == line->length - begin) return status;
     if (status != RILL_OK && status != RILL_ERR_NOT_FOUND) return status;
     line->length = begin;
-    return rill_text_printf(line, "%s", words[dice / 7 % (sizeof words / sizeof *words)]);
+    return rill_text_printf(line, "%s", words[seed / 7 % (sizeof words / sizeof *words)]);
 }
 
 int cli_check_inputs_make(cli_check_inputs *inputs, rill_context *ctx, const rill_model *model, uint64_t seed)
@@ -58,14 +58,14 @@ int cli_check_inputs_make(cli_check_inputs *inputs, rill_context *ctx, const ril
     rill_text line = {.ctx = ctx};
     int code = CLI_OK;
     inputs->made_up = 1;
-    inputs->different = CLI_CHECK_INPUTS;
+    inputs->n_different = CLI_CHECK_INPUTS;
     for (int i = 0; i < CLI_CHECK_INPUTS && code == CLI_OK; i++) {
         rill_status status = RILL_OK;
         rill_text_reset(&line);
         for (int word = 0; word < 1 + i % 6 && status == RILL_OK; word++) {
             if (word > 0 && i % 2 == 0) status = rill_text_append(&line, " ", 1);
             if (status == RILL_OK)
-                status = add_name(&line, model, cli_check_mix(seed, (uint64_t)(i * CLI_CHECK_INPUTS + word)));
+                status = add_random_name(&line, model, cli_check_mix(seed, (uint64_t)(i * CLI_CHECK_INPUTS + word)));
         }
         code = status < 0 ? cli_fail_context(ctx) : add_input(inputs, line.data, line.length);
     }
@@ -80,15 +80,15 @@ void cli_check_inputs_free(cli_check_inputs *inputs)
 
 /* --- one run ------------------------------------------------------------------------------------------------------ */
 
-typedef struct running {
+typedef struct check_run_state {
     const cli_check_inputs *inputs;
     int next;
     cli_check_record *record;
-} running;
+} check_run_state;
 
 static rill_status read_input(void *user, int may_block, const char **text, size_t *length)
 {
-    running *r = user;
+    check_run_state *r = user;
     (void)may_block;
     if (r->next == r->inputs->n) return RILL_END_OF_INPUT;
     *text = r->inputs->text[r->next++];
@@ -98,12 +98,11 @@ static rill_status read_input(void *user, int may_block, const char **text, size
 
 static void put_outputs(FILE *to, const rill_result *result)
 {
-    for (int32_t i = 0; i < result->n; i++) {
-        const rill_output *o = &result->output[i];
-        fprintf(to, "%a %a %a %d ", o->score, o->rank_score, o->logp, o->truncated);
-        for (int32_t a = 0; a < o->n_actions; a++)
-            fprintf(to, "%" PRId32 ":%a ", o->action[a], (double)o->action_logp[a]);
-        fwrite(o->text, 1, o->length, to);
+    for (int32_t i = 0; i < result->n_outputs; i++) {
+        const rill_output *o = &result->outputs[i];
+        fprintf(to, "%a %a %a %d ", o->path_score, o->score, o->logp, o->truncated);
+        for (int32_t a = 0; a < o->n_ids; a++) fprintf(to, "%" PRId32 ":%a ", o->ids[a], (double)o->id_logps[a]);
+        fwrite(o->text, 1, o->text_bytes, to);
         fputc('\n', to);
     }
     if (result->status < 0) fputs(result->message, to);
@@ -111,35 +110,35 @@ static void put_outputs(FILE *to, const rill_result *result)
 
 static rill_status keep_result(void *user, const rill_result *result)
 {
-    running *r = user;
+    check_run_state *r = user;
     if (result->id >= r->inputs->n) return RILL_ERR_STOPPED;
     cli_check_answer *a = &r->record->answer[result->id];
-    FILE *to = open_memstream(&a->all, &a->length);
+    FILE *to = open_memstream(&a->outputs, &a->outputs_length);
     a->status = result->status;
-    a->n = result->n;
-    a->score = result->n > 0 ? result->output[0].score : 0;
-    a->best = strdup(result->n > 0 ? result->output[0].text : result->message);
+    a->n_outputs = result->n_outputs;
+    a->score = result->n_outputs > 0 ? result->outputs[0].path_score : 0;
+    a->best = strdup(result->n_outputs > 0 ? result->outputs[0].text : result->message);
     if (to) put_outputs(to, result);
     return to && !fclose(to) && a->best ? RILL_OK : RILL_ERR_MEMORY;
 }
 
-static rill_status decode(cli_session *session, const rill_engine_setup *setup, running *r)
+static rill_status decode(cli_session *session, const rill_engine_setup *setup, check_run_state *r)
 {
-    rill_workers *crew = session->crew;
-    const int32_t n = rill_workers_count(crew);
+    rill_workers *workers = session->worker_pool;
+    const int32_t n = rill_workers_count(workers);
     const rill_engine_setup **setups = calloc((size_t)n, sizeof *setups);
     if (!setups) return rill_fail_memory(session->ctx, (size_t)n * sizeof *setups, "workers");
     for (int32_t w = 0; w < n; w++) setups[w] = setup;
-    rill_status status = rill_workers_begin(crew, setups);
+    rill_status status = rill_workers_begin(workers, setups);
     free(setups);
     if (status < 0) return status;
     r->record->begun = 1;
     rill_stats stats = {.struct_size = sizeof stats};
-    status = rill_workers_run(crew, read_input, r, keep_result, r);
-    rill_workers_stats(crew, &stats);
+    status = rill_workers_run(workers, read_input, r, keep_result, r);
+    rill_workers_stats(workers, &stats);
     r->record->nodes_peak = stats.nodes_peak;
     r->record->had_choices = stats.candidates > stats.expansions;
-    rill_workers_finish(crew);
+    rill_workers_finish(workers);
     return status;
 }
 
@@ -147,7 +146,7 @@ rill_status cli_check_run(cli_session *session, const cli_check_inputs *inputs, 
                           cli_check_record *out)
 {
     cli_check_record_free(out);
-    running r = {inputs, 0, out};
+    check_run_state r = {inputs, 0, out};
     rill_error_clear(session->ctx);
     return decode(session, setup, &r);
 }
@@ -156,19 +155,19 @@ void cli_check_record_free(cli_check_record *record)
 {
     for (int i = 0; i < CLI_CHECK_INPUTS; i++) {
         free(record->answer[i].best);
-        free(record->answer[i].all);
+        free(record->answer[i].outputs);
     }
     *record = (cli_check_record){0};
 }
 
 /* --- comparing ---------------------------------------------------------------------------------------------------- */
 
-int cli_check_clip(const char *text, int most)
+int cli_check_clip(const char *text, int max_bytes)
 {
     const size_t length = strlen(text);
-    if (length <= (size_t)most) return (int)length;
-    while (most > 0 && ((unsigned char)text[most] & 0xc0) == 0x80) most--;
-    return most;
+    if (length <= (size_t)max_bytes) return (int)length;
+    while (max_bytes > 0 && ((unsigned char)text[max_bytes] & 0xc0) == 0x80) max_bytes--;
+    return max_bytes;
 }
 
 void cli_check_schedule(const rill_settings *s, char *out, size_t size)
@@ -183,7 +182,8 @@ void cli_check_schedule(const rill_settings *s, char *out, size_t size)
 
 static int is_same(const cli_check_answer *a, const cli_check_answer *b)
 {
-    return a->status == b->status && a->length == b->length && !memcmp(a->all, b->all, a->length);
+    return a->status == b->status && a->outputs_length == b->outputs_length &&
+           !memcmp(a->outputs, b->outputs, a->outputs_length);
 }
 
 static void describe(const cli_check_answer *a, int digits, char *out, size_t size)
@@ -192,11 +192,11 @@ static void describe(const cli_check_answer *a, int digits, char *out, size_t si
         snprintf(out, size, "it fails: %.*s", cli_check_clip(a->best, 200), a->best);
     else
         rill_print(out, size, "\"%.*s\" (score %.*g, %" PRId32 " output%s)", cli_check_clip(a->best, 100), a->best,
-                   digits, a->score, a->n, a->n == 1 ? "" : "s");
+                   digits, a->score, a->n_outputs, a->n_outputs == 1 ? "" : "s");
 }
 
-static void tell(const cli_check_inputs *inputs, int i, const cli_check_answer *a, const char *how_a,
-                 const cli_check_answer *b, const char *how_b, char why[CLI_CHECK_WHY])
+static void describe_difference(const cli_check_inputs *inputs, int i, const cli_check_answer *a, const char *how_a,
+                                const cli_check_answer *b, const char *how_b, char why[CLI_CHECK_WHY])
 {
     enum { FEW = 6, ALL = 17 };
     char one[400], two[400];
@@ -224,7 +224,7 @@ int cli_check_same(const cli_check_inputs *inputs, const cli_check_record *one, 
     for (int i = 0; i < inputs->n; i++) {
         const cli_check_answer *a = &one->answer[i], *b = &two->answer[i];
         if (is_same(a, b) || is_refused(b)) continue;
-        tell(inputs, i, a, how_one, b, how_two, why);
+        describe_difference(inputs, i, a, how_one, b, how_two, why);
         return 0;
     }
     return 1;

@@ -9,7 +9,7 @@ enum { CLI_CHECK_INPUTS = 12, CLI_CHECK_WHY = 2000 };
 typedef struct cli_check_inputs {
     char *text[CLI_CHECK_INPUTS];
     int n;
-    int different; /* the others are these again */
+    int n_different; /* the others are these again */
     int made_up;
 } cli_check_inputs;
 
@@ -27,9 +27,9 @@ typedef struct cli_check_answer {
     rill_status status;
     char *best; /* the first output, or why there is none */
     double score;
-    int32_t n;
-    char *all; /* every output with its scores and actions, to the bit */
-    size_t length;
+    int32_t n_outputs;
+    char *outputs; /* every output with its scores and actions, to the bit */
+    size_t outputs_length;
 } cli_check_answer;
 
 typedef struct cli_check_record {
@@ -47,7 +47,7 @@ rill_status cli_check_run(cli_session *session, const cli_check_inputs *inputs, 
 void cli_check_record_free(cli_check_record *record);
 
 /* How many bytes of a text to show: at most so many, and whole characters. */
-int cli_check_clip(const char *text, int most);
+int cli_check_clip(const char *text, int max_bytes);
 
 /* "in a batch of 4 (var-stream, budget 9)" */
 void cli_check_schedule(const rill_settings *settings, char *out, size_t size);

@@ -13,42 +13,42 @@
 
 #include "check_problem.h"
 
-const char *const cli_check_words[] = {"domain", "heuristic", "scorer", "policy"};
+const char *const cli_check_kind_names[] = {"domain", "heuristic", "scorer", "policy"};
 
 #define ONE_AT_A_TIME "it must look at one item at a time and remember nothing"
 
-static const char *const by_schedule[] = {
+static const char *const schedule_reasons[] = {
     [CLI_CHECK_DOMAIN] =
         "a row's answer depends on its neighbours in the call, on their number or order, or on which node or "
         "slot it has; it must follow from the row alone (rill/domain.h)",
     [CLI_CHECK_HEURISTIC] = "what else is decoded meanwhile changes its marks; " ONE_AT_A_TIME,
     [CLI_CHECK_SCORER] = "what else is decoded meanwhile changes what it says; " ONE_AT_A_TIME,
-    [CLI_CHECK_POLICY] = "the order of work changes the answer, which points to the domain or the chain",
+    [CLI_CHECK_SCHEDULER] = "the order of work changes the answer, which points to the domain or the chain",
 };
-static const char by_time[] =
+static const char repeat_reason[] =
     "two equal runs differ: it remembers what it saw before, in a variable that all its instances "
     "share, or draws from chance or a clock";
-static const char by_domain[] =
+static const char domain_repeat_reason[] =
     "two equal runs on one model differ: it keeps something of inputs that are gone, reads memory "
     "that nobody set, or draws from chance or a clock";
-static const char by_instance[] =
+static const char instance_reason[] =
     "an instance that has decoded the inputs once decodes them differently: it remembers; "
     "what it needs to know of an item is in the call";
 
 /* --- settings ----------------------------------------------------------------------------------------------------- */
 
-enum { LONG_ENOUGH = 60 }; /* actions: a model for long outputs shows its mistakes in short ones */
+enum { CHECK_MAX_LENGTH = 60 }; /* actions: a model for long outputs shows its mistakes in short ones */
 
-static void draw_search(cli_check_trial *t, uint64_t dice)
+static void draw_search(cli_check_trial *t, uint64_t seed)
 {
     static const double penalty[] = {0, 0, 1, 0.6};
     rill_settings *s = &t->setup.settings;
     rill_engine_setup_default(&t->setup);
-    s->k = 2 + (int32_t)(dice % 5);
+    s->k = 2 + (int32_t)(seed % 5);
     s->n_best = s->k;
-    s->length_penalty = penalty[dice / 5 % 4];
-    s->max_candidates = dice / 20 % 2 ? 1 + (int32_t)(dice / 40 % (uint64_t)s->k) : 0;
-    if (rill_model_info(t->session->model)->max_length > LONG_ENOUGH) s->max_length = LONG_ENOUGH;
+    s->length_penalty = penalty[seed / 5 % 4];
+    s->max_candidates = seed / 20 % 2 ? 1 + (int32_t)(seed / 40 % (uint64_t)s->k) : 0;
+    if (rill_model_info(t->session->model)->max_length > CHECK_MAX_LENGTH) s->max_length = CHECK_MAX_LENGTH;
     s->n = 1;
     snprintf(s->method, sizeof s->method, "var-batch");
     t->entry = (rill_chain_entry){t->name, t->arguments};
@@ -56,15 +56,15 @@ static void draw_search(cli_check_trial *t, uint64_t dice)
     if (t->kind == CLI_CHECK_SCORER) t->setup.scorers = &t->entry;
     t->setup.n_heuristics = t->kind == CLI_CHECK_HEURISTIC;
     t->setup.n_scorers = t->kind == CLI_CHECK_SCORER;
-    if (t->kind == CLI_CHECK_HEURISTIC || dice / 400 % 3 == 0) return;
+    if (t->kind == CLI_CHECK_HEURISTIC || seed / 400 % 3 == 0) return;
     /* Rows come and go in more ways when beams are pruned. */
-    snprintf(t->pruning_arguments, sizeof t->pruning_arguments, "%d", 1 + (int)(dice / 1200 % 6));
+    snprintf(t->pruning_arguments, sizeof t->pruning_arguments, "%d", 1 + (int)(seed / 1200 % 6));
     t->pruning = (rill_chain_entry){"absolute", t->pruning_arguments};
     t->setup.heuristics = &t->pruning;
     t->setup.n_heuristics = 1;
 }
 
-static void take_method(rill_engine_setup *setup, const rill_method_info *m)
+static void set_method(rill_engine_setup *setup, const rill_method_info *m)
 {
     rill_settings *s = &setup->settings;
     snprintf(s->method, sizeof s->method, "%s", m->name);
@@ -76,12 +76,12 @@ static void take_method(rill_engine_setup *setup, const rill_method_info *m)
 
 enum { PLAIN, BUDGETED, FLUSHED, FORMS };
 
-static void draw_schedule(rill_settings *s, const rill_method_info *m, int form, uint64_t dice)
+static void draw_schedule(rill_settings *s, const rill_method_info *m, int form, uint64_t seed)
 {
-    s->n = 2 + (int32_t)(dice % 6);
+    s->n = 2 + (int32_t)(seed % 6);
     if (form == BUDGETED) s->sort = RILL_SORT_LONGEST_FIRST;
-    if (form == BUDGETED && (m->streaming || m->pruned)) s->budget = 1 + (int32_t)(dice / 6 % 20);
-    if (form == FLUSHED) s->flush_every = 1 + (int32_t)(dice / 6 % 4);
+    if (form == BUDGETED && (m->streaming || m->pruned)) s->budget = 1 + (int32_t)(seed / 6 % 20);
+    if (form == FLUSHED) s->flush_every = 1 + (int32_t)(seed / 6 % 4);
 }
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
@@ -117,7 +117,7 @@ static int run_and_compare(cli_check_trial *t, const rill_engine_setup *setup, c
     return good;
 }
 
-int cli_check_again(cli_check_trial *t, const char *how, const char *reason)
+int cli_check_rerun(cli_check_trial *t, const char *how, const char *reason)
 {
     cli_check_record other = {0};
     rill_engine_setup setup = t->setup;
@@ -146,52 +146,52 @@ static int try_instance(cli_check_trial *t)
                                                  rill_find_scorer(ctx, t->name), t->arguments ? t->arguments : "");
     int good = status == RILL_OK;
     if (!good) snprintf(t->why, sizeof t->why, "create() fails the second time: %s", rill_error(ctx));
-    for (int i = 0; i < 2 && good; i++) good = run_and_compare(t, &setup, by_instance);
+    for (int i = 0; i < 2 && good; i++) good = run_and_compare(t, &setup, instance_reason);
     cli_check_instance_end(t->instance);
     return good;
 }
 
 /* The engine asks fresh instances about each item alone, and compares. */
-static int try_proof(cli_check_trial *t)
+static int try_engine_check(cli_check_trial *t)
 {
     rill_engine_setup setup = t->setup;
     setup.settings.n = CLI_CHECK_INPUTS;
     setup.settings.check = 1;
-    return run_and_compare(t, &setup, by_schedule[t->kind]);
+    return run_and_compare(t, &setup, schedule_reasons[t->kind]);
 }
 
 /* So few states that items are sent back and begin anew, and that one alone just fits; where it does not, cli_check_same() looks away. */
-static int try_bound(cli_check_trial *t)
+static int try_memory_limit(cli_check_trial *t)
 {
     rill_engine_setup setup = t->setup;
     setup.settings.n = CLI_CHECK_INPUTS;
     snprintf(setup.settings.method, sizeof setup.settings.method, "stream-all");
     setup.settings.max_nodes = (int32_t)t->reference.nodes_peak + 1;
-    return run_and_compare(t, &setup, by_schedule[t->kind]);
+    return run_and_compare(t, &setup, schedule_reasons[t->kind]);
 }
 
-static int try_schedules(cli_check_trial *t, const rill_method_info *m, uint64_t dice)
+static int try_schedules(cli_check_trial *t, const rill_method_info *m, uint64_t seed)
 {
-    const rill_chain_entry *policy = t->kind == CLI_CHECK_POLICY ? &t->entry : NULL;
+    const rill_chain_entry *scheduler = t->kind == CLI_CHECK_SCHEDULER ? &t->entry : NULL;
     for (int form = PLAIN; form < FORMS; form++) {
         rill_engine_setup setup = t->setup;
         if (form == FLUSHED && !m->streaming) continue;
-        take_method(&setup, m);
-        draw_schedule(&setup.settings, m, form, cli_check_mix(dice, (uint64_t)form));
-        setup.policy = policy;
-        if (!run_and_compare(t, &setup, by_schedule[t->kind])) return 0;
+        set_method(&setup, m);
+        draw_schedule(&setup.settings, m, form, cli_check_mix(seed, (uint64_t)form));
+        setup.scheduler = scheduler;
+        if (!run_and_compare(t, &setup, schedule_reasons[t->kind])) return 0;
     }
     return 1;
 }
 
 /* Against itself: what it finds is not what those that prune find. */
-static int try_unpruned(cli_check_trial *t, const rill_method_info *m, uint64_t dice)
+static int try_unpruned(cli_check_trial *t, const rill_method_info *m, uint64_t seed)
 {
     const rill_engine_setup setup = t->setup;
     const cli_check_record reference = t->reference;
     t->reference = (cli_check_record){0};
-    take_method(&t->setup, m);
-    const int good = run(t, &t->setup, &t->reference, t->how) && try_schedules(t, m, dice);
+    set_method(&t->setup, m);
+    const int good = run(t, &t->setup, &t->reference, t->how) && try_schedules(t, m, seed);
     cli_check_record_free(&t->reference);
     t->setup = setup;
     t->reference = reference;
@@ -199,13 +199,13 @@ static int try_unpruned(cli_check_trial *t, const rill_method_info *m, uint64_t 
     return good;
 }
 
-static int try_methods(cli_check_trial *t, int pruned, uint64_t dice)
+static int try_methods(cli_check_trial *t, int pruned, uint64_t seed)
 {
     int good = 1;
     for (const rill_method_info *m = rill_method_table(); m->name && good; m++) {
-        dice = cli_check_mix(dice, 2);
+        seed = cli_check_mix(seed, 2);
         if (m->pruned != pruned) continue;
-        good = pruned ? try_schedules(t, m, dice) : try_unpruned(t, m, dice);
+        good = pruned ? try_schedules(t, m, seed) : try_unpruned(t, m, seed);
     }
     return good;
 }
@@ -221,15 +221,15 @@ static int decodes_any(cli_check_trial *t)
     return 0;
 }
 
-int cli_check_round(cli_check_trial *t, uint64_t dice)
+int cli_check_round(cli_check_trial *t, uint64_t seed)
 {
     const int chained = t->kind == CLI_CHECK_HEURISTIC || t->kind == CLI_CHECK_SCORER;
-    draw_search(t, dice);
+    draw_search(t, seed);
     if (!run(t, &t->setup, &t->reference, t->how)) return 0;
     if (t->kind == CLI_CHECK_DOMAIN && !decodes_any(t)) return 0;
-    if (!run_and_compare(t, &t->setup, t->kind == CLI_CHECK_DOMAIN ? by_domain : by_time)) return 0;
-    if (chained && !(try_instance(t) && try_proof(t))) return 0;
-    if (!try_methods(t, 1, dice)) return 0;
-    if (t->kind == CLI_CHECK_DOMAIN && !try_bound(t)) return 0;
-    return t->kind == CLI_CHECK_HEURISTIC || t->kind == CLI_CHECK_POLICY || try_methods(t, 0, dice);
+    if (!run_and_compare(t, &t->setup, t->kind == CLI_CHECK_DOMAIN ? domain_repeat_reason : repeat_reason)) return 0;
+    if (chained && !(try_instance(t) && try_engine_check(t))) return 0;
+    if (!try_methods(t, 1, seed)) return 0;
+    if (t->kind == CLI_CHECK_DOMAIN && !try_memory_limit(t)) return 0;
+    return t->kind == CLI_CHECK_HEURISTIC || t->kind == CLI_CHECK_SCHEDULER || try_methods(t, 0, seed);
 }

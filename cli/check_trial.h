@@ -9,10 +9,10 @@ typedef enum cli_check_kind {
     CLI_CHECK_DOMAIN,
     CLI_CHECK_HEURISTIC,
     CLI_CHECK_SCORER,
-    CLI_CHECK_POLICY
+    CLI_CHECK_SCHEDULER
 } cli_check_kind;
 
-extern const char *const cli_check_words[]; /* by kind */
+extern const char *const cli_check_kind_names[]; /* by kind */
 
 typedef struct cli_check_trial {
     cli_check_kind kind;
@@ -33,9 +33,9 @@ typedef struct cli_check_trial {
 } cli_check_trial;
 
 /* Draw settings for the search and decode under every schedule. 1: all runs agree; 0: `why` tells. */
-int cli_check_round(cli_check_trial *trial, uint64_t dice);
+int cli_check_round(cli_check_trial *trial, uint64_t seed);
 
 /* Decode once more as the last round's reference, but in batches, with the model that is open now. The reference stays. Same returns. */
-int cli_check_again(cli_check_trial *trial, const char *how, const char *reason);
+int cli_check_rerun(cli_check_trial *trial, const char *how, const char *reason);
 
 #endif

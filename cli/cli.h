@@ -21,27 +21,27 @@ enum {
 };
 
 /* Print "rill: ", the sentence and a newline on stderr. cli_fail() returns CLI_FAILED, for `return cli_fail(...)`. */
-void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Say the context's last failure; returns CLI_FAILED. */
 int cli_fail_context(const rill_context *ctx);
 
 /* CLI_OK where the status says so, else as above. */
-int cli_checked(const rill_context *ctx, rill_status status);
+int cli_exit_code(const rill_context *ctx, rill_status status);
 
 /* A failed allocation outside the library's allocator; returns CLI_FAILED. */
 int cli_fail_memory(const char *what);
 
 /* Flush what was printed on standard output. CLI_OK, CLI_CLOSED, or CLI_FAILED after a message. */
-int cli_end_printing(void);
+int cli_flush_stdout(void);
 
 /* Seconds from an arbitrary point that never goes back. */
 double cli_now(void);
 
 /* Read a whole number between `least` and `most` from `text`, the value of `option`. */
-int cli_whole(const char *option, const char *text, int least, int most, int *out);
-int cli_whole64(const char *option, const char *text, int64_t least, int64_t most, int64_t *out);
+int cli_parse_int(const char *option, const char *text, int min, int max, int *out);
+int cli_parse_int64(const char *option, const char *text, int64_t min, int64_t max, int64_t *out);
 
 /* One command: argv[0] is the command's own name. */
 typedef struct cli_command {
@@ -56,7 +56,7 @@ int cli_run(int argc, char **argv);
 int cli_score(int argc, char **argv);
 int cli_trie(int argc, char **argv);
 int cli_tune(int argc, char **argv);
-int cli_view(int argc, char **argv);
+int cli_trace_page(int argc, char **argv);
 int cli_evidence(int argc, char **argv);
 int cli_eval(int argc, char **argv);
 int cli_bench(int argc, char **argv);

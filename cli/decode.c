@@ -13,40 +13,40 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "constraints.h"
-#include "crew.h"
-#include "fields.h"
+#include "cli_constraints.h"
+#include "cli_options.h"
+#include "cli_output.h"
+#include "cli_progress.h"
+#include "cli_workers.h"
 #include "files.h"
+#include "input_files.h"
 #include "interrupt.h"
-#include "options.h"
-#include "output.h"
-#include "pretty.h"
-#include "progress.h"
+#include "option_rows.h"
+#include "output_fields.h"
+#include "pretty_trees.h"
 #include "record.h"
 #include "report.h"
 #include "runfile.h"
-#include "search.h"
 #include "session.h"
-#include "source.h"
-#include "split_lines.h"
+#include "split_sentences.h"
 #include "sweep.h"
 #include "trace.h"
 
 typedef struct decode {
     cli_session session;
     cli_runfile runfile;
-    rill_search_config *plan;
+    rill_search_config *search_config;
     const char *argument; /* the configuration, where it stands without an option */
     const char *input_path, *constraints_path, *output_path, *references_path, *stats_path, *trace_path;
     const char *tsv, *jsonl; /* their values, "" where none was said; NULL: not asked for */
     const char **inputs;     /* [n_inputs] all that are read */
     int n_inputs;
     cli_shard shard;
-    cli_form form;
+    cli_output_format format;
     cli_extras extras;
     cli_fields fields;
     int quiet, wants_progress;
-    cli_source source;
+    cli_input_files input_files;
     cli_split split;
     cli_records records;
     cli_constraints constraints;
@@ -57,10 +57,10 @@ typedef struct decode {
     cli_profile profile;
     cli_pretty pretty;
     cli_progress progress;
-    int64_t failed, shown;
-    cli_given results;
+    int64_t n_failed, n_shown;
+    cli_shortfalls shortfalls;
     int64_t next_id; /* behind the last result written */
-    double writing, wall;
+    double write_seconds, wall_seconds;
 } decode;
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
@@ -99,7 +99,7 @@ static const cli_option file_options[] = {
 static int take_option(void *user, const cli_option *option, const char *value)
 {
     decode *d = user;
-    if (cli_session_owns(option)) return cli_session_take(&d->session, option, value);
+    if (cli_session_owns_option(option)) return cli_session_take_option(&d->session, option, value);
     switch (option->id) {
     case TAKE_SHARD: return cli_shard_read(value, &d->shard);
     case TAKE_TSV: d->tsv = value; return CLI_OK;
@@ -116,26 +116,26 @@ static int take_input(void *user, const char *value)
     return CLI_OK;
 }
 
-static int one_configuration(const char *second)
+static int fail_second_config(const char *second)
 {
     return cli_fail("one configuration was expected, \"%s\" is a second", second);
 }
 
 /* The first is the configuration. */
-static int take_run(void *user, const char *value)
+static int take_config(void *user, const char *value)
 {
     decode *d = user;
-    if (d->argument && cli_session_is_script(value)) return one_configuration(value);
+    if (d->argument && cli_session_is_script(value)) return fail_second_config(value);
     if (d->argument) return take_input(user, value);
     d->argument = value;
     return CLI_OK;
 }
 
 /* The command under one of its names. */
-typedef struct face {
+typedef struct command_variant {
     const char *usage, *about, *epilogue;
     int (*argument)(void *user, const char *value);
-} face;
+} command_variant;
 
 #define EXIT_CODES                                                                       \
     "Exit code: 0 every input was decoded; 1 wrong usage, or the run failed;\n"          \
@@ -143,7 +143,7 @@ typedef struct face {
     "what was finished is written (a second Ctrl-C does not wait for it); 141 the\n"     \
     "reader of our output went away.\n"
 
-static const face decode_face = {
+static const command_variant decode_variant = {
     "rill decode -m DIR [options] [INPUT ...] [< INPUT] [> OUTPUT]",
     "Decode every line of the input with a model. Line in, line out: an input that\n"
     "cannot be decoded gives an empty line and a message with its line number on\n"
@@ -174,7 +174,7 @@ static const face decode_face = {
     take_input,
 };
 
-static const face run_face = {
+static const command_variant run_variant = {
     "rill run FILE.lua [options] [INPUT ...] [< INPUT] [> OUTPUT]",
     "Decode as a Lua script says: what `rill decode --config FILE.lua` does. The\n"
     "script ends by returning a table, of which every entry may be left out:\n"
@@ -210,27 +210,28 @@ static const face run_face = {
                "  rill run run.lua -i questions.txt -k 5 > forms.txt\n"
                "  rill run run.lua --method greedy --stats stats.json\n"
                "  rill run sweep.lua -i questions.txt --refs forms.txt --stats points.json\n",
-    take_run,
+    take_config,
 };
 
-static int parse(decode *d, const face *as, int argc, char **argv, int *helped)
+static int parse(decode *d, const command_variant *variant, int argc, char **argv, int *helped)
 {
     const cli_group groups[] = {
         {"Model", cli_model_options},
         {"Input and output", file_options},
-        {"Outputs", d->session.rows.outputs},
-        CLI_ROW_GROUPS(d->session),
+        {"Outputs", d->session.rows.output_options},
+        CLI_OPTION_ROW_GROUPS(d->session),
         {NULL, NULL},
     };
-    const cli_syntax syntax = {as->usage, as->about, groups, as->epilogue, take_option, as->argument, d};
+    const cli_syntax syntax = {variant->usage, variant->about,    groups, variant->epilogue,
+                               take_option,    variant->argument, d};
     int code = cli_session_parse(&d->session, &syntax, argc, argv, helped);
     if (code != CLI_OK || *helped) return code;
     if (d->n_inputs && d->input_path)
         return cli_fail("inputs are named by -i or as arguments, not by both: \"%s\" and \"%s\"", d->input_path,
                         d->inputs[0]);
-    if (as->argument != take_run) return CLI_OK;
-    if (d->argument && d->runfile.path) return one_configuration(d->runfile.path);
-    d->runfile.path = cli_given_or(d->argument, d->runfile.path);
+    if (variant->argument != take_config) return CLI_OK;
+    if (d->argument && d->runfile.path) return fail_second_config(d->runfile.path);
+    d->runfile.path = cli_value_or(d->argument, d->runfile.path);
     return d->runfile.path ? CLI_OK : cli_fail("no configuration: rill run FILE.lua; `rill run --help` shows one");
 }
 
@@ -242,26 +243,26 @@ static void erase_progress(void *user)
 }
 
 /* Counted in lines, as far as they are finished. */
-static void take_stats(const decode *d, rill_stats *out)
+static void get_stats(const decode *d, rill_stats *out)
 {
     *out = (rill_stats){.struct_size = sizeof *out};
-    rill_workers_stats(d->session.crew, out);
-    if (d->split.split == 0) return;
-    out->inputs -= d->split.parts - d->split.whole;
-    out->failed = d->failed;
+    rill_workers_stats(d->session.worker_pool, out);
+    if (d->split.n_split == 0) return;
+    out->inputs -= d->split.n_results - d->split.n_lines_written;
+    out->failed = d->n_failed;
 }
 
 static void show_progress(decode *d)
 {
     rill_stats stats;
     if (!cli_progress_due(&d->progress)) return;
-    take_stats(d, &stats);
+    get_stats(d, &stats);
     /* Sentences of lines that are not finished count for no line, and no line is taken back. */
-    if (stats.inputs > d->source.lines) stats.inputs = d->source.lines;
-    if (stats.inputs > d->shown) d->shown = stats.inputs;
+    if (stats.inputs > d->input_files.lines) stats.inputs = d->input_files.lines;
+    if (stats.inputs > d->n_shown) d->n_shown = stats.inputs;
     /* Finished, not written: one slow input may hold a thousand results back. */
-    const cli_source *s = &d->source;
-    const cli_position position = {d->shown, s->lines, s->consumed + s->input.consumed, s->size};
+    const cli_input_files *s = &d->input_files;
+    const cli_progress_position position = {d->n_shown, s->lines, s->consumed + s->input.consumed, s->size};
     cli_progress_draw(&d->progress, &position);
 }
 
@@ -271,9 +272,9 @@ static rill_status read_request(void *user, int may_block, rill_request *request
     show_progress(d); /* here too: results that wait for a slow input before them are not written meanwhile */
     if (cli_interrupted()) return RILL_END_OF_INPUT;
     rill_status status = d->constraints_path ? cli_constraints_wait(&d->constraints, may_block) : RILL_OK;
-    if (status == RILL_OK) status = cli_source_read(&d->source, may_block, &request->text, &request->length);
+    if (status == RILL_OK) status = cli_input_files_read(&d->input_files, may_block, &request->text, &request->length);
     if (d->records.kind != CLI_RECORD_NONE) status = cli_records_take(&d->records, status, request);
-    return d->constraints_path ? cli_constraints_join(&d->constraints, d->session.ctx, status, request) : status;
+    return d->constraints_path ? cli_constraints_apply(&d->constraints, d->session.ctx, status, request) : status;
 }
 
 /* What the engine reads, and so the trace: lines, or sentences of them. */
@@ -282,36 +283,36 @@ static rill_status read_part(void *user, int may_block, rill_request *request)
     decode *d = user;
     const rill_status status = cli_split_read(&d->split, may_block, request);
     if (status == RILL_OK && d->trace_path)
-        cli_trace_input(&d->trace, d->split.given - 1, request->text, request->length);
+        cli_trace_input(&d->trace, d->split.n_read - 1, request->text, request->length);
     return status;
 }
 
 /* On standard error, behind the progress line. */
-static void tell(decode *d, const char *mark, int64_t id, const char *message)
+static void print_about_line(decode *d, const char *mark, int64_t id, const char *message)
 {
     char place[CLI_PLACE_MAX];
     cli_progress_erase(&d->progress);
-    cli_say("%s%s: %s", mark, cli_source_place(&d->source, id, place), message);
+    cli_message("%s%s: %s", mark, cli_input_files_place(&d->input_files, id, place), message);
 }
 
-static void tell_passed(decode *d, const rill_result *result)
+static void warn_suspect_key(decode *d, const rill_result *result)
 {
     char message[160];
-    const char *name = cli_records_passed(result);
+    const char *name = cli_records_suspect_key(result);
     if (!name) return;
     snprintf(message, sizeof message,
              "the member \"%s\" is kept as it is, like all: an input's own settings are members of \"rill\"", name);
-    tell(d, "warning: ", result->id, message);
+    print_about_line(d, "warning: ", result->id, message);
 }
 
-static void put_result(decode *d, const rill_result *result)
+static void write_any_result(decode *d, const rill_result *result)
 {
     if (d->records.kind != CLI_RECORD_NONE)
-        cli_records_write(&d->records, &d->output, d->form, &d->extras, result);
+        cli_records_write(&d->records, &d->output, d->format, &d->extras, result);
     else if (d->wants_pretty)
-        cli_pretty_result(&d->pretty, &d->output, d->form, result);
+        cli_pretty_result(&d->pretty, &d->output, d->format, result);
     else
-        cli_output_result(&d->output, d->form, &d->extras, result);
+        cli_output_result(&d->output, d->format, &d->extras, result);
 }
 
 static rill_status write_result(void *user, const rill_result *result)
@@ -319,24 +320,24 @@ static rill_status write_result(void *user, const rill_result *result)
     decode *d = user;
     double start = cli_now();
     rill_result numbered = *result; /* as in the whole that this may be a part of */
-    numbered.id += d->source.first;
-    d->failed += result->status < 0;
+    numbered.id += d->input_files.first;
+    d->n_failed += result->status < 0;
     if (result->status < 0)
-        tell(d, "", result->id, result->message[0] ? result->message : rill_status_name(result->status));
-    if (result->note[0]) tell(d, "warning: ", result->id, result->note);
-    if (d->records.kind != CLI_RECORD_NONE) tell_passed(d, result);
+        print_about_line(d, "", result->id, result->message[0] ? result->message : rill_status_name(result->status));
+    if (result->warning[0]) print_about_line(d, "warning: ", result->id, result->warning);
+    if (d->records.kind != CLI_RECORD_NONE) warn_suspect_key(d, result);
     const char *fewer = NULL;
     const int32_t own = d->records.kind == CLI_RECORD_JSONL ? cli_records_n_best(result, &fewer) : 0;
-    cli_given_add(&d->results, result, own ? own : d->plan->resolved.n_best,
-                  own ? fewer : cli_why_fewer(&d->plan->resolved));
+    cli_shortfalls_add(&d->shortfalls, result, own ? own : d->search_config->resolved.n_best,
+                       own ? fewer : cli_fewer_outputs_reason(&d->search_config->resolved));
     /* Inputs that a failed run did not come to keep their lines, so that the others keep theirs. */
-    const int by_line = d->form == CLI_FORM_PLAIN && d->records.kind == CLI_RECORD_NONE;
+    const int by_line = d->format == CLI_FORMAT_PLAIN && d->records.kind == CLI_RECORD_NONE;
     for (; by_line && d->next_id < result->id; d->next_id++) cli_output_write(&d->output, "\n", 1);
     d->next_id = result->id + 1;
-    put_result(d, &numbered);
-    int broken = result->more ? d->output.error != 0 : cli_output_flush(&d->output);
+    write_any_result(d, &numbered);
+    int broken = result->has_more ? d->output.error != 0 : cli_output_flush(&d->output);
     show_progress(d);
-    d->writing += cli_now() - start;
+    d->write_seconds += cli_now() - start;
     return broken || cli_interrupted() ? RILL_ERR_STOPPED : RILL_OK;
 }
 
@@ -377,39 +378,39 @@ static int open_outputs(decode *d)
 
 /* Of what the settings came to, wherever they came from: lines in order of completion need their ids. --n-best 1 asks for a list
  * too, so that a script need not treat it as a case of its own. */
-static cli_form form_of(const decode *d)
+static cli_output_format choose_format(const decode *d)
 {
-    const rill_layer *file = d->session.file;
-    if (rill_layer_get(d->session.given, "n-best") || (file && rill_layer_get(file, "n-best")) ||
-        d->plan->resolved.n_best > 1)
-        return CLI_FORM_NBEST;
-    return d->plan->resolved.unordered ? CLI_FORM_NUMBERED : CLI_FORM_PLAIN;
+    const rill_option_source *file = d->session.run_file;
+    if (rill_option_source_get(d->session.command_line, "n-best") || (file && rill_option_source_get(file, "n-best")) ||
+        d->search_config->resolved.n_best > 1)
+        return CLI_FORMAT_NBEST;
+    return d->search_config->resolved.unordered ? CLI_FORMAT_NUMBERED : CLI_FORMAT_PLAIN;
 }
 
-static int make_plan(decode *d)
+static int make_search_config(decode *d)
 {
-    const rill_layer *soft[] = {d->session.file, d->session.folder.search};
+    const rill_option_source *defaults[] = {d->session.run_file, d->session.folder.search};
     int code = cli_runfile_check(&d->runfile, &d->session);
     if (code != CLI_OK) return code;
-    if (rill_search_config_make(&d->plan, d->session.ctx, d->session.given, soft, 2) < 0)
+    if (rill_search_config_make(&d->search_config, d->session.ctx, d->session.command_line, defaults, 2) < 0)
         return cli_fail_context(d->session.ctx);
-    cli_runfile_say_left(&d->runfile, d->plan, NULL);
-    d->form = form_of(d);
-    d->wants_pretty = cli_is_on(&d->session, "pretty");
-    code = cli_fields_want(&d->fields, &d->session, d->plan, &d->extras);
+    cli_runfile_warn_ignored(&d->runfile, d->search_config, NULL);
+    d->format = choose_format(d);
+    d->wants_pretty = cli_session_option_is_on(&d->session, "pretty");
+    code = cli_fields_request(&d->fields, &d->session, d->search_config, &d->extras);
     if (code == CLI_OK && d->wants_pretty &&
-        (d->form != CLI_FORM_PLAIN || d->extras.fields || d->extras.word_scores || d->extras.ids))
+        (d->format != CLI_FORMAT_PLAIN || d->extras.fields || d->extras.has_word_scores || d->extras.has_ids))
         return cli_fail("--pretty shows one tree per input, in order: leave out --n-best, --unordered, --alignment, "
                         "--unknown-names, --word-scores and --ids");
     if (code == CLI_OK && d->wants_pretty && (d->tsv || d->jsonl))
         return cli_fail("--pretty shows one tree per input, and no rows or objects: leave out --tsv and --jsonl");
     d->records.field = d->fields.name;
-    d->records.run = d->plan;
+    d->records.run_options = d->search_config;
     cli_pretty_start(&d->pretty, d->session.ctx);
     if (code == CLI_OK && d->trace_path) {
-        d->plan->setup.trace = cli_trace_event;
-        d->plan->setup.trace_user = &d->trace;
-        d->plan->setup.trace_hypotheses = d->wants_trees;
+        d->search_config->setup.trace = cli_trace_event;
+        d->search_config->setup.trace_user = &d->trace;
+        d->search_config->setup.trace_hypotheses = d->wants_trees;
     }
     return code;
 }
@@ -417,7 +418,7 @@ static int make_plan(decode *d)
 /* The bar belongs on a terminal that shows nothing else meanwhile: not results, and not lines being typed. */
 static void start_progress(decode *d)
 {
-    int useful = isatty(STDERR_FILENO) && !d->output.terminal && !isatty(d->source.input.fd);
+    int useful = isatty(STDERR_FILENO) && !d->output.is_terminal && !isatty(d->input_files.input.fd);
     cli_progress_start(&d->progress, d->wants_progress || (useful && !d->quiet));
 }
 
@@ -425,67 +426,72 @@ static void start_progress(decode *d)
 static int configure(decode *d)
 {
     int code = cli_runfile_load(&d->runfile, &d->session);
-    const rill_script_config *said = d->runfile.said;
-    if (code == CLI_OK && said) {
-        if (!d->n_inputs) d->input_path = cli_given_or(d->input_path, said->input);
-        d->references_path = cli_given_or(d->references_path, said->references);
-        d->constraints_path = cli_given_or(d->constraints_path, said->constraints);
-        code = cli_runfile_form(&d->runfile, &d->tsv, &d->jsonl);
-        if (code == CLI_OK) code = cli_runfile_written(&d->runfile, "output", "-o", said->output, &d->output_path);
-        if (code == CLI_OK) code = cli_runfile_written(&d->runfile, "stats", "--stats", said->stats, &d->stats_path);
-        if (code == CLI_OK) code = cli_runfile_written(&d->runfile, "trace", "--trace", said->trace, &d->trace_path);
+    const rill_script_config *config = d->runfile.config;
+    if (code == CLI_OK && config) {
+        if (!d->n_inputs) d->input_path = cli_value_or(d->input_path, config->input);
+        d->references_path = cli_value_or(d->references_path, config->references);
+        d->constraints_path = cli_value_or(d->constraints_path, config->constraints);
+        code = cli_runfile_input_format(&d->runfile, &d->tsv, &d->jsonl);
+        if (code == CLI_OK)
+            code = cli_runfile_output_path(&d->runfile, "output", "-o", config->output, &d->output_path);
+        if (code == CLI_OK)
+            code = cli_runfile_output_path(&d->runfile, "stats", "--stats", config->stats, &d->stats_path);
+        if (code == CLI_OK)
+            code = cli_runfile_output_path(&d->runfile, "trace", "--trace", config->trace, &d->trace_path);
     }
     if (!d->n_inputs) d->inputs[d->n_inputs++] = d->input_path;
     if (code == CLI_OK) code = cli_records_start(&d->records, d->session.ctx, d->tsv, d->jsonl);
     if (code == CLI_OK) code = cli_session_configure(&d->session);
-    if (code == CLI_OK) cli_session_cap(&d->session);
+    if (code == CLI_OK) cli_session_limit_threads(&d->session);
     return code;
 }
 
 /* Whether several workers are likely to pay: inputs whose number is not known and that nobody is typing, or a file of some size. A
  * trace is of one engine, and a bound on memory is better used whole. */
-static int has_many(const decode *d)
+static int is_large_input(const decode *d)
 {
     enum { MANY_BYTES = 1 << 16 };
-    const rill_settings *s = &d->plan->resolved;
+    const rill_settings *s = &d->search_config->resolved;
     if (d->trace_path || s->memory || s->max_nodes) return 0;
-    return d->source.size >= 0 ? d->source.size >= MANY_BYTES : !isatty(d->source.input.fd);
+    return d->input_files.size >= 0 ? d->input_files.size >= MANY_BYTES : !isatty(d->input_files.input.fd);
 }
 
 /* What is asked for that belongs to inputs which were decoded whole; NULL: nothing. */
-static const char *whole_for(const decode *d)
+static const char *unsplittable_option(const decode *d)
 {
     static const char *const rows[] = {"ids", "alignment", "unknown-names", "word-scores"};
     static const char *const names[] = {"--ids", "--alignment", "--unknown-names", "--word-scores"};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (cli_is_on(&d->session, rows[i])) return names[i];
+        if (cli_session_option_is_on(&d->session, rows[i])) return names[i];
     if (d->constraints_path) return "--constraints";
-    if (rill_layer_get(d->session.given, "like") || (d->session.file && rill_layer_get(d->session.file, "like")))
+    if (rill_option_source_get(d->session.command_line, "like") ||
+        (d->session.run_file && rill_option_source_get(d->session.run_file, "like")))
         return "--like";
-    return d->plan->setup.n_scorers > 0 ? "a scorer" : NULL;
+    return d->search_config->setup.n_scorers > 0 ? "a scorer" : NULL;
 }
 
 static int prepare(decode *d)
 {
-    int code = cli_session_domain(&d->session) ? make_plan(d) : CLI_FAILED;
-    if (code == CLI_OK) code = cli_source_open(&d->source, d->session.ctx, d->inputs, d->n_inputs, &d->shard);
-    if (code == CLI_OK) d->plan->setup.first_input = d->source.first;
+    int code = cli_session_domain(&d->session) ? make_search_config(d) : CLI_FAILED;
+    if (code == CLI_OK) code = cli_input_files_open(&d->input_files, d->session.ctx, d->inputs, d->n_inputs, &d->shard);
+    if (code == CLI_OK) d->search_config->setup.first_input = d->input_files.first;
     if (code == CLI_OK && d->constraints_path)
-        code = cli_constraints_open(&d->constraints, d->session.ctx, d->constraints_path, d->source.first, d->plan);
+        code = cli_constraints_open(&d->constraints, d->session.ctx, d->constraints_path, d->input_files.first,
+                                    d->search_config);
     if (code == CLI_OK) code = check_files(d);
-    if (code == CLI_OK) d->session.many = has_many(d);
+    if (code == CLI_OK) d->session.is_large_input = is_large_input(d);
     if (code == CLI_OK) code = cli_session_open(&d->session);
     if (code == CLI_OK)
-        code = cli_split_start(&d->split, d->session.ctx, d->session.model, &d->plan->resolved,
-                               cli_said(&d->session, "split"), whole_for(d));
+        code = cli_split_start(&d->split, d->session.ctx, d->session.model, &d->search_config->resolved,
+                               cli_session_option(&d->session, "split"), unsplittable_option(d));
     if (code != CLI_OK) return code;
     d->records.domain = rill_model_domain(d->session.model);
-    d->split.first = d->source.first;
-    if (cli_crew_begin(&d->session, d->plan, &d->plan->setup) < 0) {
-        if (d->runfile.said) rill_script_config_blame(d->runfile.script, d->runfile.said);
+    d->split.first = d->input_files.first;
+    if (cli_workers_begin(&d->session, d->search_config, &d->search_config->setup) < 0) {
+        if (d->runfile.config) rill_script_config_locate_error(d->runfile.script, d->runfile.config);
         return cli_fail_context(d->session.ctx);
     }
-    if (d->wants_profile && cli_profile_begin(d->session.ctx, d->session.crew) < 0)
+    if (d->wants_profile && cli_profile_begin(d->session.ctx, d->session.worker_pool) < 0)
         return cli_fail_context(d->session.ctx);
     return open_outputs(d);
 }
@@ -495,25 +501,26 @@ static int prepare(decode *d)
 static void fill_report(const decode *d, cli_report *report)
 {
     *report = (cli_report){
-        .settings = rill_workers_settings(d->session.crew),
-        .plan = d->plan,
+        .settings = rill_workers_settings(d->session.worker_pool),
+        .search_config = d->search_config,
         .session = &d->session,
-        .read = d->source.seconds + d->source.input.seconds,
-        .write = d->writing,
-        .wall = d->wall,
-        .given = &d->results,
+        .read_seconds = d->input_files.seconds + d->input_files.input.seconds,
+        .write_seconds = d->write_seconds,
+        .wall_seconds = d->wall_seconds,
+        .shortfalls = &d->shortfalls,
     };
-    take_stats(d, &report->stats);
+    get_stats(d, &report->stats);
 }
 
-static int worse(int a, int b)
+static int worse_code(int a, int b)
 {
     return a == CLI_OK || (a == CLI_SOME_FAILED && b != CLI_OK) ? b : a;
 }
 
-static int tell_profile(decode *d, cli_report *report)
+static int print_profile(decode *d, cli_report *report)
 {
-    if (cli_profile_take(&d->profile, d->session.ctx, d->session.crew) < 0) return cli_fail_context(d->session.ctx);
+    if (cli_profile_take(&d->profile, d->session.ctx, d->session.worker_pool) < 0)
+        return cli_fail_context(d->session.ctx);
     cli_profile_print(&d->profile, stderr);
     report->profile = &d->profile;
     return CLI_OK;
@@ -524,48 +531,49 @@ static int finish(decode *d, int code)
 {
     cli_report report;
     fill_report(d, &report);
-    code = worse(code, cli_output_close(&d->output));
+    code = worse_code(code, cli_output_close(&d->output));
     if (code == CLI_OK || code == CLI_SOME_FAILED) {
-        if (!d->quiet) cli_report_say(&report, d->session.verbose);
+        if (!d->quiet) cli_report_print(&report, d->session.verbose);
         cli_report_warn(&report, !d->quiet);
         cli_split_warn(&d->split);
         cli_pretty_warn(&d->pretty);
     }
-    if (d->wants_profile) code = worse(code, tell_profile(d, &report));
-    if (d->stats_path) code = worse(code, cli_json_write(&d->stats, cli_report_json(&report)));
-    code = worse(code, cli_output_close(&d->stats));
-    return worse(code, cli_trace_close(&d->trace));
+    if (d->wants_profile) code = worse_code(code, print_profile(d, &report));
+    if (d->stats_path) code = worse_code(code, cli_json_write(&d->stats, cli_report_json(&report)));
+    code = worse_code(code, cli_output_close(&d->stats));
+    return worse_code(code, cli_trace_close(&d->trace));
 }
 
 /* Results come in order, so that a second run can go on from the first line that has none. */
-static int say_interrupted(decode *d)
+static int report_interrupted(decode *d)
 {
     if (cli_output_flush(&d->output)) return CLI_INTERRUPTED; /* closing tells why */
-    if (d->plan->resolved.unordered)
-        cli_say("interrupted: what was finished is written");
+    if (d->search_config->resolved.unordered)
+        cli_message("interrupted: what was finished is written");
     else
-        cli_say("interrupted: the results of %" PRId64 " line%s are written", d->next_id, d->next_id == 1 ? "" : "s");
+        cli_message("interrupted: the results of %" PRId64 " line%s are written", d->next_id,
+                    d->next_id == 1 ? "" : "s");
     return CLI_INTERRUPTED;
 }
 
 static int decode_all(decode *d)
 {
-    if (d->trace_path && cli_trace_begin(&d->trace, &d->session, d->plan, rill_workers_settings(d->session.crew),
-                                         d->source.first) != CLI_OK)
+    if (d->trace_path && cli_trace_begin(&d->trace, &d->session, d->search_config,
+                                         rill_workers_settings(d->session.worker_pool), d->input_files.first) != CLI_OK)
         return CLI_FAILED;
-    cli_interrupt_heed();
+    cli_interrupt_catch();
     start_progress(d);
     double start = cli_now();
-    rill_workers *crew = d->session.crew;
-    cli_interrupt_stops(crew);
-    rill_status status = rill_workers_run_requests(crew, read_part, d, write_part, d);
-    cli_interrupt_stops(NULL);
-    d->wall = cli_now() - start;
+    rill_workers *workers = d->session.worker_pool;
+    cli_interrupt_set_workers(workers);
+    rill_status status = rill_workers_run_requests(workers, read_part, d, write_part, d);
+    cli_interrupt_set_workers(NULL);
+    d->wall_seconds = cli_now() - start;
     cli_progress_erase(&d->progress);
-    int code = d->failed ? CLI_SOME_FAILED : CLI_OK;
+    int code = d->n_failed ? CLI_SOME_FAILED : CLI_OK;
     /* A stop that the output asked for is told by closing it. */
     if (cli_interrupted() && !d->output.error)
-        code = say_interrupted(d);
+        code = report_interrupted(d);
     else if (status < 0 && !d->output.error)
         code = cli_fail_context(d->session.ctx);
     return finish(d, code);
@@ -582,14 +590,14 @@ static int sweep(decode *d)
                              .output = d->output_path,
                              .stats = d->stats_path,
                              .quiet = d->quiet};
-    if (d->n_inputs > 1 || d->shard.of || d->tsv || d->jsonl)
+    if (d->n_inputs > 1 || d->shard.n_parts || d->tsv || d->jsonl)
         return cli_fail("a sweep decodes one file of lines: leave out further files, --shard, --tsv and --jsonl");
     if (d->constraints_path) return cli_fail("a sweep takes no constraints: leave one of them out");
     if (d->trace_path) return cli_fail("a sweep is many runs, and --trace is for one: leave one of them out");
     for (const rill_option *row = rill_output_table(); row->name; row++)
-        if (cli_is_on(&d->session, row->name))
+        if (cli_session_option_is_on(&d->session, row->name))
             return cli_fail("a sweep prints no outputs, and --%s is for them: leave one out", row->name);
-    if (rill_layer_get(d->session.given, "unordered"))
+    if (rill_option_source_get(d->session.command_line, "unordered"))
         return cli_fail("a sweep prints a table, and --unordered is for outputs: leave one of them out");
     return cli_sweep_run(&sweep);
 }
@@ -599,17 +607,17 @@ static int run(decode *d)
     int wants_sweep = d->references_path != NULL, code = configure(d);
     if (code != CLI_OK) return code;
     if (d->wants_trees && !d->trace_path) return cli_fail("--trace-trees adds to a trace: name one with --trace FILE");
-    d->runfile.points = d->runfile.said && d->runfile.said->n_sweep;
-    if (d->runfile.points) return sweep(d);
-    if (!wants_sweep && d->references_path && !d->runfile.said->has_tune)
-        cli_say("warning: %s: references are for a sweep or `rill tune`, and there is neither: nothing is compared",
-                d->runfile.path);
+    d->runfile.is_sweep = d->runfile.config && d->runfile.config->n_sweep;
+    if (d->runfile.is_sweep) return sweep(d);
+    if (!wants_sweep && d->references_path && !d->runfile.config->has_tune)
+        cli_message("warning: %s: references are for a sweep or `rill tune`, and there is neither: nothing is compared",
+                    d->runfile.path);
     if (wants_sweep) return cli_fail("--refs is for a sweep, and there is none; `rill eval` compares outputs");
     code = prepare(d);
     return code == CLI_OK ? decode_all(d) : code;
 }
 
-static int command(const face *as, int argc, char **argv)
+static int command(const command_variant *variant, int argc, char **argv)
 {
     int helped = 0;
     decode *d = calloc(1, sizeof *d);
@@ -617,24 +625,24 @@ static int command(const face *as, int argc, char **argv)
         free(d);
         return cli_fail_memory("the command");
     }
-    d->session.before_message = erase_progress;
+    d->session.erase_progress = erase_progress;
     d->session.message_user = &d->progress;
     d->split.read = read_request;
     d->split.write = write_result;
     d->split.user = d;
     int code = cli_session_start(&d->session);
-    if (code == CLI_OK) code = parse(d, as, argc, argv, &helped);
+    if (code == CLI_OK) code = parse(d, variant, argc, argv, &helped);
     if (code == CLI_OK && !helped) code = run(d);
     cli_trace_close(&d->trace);
     cli_pretty_end(&d->pretty);
     cli_profile_end(&d->profile);
-    rill_search_config_free(d->plan);
+    rill_search_config_free(d->search_config);
     cli_runfile_end(&d->runfile);
     cli_constraints_close(&d->constraints);
     cli_records_end(&d->records);
     cli_split_end(&d->split);
     cli_session_end(&d->session);
-    cli_source_close(&d->source);
+    cli_input_files_close(&d->input_files);
     free(d->inputs);
     cli_output_close(&d->stats); /* again, when nothing was run: closing twice is harmless */
     free(d);
@@ -643,10 +651,10 @@ static int command(const face *as, int argc, char **argv)
 
 int cli_decode(int argc, char **argv)
 {
-    return command(&decode_face, argc, argv);
+    return command(&decode_variant, argc, argv);
 }
 
 int cli_run(int argc, char **argv)
 {
-    return command(&run_face, argc, argv);
+    return command(&run_variant, argc, argv);
 }

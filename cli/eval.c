@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli_input.h"
+#include "cli_options.h"
+#include "cli_output.h"
 #include "files.h"
-#include "input.h"
 #include "nbest.h"
-#include "options.h"
-#include "output.h"
 #include "session.h"
 #include "trial.h"
 
@@ -32,7 +32,7 @@ typedef struct eval {
     const cli_metric_kind *kind;
     cli_verdict *verdict;    /* [n] */
     unsigned char *numbered; /* [n] of numbered lines: there was one, though it be empty */
-    cli_form form;
+    cli_output_format form;
     cli_counts counts;
 } eval;
 
@@ -44,11 +44,11 @@ static int read_nbest(const char *line, size_t length, cli_nbest *out)
     return cli_nbest_read(line, length, out) && out->n > 2;
 }
 
-static cli_form form_of(const char *line, size_t length)
+static cli_output_format form_of(const char *line, size_t length)
 {
     cli_nbest list;
-    if (read_nbest(line, length, &list)) return CLI_FORM_NBEST;
-    return cli_nbest_id(line, length, "\t", &list.id) ? CLI_FORM_NUMBERED : CLI_FORM_PLAIN;
+    if (read_nbest(line, length, &list)) return CLI_FORMAT_NBEST;
+    return cli_nbest_id(line, length, "\t", &list.id) ? CLI_FORMAT_NUMBERED : CLI_FORMAT_PLAIN;
 }
 
 /* Outputs with fields behind them are no outputs. Text that has bars of its own has them in its reference, too. */
@@ -57,7 +57,7 @@ static int has_fields(const eval *e, int64_t i, const char *text, size_t length)
     static const char bar[] = " ||| ";
     size_t wanted;
     const char *reference = cli_lines_get(&e->references, i, &wanted);
-    return e->form != CLI_FORM_NBEST && memmem(text, length, bar, sizeof bar - 1) &&
+    return e->form != CLI_FORMAT_NBEST && memmem(text, length, bar, sizeof bar - 1) &&
            !memmem(reference, wanted, bar, sizeof bar - 1);
 }
 
@@ -69,7 +69,7 @@ static int judge(eval *e, int64_t i, const char *text, size_t length)
                         "with --n-best 1",
                         e->input.name, e->input.lines);
     e->begun = 1;
-    if (cli_verdict_take(&e->verdict[i], &e->metric, i, text, length) < 0) return cli_fail_context(e->session.ctx);
+    if (cli_verdict_add(&e->verdict[i], &e->metric, i, text, length) < 0) return cli_fail_context(e->session.ctx);
     return CLI_OK;
 }
 
@@ -118,8 +118,8 @@ static int take_plain(eval *e, const char *line, size_t length)
 static int take_line(eval *e, const char *line, size_t length)
 {
     switch (e->form) {
-    case CLI_FORM_NBEST: return take_nbest(e, line, length);
-    case CLI_FORM_NUMBERED: return take_numbered(e, line, length);
+    case CLI_FORMAT_NBEST: return take_nbest(e, line, length);
+    case CLI_FORMAT_NUMBERED: return take_numbered(e, line, length);
     default: return take_plain(e, line, length);
     }
 }
@@ -141,7 +141,7 @@ static int read_hypotheses(eval *e)
         }
         code = take_line(e, line, length);
     }
-    if (code == CLI_OK && e->form != CLI_FORM_NBEST && e->input.lines != e->metric.n)
+    if (code == CLI_OK && e->form != CLI_FORMAT_NBEST && e->input.lines != e->metric.n)
         return cli_fail("%s has %" PRId64 " lines, but %s has %" PRId64 ": they must correspond one to one",
                         e->input.name, e->input.lines, e->references_path, e->metric.n);
     return code;
@@ -150,7 +150,7 @@ static int read_hypotheses(eval *e)
 static int count(eval *e)
 {
     for (int64_t i = 0; i < e->metric.n; i++) {
-        if (!e->verdict[i].seen && cli_verdict_take(&e->verdict[i], &e->metric, i, NULL, 0) < 0)
+        if (!e->verdict[i].n_outputs && cli_verdict_add(&e->verdict[i], &e->metric, i, NULL, 0) < 0)
             return cli_fail_context(e->session.ctx);
         cli_counts_add(&e->counts, &e->verdict[i]);
     }
@@ -163,14 +163,14 @@ static int report_json(const eval *e)
 {
     const cli_counts *c = &e->counts;
     json_t *object = json_pack("{s:I,s:I,s:b,s:s?}", "inputs", (json_int_t)c->inputs, "missing", (json_int_t)c->missing,
-                               "nbest", e->form == CLI_FORM_NBEST, "domain", e->domain ? e->domain->name : NULL);
+                               "nbest", e->form == CLI_FORMAT_NBEST, "domain", e->domain ? e->domain->name : NULL);
     if (object) cli_quality_json(e->metric.kind, c, object);
     char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
     json_decref(object);
     if (!text) return cli_fail_memory("the report");
     cli_print("%s\n", text);
     free(text);
-    return cli_end_printing();
+    return cli_flush_stdout();
 }
 
 static int report(const eval *e)
@@ -184,10 +184,10 @@ static int report(const eval *e)
     rill_text_clear(&text);
     if (status != RILL_OK) return cli_fail_context(e->session.ctx);
     if (c->missing) cli_print("missing  %8" PRId64 "\n", c->missing);
-    const int code = cli_end_printing();
+    const int code = cli_flush_stdout();
     if (code == CLI_OK && !e->kind && !e->domain)
-        cli_say("no model was named, and lines were compared as they are: --metric bleu judges translations, "
-                "--metric bracket trees");
+        cli_message("no model was named, and lines were compared as they are: --metric bleu judges translations, "
+                    "--metric bracket trees");
     return code;
 }
 
@@ -230,7 +230,7 @@ static const char epilogue[] = "Examples:\n"
 static int take_option(void *user, const cli_option *option, const char *value)
 {
     eval *e = user;
-    if (cli_session_owns(option)) return cli_session_take(&e->session, option, value);
+    if (cli_session_owns_option(option)) return cli_session_take_option(&e->session, option, value);
     if (option->id != TAKE_METRIC) return cli_option_store(e, option, value);
     return cli_metric_take(value, &e->kind);
 }
@@ -255,7 +255,7 @@ static int load_references(eval *e)
 static int run(eval *e)
 {
     if (!e->references_path) return cli_fail("no references: --refs FILE names them");
-    if (cli_file_standard(e->references_path) && cli_file_standard(e->hypotheses_path))
+    if (cli_file_is_standard(e->references_path) && cli_file_is_standard(e->hypotheses_path))
         return cli_fail("references and outputs cannot both be standard input");
     int code = cli_session_configure(&e->session);
     if (code != CLI_OK) return code;
@@ -266,8 +266,8 @@ static int run(eval *e)
     }
     code = load_references(e);
     if (code == CLI_OK)
-        code = cli_checked(e->session.ctx,
-                           cli_metric_open(&e->metric, e->session.ctx, e->kind, e->domain, &e->references, cli_say));
+        code = cli_exit_code(e->session.ctx, cli_metric_open(&e->metric, e->session.ctx, e->kind, e->domain,
+                                                             &e->references, cli_message));
     if (code == CLI_OK) code = cli_input_open(&e->input, e->session.ctx, e->hypotheses_path, RILL_FILE_STREAM);
     if (code != CLI_OK) return code;
     e->verdict = calloc((size_t)e->metric.n + 1, sizeof *e->verdict);

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "input.h"
+#include "cli_input.h"
+#include "cli_output.h"
 #include "nbest.h"
-#include "output.h"
 #include "rill/evidence.h"
 #include "session.h"
 
@@ -66,7 +66,7 @@ static int whole_of(const cli_field *f, double most, double *out)
 
 static int bad_line(evidence *e, const char *why)
 {
-    cli_say("line %" PRId64 ": %s: it is left out", e->input.lines, why);
+    cli_message("line %" PRId64 ": %s: it is left out", e->input.lines, why);
     e->bad++;
     return CLI_OK;
 }
@@ -247,7 +247,7 @@ static int end_input(evidence *e)
         if (status < 0 && status != RILL_ERR_INPUT)
             return e->output.error ? CLI_FAILED : cli_fail_context(e->session.ctx);
         if (status < 0) {
-            cli_say("input %" PRId64 ": %s", e->id, rill_error(e->session.ctx));
+            cli_message("input %" PRId64 ": %s", e->id, rill_error(e->session.ctx));
             e->bad++;
         }
     }
@@ -310,7 +310,8 @@ static const cli_option options[] = {
 static int take_option(void *user, const cli_option *option, const char *value)
 {
     evidence *e = user;
-    return cli_session_owns(option) ? cli_session_take(&e->session, option, value) : cli_option_store(e, option, value);
+    return cli_session_owns_option(option) ? cli_session_take_option(&e->session, option, value)
+                                           : cli_option_store(e, option, value);
 }
 
 static int take_argument(void *user, const char *value)
@@ -368,11 +369,11 @@ static int prepare(evidence *e)
     if (code == CLI_OK) code = cli_session_open(&e->session);
     if (code == CLI_OK) code = cli_output_open(&e->output, ctx, e->output_path, CLI_REPORT);
     if (code != CLI_OK) return code;
-    if (e->output.terminal) return cli_fail("evidence is no text for a terminal: -o FILE says where it goes");
-    rill_status status = rill_evidence_kind_of(&e->kind, ctx, e->session.model);
+    if (e->output.is_terminal) return cli_fail("evidence is no text for a terminal: -o FILE says where it goes");
+    rill_status status = rill_evidence_kind_for_model(&e->kind, ctx, e->session.model);
     if (status >= 0) status = rill_ngrams_create(&e->ngrams, ctx, &e->kind);
     if (status >= 0) status = rill_evidence_writer_create(&e->writer, ctx, &e->kind, write_bytes, &e->output);
-    return cli_checked(ctx, status);
+    return cli_exit_code(ctx, status);
 }
 
 static int make(evidence *e)
@@ -381,11 +382,12 @@ static int make(evidence *e)
     if (code == CLI_OK) code = read_all(e);
     if (code == CLI_OK && e->inputs == 0) code = cli_fail("%s: there is no evidence in it", e->input.name);
     if (code == CLI_OK && rill_evidence_writer_finish(e->writer) < 0) code = CLI_FAILED;
-    if (code != CLI_OK && !e->output.error) e->output.begun = 0; /* what is not whole does not take the file's place */
+    if (code != CLI_OK && !e->output.error)
+        e->output.is_begun = 0; /* what is not whole does not take the file's place */
     const int closed = cli_output_close(&e->output);
     if (code == CLI_OK && closed == CLI_OK && e->without > 0)
-        cli_say("warning: %" PRId64 " input%s no evidence, the first of them input %" PRId64, e->without,
-                e->without == 1 ? " has" : "s have", e->first_without);
+        cli_message("warning: %" PRId64 " input%s no evidence, the first of them input %" PRId64, e->without,
+                    e->without == 1 ? " has" : "s have", e->first_without);
     if (code == CLI_OK) code = closed;
     return code == CLI_OK && e->bad > 0 ? CLI_SOME_FAILED : code;
 }

@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 typedef struct identity {
-    int known;
-    struct stat info; /* of the file, or of its directory */
-    const char *made; /* last name of a file that is not there yet, else NULL */
+    int is_known;
+    struct stat info;     /* of the file, or of its directory */
+    const char *new_name; /* last name of a file that is not there yet, else NULL */
 } identity;
 
-int cli_file_standard(const char *path)
+int cli_file_is_standard(const char *path)
 {
     return !path || !strcmp(path, "-");
 }
@@ -28,12 +28,12 @@ static identity identify_new(const char *path)
 {
     char directory[4096];
     const char *slash = strrchr(path, '/');
-    identity id = {.made = slash ? slash + 1 : path};
+    identity id = {.new_name = slash ? slash + 1 : path};
     size_t length = slash ? (size_t)(slash - path) + 1 : 0;
     if (length >= sizeof directory) return id;
     memcpy(directory, path, length);
     strcpy(directory + length, ".");
-    id.known = !stat(directory, &id.info);
+    id.is_known = !stat(directory, &id.info);
     return id;
 }
 
@@ -41,42 +41,43 @@ static identity identify_new(const char *path)
 static identity identify(const cli_file *file)
 {
     identity id = {0};
-    if (cli_file_standard(file->path))
-        id.known = !fstat(file->written ? STDOUT_FILENO : STDIN_FILENO, &id.info);
+    if (cli_file_is_standard(file->path))
+        id.is_known = !fstat(file->is_output ? STDOUT_FILENO : STDIN_FILENO, &id.info);
     else
-        id.known = !stat(file->path, &id.info);
-    return id.known || cli_file_standard(file->path) ? id : identify_new(file->path);
+        id.is_known = !stat(file->path, &id.info);
+    return id.is_known || cli_file_is_standard(file->path) ? id : identify_new(file->path);
 }
 
 static int same(const identity *a, const identity *b)
 {
-    if (!a->known || !b->known || !a->made != !b->made) return 0;
+    if (!a->is_known || !b->is_known || !a->new_name != !b->new_name) return 0;
     return a->info.st_dev == b->info.st_dev && a->info.st_ino == b->info.st_ino &&
-           (!a->made || !strcmp(a->made, b->made));
+           (!a->new_name || !strcmp(a->new_name, b->new_name));
 }
 
 int cli_file_same(const char *a, const char *b)
 {
     identity x = identify(&(cli_file){.path = a}), y = identify(&(cli_file){.path = b});
-    return !x.made && same(&x, &y);
+    return !x.new_name && same(&x, &y);
 }
 
 /* `b` is written. A terminal, a socket and a pipe may be read and written by one process; only a file's content would go. */
 static int check_pair(const cli_file *a, const cli_file *b)
 {
     identity x = identify(a), y = identify(b);
-    if (a->written && cli_file_standard(a->path) && cli_file_standard(b->path))
-        return cli_fail("%s and %s cannot both go to standard output; name a file for one of them", a->what, b->what);
-    if (!same(&x, &y) || S_ISCHR(x.info.st_mode) || (!a->written && !x.made && !S_ISREG(x.info.st_mode))) return CLI_OK;
-    return cli_fail("%s: %s and %s are the same file", cli_file_standard(b->path) ? "standard output" : b->path,
-                    a->what, b->what);
+    if (a->is_output && cli_file_is_standard(a->path) && cli_file_is_standard(b->path))
+        return cli_fail("%s and %s cannot both go to standard output; name a file for one of them", a->label, b->label);
+    if (!same(&x, &y) || S_ISCHR(x.info.st_mode) || (!a->is_output && !x.new_name && !S_ISREG(x.info.st_mode)))
+        return CLI_OK;
+    return cli_fail("%s: %s and %s are the same file", cli_file_is_standard(b->path) ? "standard output" : b->path,
+                    a->label, b->label);
 }
 
 int cli_files_check(const cli_file *files)
 {
     int code = CLI_OK;
-    for (const cli_file *b = files; b->what; b++)
-        for (const cli_file *a = files; a->what && code == CLI_OK; a++)
-            if (b->written && a != b && (!a->written || a < b)) code = check_pair(a, b);
+    for (const cli_file *b = files; b->label; b++)
+        for (const cli_file *a = files; a->label && code == CLI_OK; a++)
+            if (b->is_output && a != b && (!a->is_output || a < b)) code = check_pair(a, b);
     return code;
 }

@@ -5,13 +5,13 @@
 #include "cli.h"
 
 typedef struct cli_file {
-    const char *what; /* as messages call it: "input", "--stats"; NULL ends a list */
-    const char *path; /* NULL or "-": standard input or output */
-    int written;      /* else it is read */
+    const char *label; /* as messages call it: "input", "--stats"; NULL ends a list */
+    const char *path;  /* NULL or "-": standard input or output */
+    int is_output;     /* else it is read */
 } cli_file;
 
 /* Whether the path means standard input or output. */
-int cli_file_standard(const char *path);
+int cli_file_is_standard(const char *path);
 
 int cli_file_is_folder(const char *path);
 

@@ -5,7 +5,7 @@
 #ifndef CLI_GIVEN_H
 #define CLI_GIVEN_H
 
-#include "input.h"
+#include "cli_input.h"
 
 /* One line. Its texts lie behind it. */
 typedef struct cli_pair {

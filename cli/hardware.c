@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "input.h"
+#include "cli_input.h"
 
 static int read_name(rill_context *ctx, char *name, size_t size)
 {
@@ -24,9 +24,9 @@ static int read_name(rill_context *ctx, char *name, size_t size)
 
 const char *cli_hardware(const cli_session *session, char out[CLI_HARDWARE_MAX])
 {
-    char name[256], hands[CLI_HANDS_MAX];
+    char name[256], parallelism[CLI_PARALLELISM_MAX];
     struct utsname machine;
-    const char *device = session->crew ? rill_workers_device(session->crew, 0) : NULL;
+    const char *device = session->worker_pool ? rill_workers_device(session->worker_pool, 0) : NULL;
     const int own = !device || !strncmp(device, "cpu", 3); /* "cpu", or "cpu, products by NAME" */
     if (!own)
         name[0] = '\0';
@@ -36,6 +36,6 @@ const char *cli_hardware(const cli_session *session, char out[CLI_HARDWARE_MAX])
              own && device ? device + 3
              : own         ? ""
                            : device,
-             cli_session_hands(session, hands));
+             cli_session_parallelism(session, parallelism));
     return out;
 }

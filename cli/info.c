@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "options.h"
+#include "cli_options.h"
 #include "report.h"
 #include "session.h"
 
@@ -18,7 +18,7 @@ typedef struct parameters {
     char types[64]; /* "F32, I8" */
 } parameters;
 
-static void add_tensor(const rill_tensor *tensor, parameters *out)
+static void add_tensor(const rill_file_tensor *tensor, parameters *out)
 {
     int64_t product = 1;
     for (int i = 0; i < tensor->rank; i++) product *= tensor->shape[i];
@@ -30,23 +30,24 @@ static void add_tensor(const rill_tensor *tensor, parameters *out)
 }
 
 /* Whether a tensor before it has its bytes. Nobody has more than thousands of tensors: where there are, all are counted. */
-static int is_alias(const rill_tensors *tensors, size_t i)
+static int is_alias(const rill_tensor_file *tensors, size_t i)
 {
-    enum { MOST = 20000 };
-    const rill_tensor *tensor = rill_tensors_at(tensors, i), *other;
-    for (size_t j = 0; j < i && i < MOST && tensor->end > tensor->begin; j++)
-        if ((other = rill_tensors_at(tensors, j))->begin == tensor->begin && other->end == tensor->end) return 1;
+    enum { MAX_COMPARED_TENSORS = 20000 };
+    const rill_file_tensor *tensor = rill_tensor_file_tensor(tensors, i), *other;
+    for (size_t j = 0; j < i && i < MAX_COMPARED_TENSORS && tensor->end > tensor->begin; j++)
+        if ((other = rill_tensor_file_tensor(tensors, j))->begin == tensor->begin && other->end == tensor->end)
+            return 1;
     return 0;
 }
 
 /* Of a file that is no such thing nothing: the domain says why. */
 static void count_parameters(rill_context *ctx, const char *path, parameters *out)
 {
-    rill_tensors *tensors;
-    if (rill_tensors_open(&tensors, ctx, path) < 0) return;
-    for (size_t i = 0; i < rill_tensors_count(tensors); i++)
-        if (!is_alias(tensors, i)) add_tensor(rill_tensors_at(tensors, i), out);
-    rill_tensors_close(tensors);
+    rill_tensor_file *tensors;
+    if (rill_tensor_file_open(&tensors, ctx, path) < 0) return;
+    for (size_t i = 0; i < rill_tensor_file_count(tensors); i++)
+        if (!is_alias(tensors, i)) add_tensor(rill_tensor_file_tensor(tensors, i), out);
+    rill_tensor_file_close(tensors);
 }
 
 /* --- printing ----------------------------------------------------------------------------------------------------- */
@@ -131,10 +132,10 @@ static void print_model(const rill_model *model, int verbose)
     print_options(domain->options);
 }
 
-static void print_devices(const rill_workers *crew)
+static void print_devices(const rill_workers *workers)
 {
-    for (int32_t i = 0; i < rill_workers_count(crew) && rill_workers_device(crew, i); i++)
-        cli_print("%-12s %s\n", i == 0 ? "devices" : "", rill_workers_device(crew, i));
+    for (int32_t i = 0; i < rill_workers_count(workers) && rill_workers_device(workers, i); i++)
+        cli_print("%-12s %s\n", i == 0 ? "devices" : "", rill_workers_device(workers, i));
 }
 
 /* Of a model that does not open: its domain, and what its config.json says of it in numbers and words. */
@@ -144,14 +145,14 @@ static void print_config(const cli_session *session)
     const char *key, *name = session->domain ? session->domain : session->folder.domain;
     const rill_domain *domain = rill_find_domain(session->ctx, name);
     json_t *value, *root = NULL;
-    rill_text whole = {.ctx = session->ctx};
+    rill_text file_text = {.ctx = session->ctx};
     int first = 1;
     if (domain) cli_print("%-12s %s: %s\n", "domain", domain->name, domain->summary);
     if (!session->open.path || snprintf(path, sizeof path, "%s/config.json", session->open.path) >= (int)sizeof path)
         return;
-    if (rill_file_read(&whole, path, RILL_FILE_TEXT_MAX) == RILL_OK)
-        root = json_loadb(whole.data, whole.length, 0, NULL);
-    rill_text_clear(&whole);
+    if (rill_file_read(&file_text, path, RILL_FILE_TEXT_MAX) == RILL_OK)
+        root = json_loadb(file_text.data, file_text.length, 0, NULL);
+    rill_text_clear(&file_text);
     json_object_foreach(root, key, value)
     {
         char *text = json_is_object(value) || json_is_array(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY);
@@ -165,12 +166,12 @@ static void print_config(const cli_session *session)
 
 /* The reason stands in the report too, so that it is not taken for a whole one. Where it is only what text is read and written
  * with, the rest opens without it. */
-static int print_as_far(cli_session *session)
+static int print_what_opens(cli_session *session)
 {
     const int code = cli_session_open(session);
     if (code == CLI_OK) {
         print_model(session->model, session->verbose);
-        print_devices(session->crew);
+        print_devices(session->worker_pool);
         return code;
     }
     const char *name = session->domain ? session->domain : session->folder.domain, *why = rill_error(session->ctx);
@@ -190,23 +191,24 @@ static int print_as_far(cli_session *session)
 static int print_recommended(cli_session *session)
 {
     static const char *const chains[RILL_CHAINS] = {"heuristic", "scorer", "policy"};
-    const rill_layer *layer = session->folder.search;
+    const rill_option_source *source = session->folder.search;
     rill_pair *pair;
     int32_t n;
     int first = 1;
     for (const rill_option *row = rill_setting_table(); row->name; row++) {
-        const char *value = rill_layer_get(layer, row->name);
+        const char *value = rill_option_source_get(source, row->name);
         if (!value) continue;
         cli_print("%-12s %s %s\n", first ? "recommended" : "", row->name, value);
         first = 0;
     }
     for (int chain = 0; chain < RILL_CHAINS; chain++) {
-        const rill_chain_entry *entry = rill_layer_entries(layer, (rill_chain)chain, &n);
+        const rill_chain_entry *entry = rill_option_source_chain(source, (rill_chain)chain, &n);
         for (int32_t i = 0; i < n; i++, first = 0)
             cli_print("%-12s %s %s%s%s\n", first ? "recommended" : "", chains[chain], entry[i].name,
                       entry[i].arguments[0] ? ":" : "", entry[i].arguments);
     }
-    if (rill_layers_values(session->ctx, &layer, 1, &pair, &n) < 0) return cli_fail_context(session->ctx);
+    if (rill_option_sources_domain_values(session->ctx, &source, 1, &pair, &n) < 0)
+        return cli_fail_context(session->ctx);
     for (int32_t i = 0; i < n; i++, first = 0)
         cli_print("%-12s %s %s\n", first ? "recommended" : "", pair[i].name, pair[i].value);
     if (pair) rill_free(session->ctx, pair, (size_t)n * sizeof *pair);
@@ -216,11 +218,11 @@ static int print_recommended(cli_session *session)
 /* The default search, as `rill decode` without options would run it. */
 static int print_search(cli_session *session)
 {
-    const rill_layer *soft[] = {session->folder.search};
-    rill_search_config *plan;
-    if (rill_search_config_make(&plan, session->ctx, session->given, soft, 1) < 0)
+    const rill_option_source *defaults[] = {session->folder.search};
+    rill_search_config *search_config;
+    if (rill_search_config_make(&search_config, session->ctx, session->command_line, defaults, 1) < 0)
         return cli_fail_context(session->ctx);
-    json_t *settings = cli_settings_json(&plan->resolved, plan);
+    json_t *settings = cli_settings_json(&search_config->resolved, search_config);
     const char *name;
     json_t *value;
     int first = 1;
@@ -232,7 +234,7 @@ static int print_search(cli_session *session)
         free(text);
     }
     json_decref(settings);
-    rill_search_config_free(plan);
+    rill_search_config_free(search_config);
     return CLI_OK;
 }
 
@@ -240,7 +242,7 @@ static int print_search(cli_session *session)
 
 static int take_option(void *user, const cli_option *option, const char *value)
 {
-    return cli_session_take(user, option, value);
+    return cli_session_take_option(user, option, value);
 }
 
 static int take_argument(void *user, const char *value)
@@ -262,12 +264,12 @@ static int describe(cli_session *session)
     if (session->open.path) cli_print("%-12s %s\n", "model", session->open.path);
     if (read != CLI_OK) cli_print("%-12s %s\n", "problem", rill_error(session->ctx));
     rill_error_clear(session->ctx);
-    if (read == CLI_OK || session->domain || session->folder.domain[0]) opened = print_as_far(session);
+    if (read == CLI_OK || session->domain || session->folder.domain[0]) opened = print_what_opens(session);
     if (read == CLI_OK) searched = print_recommended(session);
     if (read == CLI_OK && searched == CLI_OK) searched = print_search(session);
     if (session->open.path && !stat(session->open.path, &info) && S_ISDIR(info.st_mode))
         print_files(session->ctx, session->open.path);
-    int printed = cli_end_printing();
+    int printed = cli_flush_stdout();
     return read != CLI_OK ? read : opened != CLI_OK ? opened : searched != CLI_OK ? searched : printed;
 }
 

@@ -16,110 +16,112 @@
 
 #include "rill/workers.h"
 
-enum { MOST_UNFINISHED = 8 };
+enum { MAX_UNFINISHED_FILES = 8 };
 
 /* Those behind the first three are no wish that work be kept, and kill at once, once what is unfinished is gone. */
-enum { HEEDED = 3 };
+enum { N_STOP_SIGNALS = 3 };
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
 
 /* A handler has nothing else to go by. */
-static volatile sig_atomic_t heeded, interrupted, drawn, reloads, hung_up, came[HEEDED];
-static const char *volatile unfinished[MOST_UNFINISHED];
-static rill_workers *volatile running;
-static int wake[2] = {-1, -1};
+static volatile sig_atomic_t stop_is_graceful, interrupted, is_line_drawn, hup_reloads, hung_up,
+    signal_came[N_STOP_SIGNALS];
+static const char *volatile unfinished_files[MAX_UNFINISHED_FILES];
+static rill_workers *volatile running_workers;
+static int wake_pipe[2] = {-1, -1};
 static pthread_t main_thread; /* that took the signals first */
-static int taken;
+static int handlers_installed;
 
-static void die(int signal_number)
+static void die_of_signal(int signal_number)
 {
-    for (size_t i = 0; i < MOST_UNFINISHED; i++)
-        if (unfinished[i]) unlink(unfinished[i]);
-    if (drawn) (void)!write(STDERR_FILENO, "\n", 1);
+    for (size_t i = 0; i < MAX_UNFINISHED_FILES; i++)
+        if (unfinished_files[i]) unlink(unfinished_files[i]);
+    if (is_line_drawn) (void)!write(STDERR_FILENO, "\n", 1);
     signal(signal_number, SIG_DFL);
     raise(signal_number);
 }
 
-static void note_interrupt(int signal_number)
+static void handle_signal(int signal_number)
 {
-    const int before = errno;
+    const int old_errno = errno;
     size_t i = 0;
     if (!pthread_equal(pthread_self(), main_thread)) {
         pthread_kill(main_thread, signal_number);
-        errno = before;
+        errno = old_errno;
         return;
     }
     while (signals[i] != signal_number) i++;
-    if (reloads && signal_number == SIGHUP) {
+    if (hup_reloads && signal_number == SIGHUP) {
         hung_up = 1;
-        (void)!write(wake[1], "", 1);
-    } else if (!heeded || i >= HEEDED || came[i]) {
-        die(signal_number);
+        (void)!write(wake_pipe[1], "", 1);
+    } else if (!stop_is_graceful || i >= N_STOP_SIGNALS || signal_came[i]) {
+        die_of_signal(signal_number);
     } else {
-        came[i] = 1;
+        signal_came[i] = 1;
         interrupted = signal_number;
-        (void)!write(wake[1], "", 1); /* it is full: whoever waits is woken anyway */
-        if (running) rill_workers_stop(running);
+        (void)!write(wake_pipe[1], "", 1); /* it is full: whoever waits is woken anyway */
+        if (running_workers) rill_workers_stop(running_workers);
     }
-    errno = before;
+    errno = old_errno;
 }
 
-static void take_signals(void)
+static void install_handlers(void)
 {
-    struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = SA_RESTART}, before;
+    struct sigaction action = {.sa_handler = handle_signal, .sa_flags = SA_RESTART}, old_action;
     sigemptyset(&action.sa_mask);
-    if (!taken) main_thread = pthread_self();
-    taken = 1;
+    if (!handlers_installed) main_thread = pthread_self();
+    handlers_installed = 1;
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN) continue; /* wanted so: nohup */
+        if (sigaction(signals[i], NULL, &old_action) == 0 && old_action.sa_handler == SIG_IGN)
+            continue; /* wanted so: nohup */
         sigaction(signals[i], &action, NULL);
     }
 }
 
-void cli_interrupt_heed(void)
+void cli_interrupt_catch(void)
 {
-    if (wake[0] < 0 && pipe2(wake, O_CLOEXEC | O_NONBLOCK))
-        wake[0] = wake[1] = -1; /* waits are then ended by most signals */
-    for (size_t i = 0; i < sizeof came / sizeof *came; i++) came[i] = 0;
-    heeded = 1;
-    take_signals();
+    if (wake_pipe[0] < 0 && pipe2(wake_pipe, O_CLOEXEC | O_NONBLOCK))
+        wake_pipe[0] = wake_pipe[1] = -1; /* waits are then ended by most signals */
+    for (size_t i = 0; i < sizeof signal_came / sizeof *signal_came; i++) signal_came[i] = 0;
+    stop_is_graceful = 1;
+    install_handlers();
 }
 
-void cli_interrupt_unfinished(const char *path, int is)
+void cli_interrupt_set_unfinished(const char *path, int is)
 {
-    for (size_t i = 0; i < MOST_UNFINISHED; i++)
-        if (unfinished[i] == (is ? NULL : path)) {
-            unfinished[i] = is ? path : NULL;
+    for (size_t i = 0; i < MAX_UNFINISHED_FILES; i++)
+        if (unfinished_files[i] == (is ? NULL : path)) {
+            unfinished_files[i] = is ? path : NULL;
             break;
         }
-    if (is) take_signals();
+    if (is) install_handlers();
 }
 
-void cli_interrupt_drawn(int is)
+void cli_interrupt_set_line_drawn(int is)
 {
-    drawn = is;
-    if (is) take_signals();
+    is_line_drawn = is;
+    if (is) install_handlers();
 }
 
-void cli_interrupt_stops(rill_workers *workers)
+void cli_interrupt_set_workers(rill_workers *workers)
 {
-    running = workers;
+    running_workers = workers;
     if (workers && interrupted) rill_workers_stop(workers);
 }
 
-int cli_interrupt_reloads(void)
+int cli_interrupt_reload_on_hup(void)
 {
-    struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = SA_RESTART}, before;
+    struct sigaction action = {.sa_handler = handle_signal, .sa_flags = SA_RESTART}, old_action;
     sigemptyset(&action.sa_mask);
-    reloads = 1;
-    return sigaction(SIGHUP, &action, &before) == 0 && before.sa_handler == SIG_IGN;
+    hup_reloads = 1;
+    return sigaction(SIGHUP, &action, &old_action) == 0 && old_action.sa_handler == SIG_IGN;
 }
 
-int cli_interrupt_hung_up(void)
+int cli_interrupt_take_hup(void)
 {
     char bytes[16];
     if (!hung_up) return 0;
     hung_up = 0; /* one that comes now counts again */
-    while (read(wake[0], bytes, sizeof bytes) > 0) continue;
+    while (read(wake_pipe[0], bytes, sizeof bytes) > 0) continue;
     return 1;
 }
 
@@ -130,10 +132,10 @@ int cli_interrupted(void)
 
 int cli_interrupt_descriptor(void)
 {
-    return wake[0];
+    return wake_pipe[0];
 }
 
-void cli_interrupt_end(void)
+void cli_interrupt_die(void)
 {
-    if (interrupted != 0) die(interrupted);
+    if (interrupted != 0) die_of_signal(interrupted);
 }

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli_options.h"
 #include "files.h"
 #include "metric.h"
-#include "options.h"
-#include "search.h"
+#include "option_rows.h"
 #include "session.h"
 
 typedef struct list {
@@ -49,10 +49,10 @@ static void print_scorers(const rill_context *ctx)
     for (size_t i = 0; (s = rill_scorer_at(ctx, i)); i++) print_row(s->name, s->arguments, s->summary);
 }
 
-static void print_policies(const rill_context *ctx)
+static void print_schedulers(const rill_context *ctx)
 {
-    const rill_policy *p;
-    for (size_t i = 0; (p = rill_policy_at(ctx, i)); i++) print_row(p->name, NULL, p->summary);
+    const rill_scheduler *p;
+    for (size_t i = 0; (p = rill_scheduler_at(ctx, i)); i++) print_row(p->name, NULL, p->summary);
 }
 
 static void print_metrics(const rill_context *ctx)
@@ -119,7 +119,7 @@ static const struct {
     {"methods", "--method NAME", print_methods},
     {"heuristics", "--heuristic NAME:ARGS, applied in the order given", print_heuristics},
     {"scorers", "--scorer NAME:ARGS", print_scorers},
-    {"policies", "--policy NAME, instead of the method's", print_policies},
+    {"policies", "--policy NAME, instead of the method's", print_schedulers},
     {"metrics", "--metric NAME of eval, bench and tune", print_metrics},
     {"settings", "--NAME VALUE; in config.json, scripts and bench --methods, too", print_settings},
     {"likes", "--like NAME", print_likes},
@@ -132,25 +132,25 @@ enum { KINDS = sizeof kinds / sizeof kinds[0] };
 /* --- a model's actions -------------------------------------------------------------------------------------------- */
 
 /* On one line, whatever is in it, and so that it can be read back. */
-static void put_name(const char *text, size_t length)
+static void print_escaped_name(const char *text, size_t length)
 {
     static const char special[] = "\\\t\n", *const written[] = {"\\\\", "\\t", "\\n"};
     const char *end = text + length;
     while (text < end) {
-        const char *found = memchr(special, *text, sizeof special - 1), *at = text;
+        const char *found = memchr(special, *text, sizeof special - 1), *end_plain = text;
         if (found) {
             fputs(written[found - special], stdout);
             text++;
             continue;
         }
-        while (at < end && !memchr(special, *at, sizeof special - 1)) at++;
-        cli_terminal_put(stdout, text, (size_t)(at - text));
-        text = at;
+        while (end_plain < end && !memchr(special, *end_plain, sizeof special - 1)) end_plain++;
+        cli_terminal_write(stdout, text, (size_t)(end_plain - text));
+        text = end_plain;
     }
 }
 
 /* "12<TAB>cat". An action without a name has its number alone. */
-static int put_actions(rill_context *ctx, const rill_model *model)
+static int print_model_actions(rill_context *ctx, const rill_model *model)
 {
     rill_text name = {.ctx = ctx};
     rill_status status = RILL_OK;
@@ -159,12 +159,12 @@ static int put_actions(rill_context *ctx, const rill_model *model)
         rill_text_reset(&name);
         status = rill_model_action_name(model, a, &name);
         printf("%" PRId32 "\t", a);
-        if (status == RILL_OK) put_name(name.data, name.length);
+        if (status == RILL_OK) print_escaped_name(name.data, name.length);
         putchar('\n');
         if (status == RILL_ERR_NOT_FOUND) status = RILL_OK;
     }
     rill_text_clear(&name);
-    return status < 0 ? cli_fail_context(ctx) : cli_end_printing();
+    return status < 0 ? cli_fail_context(ctx) : cli_flush_stdout();
 }
 
 static int print_actions(list *l)
@@ -172,7 +172,7 @@ static int print_actions(list *l)
     if (!l->session.open.path && !l->session.domain) return cli_fail("no model: rill list actions -m DIR");
     int code = cli_session_configure(&l->session);
     if (code == CLI_OK) code = cli_session_open(&l->session);
-    return code == CLI_OK ? put_actions(l->session.ctx, l->session.model) : code;
+    return code == CLI_OK ? print_model_actions(l->session.ctx, l->session.model) : code;
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
@@ -206,7 +206,7 @@ static int take_argument(void *user, const char *value)
 
 static int take_option(void *user, const cli_option *option, const char *value)
 {
-    return cli_session_take(&((list *)user)->session, option, value);
+    return cli_session_take_option(&((list *)user)->session, option, value);
 }
 
 static int print_kinds(const list *l)
@@ -219,7 +219,7 @@ static int print_kinds(const list *l)
         cli_print("%s%s (%s):\n", several++ ? "\n" : "", kinds[i].name, kinds[i].how);
         if (kinds[i].print) kinds[i].print(l->session.ctx);
     }
-    return cli_end_printing();
+    return cli_flush_stdout();
 }
 
 int cli_list(int argc, char **argv)

@@ -10,7 +10,7 @@
 #include "cli.h"
 
 /* One write per message, so that lines of several processes on one terminal stay whole. */
-static void say(const char *format, va_list arguments)
+static void print_to_stderr(const char *format, va_list arguments)
 {
     char line[4608]; /* the longest message of a context, and words around it */
     char shown[4 * sizeof line];
@@ -20,16 +20,16 @@ static void say(const char *format, va_list arguments)
     if (length > sizeof line - 2) length = sizeof line - 2;
     line[length++] = '\n';
     size_t n = 0;
-    for (const char *at = line; at < line + length;) n += cli_terminal_text(&at, line + length, shown + n);
+    for (const char *pos = line; pos < line + length;) n += cli_terminal_escape(&pos, line + length, shown + n);
     fwrite(shown, 1, n, stderr);
     fflush(stderr);
 }
 
-void cli_say(const char *format, ...)
+void cli_message(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    say(format, arguments);
+    print_to_stderr(format, arguments);
     va_end(arguments);
 }
 
@@ -37,7 +37,7 @@ int cli_fail(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    say(format, arguments);
+    print_to_stderr(format, arguments);
     va_end(arguments);
     return CLI_FAILED;
 }
@@ -48,7 +48,7 @@ int cli_fail_context(const rill_context *ctx)
     return cli_fail("%s", sentence[0] ? sentence : rill_status_name(rill_error_status(ctx)));
 }
 
-int cli_checked(const rill_context *ctx, rill_status status)
+int cli_exit_code(const rill_context *ctx, rill_status status)
 {
     return status < 0 ? cli_fail_context(ctx) : CLI_OK;
 }
@@ -58,7 +58,7 @@ int cli_fail_memory(const char *what)
     return cli_fail("out of memory for %s", what);
 }
 
-int cli_end_printing(void)
+int cli_flush_stdout(void)
 {
     int bad = ferror(stdout); /* an earlier failure: its errno is gone */
     errno = 0;
@@ -74,21 +74,21 @@ double cli_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-int cli_whole64(const char *option, const char *text, int64_t least, int64_t most, int64_t *out)
+int cli_parse_int64(const char *option, const char *text, int64_t min, int64_t max, int64_t *out)
 {
     char *end;
     errno = 0;
     long long value = strtoll(text, &end, 10);
-    if (end == text || *end || errno || value < least || value > most)
-        return cli_fail("%s: \"%s\" is not a whole number from %" PRId64 " to %" PRId64, option, text, least, most);
+    if (end == text || *end || errno || value < min || value > max)
+        return cli_fail("%s: \"%s\" is not a whole number from %" PRId64 " to %" PRId64, option, text, min, max);
     *out = value;
     return CLI_OK;
 }
 
-int cli_whole(const char *option, const char *text, int least, int most, int *out)
+int cli_parse_int(const char *option, const char *text, int min, int max, int *out)
 {
-    int64_t value = least;
-    int code = cli_whole64(option, text, least, most, &value);
+    int64_t value = min;
+    int code = cli_parse_int64(option, text, min, max, &value);
     if (code == CLI_OK) *out = (int)value;
     return code;
 }

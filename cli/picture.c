@@ -84,6 +84,6 @@ int cli_picture_write(cli_output *out, const char *title, const char *kind, json
     if (code == CLI_OK)
         cli_picture_end(out);
     else
-        cli_output_drop(out);
+        cli_output_discard(out);
     return code;
 }

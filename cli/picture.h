@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "output.h"
+#include "cli_output.h"
 
 /* The page's files, the style first. */
 typedef struct cli_picture_file {

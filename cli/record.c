@@ -19,14 +19,14 @@
 typedef struct cli_record {
     struct cli_record **link, *next;
     const char
-        *passed;    /* the member of an object that may have been meant as a setting, of static memory; NULL: none */
-    size_t length;  /* of a JSON object: without its brace; 0: there is none */
-    int32_t n_best; /* outputs that an object asks for; 0: as the run */
+        *suspect_key; /* the member of an object that may have been meant as a setting, of static memory; NULL: none */
+    size_t length;    /* of a JSON object: without its brace; 0: there is none */
+    int32_t n_best;   /* outputs that an object asks for; 0: as the run */
     const char *fewer;
     char line[];
 } cli_record;
 
-enum { MOST_COLUMNS = 10000 };
+enum { MAX_COLUMNS = 10000 };
 
 /* --- keeping ------------------------------------------------------------------------------------------------------ */
 
@@ -34,7 +34,7 @@ int cli_records_column(const char *text)
 {
     char *end;
     const long column = strtol(text, &end, 10);
-    return end == text || *end || column < 1 || column > MOST_COLUMNS ? 0 : (int)column;
+    return end == text || *end || column < 1 || column > MAX_COLUMNS ? 0 : (int)column;
 }
 
 int cli_records_start(cli_records *r, rill_context *ctx, const char *tsv, const char *jsonl)
@@ -43,26 +43,26 @@ int cli_records_start(cli_records *r, rill_context *ctx, const char *tsv, const 
     *r = (cli_records){.ctx = ctx, .text.ctx = ctx, .options.ctx = ctx};
     if (tsv && jsonl) return cli_fail("an input has rows or objects: leave out --tsv or --jsonl");
     if (tsv && tsv[0] && !(column = cli_records_column(tsv)))
-        return cli_fail("--tsv: \"%s\" is not a whole number from 1 to %d", tsv, MOST_COLUMNS);
+        return cli_fail("--tsv: \"%s\" is not a whole number from 1 to %d", tsv, MAX_COLUMNS);
     r->kind = tsv ? CLI_RECORD_TSV : jsonl ? CLI_RECORD_JSONL : CLI_RECORD_NONE;
     r->column = column - 1;
     r->key = jsonl && jsonl[0] ? jsonl : NULL;
     return CLI_OK;
 }
 
-static rill_status keep(cli_records *r, const char *line, size_t length, void **user)
+static rill_status retain_record(cli_records *r, const char *line, size_t length, void **user)
 {
     cli_record *record = malloc(sizeof *record + length);
     if (!record) return rill_fail_memory(r->ctx, sizeof *record + length, "an input's line");
-    *record = (cli_record){.link = &r->all, .next = r->all, .length = length};
+    *record = (cli_record){.link = &r->waiting, .next = r->waiting, .length = length};
     if (record->next) record->next->link = &record->next;
-    r->all = record;
+    r->waiting = record;
     if (length) memcpy(record->line, line, length);
     *user = record;
     return RILL_OK;
 }
 
-static void forget(cli_record *record)
+static void free_record(cli_record *record)
 {
     *record->link = record->next;
     if (record->next) record->next->link = record->link;
@@ -71,7 +71,7 @@ static void forget(cli_record *record)
 
 void cli_records_end(cli_records *r)
 {
-    while (r->all) forget(r->all);
+    while (r->waiting) free_record(r->waiting);
     if (r->kind == CLI_RECORD_NONE) return;
     rill_text_clear(&r->text);
     rill_text_clear(&r->options);
@@ -80,17 +80,17 @@ void cli_records_end(cli_records *r)
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
 /* All that output_json() and result_json() write. */
-static const char *const OWN[] = {"output", "score", "logp",      "length",  "truncated",  "certified",
-                                  "nbest",  "error", "alignment", "unknown", "word_scores"};
+static const char *const RESULT_KEYS[] = {"output", "score", "logp",      "length",  "truncated",  "certified",
+                                          "nbest",  "error", "alignment", "unknown", "word_scores"};
 
-static const char *taken_key(const json_t *object)
+static const char *reserved_key(const json_t *object)
 {
-    for (size_t i = 0; i < sizeof OWN / sizeof *OWN; i++)
-        if (json_object_get(object, OWN[i])) return OWN[i];
+    for (size_t i = 0; i < sizeof RESULT_KEYS / sizeof *RESULT_KEYS; i++)
+        if (json_object_get(object, RESULT_KEYS[i])) return RESULT_KEYS[i];
     return NULL;
 }
 
-static rill_status bad(cli_records *r, rill_request *request, const char *format, const char *what)
+static rill_status fail_record(cli_records *r, rill_request *request, const char *format, const char *what)
 {
     rill_text_reset(&r->text);
     const rill_status status = rill_text_printf(&r->text, format, what);
@@ -102,17 +102,17 @@ static rill_status bad(cli_records *r, rill_request *request, const char *format
 
 static rill_status take_column(cli_records *r, rill_request *request)
 {
-    const char *at = request->text, *end = at + request->length, *tab;
+    const char *pos = request->text, *end = pos + request->length, *tab;
     char number[32];
     for (int i = 0; i < r->column; i++) {
-        tab = memchr(at, '\t', (size_t)(end - at));
+        tab = memchr(pos, '\t', (size_t)(end - pos));
         snprintf(number, sizeof number, "%d", r->column + 1);
-        if (!tab) return bad(r, request, "the row has no column %s; columns have tabs between them", number);
-        at = tab + 1;
+        if (!tab) return fail_record(r, request, "the row has no column %s; columns have tabs between them", number);
+        pos = tab + 1;
     }
-    tab = memchr(at, '\t', (size_t)(end - at));
-    request->text = at;
-    request->length = (size_t)((tab ? tab : end) - at);
+    tab = memchr(pos, '\t', (size_t)(end - pos));
+    request->text = pos;
+    request->length = (size_t)((tab ? tab : end) - pos);
     return RILL_OK;
 }
 
@@ -131,17 +131,17 @@ static const char *value_text(const json_t *value, rill_option_type type, char o
 }
 
 /* A name that is no setting's, with the nearest one that is. */
-static rill_status bad_name(cli_records *r, rill_request *request, const char *name)
+static rill_status fail_setting_name(cli_records *r, rill_request *request, const char *name)
 {
     const char *names[64];
     char what[160];
-    if (rill_layer_row(r->ctx, name))
-        return bad(r, request, "\"rill\": \"%s\" is the run's, and no input has its own", name);
+    if (rill_option_row(r->ctx, name))
+        return fail_record(r, request, "\"rill\": \"%s\" is the run's, and no input has its own", name);
     size_t n = 0;
     for (const rill_option *row = rill_domain_input_rows(r->domain); row && row->name && n < 16; row++)
         names[n++] = row->name;
     for (const rill_option *row = rill_setting_table(); row->name && n < sizeof names / sizeof *names; row++)
-        if (rill_request_heeds(row) && row->type != RILL_OPTION_TEXT) names[n++] = row->name;
+        if (rill_setting_is_per_request(row) && row->type != RILL_OPTION_TEXT) names[n++] = row->name;
     const char *near = rill_nearest(name, names, n), *gone = rill_removed_option("setting", name);
     if (gone)
         rill_print_message(what, sizeof what, "%.60s\" is no setting: %s", name, gone);
@@ -149,58 +149,59 @@ static rill_status bad_name(cli_records *r, rill_request *request, const char *n
         rill_print_message(what, sizeof what, "%.60s\" is no setting; did you mean \"%s\"?", name, near);
     else
         rill_print_message(what, sizeof what, "%.60s\" is no setting; `rill list settings` names them", name);
-    return bad(r, request, "\"rill\": \"%s", what);
+    return fail_record(r, request, "\"rill\": \"%s", what);
 }
 
 /* A value of an option of the domain's. */
 static rill_status take_option(cli_records *r, const char *name, const char *text, rill_request *request)
 {
     const rill_status status = rill_domain_input_option(r->domain, name, text, &r->options);
-    if (status == RILL_ERR_NOT_FOUND) return bad_name(r, request, name);
-    if (status == RILL_ERR_OPTION) return bad(r, request, "\"rill\": %s", rill_error(r->ctx));
-    request->options = r->options.data;
+    if (status == RILL_ERR_NOT_FOUND) return fail_setting_name(r, request, name);
+    if (status == RILL_ERR_OPTION) return fail_record(r, request, "\"rill\": %s", rill_error(r->ctx));
+    request->input_options = r->options.data;
     return status;
 }
 
 /* One of them: a setting into the object's layer, or an option of the domain's. */
-static rill_status take_setting(cli_records *r, const char *name, const json_t *value, rill_layer *layer,
+static rill_status take_setting(cli_records *r, const char *name, const json_t *value, rill_option_source *source,
                                 rill_request *request)
 {
     char number[RILL_OPTION_MAX];
     const rill_option *row = rill_option_find(rill_setting_table(), name),
-                      *all = row ? row : rill_layer_row(r->ctx, name);
+                      *all = row ? row : rill_option_row(r->ctx, name);
     const char *text = value_text(value, all ? all->type : RILL_OPTION_SWITCH, number);
-    if (row && (!rill_request_heeds(row) || row->type == RILL_OPTION_TEXT))
-        return bad(r, request, "\"rill\": \"%s\" is the run's, and no input has its own", name);
-    if (!text) return bad(r, request, "\"rill\": \"%s\" is neither a number nor a word", name);
+    if (row && (!rill_setting_is_per_request(row) || row->type == RILL_OPTION_TEXT))
+        return fail_record(r, request, "\"rill\": \"%s\" is the run's, and no input has its own", name);
+    if (!text) return fail_record(r, request, "\"rill\": \"%s\" is neither a number nor a word", name);
     if (!row) return take_option(r, name, text, request);
-    const rill_status status = rill_layer_set(layer, name, text);
-    return status == RILL_ERR_OPTION ? bad(r, request, "\"rill\": %s", rill_error(r->ctx)) : status;
+    const rill_status status = rill_option_source_set(source, name, text);
+    return status == RILL_ERR_OPTION ? fail_record(r, request, "\"rill\": %s", rill_error(r->ctx)) : status;
 }
 
 /* The member "rill": settings of the search of this input alone, and how it is read. */
-static rill_status take_settings(cli_records *r, const json_t *said, rill_request *request)
+static rill_status take_settings(cli_records *r, const json_t *settings, rill_request *request)
 {
     const char *name;
     json_t *value;
-    rill_layer *layer;
-    rill_search_config *plan = NULL;
+    rill_option_source *source;
+    rill_search_config *search_config = NULL;
     rill_text_reset(&r->options);
-    rill_status status = rill_layer_create(&layer, r->ctx, RILL_FROM_USER);
-    json_object_foreach((json_t *)(uintptr_t)said, name, value) if (status == RILL_OK)
-        status = take_setting(r, name, value, layer, request);
+    rill_status status = rill_option_source_create(&source, r->ctx, RILL_FROM_USER);
+    json_object_foreach((json_t *)(uintptr_t)settings, name, value) if (status == RILL_OK)
+        status = take_setting(r, name, value, source, request);
     if (status == RILL_OK) {
-        status = rill_search_config_request(&plan, r->run, r->ctx, layer, 0);
-        if (status == RILL_ERR_OPTION) status = bad(r, request, "\"rill\": %s", rill_error(r->ctx));
+        status = rill_search_config_request(&search_config, r->run_options, r->ctx, source, 0);
+        if (status == RILL_ERR_OPTION) status = fail_record(r, request, "\"rill\": %s", rill_error(r->ctx));
     }
     if (status == RILL_OK) {
-        r->settings = plan->setup.settings;
-        r->n_best = plan->resolved.sample > plan->resolved.n_best ? plan->resolved.sample : plan->resolved.n_best;
-        r->fewer = cli_why_fewer(&plan->resolved);
+        r->settings = search_config->setup.settings;
+        r->n_best = search_config->resolved.sample > search_config->resolved.n_best ? search_config->resolved.sample
+                                                                                    : search_config->resolved.n_best;
+        r->fewer = cli_fewer_outputs_reason(&search_config->resolved);
         request->settings = &r->settings;
     }
-    rill_search_config_free(plan);
-    rill_layer_free(layer);
+    rill_search_config_free(search_config);
+    rill_option_source_free(source);
     return status;
 }
 
@@ -224,7 +225,7 @@ static const char *misplaced_settings(const rill_option *rows, const json_t *obj
 
 /* The first member that has a setting's name, or that of a request's to `rill serve`, and has not been told of in this run; NULL: none.
  * It is the user's own, as all are, or was meant for "rill". */
-static const char *passed_setting(cli_records *r, const json_t *object)
+static const char *find_suspect_key(cli_records *r, const json_t *object)
 {
     static const char *const requests[] = {"constraints", "deadline", "seconds", "glossary", "settings"};
     enum { REQUESTS = sizeof requests / sizeof *requests };
@@ -237,8 +238,9 @@ static const char *passed_setting(cli_records *r, const json_t *object)
         size_t i = row ? REQUESTS + 1 + (size_t)(row - table) : 0;
         while (!row && i < REQUESTS && strcasecmp(key, requests[i]) != 0) i++;
         if (!row && i == REQUESTS) row = rill_option_find(rill_domain_input_rows(r->domain), key);
-        if ((!row && i == REQUESTS) || i >= 64 || (r->key && !strcmp(r->key, key)) || (r->told >> i & 1)) continue;
-        r->told |= UINT64_C(1) << i;
+        if ((!row && i == REQUESTS) || i >= 64 || (r->key && !strcmp(r->key, key)) || (r->warned_keys >> i & 1))
+            continue;
+        r->warned_keys |= UINT64_C(1) << i;
         return row ? row->name : requests[i];
     }
     return NULL;
@@ -246,17 +248,19 @@ static const char *passed_setting(cli_records *r, const json_t *object)
 
 static rill_status take_member(cli_records *r, const json_t *object, rill_request *request)
 {
-    const json_t *value = json_object_get(object, r->key ? r->key : "text"), *said = json_object_get(object, "rill");
-    const char *own = taken_key(object);
+    const json_t *value = json_object_get(object, r->key ? r->key : "text"),
+                 *settings = json_object_get(object, "rill");
+    const char *own = reserved_key(object);
     if (!value && !r->key) value = json_object_get(object, "input");
     if (!json_is_string(value))
-        return bad(r, request, "the object has no text in \"%s\"; --jsonl=KEY names another member",
-                   r->key ? r->key : "text\" or \"input");
-    if (own) return bad(r, request, "the object has a member \"%s\", which is what results are given in", own);
+        return fail_record(r, request, "the object has no text in \"%s\"; --jsonl=KEY names another member",
+                           r->key ? r->key : "text\" or \"input");
+    if (own) return fail_record(r, request, "the object has a member \"%s\", which is what results are given in", own);
     const char *misplaced = misplaced_settings(rill_domain_input_rows(r->domain), object);
-    if (misplaced) return bad(r, request, "\"%s\" has settings, which an input has under \"rill\"", misplaced);
-    if (said && !json_is_object(said)) return bad(r, request, "\"rill\" is no object of settings%s", "");
-    rill_status status = said ? take_settings(r, said, request) : RILL_OK;
+    if (misplaced) return fail_record(r, request, "\"%s\" has settings, which an input has under \"rill\"", misplaced);
+    if (settings && !json_is_object(settings))
+        return fail_record(r, request, "\"rill\" is no object of settings%s", "");
+    rill_status status = settings ? take_settings(r, settings, request) : RILL_OK;
     if (status < 0) return status;
     rill_text_reset(&r->text);
     status = rill_text_append(&r->text, json_string_value(value), json_string_length(value));
@@ -266,7 +270,7 @@ static rill_status take_member(cli_records *r, const json_t *object, rill_reques
     return RILL_OK;
 }
 
-static int is_blank(const char *text, size_t length)
+static int is_empty_line(const char *text, size_t length)
 {
     size_t i = 0;
     while (i < length && (text[i] == ' ' || text[i] == '\t' || text[i] == '\r')) i++;
@@ -280,31 +284,31 @@ static rill_status take_object(cli_records *r, rill_request *request)
     const char *line = request->text;
     size_t end = request->length;
     r->n_best = 0;
-    if (is_blank(line, end)) return keep(r, "", 0, &request->user);
+    if (is_empty_line(line, end)) return retain_record(r, "", 0, &request->user);
     json_t *object = json_loadb(line, end, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     rill_status status;
     if (!object)
-        status = bad(r, request, "the line is no JSON object: %s", error.text);
+        status = fail_record(r, request, "the line is no JSON object: %s", error.text);
     else if (!json_is_object(object))
-        status = bad(r, request, "the line is no JSON object%s", "");
+        status = fail_record(r, request, "the line is no JSON object%s", "");
     else
         status = take_member(r, object, request);
-    const char *passed = status == RILL_OK ? passed_setting(r, object) : NULL;
-    const int whole = object && json_is_object(object) && json_object_size(object) > 0 && !taken_key(object);
+    const char *passed = status == RILL_OK ? find_suspect_key(r, object) : NULL;
+    const int is_object = object && json_is_object(object) && json_object_size(object) > 0 && !reserved_key(object);
     json_decref(object);
-    while (whole && line[end - 1] != '}') end--;
-    const rill_status kept = keep(r, line, whole ? end - 1 : 0, &request->user);
+    while (is_object && line[end - 1] != '}') end--;
+    const rill_status kept = retain_record(r, line, is_object ? end - 1 : 0, &request->user);
     if (kept < 0) return kept;
     cli_record *record = request->user;
-    record->passed = passed;
+    record->suspect_key = passed;
     record->n_best = r->n_best;
     record->fewer = r->fewer;
     return status;
 }
 
-const char *cli_records_passed(const rill_result *result)
+const char *cli_records_suspect_key(const rill_result *result)
 {
-    return ((const cli_record *)result->user)->passed;
+    return ((const cli_record *)result->user)->suspect_key;
 }
 
 int32_t cli_records_n_best(const rill_result *result, const char **fewer)
@@ -318,11 +322,11 @@ rill_status cli_records_take(cli_records *r, rill_status status, rill_request *r
 {
     if (status != RILL_OK && status != RILL_ERR_INPUT) return status;
     if (status == RILL_ERR_INPUT) {
-        const rill_status kept = keep(r, "", 0, &request->user);
+        const rill_status kept = retain_record(r, "", 0, &request->user);
         return kept < 0 ? kept : status;
     }
     if (r->kind == CLI_RECORD_JSONL) return take_object(r, request);
-    const rill_status kept = keep(r, request->text, request->length, &request->user);
+    const rill_status kept = retain_record(r, request->text, request->length, &request->user);
     return kept < 0 ? kept : take_column(r, request);
 }
 
@@ -335,51 +339,51 @@ static void put_cell(cli_output *out, const char *text, size_t length)
     cli_output_cell(out, text, length);
 }
 
-static void put_row(cli_output *out, cli_form form, const cli_extras *extras, const cli_record *record,
+static void put_row(cli_output *out, cli_output_format line_format, const cli_extras *extras, const cli_record *record,
                     const rill_result *result, const rill_output *o)
 {
-    if (form == CLI_FORM_NUMBERED) cli_output_printf(out, "%" PRId64 "\t", result->id);
+    if (line_format == CLI_FORMAT_NUMBERED) cli_output_printf(out, "%" PRId64 "\t", result->id);
     cli_output_write(out, record->line, record->length);
-    if (o && extras->ids) {
-        for (int32_t i = 0; i < o->n_actions; i++) cli_output_printf(out, "%c%" PRId32, i ? ' ' : '\t', o->action[i]);
+    if (o && extras->has_ids) {
+        for (int32_t i = 0; i < o->n_ids; i++) cli_output_printf(out, "%c%" PRId32, i ? ' ' : '\t', o->ids[i]);
     } else {
-        put_cell(out, o ? o->text : "", o ? o->length : 0);
+        put_cell(out, o ? o->text : "", o ? o->text_bytes : 0);
     }
     for (int32_t i = 0; o && i < extras->fields; i++) {
         const char *field = rill_output_field(o, i);
         put_cell(out, field, strlen(field));
     }
-    for (int32_t i = 0; o && extras->word_scores && i < o->n_actions; i++)
-        cli_output_printf(out, "%c%.5f", i ? ' ' : '\t', (double)o->action_logp[i]);
-    if (o && form == CLI_FORM_NBEST) cli_output_printf(out, "\t%.9g", o->rank_score);
+    for (int32_t i = 0; o && extras->has_word_scores && i < o->n_ids; i++)
+        cli_output_printf(out, "%c%.5f", i ? ' ' : '\t', (double)o->id_logps[i]);
+    if (o && line_format == CLI_FORMAT_NBEST) cli_output_printf(out, "\t%.9g", o->score);
     cli_output_write(out, "\n", 1);
 }
 
-static void put_rows(cli_output *out, cli_form form, const cli_extras *extras, const cli_record *record,
+static void put_rows(cli_output *out, cli_output_format line_format, const cli_extras *extras, const cli_record *record,
                      const rill_result *result)
 {
-    const int32_t n = form == CLI_FORM_NBEST ? result->n : 1;
+    const int32_t n = line_format == CLI_FORMAT_NBEST ? result->n_outputs : 1;
     for (int32_t i = 0; i < n; i++)
-        put_row(out, form, extras, record, result, i < result->n ? &result->output[i] : NULL);
+        put_row(out, line_format, extras, record, result, i < result->n_outputs ? &result->outputs[i] : NULL);
 }
 
 /* --- objects ------------------------------------------------------------------------------------------------------ */
 
-static json_t *text_of(const cli_extras *extras, const rill_output *o)
+static json_t *output_text_json(const cli_extras *extras, const rill_output *o)
 {
-    if (!extras->ids) return cli_json_text(o->text, o->length);
+    if (!extras->has_ids) return cli_json_text(o->text, o->text_bytes);
     json_t *ids = json_array();
-    for (int32_t i = 0; i < o->n_actions; i++) json_array_append_new(ids, json_integer(o->action[i]));
+    for (int32_t i = 0; i < o->n_ids; i++) json_array_append_new(ids, json_integer(o->ids[i]));
     return ids;
 }
 
 static json_t *output_json(const cli_records *r, const cli_extras *extras, const rill_output *o)
 {
     json_t *object = json_object();
-    json_object_set_new(object, "output", text_of(extras, o));
-    json_object_set_new(object, "score", json_real(o->rank_score));
+    json_object_set_new(object, "output", output_text_json(extras, o));
+    json_object_set_new(object, "score", json_real(o->score));
     json_object_set_new(object, "logp", json_real(o->logp));
-    json_object_set_new(object, "length", json_integer(o->actions));
+    json_object_set_new(object, "length", json_integer(o->length));
     if (o->truncated) json_object_set_new(object, "truncated", json_true());
     if (o->certified) json_object_set_new(object, "certified", json_true());
     for (int32_t i = 0; i < extras->fields; i++) {
@@ -388,40 +392,41 @@ static json_t *output_json(const cli_records *r, const cli_extras *extras, const
         snprintf(name, sizeof name, "%.*s", (int)strcspn(r->field[i], "="), r->field[i]);
         json_object_set_new(object, name, cli_json_text(field, strlen(field)));
     }
-    if (!extras->word_scores) return object;
+    if (!extras->has_word_scores) return object;
     json_t *scores = json_array();
-    for (int32_t i = 0; i < o->n_actions; i++) json_array_append_new(scores, json_real((double)o->action_logp[i]));
+    for (int32_t i = 0; i < o->n_ids; i++) json_array_append_new(scores, json_real((double)o->id_logps[i]));
     json_object_set_new(object, "word_scores", scores);
     return object;
 }
 
 static json_t *result_json(const cli_records *r, int is_list, const cli_extras *extras, const rill_result *result)
 {
-    json_t *object = result->n > 0 ? output_json(r, extras, &result->output[0]) : json_object();
+    json_t *object = result->n_outputs > 0 ? output_json(r, extras, &result->outputs[0]) : json_object();
     if (result->status < 0) {
         const char *why = result->message[0] ? result->message : rill_status_name(result->status);
         json_object_set_new(object, "error", cli_json_text(why, strlen(why)));
         return object;
     }
-    if (!is_list && result->n <= 1) return object;
+    if (!is_list && result->n_outputs <= 1) return object;
     json_t *list = json_array();
-    for (int32_t i = 0; i < result->n; i++) json_array_append_new(list, output_json(r, extras, &result->output[i]));
+    for (int32_t i = 0; i < result->n_outputs; i++)
+        json_array_append_new(list, output_json(r, extras, &result->outputs[i]));
     json_object_set_new(object, "nbest", list);
     return object;
 }
 
-static int put_object(const cli_records *r, cli_output *out, cli_form form, const cli_extras *extras,
+static int put_object(const cli_records *r, cli_output *out, cli_output_format line_format, const cli_extras *extras,
                       const cli_record *record, const rill_result *result)
 {
-    const int blank = record->length == 0 && result->status >= 0;
-    if (blank) return cli_output_write(out, "\n", 1);
-    json_t *object = result_json(r, form == CLI_FORM_NBEST || record->n_best > 1, extras, result);
+    const int is_empty = record->length == 0 && result->status >= 0;
+    if (is_empty) return cli_output_write(out, "\n", 1);
+    json_t *object = result_json(r, line_format == CLI_FORMAT_NBEST || record->n_best > 1, extras, result);
     char *text = object ? json_dumps(object, JSON_REAL_PRECISION(9)) : NULL;
     json_decref(object);
     if (!text) {
         cli_fail_memory("a result");
         out->error = out->error ? out->error : ENOMEM;
-        out->said = 1;
+        out->is_reported = 1;
         return -1;
     }
     cli_output_write(out, record->line, record->length);
@@ -431,15 +436,15 @@ static int put_object(const cli_records *r, cli_output *out, cli_form form, cons
     return cli_output_write(out, "\n", 1);
 }
 
-int cli_records_write(cli_records *r, cli_output *output, cli_form form, const cli_extras *extras,
+int cli_records_write(cli_records *r, cli_output *output, cli_output_format line_format, const cli_extras *extras,
                       const rill_result *result)
 {
     cli_record *record = result->user;
     int broken = output->error != 0;
     if (r->kind == CLI_RECORD_TSV)
-        put_rows(output, form, extras, record, result);
+        put_rows(output, line_format, extras, record, result);
     else
-        broken = put_object(r, output, form, extras, record, result);
-    forget(record);
+        broken = put_object(r, output, line_format, extras, record, result);
+    free_record(record);
     return broken || output->error ? -1 : 0;
 }

@@ -5,8 +5,8 @@
 #ifndef CLI_RECORD_H
 #define CLI_RECORD_H
 
-#include "output.h"
-#include "rill/layers.h"
+#include "cli_output.h"
+#include "rill/search_config.h"
 
 typedef enum cli_record_kind {
     CLI_RECORD_NONE, /* a line is its text */
@@ -21,12 +21,12 @@ typedef struct cli_records {
     int column;      /* of a row, from 0 */
     const char *key; /* of an object; NULL: "text", or "input" */
     rill_context *ctx;
-    const rill_search_config *run; /* an object's own settings are on top of its */
-    const rill_domain *domain;     /* whose options an object may have too */
-    const char *const *field;      /* [extras->fields] their names */
+    const rill_search_config *run_options; /* an object's own settings are on top of its */
+    const rill_domain *domain;             /* whose options an object may have too */
+    const char *const *field;              /* [extras->fields] their names */
     /* private */
-    struct cli_record *all;
-    uint64_t told; /* members that cli_records_passed() has given, by place */
+    struct cli_record *waiting;
+    uint64_t warned_keys; /* members that cli_records_suspect_key() has given, by place */
     rill_text text, options;
     rill_settings settings; /* of the object at work */
     int32_t n_best;         /* that it asks for; 0: as the run */
@@ -46,14 +46,14 @@ rill_status cli_records_take(cli_records *records, rill_status status, rill_requ
 
 /* The name of a member of the result's object that may have been meant as a setting, and is kept like others: each once in a run.
  * NULL: there is none. */
-const char *cli_records_passed(const rill_result *result);
+const char *cli_records_suspect_key(const rill_result *result);
 
 /* How many outputs the result's object asks for, and what keeps its list short; 0: as the run does. */
 int32_t cli_records_n_best(const rill_result *result, const char **fewer);
 
 /* Write a result with what its line had, and forget that. In a form that numbers its lines a row begins with the number.
  * Returns as cli_output_write(). */
-int cli_records_write(cli_records *records, cli_output *output, cli_form form, const cli_extras *extras,
+int cli_records_write(cli_records *records, cli_output *output, cli_output_format line_format, const cli_extras *extras,
                       const rill_result *result);
 
 /* Free all, what waits for results too; accepts a zeroed one. */

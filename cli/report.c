@@ -27,18 +27,18 @@ double cli_certified_percent(const rill_stats *stats)
     return stats->inputs > 0 ? 100 * (double)stats->certified / (double)stats->inputs : 0;
 }
 
-double cli_per_timestep(const rill_stats *stats)
+double cli_expansions_per_timestep(const rill_stats *stats)
 {
     return stats->timesteps > 0 ? (double)stats->expansions / (double)stats->timesteps : 0;
 }
 
 static double per_second(const cli_report *report)
 {
-    return report->wall > 0 ? (double)report->stats.inputs / report->wall : 0;
+    return report->wall_seconds > 0 ? (double)report->stats.inputs / report->wall_seconds : 0;
 }
 
 /* What happened to inputs, in brackets: nothing where all went well. */
-static void put_troubles(int64_t failed, int64_t cut, char *out, size_t size)
+static void format_failures(int64_t failed, int64_t cut, char *out, size_t size)
 {
     out[0] = '\0';
     if (failed && cut)
@@ -47,40 +47,41 @@ static void put_troubles(int64_t failed, int64_t cut, char *out, size_t size)
         snprintf(out, size, failed ? " (%" PRId64 " failed)" : " (%" PRId64 " with outputs cut short)", failed + cut);
 }
 
-static void say_engine(const rill_stats *t)
+static void print_engine_stats(const rill_stats *t)
 {
     const rill_seconds *s = &t->seconds;
     char bound[96] = "";
     if (t->nodes_bound)
         snprintf(bound, sizeof bound, " of %" PRId64 " allowed, %" PRId64 " items sent back", t->nodes_bound,
-                 t->sent_back);
-    cli_say(
-        "%" PRId64 " timesteps, %" PRId64 " expansions, %.1f exp/step, %" PRId64 " refill%s, states peak %" PRId64 "%s",
-        t->timesteps, t->expansions, cli_per_timestep(t), t->refills, t->refills == 1 ? "" : "s", t->nodes_peak, bound);
+                 t->restarted);
+    cli_message("%" PRId64 " timesteps, %" PRId64 " expansions, %.1f exp/step, %" PRId64
+                " refill%s, states peak %" PRId64 "%s",
+                t->timesteps, t->expansions, cli_expansions_per_timestep(t), t->refills, t->refills == 1 ? "" : "s",
+                t->nodes_peak, bound);
     if (t->cube_hypotheses)
-        cli_say("cube pruning: %.2f hypotheses in a class, %" PRId64 " rows for cells of others",
-                (double)t->cube_hypotheses / (double)t->cube_classes, t->cube_rescored);
-    cli_say("seconds: encode %.3f, step %.3f, score %.3f, prune %.3f, finalize %.3f", s->encode, s->step, s->score,
-            s->prune, s->finalize);
+        cli_message("cube pruning: %.2f hypotheses in a class, %" PRId64 " rows for cells of others",
+                    (double)t->cube_hypotheses / (double)t->cube_classes, t->cube_rescored);
+    cli_message("seconds: encode %.3f, step %.3f, score %.3f, prune %.3f, finalize %.3f", s->encode, s->step, s->score,
+                s->prune, s->finalize);
 }
 
-void cli_report_say(const cli_report *report, int verbose)
+void cli_report_print(const cli_report *report, int verbose)
 {
     const rill_stats *t = &report->stats;
     char troubles[96];
-    put_troubles(t->failed, report->given ? report->given->cut : 0, troubles, sizeof troubles);
-    cli_say("%" PRId64 " input%s in %.2f s, %.1f/s%s", t->inputs, t->inputs == 1 ? "" : "s", report->wall,
-            per_second(report), troubles);
+    format_failures(t->failed, report->shortfalls ? report->shortfalls->n_truncated : 0, troubles, sizeof troubles);
+    cli_message("%" PRId64 " input%s in %.2f s, %.1f/s%s", t->inputs, t->inputs == 1 ? "" : "s", report->wall_seconds,
+                per_second(report), troubles);
     if (report->settings->certify)
-        cli_say("%" PRId64 " of %" PRId64 " inputs have a best output that is certified to be the model's best",
-                t->certified, t->inputs - t->failed);
+        cli_message("%" PRId64 " of %" PRId64 " inputs have a best output that is certified to be the model's best",
+                    t->certified, t->inputs - t->failed);
     if (report->settings->exact)
-        cli_say("exact search expanded %" PRId64 " hypotheses behind the beam search", t->exact_rows);
-    if (verbose) say_engine(t);
+        cli_message("exact search expanded %" PRId64 " hypotheses behind the beam search", t->exact_rows);
+    if (verbose) print_engine_stats(t);
 }
 
 /* Which setting keeps lists short, so that nobody turns one that cannot help. */
-const char *cli_why_fewer(const rill_settings *s)
+const char *cli_fewer_outputs_reason(const rill_settings *s)
 {
     if (s->k < s->n_best && !strcmp(s->method, "greedy")) return "greedy search has one (other methods keep k)";
     if (s->k < s->n_best) return "the search keeps fewer hypotheses (a larger k keeps more)";
@@ -95,36 +96,36 @@ const char *cli_why_fewer(const rill_settings *s)
 
 void cli_report_warn(const cli_report *report, int summary)
 {
-    const cli_given *given = report->given;
-    if (given->cut && !summary)
-        cli_say("warning: %" PRId64 " of %" PRId64 " inputs have outputs that were cut short", given->cut,
-                report->stats.inputs);
-    if (given->fewer && given->asked)
-        cli_say("warning: %" PRId64 " of %" PRId64 " inputs have fewer than %" PRId32 " outputs: %s", given->fewer,
-                report->stats.inputs, given->asked, given->why);
-    else if (given->fewer)
-        cli_say("warning: %" PRId64 " of %" PRId64 " inputs have fewer outputs than they ask for: of the first, %s",
-                given->fewer, report->stats.inputs, given->why);
+    const cli_shortfalls *shortfalls = report->shortfalls;
+    if (shortfalls->n_truncated && !summary)
+        cli_message("warning: %" PRId64 " of %" PRId64 " inputs have outputs that were cut short",
+                    shortfalls->n_truncated, report->stats.inputs);
+    if (shortfalls->n_fewer && shortfalls->asked)
+        cli_message("warning: %" PRId64 " of %" PRId64 " inputs have fewer than %" PRId32 " outputs: %s",
+                    shortfalls->n_fewer, report->stats.inputs, shortfalls->asked, shortfalls->why);
+    else if (shortfalls->n_fewer)
+        cli_message("warning: %" PRId64 " of %" PRId64 " inputs have fewer outputs than they ask for: of the first, %s",
+                    shortfalls->n_fewer, report->stats.inputs, shortfalls->why);
 }
 
-int cli_has_fewer(const rill_result *result, int32_t n_best)
+int cli_has_fewer_outputs(const rill_result *result, int32_t n_best)
 {
     /* What has nothing in it has one output, of no action. */
-    const int empty = result->n == 1 && result->output[0].n_actions == 0;
-    return result->status >= 0 && result->n < n_best && !empty;
+    const int empty = result->n_outputs == 1 && result->outputs[0].n_ids == 0;
+    return result->status >= 0 && result->n_outputs < n_best && !empty;
 }
 
-void cli_given_add(cli_given *given, const rill_result *result, int32_t n_best, const char *why)
+void cli_shortfalls_add(cli_shortfalls *shortfalls, const rill_result *result, int32_t n_best, const char *why)
 {
     int cut = 0;
-    for (int32_t i = 0; i < result->n && !cut; i++) cut = result->output[i].truncated;
-    given->cut += cut;
-    if (!cli_has_fewer(result, n_best)) return;
-    if (given->fewer++ == 0) {
-        given->asked = n_best;
-        given->why = why;
-    } else if (given->asked != n_best) {
-        given->asked = 0;
+    for (int32_t i = 0; i < result->n_outputs && !cut; i++) cut = result->outputs[i].truncated;
+    shortfalls->n_truncated += cut;
+    if (!cli_has_fewer_outputs(result, n_best)) return;
+    if (shortfalls->n_fewer++ == 0) {
+        shortfalls->asked = n_best;
+        shortfalls->why = why;
+    } else if (shortfalls->asked != n_best) {
+        shortfalls->asked = 0;
     }
 }
 
@@ -149,22 +150,22 @@ json_t *cli_json_text(const char *text, size_t length)
 }
 
 /* JSON has no infinities, and jansson refuses them. */
-static json_t *real(double value)
+static json_t *real_json(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-static json_t *whole(int64_t value)
+static json_t *integer_json(int64_t value)
 {
     return json_integer((json_int_t)value);
 }
 
-static json_t *pool(int64_t in_use, int64_t peak, int64_t capacity)
+static json_t *pool_json(int64_t in_use, int64_t peak, int64_t capacity)
 {
     json_t *object = json_object();
-    json_object_set_new(object, "in_use", whole(in_use));
-    json_object_set_new(object, "peak", whole(peak));
-    json_object_set_new(object, "capacity", whole(capacity));
+    json_object_set_new(object, "in_use", integer_json(in_use));
+    json_object_set_new(object, "peak", integer_json(peak));
+    json_object_set_new(object, "capacity", integer_json(capacity));
     return object;
 }
 
@@ -172,14 +173,14 @@ static json_t *seconds_json(const cli_report *report)
 {
     const rill_seconds *s = &report->stats.seconds;
     json_t *object = json_object();
-    json_object_set_new(object, "read", real(report->read));
+    json_object_set_new(object, "read", real_json(report->read_seconds));
     for (const cli_stage *t = cli_stages; t < cli_stages + CLI_STAGES; t++)
-        json_object_set_new(object, t->name, real(*cli_stage_of(s, t)));
-    json_object_set_new(object, "write", real(report->write));
-    json_object_set_new(object, "total", real(s->total));
-    json_object_set_new(object, "waited", real(s->waited));
-    json_object_set_new(object, "hidden", real(s->hidden));
-    json_object_set_new(object, "wall", real(report->wall));
+        json_object_set_new(object, t->name, real_json(*cli_stage_seconds(s, t)));
+    json_object_set_new(object, "write", real_json(report->write_seconds));
+    json_object_set_new(object, "total", real_json(s->total));
+    json_object_set_new(object, "waited", real_json(s->waited));
+    json_object_set_new(object, "hidden", real_json(s->hidden));
+    json_object_set_new(object, "wall", real_json(report->wall_seconds));
     return object;
 }
 
@@ -199,17 +200,17 @@ static json_t *value_json(const rill_settings *s, const rill_option *row)
     rill_settings_get(s, row, text);
     switch (row->type) {
     case RILL_OPTION_INT:
-    case RILL_OPTION_BYTES: return whole(strtoll(text, NULL, 10));
+    case RILL_OPTION_BYTES: return integer_json(strtoll(text, NULL, 10));
     case RILL_OPTION_REAL:
-        return isfinite(rill_read_number(text, NULL)) ? real(rill_read_number(text, NULL)) : json_string(text);
+        return isfinite(rill_read_number(text, NULL)) ? real_json(rill_read_number(text, NULL)) : json_string(text);
     case RILL_OPTION_SWITCH: return json_boolean(text[0] == '1');
     default: return text[0] ? json_stringn(text, strcspn(text, ":")) : json_null();
     }
 }
 
-json_t *cli_settings_json(const rill_settings *s, const rill_search_config *plan)
+json_t *cli_settings_json(const rill_settings *s, const rill_search_config *search_config)
 {
-    const rill_engine_setup *setup = &plan->setup;
+    const rill_engine_setup *setup = &search_config->setup;
     char name[RILL_OPTION_MAX];
     json_t *object = json_object();
     for (const rill_option *row = rill_setting_table(); row->name; row++) {
@@ -218,51 +219,51 @@ json_t *cli_settings_json(const rill_settings *s, const rill_search_config *plan
         for (char *dash = name; (dash = strchr(dash, '-'));) *dash = '_';
         json_object_set_new(object, name, value_json(s, row));
     }
-    json_object_set_new(object, "sort_window", whole(s->sort_window));
+    json_object_set_new(object, "sort_window", integer_json(s->sort_window));
     if (setup->cube_key) json_object_set_new(object, "cube_key", json_string("function"));
     if (setup->budget) json_object_set_new(object, "budget", json_string("function"));
     json_object_set_new(object, "heuristics", chain_json(setup->heuristics, setup->n_heuristics));
     json_object_set_new(object, "scorers", chain_json(setup->scorers, setup->n_scorers));
-    if (setup->policy) json_object_set_new(object, "policy", json_string(setup->policy->name));
+    if (setup->scheduler) json_object_set_new(object, "policy", json_string(setup->scheduler->name));
     return object;
 }
 
 static void set_counters(json_t *object, const rill_stats *t, int certify, int exact)
 {
-    json_object_set_new(object, "inputs", whole(t->inputs));
-    json_object_set_new(object, "failed", whole(t->failed));
-    json_object_set_new(object, "timesteps", whole(t->timesteps));
-    json_object_set_new(object, "expansions", whole(t->expansions));
-    json_object_set_new(object, "exp_per_step", real(cli_per_timestep(t)));
-    json_object_set_new(object, "refills", whole(t->refills));
-    json_object_set_new(object, "longest_item_timesteps", whole(t->longest_item_timesteps));
-    json_object_set_new(object, "depth_bound", whole(t->depth_bound));
-    json_object_set_new(object, "passed_over_first", whole(t->passed_over_first));
-    json_object_set_new(object, "candidates", whole(t->candidates));
-    json_object_set_new(object, "pruned", whole(t->pruned));
-    json_object_set_new(object, "outputs", whole(t->outputs));
-    json_object_set_new(object, "truncated", whole(t->truncated));
-    json_object_set_new(object, "nodes", pool(t->nodes_in_use, t->nodes_peak, t->nodes_capacity));
-    json_object_set_new(object, "nodes_bound", whole(t->nodes_bound));
-    json_object_set_new(object, "sent_back", whole(t->sent_back));
-    if (certify) json_object_set_new(object, "certified", whole(t->certified));
-    if (exact) json_object_set_new(object, "exact_rows", whole(t->exact_rows));
+    json_object_set_new(object, "inputs", integer_json(t->inputs));
+    json_object_set_new(object, "failed", integer_json(t->failed));
+    json_object_set_new(object, "timesteps", integer_json(t->timesteps));
+    json_object_set_new(object, "expansions", integer_json(t->expansions));
+    json_object_set_new(object, "exp_per_step", real_json(cli_expansions_per_timestep(t)));
+    json_object_set_new(object, "refills", integer_json(t->refills));
+    json_object_set_new(object, "longest_item_timesteps", integer_json(t->longest_item_timesteps));
+    json_object_set_new(object, "depth_bound", integer_json(t->depth_bound));
+    json_object_set_new(object, "passed_over_first", integer_json(t->passed_over_first));
+    json_object_set_new(object, "candidates", integer_json(t->candidates));
+    json_object_set_new(object, "pruned", integer_json(t->pruned));
+    json_object_set_new(object, "outputs", integer_json(t->outputs));
+    json_object_set_new(object, "truncated", integer_json(t->truncated));
+    json_object_set_new(object, "nodes", pool_json(t->nodes_in_use, t->nodes_peak, t->nodes_capacity));
+    json_object_set_new(object, "nodes_bound", integer_json(t->nodes_bound));
+    json_object_set_new(object, "sent_back", integer_json(t->restarted));
+    if (certify) json_object_set_new(object, "certified", integer_json(t->certified));
+    if (exact) json_object_set_new(object, "exact_rows", integer_json(t->exact_rows));
     if (t->cube_hypotheses) {
-        json_object_set_new(object, "cube_hypotheses", whole(t->cube_hypotheses));
-        json_object_set_new(object, "cube_classes", whole(t->cube_classes));
-        json_object_set_new(object, "cube_rescored", whole(t->cube_rescored));
+        json_object_set_new(object, "cube_hypotheses", integer_json(t->cube_hypotheses));
+        json_object_set_new(object, "cube_classes", integer_json(t->cube_classes));
+        json_object_set_new(object, "cube_rescored", integer_json(t->cube_rescored));
     }
-    json_object_set_new(object, "histories", pool(t->histories_in_use, t->histories_peak, t->histories_capacity));
-    json_object_set_new(object, "items_peak", whole(t->items_peak));
-    json_object_set_new(object, "waiting_peak", whole(t->waiting_peak));
+    json_object_set_new(object, "histories", pool_json(t->histories_in_use, t->histories_peak, t->histories_capacity));
+    json_object_set_new(object, "items_peak", integer_json(t->items_peak));
+    json_object_set_new(object, "waiting_peak", integer_json(t->waiting_peak));
 }
 
 /* Each worker's. */
-static json_t *devices_json(const rill_workers *crew)
+static json_t *devices_json(const rill_workers *workers)
 {
     json_t *array = json_array();
-    for (int32_t i = 0; i < rill_workers_count(crew); i++)
-        json_array_append_new(array, json_string(rill_workers_device(crew, i)));
+    for (int32_t i = 0; i < rill_workers_count(workers); i++)
+        json_array_append_new(array, json_string(rill_workers_device(workers, i)));
     return array;
 }
 
@@ -271,22 +272,23 @@ json_t *cli_report_json(const cli_report *report)
     const cli_session *session = report->session;
     json_t *object = json_object();
     set_counters(object, &report->stats, report->settings->certify, report->settings->exact);
-    json_object_set_new(object, "memory_peak", whole((int64_t)rill_memory_peak(session->ctx)));
+    json_object_set_new(object, "memory_peak", integer_json((int64_t)rill_memory_peak(session->ctx)));
     json_object_set_new(object, "seconds", seconds_json(report));
-    json_object_set_new(object, "engine_share", real(cli_engine_share(&report->stats)));
-    json_object_set_new(object, "inputs_per_second", real(per_second(report)));
-    json_object_set_new(object, "settings", cli_settings_json(report->settings, report->plan));
+    json_object_set_new(object, "engine_share", real_json(cli_engine_share(&report->stats)));
+    json_object_set_new(object, "inputs_per_second", real_json(per_second(report)));
+    json_object_set_new(object, "settings", cli_settings_json(report->settings, report->search_config));
     json_object_set_new(object, "domain", json_string(rill_model_domain(session->model)->name));
     json_object_set_new(object, "model", session->open.path ? json_string(session->open.path) : json_null());
-    for (int i = 0; i < session->open.n_also; i++) {
+    for (int i = 0; i < session->open.n_ensemble; i++) {
         if (i == 0) json_object_set_new(object, "also", json_array());
-        json_array_append_new(json_object_get(object, "also"), json_string(session->also[i]));
+        json_array_append_new(json_object_get(object, "also"), json_string(session->ensemble[i]));
     }
-    json_object_set_new(object, "threads", whole(session->open.threads));
-    json_object_set_new(object, "workers", whole(session->workers));
-    if (rill_workers_device(session->crew, 0)) json_object_set_new(object, "devices", devices_json(session->crew));
-    if (report->given) json_object_set_new(object, "inputs_cut", whole(report->given->cut));
-    if (report->given) json_object_set_new(object, "inputs_with_fewer", whole(report->given->fewer));
+    json_object_set_new(object, "threads", integer_json(session->open.threads));
+    json_object_set_new(object, "workers", integer_json(session->workers));
+    if (rill_workers_device(session->worker_pool, 0))
+        json_object_set_new(object, "devices", devices_json(session->worker_pool));
+    if (report->shortfalls) json_object_set_new(object, "inputs_cut", integer_json(report->shortfalls->n_truncated));
+    if (report->shortfalls) json_object_set_new(object, "inputs_with_fewer", integer_json(report->shortfalls->n_fewer));
     if (report->profile) json_object_set_new(object, "profile", cli_profile_json(report->profile));
     json_object_set_new(object, "version", json_string(RILL_VERSION_STRING));
     return object;

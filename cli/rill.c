@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "cli_options.h"
 #include "interrupt.h"
-#include "options.h"
 
 static const cli_command commands[] = {
     {"decode", "decode lines with a model", cli_decode},
@@ -19,7 +19,7 @@ static const cli_command commands[] = {
     {"score", "tell the log-probability of given outputs", cli_score},
     {"trie", "make a set of allowed outputs", cli_trie},
     {"tune", "try a script's configurations on a dev set: what quality costs", cli_tune},
-    {"trace", "make a page of pictures from a run's trace", cli_view},
+    {"trace", "make a page of pictures from a run's trace", cli_trace_page},
     {"evidence", "make posteriors of n-grams from n-best lists, for --lmbr", cli_evidence},
     {"eval", "compare decoded lines with references", cli_eval},
 #if defined(RILL_SERVE)
@@ -52,13 +52,13 @@ static int print_help(void)
               "  rill check --plugin ./rill-mine.so\n"
               "  rill info model\n"
               "  rill list methods\n");
-    return cli_end_printing();
+    return cli_flush_stdout();
 }
 
 static int print_version(void)
 {
     cli_print("rill " RILL_VERSION_STRING "\n");
-    return cli_end_printing();
+    return cli_flush_stdout();
 }
 
 static const cli_command *find(const char *name)
@@ -107,7 +107,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     if (argc < 2) {
-        cli_say("a command is missing; `rill --help` lists them");
+        cli_message("a command is missing; `rill --help` lists them");
         return CLI_FAILED;
     }
     const char *word = argv[1];
@@ -116,6 +116,6 @@ int main(int argc, char **argv)
     if (!strcmp(word, "help")) return help_about(argc, argv);
     const cli_command *command = find(word);
     int code = command ? command->run(argc - 1, argv + 1) : unknown_command(word);
-    if (code == CLI_INTERRUPTED) cli_interrupt_end();
+    if (code == CLI_INTERRUPTED) cli_interrupt_die();
     return code;
 }

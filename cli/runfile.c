@@ -8,19 +8,20 @@
 #include "files.h"
 #include "record.h"
 
-static rill_status take_chain(const rill_script_chain *from, rill_layer *layer, rill_chain chain)
+static rill_status take_chain(const rill_script_chain *from, rill_option_source *source, rill_chain chain)
 {
     rill_status status = RILL_OK;
-    if (from->said) rill_layer_say(layer, chain);
+    if (from->said) rill_option_source_set_chain(source, chain);
     for (int32_t i = 0; i < from->n && status == RILL_OK; i++)
-        status = rill_layer_add(layer, chain, from->entry[i].name, from->entry[i].arguments);
+        status = rill_option_source_add_to_chain(source, chain, from->entry[i].name, from->entry[i].arguments);
     return status;
 }
 
-static rill_status set_option(rill_layer *layer, rill_script *script, rill_context *ctx, const rill_script_pair *option)
+static rill_status set_option(rill_option_source *source, rill_script *script, rill_context *ctx,
+                              const rill_script_pair *option)
 {
     char why[512];
-    const rill_status status = rill_layer_set(layer, option->name, option->value);
+    const rill_status status = rill_option_source_set(source, option->name, option->value);
     if (status != RILL_ERR_OPTION) return status;
     const size_t n = strlen(option->name);
     snprintf(why, sizeof why, "%s", rill_error(ctx));
@@ -28,58 +29,58 @@ static rill_status set_option(rill_layer *layer, rill_script *script, rill_conte
     return rill_script_config_refuse(script, option->name, named ? why + n + 2 : why);
 }
 
-static rill_status fill_layer(const rill_script_config *config, rill_script *script, rill_context *ctx,
-                              rill_layer *layer)
+static rill_status fill_options(const rill_script_config *config, rill_script *script, rill_context *ctx,
+                                rill_option_source *source)
 {
     rill_status status = RILL_OK;
-    if (config->cube_key) rill_layer_cube_key(layer, config->cube_key, config->cube_key_user);
-    if (config->budget) rill_layer_budget(layer, config->budget, config->budget_user);
+    if (config->cube_key) rill_option_source_set_cube_key(source, config->cube_key, config->cube_key_user);
+    if (config->budget) rill_option_source_set_budget(source, config->budget, config->budget_user);
     for (int32_t i = 0; i < config->n_settings && status == RILL_OK; i++)
-        status = rill_layer_set(layer, config->settings[i].name, config->settings[i].value);
+        status = rill_option_source_set(source, config->settings[i].name, config->settings[i].value);
     for (int32_t i = 0; i < config->n_options && status == RILL_OK; i++)
-        status = set_option(layer, script, ctx, &config->options[i]);
-    if (status == RILL_OK) status = take_chain(&config->heuristics, layer, RILL_CHAIN_HEURISTICS);
-    if (status == RILL_OK) status = take_chain(&config->scorers, layer, RILL_CHAIN_SCORERS);
-    return status == RILL_OK ? take_chain(&config->policy, layer, RILL_CHAIN_POLICY) : status;
+        status = set_option(source, script, ctx, &config->options[i]);
+    if (status == RILL_OK) status = take_chain(&config->heuristics, source, RILL_CHAIN_HEURISTICS);
+    if (status == RILL_OK) status = take_chain(&config->scorers, source, RILL_CHAIN_SCORERS);
+    return status == RILL_OK ? take_chain(&config->scheduler, source, RILL_CHAIN_SCHEDULER) : status;
 }
 
-rill_status cli_layer_from_config(rill_layer **out, rill_script *script, rill_context *ctx,
-                                  const rill_script_config *config)
+rill_status cli_options_from_config(rill_option_source **out, rill_script *script, rill_context *ctx,
+                                    const rill_script_config *config)
 {
-    rill_status status = rill_layer_create(out, ctx, RILL_FROM_FILE);
-    return status == RILL_OK ? fill_layer(config, script, ctx, *out) : status;
+    rill_status status = rill_option_source_create(out, ctx, RILL_FROM_FILE);
+    return status == RILL_OK ? fill_options(config, script, ctx, *out) : status;
 }
 
-static void fill_session(const rill_script_config *said, cli_session *session)
+static void fill_session(const rill_script_config *config, cli_session *session)
 {
-    for (int32_t i = 0; !session->open.path && i < said->n_also; i++)
-        session->also[session->open.n_also++] = said->also[i];
-    session->open.path = cli_given_or(session->open.path, said->model);
-    session->domain = cli_given_or(session->domain, said->domain);
-    session->open.arguments = cli_given_or(session->open.arguments, said->domain_arguments);
-    session->open.tokenized |= said->tokenized;
-    if (!session->open.threads) session->open.threads = said->threads;
-    if (!session->workers) session->workers = said->workers;
+    for (int32_t i = 0; !session->open.path && i < config->n_ensemble; i++)
+        session->ensemble[session->open.n_ensemble++] = config->ensemble[i];
+    session->open.path = cli_value_or(session->open.path, config->model);
+    session->domain = cli_value_or(session->domain, config->domain);
+    session->open.arguments = cli_value_or(session->open.arguments, config->domain_arguments);
+    session->open.tokenized |= config->tokenized;
+    if (!session->open.threads) session->open.threads = config->threads;
+    if (!session->workers) session->workers = config->workers;
 }
 
-static void free_layer(void *layer)
+static void free_options(void *source)
 {
-    rill_layer_free(layer);
+    rill_option_source_free(source);
 }
 
 /* The script once more, for a worker: what it says of the search there is that worker's layer, and goes with its context. */
-static rill_status read_again(cli_runfile *file, int worker, rill_context *ctx)
+static rill_status read_for_worker(cli_runfile *file, int worker, rill_context *ctx)
 {
     rill_script *script;
-    rill_script_config *theirs;
-    rill_layer *twin;
+    rill_script_config *worker_config;
+    rill_option_source *worker_options;
     rill_status status = rill_script_load(&script, ctx, file->path, &file->session->script);
-    if (status == RILL_OK) status = rill_script_config_read(script, &theirs);
+    if (status == RILL_OK) status = rill_script_config_read(script, &worker_config);
     if (status < 0) return status;
-    status = cli_layer_from_config(&twin, script, ctx, theirs);
-    if (status == RILL_OK) status = rill_context_defer(ctx, free_layer, twin);
-    if (status < 0) rill_layer_free(twin);
-    return status == RILL_OK ? rill_layer_twin(file->layer, worker, twin) : status;
+    status = cli_options_from_config(&worker_options, script, ctx, worker_config);
+    if (status == RILL_OK) status = rill_context_defer(ctx, free_options, worker_options);
+    if (status < 0) rill_option_source_free(worker_options);
+    return status == RILL_OK ? rill_option_source_set_worker_copy(file->options, worker, worker_options) : status;
 }
 
 static rill_status prepare_worker(void *user, int worker, rill_context *ctx)
@@ -87,14 +88,16 @@ static rill_status prepare_worker(void *user, int worker, rill_context *ctx)
     cli_runfile *file = user;
     rill_script *script;
     rill_status status = RILL_OK;
-    for (int32_t i = 0; i < file->said->n_plugins && status == RILL_OK; i++)
-        if (file->own_plugins >> i & 1) status = cli_session_load(file->session, ctx, file->said->plugins[i], &script);
-    return status == RILL_OK && !file->points ? read_again(file, worker, ctx) : status;
+    for (int32_t i = 0; i < file->config->n_plugins && status == RILL_OK; i++)
+        if (file->plugins_to_load >> i & 1)
+            status = cli_session_load(file->session, ctx, file->config->plugins[i], &script);
+    return status == RILL_OK && !file->is_sweep ? read_for_worker(file, worker, ctx) : status;
 }
 
 /* --- what wants the user's word ----------------------------------------------------------------------------------- */
 
-static int refuse(const cli_runfile *file, const char *key, const char *what, const char *path, const char *option)
+static int refuse_script(const cli_runfile *file, const char *key, const char *what, const char *path,
+                         const char *option)
 {
     char why[1024];
     while (!strncmp(path, "././", 4)) path += 2; /* "./x.so" of a script that is here */
@@ -106,46 +109,46 @@ static int refuse(const cli_runfile *file, const char *key, const char *what, co
     return cli_fail_context(file->session->ctx);
 }
 
-int cli_runfile_written(const cli_runfile *file, const char *key, const char *option, const char *said,
-                        const char **path)
+int cli_runfile_output_path(const cli_runfile *file, const char *key, const char *option, const char *script_path,
+                            const char **path)
 {
-    if (*path || !said) return CLI_OK;
-    *path = said;
-    if (file->session->script.unsafe || cli_file_standard(said)) return CLI_OK;
-    return refuse(file, key, "writes to a file", said, option);
+    if (*path || !script_path) return CLI_OK;
+    *path = script_path;
+    if (file->session->script.unsafe || cli_file_is_standard(script_path)) return CLI_OK;
+    return refuse_script(file, key, "writes to a file", script_path, option);
 }
 
-int cli_runfile_form(const cli_runfile *file, const char **tsv, const char **jsonl)
+int cli_runfile_input_format(const cli_runfile *file, const char **tsv, const char **jsonl)
 {
-    const rill_script_config *said = file->said;
+    const rill_script_config *config = file->config;
     const char *why = NULL;
-    if (!said || *tsv || *jsonl) return CLI_OK;
-    if (said->tsv && said->jsonl)
+    if (!config || *tsv || *jsonl) return CLI_OK;
+    if (config->tsv && config->jsonl)
         why = "inputs are rows or objects: leave out tsv or jsonl";
-    else if (said->tsv && said->tsv[0] && !cli_records_column(said->tsv))
+    else if (config->tsv && config->tsv[0] && !cli_records_column(config->tsv))
         why = "true or the number of a column, from 1, was expected";
-    *tsv = said->tsv;
-    *jsonl = said->jsonl;
+    *tsv = config->tsv;
+    *jsonl = config->jsonl;
     if (!why) return CLI_OK;
     rill_script_config_refuse(file->script, "tsv", why);
     return cli_fail_context(file->session->ctx);
 }
 
-int cli_runfile_plain(const cli_runfile *file)
+int cli_runfile_check_plain(const cli_runfile *file)
 {
-    const rill_script_config *said = file->said;
-    const char *key = !said               ? NULL
-                      : said->constraints ? "constraints"
-                      : said->tsv         ? "tsv"
-                      : said->jsonl       ? "jsonl"
-                                          : NULL;
+    const rill_script_config *config = file->config;
+    const char *key = !config               ? NULL
+                      : config->constraints ? "constraints"
+                      : config->tsv         ? "tsv"
+                      : config->jsonl       ? "jsonl"
+                                            : NULL;
     if (!key) return CLI_OK;
     rill_script_config_refuse(file->script, key, "this command decodes lines without it: leave it out");
     return cli_fail_context(file->session->ctx);
 }
 
 /* `named` may be the name of an installed one. */
-static int is_same(rill_context *ctx, const char *named, const char *path)
+static int is_same_plugin(rill_context *ctx, const char *named, const char *path)
 {
     rill_text found = {.ctx = ctx};
     const int same = cli_file_same(named, path) ||
@@ -157,7 +160,7 @@ static int is_same(rill_context *ctx, const char *named, const char *path)
 static int is_loaded(const cli_session *session, const char *path)
 {
     for (int i = 0; i < session->n_plugins; i++)
-        if (is_same(session->ctx, session->plugin[i], path)) return 1;
+        if (is_same_plugin(session->ctx, session->plugin[i], path)) return 1;
     return 0;
 }
 
@@ -165,13 +168,13 @@ static int is_loaded(const cli_session *session, const char *path)
 static int load_plugin(cli_runfile *file, int32_t i)
 {
     char key[32];
-    const char *path = file->said->plugins[i];
+    const char *path = file->config->plugins[i];
     if (is_loaded(file->session, path)) return CLI_OK;
     snprintf(key, sizeof key, "plugins[%d]", (int)i + 1);
     if (!file->session->script.unsafe && !cli_session_is_script(path))
-        return refuse(file, key, "loads native code", path, "--plugin");
-    file->own_plugins |= UINT32_C(1) << i;
-    return cli_session_plugin(file->session, path);
+        return refuse_script(file, key, "loads native code", path, "--plugin");
+    file->plugins_to_load |= UINT32_C(1) << i;
+    return cli_session_load_plugin(file->session, path);
 }
 
 /* --- loading ------------------------------------------------------------------------------------------------------ */
@@ -184,48 +187,50 @@ int cli_runfile_load(cli_runfile *file, cli_session *session)
         return cli_fail("%s: it is a folder, and a run described in Lua was expected; a model is named by -m",
                         file->path);
     if (rill_script_load(&file->script, session->ctx, file->path, &session->script) < 0 ||
-        rill_script_config_plugins(file->script, &file->said) < 0)
+        rill_script_config_plugins(file->script, &file->config) < 0)
         return cli_fail_context(session->ctx);
     file->session = session;
-    for (int32_t i = 0; i < file->said->n_plugins && code == CLI_OK; i++) code = load_plugin(file, i);
+    for (int32_t i = 0; i < file->config->n_plugins && code == CLI_OK; i++) code = load_plugin(file, i);
     cli_session_add_script(session, file->script);
-    rill_script_config_free(file->said);
-    file->said = NULL;
+    rill_script_config_free(file->config);
+    file->config = NULL;
     if (code != CLI_OK) return code;
-    if (rill_script_config_read(file->script, &file->said) < 0) return cli_fail_context(session->ctx);
+    if (rill_script_config_read(file->script, &file->config) < 0) return cli_fail_context(session->ctx);
     session->prepare = prepare_worker;
     session->prepare_user = file;
-    fill_session(file->said, session);
-    if (cli_layer_from_config(&file->layer, file->script, session->ctx, file->said) < 0)
+    fill_session(file->config, session);
+    if (cli_options_from_config(&file->options, file->script, session->ctx, file->config) < 0)
         return cli_fail_context(session->ctx);
-    session->file = file->layer;
+    session->run_file = file->options;
     return CLI_OK;
 }
 
 int cli_runfile_check(const cli_runfile *file, const cli_session *session)
 {
-    const rill_layer *model = session->folder.search;
-    rill_search_config *plan;
-    if (!file->said) return CLI_OK;
-    rill_status status = rill_search_config_make(&plan, session->ctx, file->layer, &model, 1);
-    rill_search_config_free(plan);
+    const rill_option_source *model = session->folder.search;
+    rill_search_config *search_config;
+    if (!file->config) return CLI_OK;
+    rill_status status = rill_search_config_make(&search_config, session->ctx, file->options, &model, 1);
+    rill_search_config_free(search_config);
     return status < 0 ? cli_fail("%s: %s", file->path, rill_error(session->ctx)) : CLI_OK;
 }
 
-void cli_runfile_say_left(const cli_runfile *file, const rill_search_config *plan, const char *method)
+void cli_runfile_warn_ignored(const cli_runfile *file, const rill_search_config *search_config, const char *method)
 {
-    if (!plan->left[0]) return;
+    if (!search_config->ignored[0]) return;
     if (method)
-        cli_say("warning: %s: left out, as method %s leaves no room for it: %s", file->path, method, plan->left);
+        cli_message("warning: %s: left out, as method %s leaves no room for it: %s", file->path, method,
+                    search_config->ignored);
     else
-        cli_say("warning: %s: left out, as the options leave no room for it: %s", file->path, plan->left);
+        cli_message("warning: %s: left out, as the options leave no room for it: %s", file->path,
+                    search_config->ignored);
 }
 
 void cli_runfile_end(cli_runfile *file)
 {
-    if (file->session) file->session->file = NULL;
-    rill_layer_free(file->layer);
-    rill_script_config_free(file->said);
-    file->layer = NULL;
-    file->said = NULL;
+    if (file->session) file->session->run_file = NULL;
+    rill_option_source_free(file->options);
+    rill_script_config_free(file->config);
+    file->options = NULL;
+    file->config = NULL;
 }

@@ -9,18 +9,18 @@
 #define CLI_RUNFILE_H
 
 #include "cli.h"
+#include "option_rows.h"
 #include "rill/script_config.h"
-#include "search.h"
 #include "session.h"
 
 typedef struct cli_runfile {
     const char *path; /* NULL: none is named */
     rill_script *script;
-    rill_script_config *said; /* NULL: none is loaded */
-    rill_layer *layer;        /* of said */
+    rill_script_config *config;  /* NULL: none is loaded */
+    rill_option_source *options; /* of said */
     uint32_t
-        own_plugins; /* a bit for each of its plugins that is to be loaded: the others the command line has already */
-    int points;      /* what is run are points that the session's script makes: the workers have no use for it */
+        plugins_to_load; /* a bit for each of its plugins that is to be loaded: the others the command line has already */
+    int is_sweep;        /* what is run are points that the session's script makes: the workers have no use for it */
     cli_session *session;
 } cli_runfile;
 
@@ -32,36 +32,36 @@ int cli_runfile_load(cli_runfile *file, cli_session *session);
 /* Give *path, where no option has, the file that the configuration names for writing at `key`. What a script in its sandbox says is no
  * word of the user's: for other files than standard output that is a failure, which tells of `option`. CLI_OK or CLI_FAILED after a
  * message. */
-int cli_runfile_written(const cli_runfile *file, const char *key, const char *option, const char *said,
-                        const char **path);
+int cli_runfile_output_path(const cli_runfile *file, const char *key, const char *option, const char *script_path,
+                            const char **path);
 
 /* Give *tsv and *jsonl, where no option has given either, what the configuration says its inputs are (cli_records_start()). CLI_OK or
  * CLI_FAILED after a message, which names the key. */
-int cli_runfile_form(const cli_runfile *file, const char **tsv, const char **jsonl);
+int cli_runfile_input_format(const cli_runfile *file, const char **tsv, const char **jsonl);
 
 /* Refuse a configuration whose inputs are more than lines, for commands that decode no more; they would measure another search. Nothing to
  * do without a configuration. CLI_OK or CLI_FAILED after a message. */
-int cli_runfile_plain(const cli_runfile *file);
+int cli_runfile_check_plain(const cli_runfile *file);
 
 /* The configuration alone, with the model's defaults behind it: must be possible. Same returns. */
 int cli_runfile_check(const cli_runfile *file, const cli_session *session);
 
 /* Warn of what the options, or a method of a bench (else NULL), left no room for. Not a matter of --quiet: another search runs than the
  * file describes. */
-void cli_runfile_say_left(const cli_runfile *file, const rill_search_config *plan, const char *method);
+void cli_runfile_warn_ignored(const cli_runfile *file, const rill_search_config *search_config, const char *method);
 
 /* A configuration's wishes for search and model. *out: freed by the caller, also after a failure.
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
-rill_status cli_layer_from_config(rill_layer **out, rill_script *script, rill_context *ctx,
-                                  const rill_script_config *config);
+rill_status cli_options_from_config(rill_option_source **out, rill_script *script, rill_context *ctx,
+                                    const rill_script_config *config);
 
 /* Accepts a zeroed file. Before cli_session_end(). */
 void cli_runfile_end(cli_runfile *file);
 
 /* An option as given, else as the configuration says; NULL when neither does. */
-static inline const char *cli_given_or(const char *given, const char *said)
+static inline const char *cli_value_or(const char *option_value, const char *script_value)
 {
-    return given ? given : said;
+    return option_value ? option_value : script_value;
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* From options to a context with plugins and an open model. */
 #include "session.h"
 
-#include "crew.h"
+#include "cli_workers.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -87,7 +87,7 @@ const cli_option cli_naming_options[] = {
     {.name = NULL},
 };
 
-int cli_session_owns(const cli_option *option)
+int cli_session_owns_option(const cli_option *option)
 {
     return (option->id >= TAKE_STORED && option->id < TAKE_END) || option->id == CLI_TAKE_ROW;
 }
@@ -95,7 +95,8 @@ int cli_session_owns(const cli_option *option)
 static int take_row(cli_session *session, const cli_option *option, const char *value)
 {
     const char *text = cli_option_is_switch(option) ? "1" : value;
-    return rill_layer_set(session->given, option->name, text) < 0 ? cli_fail_context(session->ctx) : CLI_OK;
+    return rill_option_source_set(session->command_line, option->name, text) < 0 ? cli_fail_context(session->ctx)
+                                                                                 : CLI_OK;
 }
 
 static int take_model(cli_session *session, const char *value)
@@ -105,21 +106,21 @@ static int take_model(cli_session *session, const char *value)
         session->open.path = value;
         return CLI_OK;
     }
-    if (session->open.n_also == CLI_MODELS_MAX) return cli_fail("--model: at most %d", CLI_MODELS_MAX + 1);
-    session->also[session->open.n_also++] = value;
+    if (session->open.n_ensemble == CLI_MODELS_MAX) return cli_fail("--model: at most %d", CLI_MODELS_MAX + 1);
+    session->ensemble[session->open.n_ensemble++] = value;
     return CLI_OK;
 }
 
-int cli_session_take(cli_session *session, const cli_option *option, const char *value)
+int cli_session_take_option(cli_session *session, const cli_option *option, const char *value)
 {
     switch (option->id) {
     case CLI_TAKE_ROW: return take_row(session, option, value);
     case TAKE_STORED: return cli_option_store(session, option, value);
     case TAKE_MODEL: return take_model(session, value);
-    case TAKE_THREADS: return cli_whole("--threads", value, 1, 1024, &session->open.threads);
+    case TAKE_THREADS: return cli_parse_int("--threads", value, 1, 1024, &session->open.threads);
     case TAKE_WORKERS:
         session->workers = 0;
-        return strcmp(value, "auto") ? cli_whole("--workers", value, 1, 1024, &session->workers) : CLI_OK;
+        return strcmp(value, "auto") ? cli_parse_int("--workers", value, 1, 1024, &session->workers) : CLI_OK;
     default: return CLI_OK; /* taken already: cli_session_parse() */
     }
 }
@@ -129,7 +130,7 @@ int cli_session_take(cli_session *session, const cli_option *option, const char 
 static int take_memory(cli_session *session, const char *value)
 {
     int megabytes = 0;
-    int code = cli_whole("--script-memory", value, 1, 1 << 20, &megabytes);
+    int code = cli_parse_int("--script-memory", value, 1, 1 << 20, &megabytes);
     if (code == CLI_OK) session->script.memory = (size_t)megabytes << 20;
     return code;
 }
@@ -137,7 +138,7 @@ static int take_memory(cli_session *session, const char *value)
 static int take_steps(cli_session *session, const char *value)
 {
     int64_t steps = 0;
-    int code = cli_whole64("--script-steps", value, 0, INT64_MAX / 2, &steps);
+    int code = cli_parse_int64("--script-steps", value, 0, INT64_MAX / 2, &steps);
     if (code == CLI_OK) session->script.instructions = steps > 0 ? steps : -1;
     return code;
 }
@@ -176,38 +177,39 @@ static int skip_argument(void *user, const char *value)
 }
 
 /* What is said of a domain's option must reach the domain, not an option of the command's own. */
-static int check_hidden(const cli_option *own, const cli_option *rows)
+static int check_hidden_options(const cli_option *own, const cli_option *rows)
 {
     for (; own->name; own++)
         for (const cli_option *row = rows; row->name; row++)
             if (!strcmp(own->name, row->name))
-                return cli_fail("domain %s: its option --%s is hidden by the command's: it needs another name", row->of,
-                                row->name);
+                return cli_fail("domain %s: its option --%s is hidden by the command's: it needs another name",
+                                row->domains, row->name);
     return CLI_OK;
 }
 
 /* The command's own groups stand before the domains'; not every command has these. */
-static int check_rows(const cli_session *session, const cli_group *groups)
+static int check_domain_options(const cli_session *session, const cli_group *groups)
 {
     static const cli_option help[] = {{.name = "help"}, {.name = NULL}};
     const cli_group *end = groups;
     while (end->title && end->options != session->rows.domains) end++;
-    const cli_option *rows = end->title ? cli_group_rows(end) : NULL;
-    int code = rows ? check_hidden(help, rows) : CLI_OK;
-    for (const cli_group *g = groups; rows && g < end && code == CLI_OK; g++) code = check_hidden(g->options, rows);
+    const cli_option *rows = end->title ? cli_group_options(end) : NULL;
+    int code = rows ? check_hidden_options(help, rows) : CLI_OK;
+    for (const cli_group *g = groups; rows && g < end && code == CLI_OK; g++)
+        code = check_hidden_options(g->options, rows);
     return code;
 }
 
 int cli_session_parse(cli_session *session, const cli_syntax *syntax, int argc, char **argv, int *helped)
 {
     cli_syntax first = *syntax;
-    first.option = take_plugin;
-    first.argument = skip_argument; /* of an option that no plugin explains yet, too */
+    first.take_option = take_plugin;
+    first.take_argument = skip_argument; /* of an option that no plugin explains yet, too */
     first.user = session;
     int code = cli_parse(&first, argc, argv, NULL);
     for (int i = 0; i < session->n_plugins && code == CLI_OK; i++)
-        code = cli_session_plugin(session, session->plugin[i]);
-    if (code == CLI_OK) code = check_rows(session, syntax->groups);
+        code = cli_session_load_plugin(session, session->plugin[i]);
+    if (code == CLI_OK) code = check_domain_options(session, syntax->groups);
     return code == CLI_OK ? cli_parse(syntax, argc, argv, helped) : code;
 }
 
@@ -233,28 +235,29 @@ rill_status cli_session_load(const cli_session *session, rill_context *ctx, cons
 
 void cli_session_add_script(cli_session *session, rill_script *script)
 {
-    if (session->scripts < CLI_SCRIPTS_MAX) session->script_at[session->scripts] = script;
-    session->scripts++;
+    if (session->n_scripts < CLI_SCRIPTS_MAX) session->scripts_loaded[session->n_scripts] = script;
+    session->n_scripts++;
 }
 
 static int fill_rows(cli_session *session)
 {
-    const int code = cli_rows_fill(&session->rows, session->ctx);
-    if (session->without) cli_rows_drop(&session->rows, session->without);
+    const int code = cli_option_rows_fill(&session->rows, session->ctx);
+    if (session->hidden_option) cli_option_rows_drop(&session->rows, session->hidden_option);
     return code;
 }
 
-int cli_session_plugin(cli_session *session, const char *path)
+int cli_session_load_plugin(cli_session *session, const char *path)
 {
     rill_script *loaded;
-    const rill_registry_mark before = rill_registry_size(session->ctx);
+    const rill_registry_mark old_mark = rill_registry_size(session->ctx);
     rill_status status = cli_session_load(session, session->ctx, path, &loaded);
-    const rill_registry_mark after = rill_registry_size(session->ctx);
+    const rill_registry_mark new_mark = rill_registry_size(session->ctx);
     if (loaded) cli_session_add_script(session, loaded);
     if (status < 0) return cli_fail_context(session->ctx);
     if (fill_rows(session) != CLI_OK) return CLI_FAILED;
-    if (loaded && rill_script_returned(loaded) && !memcmp(&before, &after, sizeof after))
-        cli_say("warning: %s: it registers nothing; a script that describes a run is for `rill run` or --config", path);
+    if (loaded && rill_script_returned(loaded) && !memcmp(&old_mark, &new_mark, sizeof new_mark))
+        cli_message("warning: %s: it registers nothing; a script that describes a run is for `rill run` or --config",
+                    path);
     return CLI_OK;
 }
 
@@ -264,8 +267,8 @@ int cli_session_plugin(cli_session *session, const char *path)
 static void print_line(void *user, const char *line)
 {
     cli_session *session = user;
-    if (session->before_message) session->before_message(session->message_user);
-    cli_terminal_put(stderr, line, strlen(line));
+    if (session->erase_progress) session->erase_progress(session->message_user);
+    cli_terminal_write(stderr, line, strlen(line));
     fputs("\n", stderr);
     fflush(stderr);
 }
@@ -275,8 +278,8 @@ static void print_log(void *user, rill_log_level level, const char *message)
     static const char *const words[] = {"debug: ", "", "warning: ", "error: "};
     cli_session *session = user;
     if (level < RILL_LOG_WARNING && !session->verbose) return;
-    if (session->before_message) session->before_message(session->message_user);
-    cli_say("%s%s", words[level], message);
+    if (session->erase_progress) session->erase_progress(session->message_user);
+    cli_message("%s%s", words[level], message);
 }
 
 /* --- context and model -------------------------------------------------------------------------------------------- */
@@ -289,40 +292,41 @@ int cli_session_start(cli_session *session)
     session->script.print_user = session;
     if (rill_context_create(&session->ctx, &options) < 0) return cli_fail_memory("the context");
     if (rill_register_builtins(session->ctx) < 0) return cli_fail_context(session->ctx);
-    session->shared = rill_registry_size(session->ctx);
+    session->builtin_mark = rill_registry_size(session->ctx);
     if (fill_rows(session) != CLI_OK) return CLI_FAILED;
-    return rill_layer_create(&session->given, session->ctx, RILL_FROM_USER) < 0 ? cli_fail_context(session->ctx)
-                                                                                : CLI_OK;
+    return rill_option_source_create(&session->command_line, session->ctx, RILL_FROM_USER) < 0
+               ? cli_fail_context(session->ctx)
+               : CLI_OK;
 }
 
 int cli_session_configure(cli_session *session)
 {
-    session->threads_given = session->open.threads > 0;
+    session->has_threads_option = session->open.threads > 0;
     if (!session->open.threads) session->open.threads = 1;
     return rill_folder_read(&session->folder, session->ctx, session->open.path, session->domain) < 0
                ? cli_fail_context(session->ctx)
                : CLI_OK;
 }
 
-void cli_session_cap(cli_session *session)
+void cli_session_limit_threads(cli_session *session)
 {
     const int asked = session->open.threads, processors = rill_processors();
     if (asked <= processors) return;
     session->open.threads = processors;
-    cli_say("warning: %d threads were asked for, and this process may use %d processor%s: it takes as many threads",
-            asked, processors, processors == 1 ? "" : "s");
+    cli_message("warning: %d threads were asked for, and this process may use %d processor%s: it takes as many threads",
+                asked, processors, processors == 1 ? "" : "s");
 }
 
-static void say_unknown_domain(const rill_context *ctx, const char *name)
+static void print_unknown_domain(const rill_context *ctx, const char *name)
 {
     const char *names[64];
     size_t n = 0;
     for (const rill_domain *d; n < 64 && (d = rill_domain_at(ctx, n)); n++) names[n] = d->name;
     const char *near = rill_nearest(name, names, n);
     if (near)
-        cli_say("unknown domain \"%s\"; did you mean \"%s\"?", name, near);
+        cli_message("unknown domain \"%s\"; did you mean \"%s\"?", name, near);
     else
-        cli_say("unknown domain \"%s\"; `rill list domains` names them", name);
+        cli_message("unknown domain \"%s\"; `rill list domains` names them", name);
 }
 
 const char *cli_session_domain(const cli_session *session)
@@ -330,13 +334,13 @@ const char *cli_session_domain(const cli_session *session)
     const char *name = session->domain ? session->domain : session->folder.domain;
     if (!name[0]) {
         if (!session->open.path)
-            cli_say("no model: -m DIR names one (or --domain NAME, for a domain that needs no files)");
-        else if (rill_folder_nameless(&session->folder, session->open.path) < 0)
+            cli_message("no model: -m DIR names one (or --domain NAME, for a domain that needs no files)");
+        else if (rill_folder_fail_no_domain(&session->folder, session->open.path) < 0)
             cli_fail_context(session->ctx);
         return NULL;
     }
     if (!rill_find_domain(session->ctx, name)) {
-        say_unknown_domain(session->ctx, name);
+        print_unknown_domain(session->ctx, name);
         return NULL;
     }
     return name;
@@ -353,14 +357,14 @@ static rill_status prepare_worker(void *user, int32_t index, rill_context *worke
     return status == RILL_OK && session->prepare ? session->prepare(session->prepare_user, (int)index, worker) : status;
 }
 
-static void drop_values(cli_session *session)
+static void free_values(cli_session *session)
 {
     if (session->values) rill_free(session->ctx, session->values, (size_t)session->n_values * sizeof *session->values);
     session->values = NULL;
 }
 
 /* Whether the model's directory speaks of another domain than the one that is opened. */
-static int is_foreign(const cli_session *session)
+static int is_other_domain(const cli_session *session)
 {
     const char *theirs = session->folder.domain;
     return session->domain && theirs[0] && strcmp(session->domain, theirs) != 0;
@@ -369,13 +373,14 @@ static int is_foreign(const cli_session *session)
 /* What layers say of the domain's options. */
 static rill_status take_values(cli_session *session, const rill_domain *domain)
 {
-    const rill_layer *const layers[] = {session->given, session->file, session->folder.search};
-    const int n = session->bare || is_foreign(session) ? 2 : 3;
-    drop_values(session);
-    rill_status status = rill_layers_values(session->ctx, layers, n, &session->values, &session->n_values);
+    const rill_option_source *const sources[] = {session->command_line, session->run_file, session->folder.search};
+    const int n = session->row_options_only || is_other_domain(session) ? 2 : 3;
+    free_values(session);
+    rill_status status = rill_option_sources_domain_values(session->ctx, sources, n, &session->values,
+                                                           &session->n_values);
     int32_t kept = 0;
     for (int32_t i = 0; i < session->n_values; i++)
-        if (!session->bare || rill_option_find(domain->options, session->values[i].name))
+        if (!session->row_options_only || rill_option_find(domain->options, session->values[i].name))
             session->values[kept++] = session->values[i];
     session->open.values = session->values;
     session->open.n_values = kept;
@@ -388,36 +393,37 @@ int cli_session_open(cli_session *session)
     if (!name) return CLI_FAILED;
     const rill_domain *domain = rill_find_domain(session->ctx, name);
     session->open.struct_size = sizeof session->open;
-    session->open.also = session->also;
+    session->open.ensemble = session->ensemble;
     if (take_values(session, domain) < 0) return cli_fail_context(session->ctx);
-    const rill_workers_options crew = {.struct_size = sizeof crew,
-                                       .workers = cli_crew_count(session, domain),
-                                       .shared = &session->shared,
-                                       .prepare = prepare_worker,
-                                       .user = session};
-    if (rill_workers_open(&session->crew, session->ctx, name, &session->open, &crew) < 0)
+    const rill_workers_options workers_options = {.struct_size = sizeof workers_options,
+                                                  .workers = cli_workers_count(session, domain),
+                                                  .shared = &session->builtin_mark,
+                                                  .prepare = prepare_worker,
+                                                  .user = session};
+    if (rill_workers_open(&session->worker_pool, session->ctx, name, &session->open, &workers_options) < 0)
         return cli_fail_context(session->ctx);
-    session->workers = rill_workers_count(session->crew);
-    session->model = rill_workers_model(session->crew);
+    session->workers = rill_workers_count(session->worker_pool);
+    session->model = rill_workers_model(session->worker_pool);
     return CLI_OK;
 }
 
-const char *cli_session_hands(const cli_session *session, char out[CLI_HANDS_MAX])
+const char *cli_session_parallelism(const cli_session *session, char out[CLI_PARALLELISM_MAX])
 {
-    int n = snprintf(out, CLI_HANDS_MAX, "%d thread%s", session->open.threads, session->open.threads == 1 ? "" : "s");
-    if (session->workers > 1) snprintf(out + n, CLI_HANDS_MAX - (size_t)n, ", %d workers", session->workers);
+    int n = snprintf(out, CLI_PARALLELISM_MAX, "%d thread%s", session->open.threads,
+                     session->open.threads == 1 ? "" : "s");
+    if (session->workers > 1) snprintf(out + n, CLI_PARALLELISM_MAX - (size_t)n, ", %d workers", session->workers);
     return out;
 }
 
 void cli_session_end(cli_session *session)
 {
-    rill_workers_close(session->crew);
-    drop_values(session);
+    rill_workers_close(session->worker_pool);
+    free_values(session);
     rill_folder_clear(&session->folder);
-    rill_layer_free(session->given);
+    rill_option_source_free(session->command_line);
     rill_context_destroy(session->ctx);
-    cli_rows_free(&session->rows);
-    session->crew = NULL;
+    cli_option_rows_free(&session->rows);
+    session->worker_pool = NULL;
     session->model = NULL;
     session->ctx = NULL;
 }

@@ -13,19 +13,19 @@
 int cli_sweep_check(const cli_runfile *runfile)
 {
     int code = CLI_OK;
-    for (int32_t i = 0; i < runfile->said->n_sweep && code == CLI_OK; i++)
-        code = cli_trials_check_name(runfile->path, runfile->session->given, runfile->said->sweep[i].name);
+    for (int32_t i = 0; i < runfile->config->n_sweep && code == CLI_OK; i++)
+        code = cli_trials_check_name(runfile->path, runfile->session->command_line, runfile->config->sweep[i].name);
     return code;
 }
 
 int cli_sweep_points(cli_trials *trials, const cli_runfile *runfile, void (*after)(void *user, const cli_point *point),
                      void *user)
 {
-    const rill_script_config *said = runfile->said;
+    const rill_script_config *sweep_config = runfile->config;
     int code = CLI_OK;
-    trials->total = said->sweep_points;
-    cli_interrupt_heed();
-    for (int64_t i = 0; i < said->sweep_points && code == CLI_OK; i++) {
+    trials->total = sweep_config->sweep_points;
+    cli_interrupt_catch();
+    for (int64_t i = 0; i < sweep_config->sweep_points && code == CLI_OK; i++) {
         rill_script_config *config;
         if (rill_script_sweep_point(runfile->script, i, &config) < 0) return cli_fail_context(trials->session->ctx);
         code = cli_trials_try(trials, config);
@@ -69,36 +69,36 @@ static int prepare(state *s)
     const char *domain = cli_session_domain(session);
     if (!domain || check_files(sweep) != CLI_OK || cli_sweep_check(sweep->runfile) != CLI_OK) return CLI_FAILED;
     const cli_testset_files files = {sweep->input ? sweep->input : "-", sweep->references, NULL};
-    session->before_message = cli_trials_erase;
+    session->erase_progress = cli_trials_erase;
     int code = cli_testset_load(&s->set, session->ctx, &files);
     if (code == CLI_OK) code = cli_session_open(session);
     if (code == CLI_OK)
-        code = cli_checked(session->ctx,
-                           cli_testset_judge(&s->set, session->ctx, rill_find_domain(session->ctx, domain),
-                                             session->open.tokenized, cli_say));
+        code = cli_exit_code(session->ctx,
+                             cli_testset_open_metric(&s->set, session->ctx, rill_find_domain(session->ctx, domain),
+                                                     session->open.tokenized, cli_message));
     if (code == CLI_OK && sweep->stats) code = cli_output_open(&s->stats, session->ctx, sweep->stats, CLI_REPORT);
     return code == CLI_OK ? cli_output_open(&s->output, session->ctx, sweep->output, CLI_STREAM) : code;
 }
 
 static int run(state *s)
 {
-    const rill_script_config *said = s->sweep->runfile->said;
+    const rill_script_config *config = s->sweep->runfile->config;
     s->trials = (cli_trials){.points.kind = cli_testset_metric(&s->set),
                              .session = s->sweep->session,
                              .set = &s->set,
                              .path = s->sweep->runfile->path,
                              .script = s->sweep->runfile->script,
-                             .said = said};
+                             .config = config};
     s->table.metric = s->set.kind;
-    s->table.judged = s->set.judged;
-    s->table.certify = cli_trials_certify(&s->trials);
-    cli_table_of_axes(&s->table, said->sweep, said->n_sweep);
+    s->table.has_quality = s->set.has_references;
+    s->table.has_certified = cli_trials_have_certified(&s->trials);
+    cli_table_columns_for_axes(&s->table, config->sweep, config->n_sweep);
     cli_table_head(&s->table, &s->output);
     int code = cli_sweep_points(&s->trials, s->sweep->runfile, write_row, s);
     if (s->sweep->stats &&
         cli_json_write(&s->stats, cli_points_json(&s->trials.points, s->trials.path, s->set.inputs.n)) != CLI_OK)
         code = CLI_FAILED;
-    return code == CLI_OK && cli_points_flawed(&s->trials.points) ? CLI_SOME_FAILED : code;
+    return code == CLI_OK && cli_points_have_failures(&s->trials.points) ? CLI_SOME_FAILED : code;
 }
 
 int cli_sweep_run(const cli_sweep *sweep)

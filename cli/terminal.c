@@ -11,21 +11,21 @@
 
 /* The number of the control character that these bytes are, 0 if they are none. C1, U+0080 to U+009F, is also single bytes: a terminal
  * that is not set to UTF-8, or meets what is no UTF-8, may obey them. */
-static unsigned control(const char *at, size_t bytes)
+static unsigned control_code(const char *pos, size_t bytes)
 {
-    const unsigned char first = (unsigned char)at[0], second = bytes == 2 ? (unsigned char)at[1] : 0;
+    const unsigned char first = (unsigned char)pos[0], second = bytes == 2 ? (unsigned char)pos[1] : 0;
     if (bytes == 0) return first >= 0x80 && first < 0xa0 ? first : 0;
     if (bytes == 2) return first == 0xc2 && second < 0xa0 ? second : 0;
     return first == 0x7f || (first < 0x20 && first != '\t' && first != '\n') ? first | 0x100 : 0;
 }
 
-size_t cli_terminal_text(const char **text, const char *end, char out[CLI_TERMINAL_PIECE])
+size_t cli_terminal_escape(const char **text, const char *end, char out[CLI_TERMINAL_CHUNK])
 {
     static const char digits[] = "0123456789abcdef";
     size_t used = 0;
-    while (*text < end && used + 6 <= CLI_TERMINAL_PIECE) {
+    while (*text < end && used + 6 <= CLI_TERMINAL_CHUNK) {
         const size_t bytes = rill_utf8_length(*text, (size_t)(end - *text)), taken = bytes > 0 ? bytes : 1;
-        const unsigned code = control(*text, bytes);
+        const unsigned code = control_code(*text, bytes);
         if (code == 0) {
             memcpy(out + used, *text, taken);
             used += taken;
@@ -41,13 +41,13 @@ size_t cli_terminal_text(const char **text, const char *end, char out[CLI_TERMIN
     return used;
 }
 
-void cli_terminal_put(FILE *to, const char *text, size_t length)
+void cli_terminal_write(FILE *to, const char *text, size_t length)
 {
-    char piece[CLI_TERMINAL_PIECE];
+    char chunk[CLI_TERMINAL_CHUNK];
     const char *end = text + length;
     while (text < end) {
-        const size_t n = cli_terminal_text(&text, end, piece);
-        fwrite(piece, 1, n, to);
+        const size_t n = cli_terminal_escape(&text, end, chunk);
+        fwrite(chunk, 1, n, to);
     }
 }
 
@@ -62,7 +62,7 @@ static int print(FILE *to, const char *format, va_list arguments)
     va_end(again);
     if (length < 0 || !text) return -1;
     if (to == stderr || isatty(fileno(to)))
-        cli_terminal_put(to, text, (size_t)length);
+        cli_terminal_write(to, text, (size_t)length);
     else
         fwrite(text, 1, (size_t)length, to);
     if (text != local) free(text);

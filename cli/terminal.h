@@ -9,13 +9,13 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { CLI_TERMINAL_PIECE = 256 };
+enum { CLI_TERMINAL_CHUNK = 256 };
 
 /* Move *text on towards `end`, with what of it is shown to `out`. Returns the bytes there: at least 1 before the end. */
-size_t cli_terminal_text(const char **text, const char *end, char out[CLI_TERMINAL_PIECE]);
+size_t cli_terminal_escape(const char **text, const char *end, char out[CLI_TERMINAL_CHUNK]);
 
 /* Write the text as it is shown. */
-void cli_terminal_put(FILE *to, const char *text, size_t length);
+void cli_terminal_write(FILE *to, const char *text, size_t length);
 
 /* printf() and fprintf(), shown on a terminal and on standard error. Return the bytes of the text itself, -1 after a failure. */
 int cli_print_to(FILE *to, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -26,7 +26,7 @@ static void put_seconds(cli_output *out, const rill_seconds *s)
 {
     cli_output_printf(out, ",\"seconds\":{");
     for (const cli_stage *t = cli_stages; t < cli_stages + CLI_STAGES; t++)
-        cli_output_printf(out, "\"%s\":%.9f,", t->name, *cli_stage_of(s, t));
+        cli_output_printf(out, "\"%s\":%.9f,", t->name, *cli_stage_seconds(s, t));
     cli_output_printf(out, "\"total\":%.9f", s->total);
     cli_output_write(out, "}", 1);
 }
@@ -43,18 +43,18 @@ static void put_dropped(cli_output *out, const rill_trace_event *e)
     cli_output_write(out, "]", 1);
 }
 
-static void put_column(cli_output *out, const char *name, const rill_trace_event *e, size_t at)
+static void write_column(cli_output *out, const char *name, const rill_trace_event *e, size_t offset)
 {
-    cli_output_printf(out, "%s\"%s\":[", at > 0 ? "," : "", name);
+    cli_output_printf(out, "%s\"%s\":[", offset > 0 ? "," : "", name);
     for (int32_t i = 0; i < e->n_hypotheses; i++) {
         int32_t value;
-        memcpy(&value, (const char *)&e->hypotheses[i] + at, sizeof value);
+        memcpy(&value, (const char *)&e->hypotheses[i] + offset, sizeof value);
         cli_output_printf(out, i ? ",%" PRId32 : "%" PRId32, value);
     }
     cli_output_write(out, "]", 1);
 }
 
-#define COLUMN(name) put_column(out, #name, e, offsetof(rill_trace_hypothesis, name))
+#define COLUMN(name) write_column(out, #name, e, offsetof(rill_trace_hypothesis, name))
 
 static void put_hypotheses(cli_trace *t, const rill_trace_event *e)
 {
@@ -69,7 +69,7 @@ static void put_hypotheses(cli_trace *t, const rill_trace_event *e)
     cli_output_printf(out, ",\"score\":[");
     for (int32_t i = 0; i < e->n_hypotheses; i++) {
         const rill_trace_hypothesis *h = &e->hypotheses[i];
-        cli_output_printf(out, i ? ",%.6g" : "%.6g", h->score);
+        cli_output_printf(out, i ? ",%.6g" : "%.6g", h->path_score);
         if (h->action >= 0 && h->action < t->actions) t->seen[h->action] = 1;
     }
     cli_output_write(out, "]}", 2);
@@ -89,7 +89,7 @@ static void put_timestep(cli_trace *t, const rill_trace_event *e)
     put_ints(out, "widths_merged", e->widths_merged, e->n);
     put_ints(out, "widths_after", e->widths_after, e->n);
     if (e->links > 0) put_dropped(out, e);
-    if (t->trees) put_hypotheses(t, e);
+    if (t->has_trees) put_hypotheses(t, e);
     put_seconds(out, &e->seconds);
 }
 
@@ -107,7 +107,7 @@ void cli_trace_event(void *user, const rill_trace_event *e)
                           "{\"event\":\"admitted\",\"timestep\":%" PRId64 ",\"item\":%" PRId64 ",\"slot\":%" PRId32,
                           e->timestep, e->item_id, e->slot);
         break;
-    case RILL_TRACE_SENT_BACK:
+    case RILL_TRACE_RESTARTED:
         cli_output_printf(out,
                           "{\"event\":\"sent_back\",\"timestep\":%" PRId64 ",\"item\":%" PRId64 ",\"slot\":%" PRId32
                           ",\"item_timesteps\":%" PRId32,
@@ -138,7 +138,7 @@ static int put_object(cli_trace *t, json_t *object)
     return CLI_OK;
 }
 
-static json_t *event_of(const char *name)
+static json_t *make_event(const char *name)
 {
     json_t *object = json_object();
     json_object_set_new(object, "event", json_string(name));
@@ -147,8 +147,8 @@ static json_t *event_of(const char *name)
 
 void cli_trace_input(cli_trace *t, int64_t id, const char *text, size_t length)
 {
-    if (!t->trees) return;
-    json_t *object = event_of("input");
+    if (!t->has_trees) return;
+    json_t *object = make_event("input");
     json_object_set_new(object, "item", json_integer(id));
     json_object_set_new(object, "text", cli_json_text(text, length));
     put_object(t, object);
@@ -156,15 +156,15 @@ void cli_trace_input(cli_trace *t, int64_t id, const char *text, size_t length)
 
 void cli_trace_result(cli_trace *t, const rill_result *result)
 {
-    if (!t->trees) return;
-    json_t *object = event_of("result"), *actions = json_array();
+    if (!t->has_trees) return;
+    json_t *object = make_event("result"), *actions = json_array();
     json_object_set_new(object, "item", json_integer(result->id));
     if (result->status < 0)
         json_object_set_new(object, "message", cli_json_text(result->message, strlen(result->message)));
-    if (result->n > 0) {
-        const rill_output *best = &result->output[0];
-        json_object_set_new(object, "output", cli_json_text(best->text, best->length));
-        for (int32_t i = 0; i < best->n_actions; i++) json_array_append_new(actions, json_integer(best->action[i]));
+    if (result->n_outputs > 0) {
+        const rill_output *best = &result->outputs[0];
+        json_object_set_new(object, "output", cli_json_text(best->text, best->text_bytes));
+        for (int32_t i = 0; i < best->n_ids; i++) json_array_append_new(actions, json_integer(best->ids[i]));
     }
     json_object_set_new(object, "actions", actions);
     put_object(t, object);
@@ -174,29 +174,29 @@ void cli_trace_result(cli_trace *t, const rill_result *result)
 
 int cli_trace_open(cli_trace *t, rill_context *ctx, const char *path, int trees)
 {
-    *t = (cli_trace){.ctx = ctx, .trees = trees};
+    *t = (cli_trace){.ctx = ctx, .has_trees = trees};
     if (pthread_mutex_init(&t->lock, NULL)) return cli_fail_memory("the trace");
-    t->locked = 1;
+    t->has_lock = 1;
     return cli_output_open(&t->out, ctx, path, CLI_STREAM);
 }
 
-int cli_trace_begin(cli_trace *t, const cli_session *session, const rill_search_config *plan,
+int cli_trace_begin(cli_trace *t, const cli_session *session, const rill_search_config *search_config,
                     const rill_settings *settings, int64_t first)
 {
     char hardware[CLI_HARDWARE_MAX];
     const rill_domain_info *info = rill_model_info(session->model);
-    json_t *object = event_of("run");
+    json_t *object = make_event("run");
     t->model = session->model;
     t->actions = info->actions;
-    if (t->trees && !(t->seen = calloc((size_t)t->actions + 1, 1))) return cli_fail_memory("the trace");
+    if (t->has_trees && !(t->seen = calloc((size_t)t->actions + 1, 1))) return cli_fail_memory("the trace");
     json_object_set_new(object, "version", json_string(RILL_VERSION_STRING));
     json_object_set_new(object, "domain", json_string(rill_model_domain(session->model)->name));
     if (session->open.path)
         json_object_set_new(object, "model", cli_json_text(session->open.path, strlen(session->open.path)));
     json_object_set_new(object, "hardware", json_string(cli_hardware(session, hardware)));
     json_object_set_new(object, "first", json_integer(first));
-    json_object_set_new(object, "trees", json_boolean(t->trees));
-    json_object_set_new(object, "settings", cli_settings_json(settings, plan));
+    json_object_set_new(object, "trees", json_boolean(t->has_trees));
+    json_object_set_new(object, "settings", cli_settings_json(settings, search_config));
     return put_object(t, object);
 }
 
@@ -204,7 +204,7 @@ int cli_trace_begin(cli_trace *t, const cli_session *session, const rill_search_
 static void put_names(cli_trace *t)
 {
     rill_text name = {.ctx = t->ctx};
-    json_t *object = event_of("actions"), *names = json_object();
+    json_t *object = make_event("actions"), *names = json_object();
     for (int32_t action = 0; action < t->actions; action++) {
         char key[16];
         if (!t->seen[action]) continue;
@@ -224,7 +224,7 @@ int cli_trace_close(cli_trace *t)
     free(t->seen);
     t->seen = NULL;
     const int code = cli_output_close(&t->out);
-    if (t->locked) pthread_mutex_destroy(&t->lock);
-    t->locked = 0;
+    if (t->has_lock) pthread_mutex_destroy(&t->lock);
+    t->has_lock = 0;
     return code;
 }

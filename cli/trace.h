@@ -7,15 +7,15 @@
 
 #include <pthread.h>
 
-#include "output.h"
+#include "cli_output.h"
 #include "session.h"
 
 typedef struct cli_trace {
     cli_output out;
-    int trees;
+    int has_trees;
     /* private */
     pthread_mutex_t lock;
-    int locked; /* there is a lock */
+    int has_lock; /* there is a lock */
     rill_context *ctx;
     const rill_model *model;
     unsigned char *seen; /* [actions] */
@@ -27,7 +27,7 @@ int cli_trace_open(cli_trace *trace, rill_context *ctx, const char *path, int tr
 
 /* Write the description of a run that is about to begin with these resolved settings. `first`: the number in the whole of its first
  * input. CLI_OK or CLI_FAILED. */
-int cli_trace_begin(cli_trace *trace, const cli_session *session, const rill_search_config *plan,
+int cli_trace_begin(cli_trace *trace, const cli_session *session, const rill_search_config *search_config,
                     const rill_settings *settings, int64_t first);
 
 /* A rill_trace_fn with a cli_trace as user. */

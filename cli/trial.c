@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "crew.h"
-#include "input.h"
+#include "cli_input.h"
+#include "cli_workers.h"
 #include "interrupt.h"
 #include "report.h"
 #include "runfile.h"
@@ -26,8 +26,8 @@ int cli_testset_load(cli_testset *set, rill_context *ctx, const cli_testset_file
         code = cli_lines_load(&set->inputs, ctx, files->input);
     }
     if (code == CLI_OK && files->references) code = cli_lines_load(&set->references, ctx, files->references);
-    set->judged = files->references || files->tsv;
-    return code == CLI_OK ? cli_checked(ctx, cli_testset_check(set, ctx)) : code;
+    set->has_references = files->references || files->tsv;
+    return code == CLI_OK ? cli_exit_code(ctx, cli_testset_check(set, ctx)) : code;
 }
 
 int cli_metric_take(const char *name, const cli_metric_kind **kind)
@@ -71,16 +71,16 @@ static rill_status judge_result(void *user, const rill_result *result)
     judge *j = user;
     if (cli_interrupted()) return RILL_ERR_STOPPED;
     if (j->hash) j->hash[result->id] = cli_result_hash(result);
-    return cli_testset_take(j->set, result, j->counts);
+    return cli_testset_add_result(j->set, result, j->counts);
 }
 
-static rill_status decode_set(cli_session *session, cli_testset *set, const rill_search_config *plan,
+static rill_status decode_set(cli_session *session, cli_testset *set, const rill_search_config *search_config,
                               const rill_engine_setup *setup, rill_write_fn write, void *user, cli_trial *out)
 {
     memory_input input = {&set->inputs, 0};
-    cli_crew_run run = {
+    cli_workers_run run = {
         .read = read_line, .read_user = &input, .write = write, .write_user = user, .profile = out->profile};
-    rill_status status = cli_crew_decode(session, plan, setup, &run);
+    rill_status status = cli_workers_decode(session, search_config, setup, &run);
     out->settings = run.settings;
     out->stats = run.stats;
     out->seconds = run.seconds;
@@ -99,32 +99,33 @@ static void count_rows(void *user, const rill_trace_event *event)
     *rows = NULL;
 }
 
-rill_status cli_trial_judge(cli_session *session, cli_testset *set, const rill_search_config *plan, uint64_t *hash,
-                            cli_trial *out)
+rill_status cli_trial_judge(cli_session *session, cli_testset *set, const rill_search_config *search_config,
+                            uint64_t *hash, cli_trial *out)
 {
-    rill_engine_setup setup = plan->setup;
+    rill_engine_setup setup = search_config->setup;
     judge j = {set, &out->counts, hash};
     out->counts = (cli_counts){0};
     if (out->rows) {
         setup.trace = count_rows;
         setup.trace_user = &out->rows;
     }
-    if (plan->resolved.k > setup.settings.n_best) setup.settings.n_best = plan->resolved.k;
-    return decode_set(session, set, plan, &setup, judge_result, &j, out);
+    if (search_config->resolved.k > setup.settings.n_best) setup.settings.n_best = search_config->resolved.k;
+    return decode_set(session, set, search_config, &setup, judge_result, &j, out);
 }
 
-rill_status cli_trial_time(cli_session *session, cli_testset *set, const rill_search_config *plan, cli_trial *out)
+rill_status cli_trial_time(cli_session *session, cli_testset *set, const rill_search_config *search_config,
+                           cli_trial *out)
 {
-    return decode_set(session, set, plan, &plan->setup, drop_result, NULL, out);
+    return decode_set(session, set, search_config, &search_config->setup, drop_result, NULL, out);
 }
 
-int cli_trials_certify(const cli_trials *t)
+int cli_trials_have_certified(const cli_trials *t)
 {
     static const char *const names[] = {"certify", "exact"};
     for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
-        const char *value = rill_layer_get(t->session->given, names[n]);
-        for (int32_t i = 0; i < t->said->n_settings && !value; i++)
-            if (strcmp(t->said->settings[i].name, names[n]) == 0) value = t->said->settings[i].value;
+        const char *value = rill_option_source_get(t->session->command_line, names[n]);
+        for (int32_t i = 0; i < t->config->n_settings && !value; i++)
+            if (strcmp(t->config->settings[i].name, names[n]) == 0) value = t->config->settings[i].value;
         if (value && strcmp(value, "1") == 0) return 1;
     }
     return 0;
@@ -132,15 +133,15 @@ int cli_trials_certify(const cli_trials *t)
 
 /* --- where we are ------------------------------------------------------------------------------------------------- */
 
-static void say_where(const cli_trials *t, const cli_point *point)
+static void show_point(const cli_trials *t, const cli_point *point)
 {
     char label[256];
-    if (!t->telling || !isatty(STDERR_FILENO)) return;
+    if (!t->shows_progress || !isatty(STDERR_FILENO)) return;
     cli_point_label(point, label, sizeof label);
     fprintf(stderr, "\rtrying %zu", t->points.n);
     if (t->total) fprintf(stderr, " of %" PRId64, t->total);
     fputs(": ", stderr);
-    cli_terminal_put(stderr, label, strlen(label));
+    cli_terminal_write(stderr, label, strlen(label));
     fputs("\033[K", stderr);
     fflush(stderr);
 }
@@ -155,14 +156,14 @@ void cli_trials_erase(void *unused)
 
 /* --- trying ------------------------------------------------------------------------------------------------------- */
 
-int cli_trials_check_name(const char *path, const rill_layer *given, const char *name)
+int cli_trials_check_name(const char *path, const rill_option_source *command_line, const char *name)
 {
     const rill_script_parameter *p = rill_script_parameter_table();
     while (p->name && strcmp(p->name, name)) p++;
-    if (p->heuristic && rill_layer_has(given, RILL_CHAIN_HEURISTICS))
+    if (p->heuristic && rill_option_source_has_chain(command_line, RILL_CHAIN_HEURISTICS))
         return cli_fail("%s sets %s, but options of the chain replace all heuristics: leave one of the two out", path,
                         name);
-    if (rill_layer_get(given, p->setting ? p->setting : name))
+    if (rill_option_source_get(command_line, p->setting ? p->setting : name))
         return cli_fail("%s sets %s, and so does an option: leave one of the two out", path, name);
     return CLI_OK;
 }
@@ -173,7 +174,7 @@ static int differ(const char *a, const char *b)
 }
 
 /* A key of options whose value in `a` is not that in `b`; NULL: there is none. */
-static const char *other_option(const rill_script_config *a, const rill_script_config *b)
+static const char *changed_option(const rill_script_config *a, const rill_script_config *b)
 {
     for (int32_t i = 0, j; i < a->n_options; i++) {
         for (j = 0; j < b->n_options && strcmp(a->options[i].name, b->options[j].name); j++) continue;
@@ -183,7 +184,7 @@ static const char *other_option(const rill_script_config *a, const rill_script_c
 }
 
 /* The key by which a point would want another model, other inputs or other outputs than the script; NULL: there is none. */
-static const char *other_key(const rill_script_config *point, const rill_script_config *script)
+static const char *changed_key(const rill_script_config *point, const rill_script_config *script)
 {
     const struct {
         const char *key, *said, *was;
@@ -200,24 +201,24 @@ static const char *other_key(const rill_script_config *point, const rill_script_
                  {"trace", point->trace, script->trace}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (differ(texts[i].said, texts[i].was)) return texts[i].key;
-    if (point->n_also != script->n_also) return "model";
-    for (int32_t i = 0; i < point->n_also; i++)
-        if (strcmp(point->also[i], script->also[i])) return "model";
+    if (point->n_ensemble != script->n_ensemble) return "model";
+    for (int32_t i = 0; i < point->n_ensemble; i++)
+        if (strcmp(point->ensemble[i], script->ensemble[i])) return "model";
     if (point->n_plugins) return "plugins"; /* a point is made without the script's */
     if (point->tokenized != script->tokenized) return "tokenized";
     if (point->threads != script->threads) return "threads";
     if (point->workers != script->workers) return "workers";
-    const char *option = other_option(point, script);
-    return option ? option : other_option(script, point);
+    const char *option = changed_option(point, script);
+    return option ? option : changed_option(script, point);
 }
 
 static int refuse(cli_point *point, const char *why)
 {
-    point->refused = strndup(why, strcspn(why, "\n")); /* a row has one line */
-    return point->refused ? CLI_OK : cli_fail_memory("a point");
+    point->refusal = strndup(why, strcspn(why, "\n")); /* a row has one line */
+    return point->refusal ? CLI_OK : cli_fail_memory("a point");
 }
 
-static int fail_at(const cli_trials *t, const cli_point *point)
+static int fail_point(const cli_trials *t, const cli_point *point)
 {
     char label[256];
     cli_point_label(point, label, sizeof label);
@@ -226,39 +227,39 @@ static int fail_at(const cli_trials *t, const cli_point *point)
 
 /* A point must be possible by itself, and nothing of it may have to give way to an option: its row would tell of another search
  * than it says. */
-static int compose(cli_trials *t, const rill_script_config *config, cli_point *point, rill_layer **layer,
-                   rill_search_config **plan)
+static int make_search(cli_trials *t, const rill_script_config *config, cli_point *point, rill_option_source **source,
+                       rill_search_config **search_config)
 {
     rill_context *ctx = t->session->ctx;
-    const rill_layer *model = t->session->folder.search, *soft[] = {NULL, model};
+    const rill_option_source *model = t->session->folder.search, *defaults[] = {NULL, model};
     char why[600];
-    const char *key = other_key(config, t->said);
+    const char *key = changed_key(config, t->config);
     if (key) {
         snprintf(why, sizeof why, "%s: a point cannot change it: model and files are those of the script for all", key);
         return refuse(point, why);
     }
-    rill_status status = cli_layer_from_config(layer, t->script, ctx, config);
-    soft[0] = *layer;
+    rill_status status = cli_options_from_config(source, t->script, ctx, config);
+    defaults[0] = *source;
     if (status < 0) return cli_fail_context(ctx);
-    status = rill_search_config_make(plan, ctx, *layer, &model, 1);
-    rill_search_config_free(*plan);
-    *plan = NULL;
-    if (status == RILL_OK) status = rill_search_config_make(plan, ctx, t->session->given, soft, 2);
+    status = rill_search_config_make(search_config, ctx, *source, &model, 1);
+    rill_search_config_free(*search_config);
+    *search_config = NULL;
+    if (status == RILL_OK) status = rill_search_config_make(search_config, ctx, t->session->command_line, defaults, 2);
     if (status == RILL_ERR_OPTION) return refuse(point, rill_error(ctx));
-    if (status < 0) return fail_at(t, point);
-    if (!(*plan)->left[0]) return CLI_OK;
-    snprintf(why, sizeof why, "the options leave no room for: %s", (*plan)->left);
+    if (status < 0) return fail_point(t, point);
+    if (!(*search_config)->ignored[0]) return CLI_OK;
+    snprintf(why, sizeof why, "the options leave no room for: %s", (*search_config)->ignored);
     return refuse(point, why);
 }
 
-static json_t *report_of(const cli_trials *t, const cli_point *point, const rill_search_config *plan)
+static json_t *point_report(const cli_trials *t, const cli_point *point, const rill_search_config *search_config)
 {
     const cli_report report = {
         .stats = point->trial.stats,
         .settings = &point->trial.settings,
-        .plan = plan,
+        .search_config = search_config,
         .session = t->session,
-        .wall = point->trial.seconds,
+        .wall_seconds = point->trial.seconds,
     };
     return cli_report_json(&report);
 }
@@ -266,41 +267,41 @@ static json_t *report_of(const cli_trials *t, const cli_point *point, const rill
 static int is_first_run(const cli_trials *t)
 {
     for (size_t i = 0; i < t->points.n; i++)
-        if (t->points.point[i].run) return 0;
+        if (t->points.point[i].report) return 0;
     return 1;
 }
 
 static int decode_point(cli_trials *t, const rill_script_config *config, cli_point *point,
-                        const rill_search_config *plan)
+                        const rill_search_config *search_config)
 {
     rill_status status = RILL_OK;
-    say_where(t, point);
-    if (is_first_run(t)) status = cli_trial_time(t->session, t->set, plan, &point->trial);
-    if (status == RILL_OK) status = cli_trial_judge(t->session, t->set, plan, NULL, &point->trial);
-    if (t->telling) cli_trials_erase(NULL);
+    show_point(t, point);
+    if (is_first_run(t)) status = cli_trial_time(t->session, t->set, search_config, &point->trial);
+    if (status == RILL_OK) status = cli_trial_judge(t->session, t->set, search_config, NULL, &point->trial);
+    if (t->shows_progress) cli_trials_erase(NULL);
     if (cli_interrupted()) {
-        cli_say("%s: interrupted%s", t->path, is_first_run(t) ? "" : ": what was tried before is kept");
+        cli_message("%s: interrupted%s", t->path, is_first_run(t) ? "" : ": what was tried before is kept");
         return CLI_INTERRUPTED;
     }
-    if (status < 0) rill_script_config_blame(t->script, config);
+    if (status < 0) rill_script_config_locate_error(t->script, config);
     if (status == RILL_ERR_OPTION) return refuse(point, rill_error(t->session->ctx));
-    if (status < 0) return fail_at(t, point);
-    point->run = report_of(t, point, plan);
-    return point->run ? CLI_OK : cli_fail_memory("a point");
+    if (status < 0) return fail_point(t, point);
+    point->report = point_report(t, point, search_config);
+    return point->report ? CLI_OK : cli_fail_memory("a point");
 }
 
 int cli_trials_try(cli_trials *t, const rill_script_config *config)
 {
-    rill_layer *layer = NULL;
-    rill_search_config *plan = NULL;
+    rill_option_source *source = NULL;
+    rill_search_config *search_config = NULL;
     cli_point *point = cli_points_add(&t->points, config->point, (size_t)config->n_point);
     int code = point ? CLI_OK : cli_fail_memory("a point");
     for (int i = 0; code == CLI_OK && i < point->n; i++)
-        code = cli_trials_check_name(t->path, t->session->given, point->name[i]);
-    if (code == CLI_OK) code = compose(t, config, point, &layer, &plan);
-    if (code == CLI_OK && !point->refused) code = decode_point(t, config, point, plan);
-    if (code != CLI_OK && point) cli_points_drop(&t->points); /* what was not finished is no point */
-    rill_search_config_free(plan);
-    rill_layer_free(layer);
+        code = cli_trials_check_name(t->path, t->session->command_line, point->name[i]);
+    if (code == CLI_OK) code = make_search(t, config, point, &source, &search_config);
+    if (code == CLI_OK && !point->refusal) code = decode_point(t, config, point, search_config);
+    if (code != CLI_OK && point) cli_points_remove_last(&t->points); /* what was not finished is no point */
+    rill_search_config_free(search_config);
+    rill_option_source_free(source);
     return code;
 }

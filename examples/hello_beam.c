@@ -13,36 +13,36 @@
 
 #include "rill/rill.h"
 
-enum { RAINY, SUNNY, WEATHERS, MOST_DAYS = 64, MOST_SLOTS = 64, MOST_NODES = 4096 };
+enum { RAINY, SUNNY, WEATHERS, MAX_DAYS = 64, MAX_SLOTS = 64, MAX_STATE_NODES = 4096 };
 
 static const char *const weather_name[] = {"rainy", "sunny"}, *const deed_name[] = {"walk", "shop", "clean"};
 static const float first[] = {0.6f, 0.4f}, next[][2] = {{0.7f, 0.3f}, {0.4f, 0.6f}};
 static const float seen[][3] = {{0.1f, 0.4f, 0.5f}, {0.6f, 0.3f, 0.1f}};
 
 /* The state of a node is the last day's weather. Rows are few, so they live in static arrays; the engine owns the ids. */
-static int last_weather[MOST_NODES], deeds[MOST_SLOTS][MOST_DAYS], days[MOST_SLOTS];
+static int last_weather[MAX_STATE_NODES], deeds[MAX_SLOTS][MAX_DAYS], days[MAX_SLOTS];
 
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
                               void **self, rill_domain_info *info)
 {
     (void)table, (void)options;
-    *info = (rill_domain_info){.actions = WEATHERS, .state_need = RILL_STATE_PARENT, .max_length = MOST_DAYS};
+    *info = (rill_domain_info){.actions = WEATHERS, .state_need = RILL_STATE_PARENT, .max_length = MAX_DAYS};
     *self = ctx;
     return RILL_OK;
 }
 
 static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
-    int fits = nodes <= MOST_NODES && slots <= MOST_SLOTS;
+    int fits = nodes <= MAX_STATE_NODES && slots <= MAX_SLOTS;
     return fits ? RILL_OK : rill_fail(self, RILL_ERR_MEMORY, "%d nodes are more than this example has", (int)nodes);
 }
 
 /* The next word of the input, which is bytes and not a string; *length is 0 behind the last one. */
-static const char *word_at(const rill_input *in, size_t at, size_t *length)
+static const char *input_word(const rill_input *in, size_t pos, size_t *length)
 {
-    const char *blank = memchr(in->text + at, ' ', in->length - at);
-    *length = blank != NULL ? (size_t)(blank - in->text) - at : in->length - at;
-    return in->text + at;
+    const char *word_end = memchr(in->text + pos, ' ', in->length - pos);
+    *length = word_end != NULL ? (size_t)(word_end - in->text) - pos : in->length - pos;
+    return in->text + pos;
 }
 
 static rill_status encode(void *self, int32_t m, rill_input *inputs)
@@ -50,8 +50,8 @@ static rill_status encode(void *self, int32_t m, rill_input *inputs)
     (void)self;
     for (rill_input *in = inputs; in < inputs + m; in++) {
         int n = 0, deed = 0;
-        for (size_t at = 0, length; at < in->length && n < MOST_DAYS && deed < 3; at += length + 1, n += deed < 3) {
-            const char *word = word_at(in, at, &length);
+        for (size_t pos = 0, length; pos < in->length && n < MAX_DAYS && deed < 3; pos += length + 1, n += deed < 3) {
+            const char *word = input_word(in, pos, &length);
             for (deed = 0; deed < 3; deed++)
                 if (strlen(deed_name[deed]) == length && memcmp(word, deed_name[deed], length) == 0) break;
             deeds[in->slot][n] = deed;
@@ -59,8 +59,8 @@ static rill_status encode(void *self, int32_t m, rill_input *inputs)
         days[in->slot] = n;
         if (deed == 3)
             rill_input_fail(in, RILL_ERR_INPUT, "day %d is not walk, shop or clean", n + 1);
-        else if (n == 0 || n == MOST_DAYS)
-            rill_input_fail(in, RILL_ERR_INPUT, "1 to %d days", MOST_DAYS - 1);
+        else if (n == 0 || n == MAX_DAYS)
+            rill_input_fail(in, RILL_ERR_INPUT, "1 to %d days", MAX_DAYS - 1);
     }
     return RILL_OK;
 }
@@ -72,7 +72,8 @@ static rill_status step(void *self, const rill_rows *rows)
     return RILL_OK;
 }
 
-static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
+static rill_status score(void *self, const rill_rows *rows, const rill_score_request *score_request,
+                         rill_score_result *out)
 {
     static const int32_t action[] = {RAINY, SUNNY};
     (void)self;
@@ -81,7 +82,7 @@ static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask,
         int deed = deeds[rows->slot[i]][rows->depth[i]];
         float logp[] = {logf(p[RAINY] * seen[RAINY][deed]), logf(p[SUNNY] * seen[SUNNY][deed])};
         if (rows->depth[i] == days[rows->slot[i]] - 1) out->ends[i] = RILL_ENDS_LAST;
-        rill_choices_give(ask, i, WEATHERS, action, logp, NULL, out);
+        rill_score_result_fill(score_request, i, WEATHERS, action, logp, NULL, out);
     }
     return RILL_OK;
 }
@@ -127,15 +128,15 @@ int main(int argc, char **argv)
     if (status == RILL_OK) status = rill_model_open(&model, ctx, "weather", &options);
     if (status == RILL_OK) status = rill_engine_create(&engine, ctx, model, &setup);
     for (int i = 1; status >= 0 && (i < argc || !rill_engine_idle(engine));) {
-        for (; status >= 0 && i < argc && rill_engine_room(engine) > 0; i++)
+        for (; status >= 0 && i < argc && rill_engine_free_slots(engine) > 0; i++)
             status = rill_engine_submit(engine, argv[i], strlen(argv[i]));
         if (i == argc) rill_engine_close_input(engine);
         if (status >= 0) status = rill_engine_step(engine);
         rill_result result;
         while (rill_engine_next(engine, &result) == RILL_OK) {
             if (result.status < 0) printf("%s: %s\n", argv[result.id + 1], result.message);
-            for (int32_t o = 0; o < result.n; o++)
-                printf("%s: %s %.5f\n", argv[result.id + 1], result.output[o].text, exp(result.output[o].score));
+            for (int32_t o = 0; o < result.n_outputs; o++)
+                printf("%s: %s %.5f\n", argv[result.id + 1], result.outputs[o].text, exp(result.outputs[o].path_score));
         }
     }
     if (status < 0) fprintf(stderr, "hello_beam: %s\n", ctx != NULL ? rill_error(ctx) : rill_status_name(status));

@@ -31,11 +31,11 @@ enum { LETTERS = 26, END = LETTERS, ACTIONS = LETTERS + 1, START = ACTIONS, LONG
 typedef struct neural {
     rill_context *ctx;
     rill_device *device;
-    rill_plan *plan;
+    rill_network *plan;
     size_t embedding, hidden;        /* E, H */
     float *tensor[TENSORS];          /* what was read; biases and embeddings are borrowed by the plan */
     size_t floats[TENSORS], tensors; /* of each; how many */
-    rill_program encode, step, score;
+    rill_graph encode, step, score;
     rill_table memory, last, state;
     char description[80];
 } neural;
@@ -43,7 +43,8 @@ typedef struct neural {
 /* --- weights ------------------------------------------------------------------------------------------------------ */
 
 /* The tensor `name`, rows x columns, or [rows] when columns is 0. */
-static rill_status load(neural *m, const rill_tensors *file, const char *name, size_t rows, size_t columns, float **out)
+static rill_status load(neural *m, const rill_tensor_file *file, const char *name, size_t rows, size_t columns,
+                        float **out)
 {
     const int64_t shape[2] = {(int64_t)rows, (int64_t)columns};
     const size_t floats = rows * (columns > 0 ? columns : 1);
@@ -51,7 +52,7 @@ static rill_status load(neural *m, const rill_tensors *file, const char *name, s
     if (data == NULL) return rill_fail_memory(m->ctx, floats * sizeof *data, name);
     m->tensor[m->tensors] = *out = data;
     m->floats[m->tensors++] = floats;
-    return rill_tensors_read(file, name, RILL_TENSOR_FLOATS, columns > 0 ? 2 : 1, shape, data);
+    return rill_tensor_file_read(file, name, RILL_TENSOR_FLOATS, columns > 0 ? 2 : 1, shape, data);
 }
 
 /* Both halves of a GRU. */
@@ -59,7 +60,7 @@ typedef struct gru {
     float *input, *input_bias, *hidden, *hidden_bias;
 } gru;
 
-static rill_status load_gru(neural *m, const rill_tensors *file, const char *side, gru *out)
+static rill_status load_gru(neural *m, const rill_tensor_file *file, const char *side, gru *out)
 {
     char name[64];
     const size_t gates = 3 * m->hidden;
@@ -78,10 +79,10 @@ typedef struct weights {
     gru encoder, decoder;
 } weights;
 
-static rill_status load_weights(neural *m, const rill_tensors *file, weights *w)
+static rill_status load_weights(neural *m, const rill_tensor_file *file, weights *w)
 {
-    const rill_tensor *embedding = rill_tensors_find(file, "source.embedding");
-    const rill_tensor *output = rill_tensors_find(file, "output.weight");
+    const rill_file_tensor *embedding = rill_tensor_file_find(file, "source.embedding");
+    const rill_file_tensor *output = rill_tensor_file_find(file, "output.weight");
     if (embedding == NULL || output == NULL || embedding->rank != 2 || output->rank != 2 || embedding->shape[1] < 1 ||
         output->shape[1] < 1 || embedding->shape[1] > 1 << 16 || output->shape[1] > 1 << 16)
         return rill_fail(m->ctx, RILL_ERR_FORMAT, "neural: source.embedding and output.weight are not two matrices");
@@ -100,35 +101,35 @@ static rill_status load_weights(neural *m, const rill_tensors *file, weights *w)
 /* --- programs ----------------------------------------------------------------------------------------------------- */
 
 /* Letters' embeddings times W_ih are few rows, so they are multiplied now: a unit's gates are then a row of a constant. */
-static rill_constant gates_of(neural *m, const gru *g, const float *embedding, size_t rows)
+static rill_constant gate_table(neural *m, const gru *g, const float *embedding, size_t rows)
 {
-    return rill_plan_product(m->plan, embedding, rows, m->embedding, g->input, 3 * m->hidden, m->embedding,
-                             g->input_bias);
+    return rill_network_product(m->plan, embedding, rows, m->embedding, g->input, 3 * m->hidden, m->embedding,
+                                g->input_bias);
 }
 
-static rill_matrix matrix_of(neural *m, const float *w, size_t n, size_t k)
+static rill_matrix network_matrix(neural *m, const float *w, size_t n, size_t k)
 {
-    return rill_plan_matrix(m->plan, RILL_WEIGHT_F32, n, k, w, k);
+    return rill_network_matrix(m->plan, RILL_WEIGHT_F32, n, k, w, k);
 }
 
 /* Columns: slot, length; letter of each unit. */
 static void build_encode(neural *m, const weights *w)
 {
-    rill_plan *plan = m->plan;
-    const rill_program p = m->encode = rill_program_begin(plan, "encode");
-    const rill_column slot = rill_column_given(plan, p, RILL_ROWS, "slot");
-    const rill_column length = rill_column_given(plan, p, RILL_ROWS, "length");
-    const rill_space letters = rill_space_ragged(plan, p, length);
-    const rill_column letter = rill_column_given(plan, p, letters, "letter");
+    rill_network *plan = m->plan;
+    const rill_graph p = m->encode = rill_graph_begin(plan, "encode");
+    const rill_column slot = rill_column_input(plan, p, RILL_ROWS, "slot");
+    const rill_column length = rill_column_input(plan, p, RILL_ROWS, "length");
+    const rill_index_space letters = rill_index_space_ragged(plan, p, length);
+    const rill_column letter = rill_column_input(plan, p, letters, "letter");
     const rill_scan read = {
         .cell = RILL_CELL_GRU,
         .space = letters,
         .hidden = m->hidden,
-        .recurrent = matrix_of(m, w->encoder.hidden, 3 * m->hidden, m->hidden),
-        .recurrent_bias = rill_plan_constant(plan, w->encoder.hidden_bias, 1, 3 * m->hidden),
-        .gates = rill_row(gates_of(m, &w->encoder, w->source, LETTERS), letter),
-        .out = rill_in(m->memory, slot, RILL_OWN),
-        .last_h = rill_at(m->last, slot),
+        .recurrent = network_matrix(m, w->encoder.hidden, 3 * m->hidden, m->hidden),
+        .recurrent_bias = rill_network_constant(plan, w->encoder.hidden_bias, 1, 3 * m->hidden),
+        .gates = rill_view_constant(gate_table(m, &w->encoder, w->source, LETTERS), letter),
+        .out = rill_view_ragged(m->memory, slot, RILL_OWN),
+        .last_h = rill_view_table(m->last, slot),
     };
     rill_op_scan(plan, p, &read);
 }
@@ -136,32 +137,33 @@ static void build_encode(neural *m, const weights *w)
 /* Columns: node; slot of a first node, else -1; the node that a row continues, itself if it is the first; symbol. */
 static void build_step(neural *m, const weights *w)
 {
-    rill_plan *plan = m->plan;
+    rill_network *plan = m->plan;
     const size_t gates = 3 * m->hidden;
-    const rill_program p = m->step = rill_program_begin(plan, "step");
-    const rill_column node = rill_column_given(plan, p, RILL_ROWS, "node");
-    const rill_column first = rill_column_given(plan, p, RILL_ROWS, "slot of a first node");
-    const rill_column origin = rill_column_given(plan, p, RILL_ROWS, "origin");
-    const rill_column symbol = rill_column_given(plan, p, RILL_ROWS, "symbol");
-    const rill_space firsts = rill_space_where(plan, p, RILL_ROWS, first);
-    const rill_space parents = rill_space_distinct(plan, p, RILL_ROWS,
-                                                   origin); /* siblings share their parent's product */
-    const rill_value shared = rill_value_make(plan, p, parents, gates),
-                     input = rill_value_make(plan, p, RILL_ROWS, gates),
-                     hidden = rill_value_make(plan, p, RILL_ROWS, gates);
-    const rill_copy begin = {.width = m->hidden, .x = rill_at(m->last, first), .out = rill_at(m->state, node)};
-    const rill_product multiply = {.matrix = matrix_of(m, w->decoder.hidden, gates, m->hidden),
-                                   .bias = rill_plan_constant(plan, w->decoder.hidden_bias, 1, gates),
-                                   .a = rill_at(m->state, RILL_OWN),
-                                   .out = rill_of(shared)};
-    const rill_constant symbols = gates_of(m, &w->decoder, w->target, ACTIONS + 1);
-    const rill_copy read = {.width = gates, .x = rill_row(symbols, symbol), .out = rill_of(input)};
-    const rill_copy spread = {.width = gates, .x = rill_of(shared), .out = rill_of(hidden)};
+    const rill_graph p = m->step = rill_graph_begin(plan, "step");
+    const rill_column node = rill_column_input(plan, p, RILL_ROWS, "node");
+    const rill_column first = rill_column_input(plan, p, RILL_ROWS, "slot of a first node");
+    const rill_column origin = rill_column_input(plan, p, RILL_ROWS, "origin");
+    const rill_column symbol = rill_column_input(plan, p, RILL_ROWS, "symbol");
+    const rill_index_space firsts = rill_index_space_where(plan, p, RILL_ROWS, first);
+    const rill_index_space parents = rill_index_space_distinct(plan, p, RILL_ROWS,
+                                                               origin); /* siblings share their parent's product */
+    const rill_tensor shared = rill_tensor_make(plan, p, parents, gates),
+                      input = rill_tensor_make(plan, p, RILL_ROWS, gates),
+                      hidden = rill_tensor_make(plan, p, RILL_ROWS, gates);
+    const rill_copy begin = {
+        .width = m->hidden, .x = rill_view_table(m->last, first), .out = rill_view_table(m->state, node)};
+    const rill_product multiply = {.matrix = network_matrix(m, w->decoder.hidden, gates, m->hidden),
+                                   .bias = rill_network_constant(plan, w->decoder.hidden_bias, 1, gates),
+                                   .a = rill_view_table(m->state, RILL_OWN),
+                                   .out = rill_view_value(shared)};
+    const rill_constant symbols = gate_table(m, &w->decoder, w->target, ACTIONS + 1);
+    const rill_copy read = {.width = gates, .x = rill_view_constant(symbols, symbol), .out = rill_view_value(input)};
+    const rill_copy spread = {.width = gates, .x = rill_view_value(shared), .out = rill_view_value(hidden)};
     const rill_gru_cell cell = {.hidden = m->hidden,
-                                .input = rill_of(input),
-                                .hidden_gates = rill_of(hidden),
-                                .h = rill_at(m->state, origin),
-                                .h_out = rill_at(m->state, node)};
+                                .input = rill_view_value(input),
+                                .hidden_gates = rill_view_value(hidden),
+                                .h = rill_view_table(m->state, origin),
+                                .h_out = rill_view_table(m->state, node)};
     rill_op_copy(plan, p, firsts, &begin);
     rill_op_product(plan, p, parents, &multiply);
     rill_op_copy(plan, p, RILL_ROWS, &read);
@@ -172,49 +174,51 @@ static void build_step(neural *m, const weights *w)
 /* Columns: node, slot. */
 static void build_score(neural *m, const weights *w)
 {
-    rill_plan *plan = m->plan;
+    rill_network *plan = m->plan;
     const size_t width = m->hidden;
-    const rill_program p = m->score = rill_program_begin(plan, "score");
-    const rill_column node = rill_column_given(plan, p, RILL_ROWS, "node");
-    const rill_column slot = rill_column_given(plan, p, RILL_ROWS, "slot");
-    const rill_value context = rill_value_make(plan, p, RILL_ROWS, width),
-                     joined = rill_value_make(plan, p, RILL_ROWS, width),
-                     logits = rill_value_make(plan, p, RILL_ROWS, ACTIONS);
+    const rill_graph p = m->score = rill_graph_begin(plan, "score");
+    const rill_column node = rill_column_input(plan, p, RILL_ROWS, "node");
+    const rill_column slot = rill_column_input(plan, p, RILL_ROWS, "slot");
+    const rill_tensor context = rill_tensor_make(plan, p, RILL_ROWS, width),
+                      joined = rill_tensor_make(plan, p, RILL_ROWS, width),
+                      logits = rill_tensor_make(plan, p, RILL_ROWS, ACTIONS);
     const rill_attend attend = {.heads = 1,
                                 .width = width,
                                 .scale = 1.0f,
-                                .query = rill_at(m->state, node),
+                                .query = rill_view_table(m->state, node),
                                 .slot = slot,
-                                .keys = rill_in(m->memory, slot, RILL_OWN),
-                                .values = rill_in(m->memory, slot, RILL_OWN),
-                                .out = rill_of(context)};
-    const rill_product join = {.matrix = matrix_of(m, w->attention, width, 2 * width),
-                               .bias = rill_plan_constant(plan, w->attention_bias, 1, width),
-                               .a = rill_of(context),
-                               .a2 = rill_at(m->state, node),
+                                .keys = rill_view_ragged(m->memory, slot, RILL_OWN),
+                                .values = rill_view_ragged(m->memory, slot, RILL_OWN),
+                                .out = rill_view_value(context)};
+    const rill_product join = {.matrix = network_matrix(m, w->attention, width, 2 * width),
+                               .bias = rill_network_constant(plan, w->attention_bias, 1, width),
+                               .a = rill_view_value(context),
+                               .a2 = rill_view_table(m->state, node),
                                .k2 = width,
                                .activation = RILL_TANH,
-                               .out = rill_of(joined)};
-    const rill_product output = {
-        .matrix = matrix_of(m, w->output, ACTIONS, width), .a = rill_of(joined), .out = rill_of(logits)};
-    const rill_best_choices best = {
-        .logits = rill_of(logits), .symbols = ACTIONS, .bias = rill_plan_constant(plan, w->output_bias, 1, ACTIONS)};
+                               .out = rill_view_value(joined)};
+    const rill_product output = {.matrix = network_matrix(m, w->output, ACTIONS, width),
+                                 .a = rill_view_value(joined),
+                                 .out = rill_view_value(logits)};
+    const rill_best_choices best = {.logits = rill_view_value(logits),
+                                    .symbols = ACTIONS,
+                                    .bias = rill_network_constant(plan, w->output_bias, 1, ACTIONS)};
     rill_op_attend(plan, p, RILL_ROWS, &attend);
     rill_op_product(plan, p, RILL_ROWS, &join);
     rill_op_product(plan, p, RILL_ROWS, &output);
     rill_op_best(plan, p, RILL_ROWS, &best);
 }
 
-/* What does not fit together is told by rill_plan_finish(), so nothing is asked in between. */
+/* What does not fit together is told by rill_network_finish(), so nothing is asked in between. */
 static rill_status build_programs(neural *m, const weights *w)
 {
-    m->memory = rill_plan_table(m->plan, RILL_TABLE_RAGGED, m->hidden, "the encoder's outputs");
-    m->last = rill_plan_table(m->plan, RILL_TABLE_SLOTS, m->hidden, "the encoder's last state");
-    m->state = rill_plan_table(m->plan, RILL_TABLE_NODES, m->hidden, "the decoder's states");
+    m->memory = rill_network_table(m->plan, RILL_TABLE_RAGGED, m->hidden, "the encoder's outputs");
+    m->last = rill_network_table(m->plan, RILL_TABLE_SLOTS, m->hidden, "the encoder's last state");
+    m->state = rill_network_table(m->plan, RILL_TABLE_NODES, m->hidden, "the decoder's states");
     build_encode(m, w);
     build_step(m, w);
     build_score(m, w);
-    return rill_plan_finish(m->plan);
+    return rill_network_finish(m->plan);
 }
 
 /* --- the model ---------------------------------------------------------------------------------------------------- */
@@ -223,7 +227,7 @@ static void close_model(void *self)
 {
     neural *m = self;
     if (m == NULL) return;
-    rill_plan_close(m->plan);
+    rill_network_close(m->plan);
     rill_device_close(m->device);
     for (size_t i = 0; i < m->tensors; i++) rill_free(m->ctx, m->tensor[i], m->floats[i] * sizeof(float));
     rill_free(m->ctx, m, sizeof *m);
@@ -231,16 +235,16 @@ static void close_model(void *self)
 
 static rill_status load_model(neural *m, const rill_open_options *options)
 {
-    rill_tensors *file;
+    rill_tensor_file *file;
     weights w;
-    const rill_device_options device = {.struct_size = sizeof device, .name = rill_open_value(options, "device")};
+    const rill_device_options device = {.struct_size = sizeof device, .name = rill_open_option(options, "device")};
     if (options->path == NULL)
         return rill_fail(m->ctx, RILL_ERR_OPTION, "neural: the path of a safetensors file is needed");
     TRY(rill_device_open(&m->device, m->ctx, &device));
-    TRY(rill_plan_open(&m->plan, m->ctx, m->device));
-    TRY(rill_tensors_open(&file, m->ctx, options->path));
+    TRY(rill_network_open(&m->plan, m->ctx, m->device));
+    TRY(rill_tensor_file_open(&file, m->ctx, options->path));
     const rill_status status = load_weights(m, file, &w);
-    rill_tensors_close(file);
+    rill_tensor_file_close(file);
     return status == RILL_OK ? build_programs(m, &w) : status;
 }
 
@@ -256,7 +260,7 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
         close_model(m);
         return status;
     }
-    const rill_plan_bytes bytes = rill_plan_sizes(m->plan);
+    const rill_network_bytes bytes = rill_network_sizes(m->plan);
     snprintf(m->description, sizeof m->description, "GRU %zu/%zu, %s", m->embedding, m->hidden,
              rill_device_name(m->device));
     *info = (rill_domain_info){.actions = ACTIONS,
@@ -266,7 +270,7 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
                                .device = rill_device_name(m->device),
                                .node_bytes = bytes.node,
                                .row_bytes = bytes.row,
-                               .runner_bytes = bytes.stream,
+                               .runner_bytes = bytes.session,
                                .slot_bytes = bytes.slot,
                                .slot_unit_bytes = bytes.unit,
                                .group_rows = rill_device_group_rows(m->device),
@@ -280,21 +284,21 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
 
 /* What decodes: a stream of the plan, and the columns of one call. */
 typedef struct runner {
-    rill_stream *stream; /* the first: see rill_runner_drop() */
+    rill_session *stream; /* the first: see rill_runner_drop() */
     rill_context *ctx;
     const neural *m;
     int32_t *column; /* [3, rows] */
     int32_t *letter; /* [units] */
-    size_t column_room, letter_room;
+    size_t column_capacity, letter_capacity;
 } runner;
 
 static void stop(void *self)
 {
     runner *r = self;
     if (r == NULL) return;
-    rill_stream_close(r->stream);
-    rill_free(r->ctx, r->column, r->column_room * sizeof *r->column);
-    rill_free(r->ctx, r->letter, r->letter_room * sizeof *r->letter);
+    rill_session_close(r->stream);
+    rill_free(r->ctx, r->column, r->column_capacity * sizeof *r->column);
+    rill_free(r->ctx, r->letter, r->letter_capacity * sizeof *r->letter);
     rill_free(r->ctx, r, sizeof *r);
 }
 
@@ -304,7 +308,7 @@ static rill_status start(const void *model, rill_context *ctx, int threads, void
     runner *r = rill_calloc(ctx, 1, sizeof *r);
     if (r == NULL) return rill_fail_memory(ctx, sizeof *r, "a runner");
     *r = (runner){.ctx = ctx, .m = m};
-    const rill_status status = rill_stream_open(&r->stream, ctx, m->plan, threads);
+    const rill_status status = rill_session_open(&r->stream, ctx, m->plan, threads);
     if (status == RILL_OK)
         *out = r;
     else
@@ -314,21 +318,21 @@ static rill_status start(const void *model, rill_context *ctx, int threads, void
 
 static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
-    return rill_stream_reserve(((runner *)self)->stream, nodes, slots);
+    return rill_session_reserve(((runner *)self)->stream, nodes, slots);
 }
 
 /* late: 1 + the rows' group, where a device may answer later; 0: the answers are there on return. */
-static rill_status run(runner *r, rill_program program, int32_t n, const int32_t *const *columns,
+static rill_status run(runner *r, rill_graph program, int32_t n, const int32_t *const *columns,
                        const rill_selection *selection, int32_t late)
 {
     const rill_run_arguments arguments = {
-        .struct_size = sizeof arguments, .n = n, .columns = columns, .selection = selection, .late = late};
-    return rill_stream_run(r->stream, program, &arguments);
+        .struct_size = sizeof arguments, .n = n, .columns = columns, .selection = selection, .async_group = late};
+    return rill_session_run(r->stream, program, &arguments);
 }
 
 static rill_status grow_columns(runner *r, int32_t n)
 {
-    return rill_grow(r->ctx, (void **)&r->column, &r->column_room, 3 * (size_t)n, sizeof *r->column, "columns");
+    return rill_grow(r->ctx, (void **)&r->column, &r->column_capacity, 3 * (size_t)n, sizeof *r->column, "columns");
 }
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
@@ -341,7 +345,7 @@ static rill_status read_word(runner *r, rill_input *in, size_t used, int32_t *le
         rill_input_fail(in, RILL_ERR_INPUT, "a word of %zu letters; 1 to %d are possible", in->length, LONGEST);
         return RILL_OK;
     }
-    TRY(rill_grow(r->ctx, (void **)&r->letter, &r->letter_room, used + in->length, sizeof *r->letter, "letters"));
+    TRY(rill_grow(r->ctx, (void **)&r->letter, &r->letter_capacity, used + in->length, sizeof *r->letter, "letters"));
     for (size_t i = 0; i < in->length; i++) {
         const unsigned char c = (unsigned char)in->text[i];
         if (c >= 128 || !isalpha(c)) {
@@ -368,7 +372,7 @@ static rill_status encode(void *self, int32_t n, rill_input *inputs)
         used += (size_t)length[words];
         slot[words++] = inputs[i].slot;
     }
-    TRY(rill_stream_slots(r->stream, words, slot, length));
+    TRY(rill_session_set_slots(r->stream, words, slot, length));
     const int32_t *columns[] = {slot, length, r->letter};
     return run(r, r->m->encode, words, columns, NULL, 0);
 }
@@ -391,17 +395,18 @@ static rill_status step(void *self, const rill_rows *rows)
     return run(r, r->m->step, n, columns, NULL, rows->group + 1);
 }
 
-static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
+static rill_status score(void *self, const rill_rows *rows, const rill_score_request *score_request,
+                         rill_score_result *out)
 {
     runner *r = self;
     const int32_t *columns[] = {rows->node, rows->slot};
-    const rill_selection selection = {.most = ask->most,
-                                      .legal_words = ask->legal_words,
-                                      .legal = ask->legal,
-                                      .legal_set = ask->legal_set,
-                                      .n_picks = ask->n_picks,
-                                      .pick_row = ask->pick_row,
-                                      .pick_action = ask->pick_action,
+    const rill_selection selection = {.max_choices = score_request->max_choices,
+                                      .legal_words = score_request->legal_words,
+                                      .legal = score_request->legal,
+                                      .legal_set = score_request->legal_set,
+                                      .n_picks = score_request->n_picks,
+                                      .pick_row = score_request->pick_row,
+                                      .pick_action = score_request->pick_action,
                                       .stride = out->stride,
                                       .count = out->count,
                                       .action = out->action,
@@ -447,7 +452,7 @@ static const rill_domain neural_domain = {
     .score = score,
     .finalize = finalize,
     .profile = rill_runner_profile,
-    .profiled = rill_runner_profiled,
+    .profile_row = rill_runner_profile_row,
     .limits = rill_runner_limits,
     .collect = rill_runner_collect,
     .options = own_options,

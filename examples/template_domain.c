@@ -19,7 +19,7 @@
  *    7. step(): make each row's state from its parent's. The whole call is one batch: this is where a neural model would
  *       multiply matrices for all rows at once.
  *    8. score(): for each row the best legal actions and the log-probabilities of those that are picked. With a row's actions at
- *       hand, give them all to rill_choices_give(), which does the rest; you need not read rill_ask. Scores are the model's
+ *       hand, give them all to rill_score_result_fill(), which does the rest; you need not read rill_score_request. Scores are the model's
  *       own: what scorers and settings make of them is the engine's affair.
  *    9. finalize(): turn actions into what the user reads.
  *   10. drop(), free(): ids that are no longer in use. Leave them out if you have nothing to give back.
@@ -92,7 +92,7 @@ static rill_status learn(speller *s, const char *path)
     double counts[LETTERS + 1][ACTIONS] = {{0}};
     int previous = BORDER, c;
     if (path == NULL) {
-        for (const char *at = built_in; *at != '\0'; at++) count_letter(counts, &previous, (unsigned char)*at);
+        for (const char *pos = built_in; *pos != '\0'; pos++) count_letter(counts, &previous, (unsigned char)*pos);
     } else {
         FILE *file = fopen(path, "r");
         if (file == NULL) return rill_fail(s->ctx, RILL_ERR_IO, "template: %s: %s", path, strerror(errno));
@@ -195,20 +195,21 @@ static rill_status step(void *self, const rill_rows *rows)
 /* --- score -------------------------------------------------------------------------------------------------------- */
 
 /* The legal actions of a row: one that is forced, or all letters. */
-static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
+static rill_status score(void *self, const rill_rows *rows, const rill_score_request *score_request,
+                         rill_score_result *out)
 {
     const speller *s = self;
     for (int32_t row = 0; row < rows->n; row++) {
         const slot *word = &s->slots[rows->slot[row]];
         const float *all = s->logp[s->nodes[rows->node[row]]];
-        int32_t at = rows->depth[row], action[LETTERS];
-        int32_t given = at == word->length ? END : word->letter[at];
+        int32_t pos = rows->depth[row], action[LETTERS];
+        int32_t fixed_action = pos == word->length ? END : word->letter[pos];
         for (int32_t i = 0; i < LETTERS; i++) action[i] = i;
         /* A model with many actions writes its best ask->most into `out` itself, from ask->legal, and the picks. */
-        if (given == GAP)
-            rill_choices_give(ask, row, LETTERS, action, all, NULL, out);
+        if (fixed_action == GAP)
+            rill_score_result_fill(score_request, row, LETTERS, action, all, NULL, out);
         else
-            rill_choices_give(ask, row, 1, &given, &all[given], NULL, out);
+            rill_score_result_fill(score_request, row, 1, &fixed_action, &all[fixed_action], NULL, out);
     }
     return RILL_OK;
 }

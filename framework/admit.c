@@ -3,62 +3,62 @@
  * Invariant: a slot is in exactly one of the free ones, the ready and the flight, but for the moment in which its input is encoded.
  *
  * Divisions: slots · blanks · encoding · refilling. */
-#include "rooms.h"
+#include "engine_internal.h"
 
 /* --- slots -------------------------------------------------------------------------------------------------------- */
 
 rill_status engine_reserve_domain(rill_engine *e)
 {
-    int32_t nodes = e->forest.node_capacity, slots = (int32_t)e->items.memory.capacity;
-    rill__reserved *told = e->runner.reserved;
-    if (nodes <= told->nodes && slots <= told->slots) return RILL_OK;
+    int32_t nodes = e->hyps.node_capacity, slots = (int32_t)e->items.memory.capacity;
+    rill__reserved *reserved = e->runner.reserved;
+    if (nodes <= reserved->nodes && slots <= reserved->slots) return RILL_OK;
     /* Never less than an earlier engine on this model asked for. */
-    if (nodes < told->nodes) nodes = told->nodes;
-    if (slots < told->slots) slots = told->slots;
-    statistics_lap(&e->statistics, &e->statistics.now.choose);
+    if (nodes < reserved->nodes) nodes = reserved->nodes;
+    if (slots < reserved->slots) slots = reserved->slots;
+    statistics_end_stage(&e->statistics, &e->statistics.current.choose);
     rill_error_clear(e->ctx);
     RILL__TRY(engine_domain_status(e, e->domain->reserve(e->self, nodes, slots), "reserve"));
-    statistics_lap(&e->statistics, &e->statistics.now.encode);
-    *told = (rill__reserved){nodes, slots};
+    statistics_end_stage(&e->statistics, &e->statistics.current.encode);
+    *reserved = (rill__reserved){nodes, slots};
     return RILL_OK;
 }
 
-static void leave_slot(rill_engine *e, int32_t slot)
+static void free_slot(rill_engine *e, int32_t slot)
 {
     if (e->domain->drop != NULL) e->domain->drop(e->self, slot);
-    items_give_slot(&e->items, slot);
+    items_free_slot(&e->items, slot);
 }
 
-void engine_forget_input(rill_engine *e, int32_t entry)
+void engine_free_input(rill_engine *e, int32_t entry)
 {
-    request_drop(&e->requests, &e->chain, e->intake.entries[entry].request);
-    e->intake.entries[entry].request = NULL;
-    intake_release(&e->intake, entry);
+    request_free(&e->requests, &e->chain, e->queue.entries[entry].request);
+    e->queue.entries[entry].request = NULL;
+    input_queue_free_entry(&e->queue, entry);
 }
 
-void engine_drop_item(rill_engine *e, int32_t slot)
+void engine_free_item(rill_engine *e, int32_t slot)
 {
-    engine_scorers_done(e, &e->items.at[slot]);
-    items_clear(&e->items, &e->forest, slot);
-    bound_dropped(e, slot);
-    leave_slot(e, slot);
-    engine_forget_input(e, e->items.at[slot].entry);
-    if (e->items.at[slot].found != NULL) outbox_record_drop(&e->outbox, e->items.at[slot].found);
-    e->items.at[slot].found = NULL;
-    e->items.at[slot].request = NULL; /* it is gone, and whoever goes through a timestep's items sees that */
+    engine_scorers_done(e, &e->items.item[slot]);
+    items_clear(&e->items, &e->hyps, slot);
+    memory_limit_remove_input(e, slot);
+    free_slot(e, slot);
+    engine_free_input(e, e->items.item[slot].queue_entry);
+    if (e->items.item[slot].saved_result != NULL) reorder_free_record(&e->reorder, e->items.item[slot].saved_result);
+    e->items.item[slot].saved_result = NULL;
+    e->items.item[slot].request = NULL; /* it is gone, and whoever goes through a timestep's items sees that */
 }
 
 /* --- blanks ------------------------------------------------------------------------------------------------------- */
 
-size_t rill_blank_bytes(const char *text, size_t left)
+size_t rill_blank_bytes(const char *text, size_t n)
 {
     const unsigned char *p = (const unsigned char *)text;
-    if (left == 0) return 0;
+    if (n == 0) return 0;
     if (p[0] <= ' ' || p[0] == 0x7f) return 1;
-    if (left < 2 || p[0] < 0xc2) return 0;
+    if (n < 2 || p[0] < 0xc2) return 0;
     if (p[0] == 0xd8) return p[1] == 0x9c ? 2 : 0;                 /* U+061C */
     if (p[0] == 0xc2) return p[1] >= 0x80 && p[1] <= 0xa0 ? 2 : 0; /* U+0080 to U+00A0 */
-    if (left < 3 || (p[1] & 0xc0) != 0x80 || (p[2] & 0xc0) != 0x80) return 0;
+    if (n < 3 || (p[1] & 0xc0) != 0x80 || (p[2] & 0xc0) != 0x80) return 0;
     const unsigned code = (p[0] & 0x0fu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
     const int spaces = (code >= 0x2000 && code <= 0x200f) || (code >= 0x2028 && code <= 0x202f) ||
                        (code >= 0x205f && code <= 0x206f);
@@ -66,10 +66,10 @@ size_t rill_blank_bytes(const char *text, size_t left)
     return p[0] >= 0xe1 && p[0] <= 0xef && (spaces || others) ? 3 : 0;
 }
 
-static int is_blank(const char *text, size_t length)
+static int has_only_spaces(const char *text, size_t length)
 {
-    size_t at = 0, more = 1;
-    for (; at < length && more > 0; at += more) more = rill_blank_bytes(text + at, length - at);
+    size_t pos = 0, more = 1;
+    for (; pos < length && more > 0; pos += more) more = rill_blank_bytes(text + pos, length - pos);
     return more > 0;
 }
 
@@ -77,34 +77,34 @@ static int is_blank(const char *text, size_t length)
 
 static rill_status start_item(rill_engine *e, const rill_input *input, int32_t entry)
 {
-    item *it = &e->items.at[input->slot];
-    request *wants = e->intake.entries[entry].request;
-    if (input->message[0] != '\0') RILL__TRY(intake_note(&e->intake, &e->intake.entries[entry], input->message));
+    item *it = &e->items.item[input->slot];
+    request *own_request = e->queue.entries[entry].request;
+    if (input->message[0] != '\0') RILL__TRY(input_queue_set_note(&e->queue, &e->queue.entries[entry], input->message));
     it->id = input->id;
     it->size = input->size;
-    it->entry = entry;
-    it->request = wants;
-    it->found = NULL;
-    it->settings = wants != NULL ? &wants->settings : &e->settings;
-    it->instances = chain_of(&e->chain, wants);
-    it->max_length = ending_length(it->settings, &e->info, input);
-    return items_begin(&e->items, &e->forest, input->slot);
+    it->queue_entry = entry;
+    it->request = own_request;
+    it->saved_result = NULL;
+    it->settings = own_request != NULL ? &own_request->settings : &e->settings;
+    it->instances = request_instances(&e->chain, own_request);
+    it->max_length = stop_max_length(it->settings, &e->info, input);
+    return items_begin(&e->items, &e->hyps, input->slot);
 }
 
 /* An input that cannot be decoded gets its result. */
 static rill_status fail_entry(rill_engine *e, int32_t entry, rill_status status, const char *message)
 {
-    const intake_entry *in = &e->intake.entries[entry];
+    const queued_input *in = &e->queue.entries[entry];
     RILL__TRY(engine_fail_input(e, in->id, in->request, status, message));
-    engine_forget_input(e, entry);
+    engine_free_input(e, entry);
     return RILL_OK;
 }
 
 /* One in which there is nothing gets its own. */
-static rill_status answer_empty(rill_engine *e, int32_t entry)
+static rill_status finish_empty(rill_engine *e, int32_t entry)
 {
-    RILL__TRY(engine_answer_empty(e, &e->intake.entries[entry]));
-    engine_forget_input(e, entry);
+    RILL__TRY(engine_finish_empty(e, &e->queue.entries[entry]));
+    engine_free_input(e, entry);
     return RILL_OK;
 }
 
@@ -112,13 +112,13 @@ static rill_status answer_empty(rill_engine *e, int32_t entry)
 static rill_status check_input(rill_engine *e, int32_t i)
 {
     const admission *a = &e->admission;
-    const intake_entry *in = &e->intake.entries[a->entry[i]];
+    const queued_input *in = &e->queue.entries[a->queue_entry[i]];
     rill_input *input = &a->input[i];
-    const int kept = input->slot == a->slot[i] && input->id == in->id && input->text == in->text &&
-                     input->length == in->length;
+    const int unchanged = input->slot == a->slot[i] && input->id == in->id && input->text == in->text &&
+                          input->length == in->length;
     input->slot = a->slot[i];
     input->message[sizeof input->message - 1] = '\0';
-    if (!kept)
+    if (!unchanged)
         return rill_fail(e->ctx, RILL_ERR_PLUGIN,
                          "domain %s: encode wrote over the slot, the id or the text of input %lld", e->domain->name,
                          (long long)in->id);
@@ -130,65 +130,65 @@ static rill_status check_input(rill_engine *e, int32_t i)
 
 /* What there is to be said against an input that was encoded: the bound's word, and the scorers'. RILL_AGAIN: it waits for the whole
  * bound. */
-static rill_status settle_input(rill_engine *e, rill_input *input, int32_t entry)
+static rill_status admit_encoded(rill_engine *e, rill_input *input, int32_t entry)
 {
-    const rill_status fits = bound_encoded(e, input, e->intake.entries[entry].size);
-    if (fits < 0) return fits;
+    const rill_status limit_status = memory_limit_add_input(e, input, e->queue.entries[entry].size);
+    if (limit_status < 0) return limit_status;
     const rill_status status = engine_scorers_begin(e, input, entry);
-    if (status < 0) bound_dropped(e, input->slot);
-    return status < 0 ? status : fits;
+    if (status < 0) memory_limit_remove_input(e, input->slot);
+    return status < 0 ? status : limit_status;
 }
 
 /* Take the outcome of each encoded input: an item that is ready, or a result at once. */
-static rill_status settle_inputs(rill_engine *e, int32_t n)
+static rill_status admit_all_encoded(rill_engine *e, int32_t n)
 {
     rill_status status = RILL_OK;
     for (int32_t i = 0; i < n; i++) {
         rill_input *input = &e->admission.input[i];
-        int32_t entry = e->admission.entry[i];
-        rill_status fits = RILL_OK, right = check_input(e, i);
-        if (status >= 0) status = right;
+        int32_t entry = e->admission.queue_entry[i];
+        rill_status limit_status = RILL_OK, input_status = check_input(e, i);
+        if (status >= 0) status = input_status;
         const int encoded = input->status >= 0 && input->status != RILL_EMPTY;
         if (!encoded)
-            items_give_slot(&e->items, input->slot);
-        else if ((fits = settle_input(e, input, entry)) < 0)
-            leave_slot(e, input->slot);
+            items_free_slot(&e->items, input->slot);
+        else if ((limit_status = admit_encoded(e, input, entry)) < 0)
+            free_slot(e, input->slot);
         if (!encoded || input->status < 0) {
             if (status < 0) continue;
-            status = input->status < 0 ? fail_entry(e, entry, input->status, input->message) : answer_empty(e, entry);
+            status = input->status < 0 ? fail_entry(e, entry, input->status, input->message) : finish_empty(e, entry);
             continue;
         }
         if (status >= 0) status = start_item(e, input, entry);
-        if (status >= 0 && fits == RILL_AGAIN) {
-            bound_park(e, input->slot);
+        if (status >= 0 && limit_status == RILL_AGAIN) {
+            memory_limit_park(e, input->slot);
         } else if (status >= 0) {
-            items_ready_last(&e->items, input->slot);
+            items_push_ready(&e->items, input->slot);
         } else {
             /* The run is over, but the domain has this slot filled and expects to hear of its end. */
-            leave_slot(e, input->slot);
+            free_slot(e, input->slot);
         }
     }
     return status;
 }
 
 /* Encode the next `count` waiting inputs in one call. Blank ones, and those that were bad when submitted, only get their results. */
-static rill_status encode(rill_engine *e, int32_t count)
+static rill_status encode_inputs(rill_engine *e, int32_t count)
 {
     admission *a = &e->admission;
-    const rill_array columns[] = {RILL_ARRAY(a->input), RILL_ARRAY(a->entry), RILL_ARRAY(a->slot)};
+    const rill_array columns[] = {RILL_ARRAY(a->input), RILL_ARRAY(a->queue_entry), RILL_ARRAY(a->slot)};
     RILL__TRY(items_reserve(&e->items, count));
-    RILL__TRY(flight_reserve(&e->flight, e->items.memory.capacity));
+    RILL__TRY(running_reserve(&e->running, e->items.memory.capacity));
     RILL__TRY(rill_columns_grow(e->ctx, &a->memory, (size_t)count, columns, 3, "inputs"));
     RILL__TRY(engine_reserve_domain(e));
     int32_t n = 0;
     for (int32_t i = 0; i < count; i++) {
-        int32_t entry = intake_at(&e->intake, i);
-        const intake_entry *in = &e->intake.entries[entry];
-        if (in->failed < 0 || is_blank(in->text, in->length)) {
-            RILL__TRY(in->failed < 0 ? fail_entry(e, entry, in->failed, in->text) : answer_empty(e, entry));
+        int32_t entry = input_queue_entry(&e->queue, i);
+        const queued_input *in = &e->queue.entries[entry];
+        if (in->failed < 0 || has_only_spaces(in->text, in->length)) {
+            RILL__TRY(in->failed < 0 ? fail_entry(e, entry, in->failed, in->text) : finish_empty(e, entry));
             continue;
         }
-        a->entry[n] = entry;
+        a->queue_entry[n] = entry;
         a->slot[n] = items_take_slot(&e->items);
         a->input[n] = (rill_input){.text = in->text,
                                    .length = in->length,
@@ -198,13 +198,13 @@ static rill_status encode(rill_engine *e, int32_t count)
                                    .options = in->request != NULL ? in->request->options.data : NULL};
         n++;
     }
-    intake_take(&e->intake, count);
-    statistics_lap(&e->statistics, &e->statistics.now.choose);
+    input_queue_pop(&e->queue, count);
+    statistics_end_stage(&e->statistics, &e->statistics.current.choose);
     rill_error_clear(e->ctx);
     rill_status status = n > 0 ? engine_domain_status(e, e->domain->encode(e->self, n, a->input), "encode") : RILL_OK;
-    statistics_lap(&e->statistics, &e->statistics.now.encode);
+    statistics_end_stage(&e->statistics, &e->statistics.current.encode);
     RILL__TRY(status);
-    return settle_inputs(e, n);
+    return admit_all_encoded(e, n);
 }
 
 /* --- refilling ---------------------------------------------------------------------------------------------------- */
@@ -213,29 +213,29 @@ static rill_status encode(rill_engine *e, int32_t count)
 static int flush_in_progress(rill_engine *e)
 {
     if (e->settings.flush_every == 0) return 0;
-    if (e->flight.n == 0) {
+    if (e->running.n == 0) {
         e->schedule.flushing = 0;
-        e->schedule.flush_from = e->statistics.all.timesteps;
-    } else if (e->statistics.all.timesteps - e->schedule.flush_from >= e->settings.flush_every) {
+        e->schedule.last_flush = e->statistics.total.timesteps;
+    } else if (e->statistics.total.timesteps - e->schedule.last_flush >= e->settings.flush_every) {
         e->schedule.flushing = 1;
     }
     return e->schedule.flushing;
 }
 
-static rill_status ask_policy(rill_engine *e, int32_t *admit, int32_t *ahead)
+static rill_status call_scheduler(rill_engine *e, int32_t *admit, int32_t *ahead)
 {
-    rill_flight view = schedule_view(e);
+    rill_sched_view view = schedule_view(e);
     *admit = *ahead = 0;
     rill_error_clear(e->ctx);
-    rill_status status = e->schedule.policy->refill(e->schedule.self, &view, admit);
-    RILL__TRY(rill__method_status(e->ctx, status, "policy", e->schedule.policy->name, "refill"));
-    int32_t room = e->settings.max_items - e->flight.n;
-    if (*admit > room) *admit = room;
-    if (*admit < 1 && e->flight.n == 0) *admit = room;
-    int32_t fit = bound_admit(e, *admit), bounded = fit < *admit;
+    rill_status status = e->schedule.scheduler->refill(e->schedule.self, &view, admit);
+    RILL__TRY(rill__method_status(e->ctx, status, "policy", e->schedule.scheduler->name, "refill"));
+    int32_t n_free = e->settings.max_items - e->running.n;
+    if (*admit > n_free) *admit = n_free;
+    if (*admit < 1 && e->running.n == 0) *admit = n_free;
+    int32_t fit = memory_limit_admissible(e, *admit), bounded = fit < *admit;
     *admit = fit;
-    if (*admit > 0 && !bounded && e->schedule.policy->encode_ahead != NULL)
-        *ahead = e->schedule.policy->encode_ahead(e->schedule.self, &view);
+    if (*admit > 0 && !bounded && e->schedule.scheduler->encode_ahead != NULL)
+        *ahead = e->schedule.scheduler->encode_ahead(e->schedule.self, &view);
     if (*ahead < 0) *ahead = 0;
     return RILL_OK;
 }
@@ -243,76 +243,76 @@ static rill_status ask_policy(rill_engine *e, int32_t *admit, int32_t *ahead)
 /* Paused items keep the states that their candidates continue: about two each, and a timestep's worth more, which a generous
  * budget must not blow up, and which a budget set step by step does not tell. Growing to that at once spares the domain
  * copying its tables over and over while a large flight starts. */
-static rill_status expect_nodes(rill_engine *e, int32_t admit)
+static rill_status reserve_expected_nodes(rill_engine *e, int32_t admit)
 {
     if (e->info.state_need == RILL_STATE_PATH) return RILL_OK;
-    enum { ROWS_PER_ITEM = 2 };
-    int64_t waiting = engine_waiting(e);
-    int32_t come = admit < waiting ? admit : (int32_t)waiting, grew;
-    int64_t width = e->settings.k < ROWS_PER_ITEM ? e->settings.k : ROWS_PER_ITEM;
-    int64_t paused = come * width, at_work = e->schedule.budget != NULL ? 0 : e->settings.budget;
-    if (at_work > paused) at_work = paused;
-    int64_t expected = paused + at_work, most = bound_free(e);
-    return forest_reserve_nodes(&e->forest, expected < most ? expected : most, &grew);
+    enum { NODES_PER_ITEM = 2 };
+    int64_t waiting = engine_n_waiting(e);
+    int32_t admitted = admit < waiting ? admit : (int32_t)waiting, grew;
+    int64_t width = e->settings.k < NODES_PER_ITEM ? e->settings.k : NODES_PER_ITEM;
+    int64_t paused = admitted * width, expanding = e->schedule.budget != NULL ? 0 : e->settings.budget;
+    if (expanding > paused) expanding = paused;
+    int64_t expected = paused + expanding, max_nodes = memory_limit_free_nodes(e);
+    return hyp_pool_reserve_nodes(&e->hyps, expected < max_nodes ? expected : max_nodes, &grew);
 }
 
 /* Have up to `wanted` inputs in the intake, where others have them. */
-static rill_status draw(rill_engine *e, int64_t wanted)
+static rill_status take_from_source(rill_engine *e, int64_t wanted)
 {
-    engine_source *source = e->source;
-    if (source == NULL || wanted <= e->intake.n || source->offered == 0) return RILL_OK;
-    int64_t missing = wanted - e->intake.n, count = missing < source->offered ? missing : source->offered;
-    source->offered -= (int32_t)count;
-    return source->draw(source->user, e, (int32_t)count);
+    input_source *source = e->input_source;
+    if (source == NULL || wanted <= e->queue.n || source->n_offered == 0) return RILL_OK;
+    int64_t missing = wanted - e->queue.n, count = missing < source->n_offered ? missing : source->n_offered;
+    source->n_offered -= (int32_t)count;
+    return source->take_inputs(source->user, e, (int32_t)count);
 }
 
-static void join_flight(rill_engine *e)
+static void start_running(rill_engine *e)
 {
-    int32_t slot = items_next_ready(&e->items);
-    e->items.at[slot].expanded = e->statistics.all.expansions;
-    flight_join(&e->flight, &e->items, slot, e->schedule.wave);
-    tracing_item(&e->tracing, RILL_TRACE_ADMITTED, e->statistics.all.timesteps, slot, &e->items.at[slot], RILL_OK);
+    int32_t slot = items_pop_ready(&e->items);
+    e->items.item[slot].last_expansion = e->statistics.total.expansions;
+    running_append(&e->running, &e->items, slot, e->schedule.refill_index);
+    tracer_item(&e->tracer, RILL_TRACE_ADMITTED, e->statistics.total.timesteps, slot, &e->items.item[slot], RILL_OK);
 }
 
 rill_status engine_admit(rill_engine *e)
 {
     int32_t admit, ahead, admitted = 0;
-    if (flush_in_progress(e) || engine_waiting(e) == 0) return RILL_OK;
-    RILL__TRY(intake_seal(&e->intake, e->ctx));
-    RILL__TRY(ask_policy(e, &admit, &ahead));
-    if (admit > 0) RILL__TRY(expect_nodes(e, admit));
-    while (admitted < admit && engine_waiting(e) > 0) {
+    if (flush_in_progress(e) || engine_n_waiting(e) == 0) return RILL_OK;
+    RILL__TRY(input_queue_sort(&e->queue, e->ctx));
+    RILL__TRY(call_scheduler(e, &admit, &ahead));
+    if (admit > 0) RILL__TRY(reserve_expected_nodes(e, admit));
+    while (admitted < admit && engine_n_waiting(e) > 0) {
         int32_t missing = admit - admitted;
         if (e->items.n_ready == 0) {
             int64_t wanted = (int64_t)missing + ahead;
-            RILL__TRY(draw(e, wanted));
-            if (e->intake.n == 0) break; /* others were faster */
-            int32_t count = bound_encode(e, wanted < e->intake.n ? (int32_t)wanted : e->intake.n);
+            RILL__TRY(take_from_source(e, wanted));
+            if (e->queue.n == 0) break; /* others were faster */
+            int32_t count = memory_limit_encodable(e, wanted < e->queue.n ? (int32_t)wanted : e->queue.n);
             if (count == 0) break;
-            RILL__TRY(encode(e, count));
+            RILL__TRY(encode_inputs(e, count));
         }
-        for (; admitted < admit && e->items.n_ready > 0; admitted++) join_flight(e);
+        for (; admitted < admit && e->items.n_ready > 0; admitted++) start_running(e);
     }
     if (admitted > 0) {
-        /* Encoding tells of what expect_nodes() made room for; items that were encoded before came without. */
+        /* Encoding tells of what reserve_expected_nodes() made room for; items that were encoded before came without. */
         RILL__TRY(engine_reserve_domain(e));
-        e->statistics.all.refills++;
-        e->schedule.wave++;
-        e->admission.refill = admitted;
+        e->statistics.total.refills++;
+        e->schedule.refill_index++;
+        e->admission.last_refill = admitted;
     }
-    if (e->flight.n > e->statistics.all.items_peak) e->statistics.all.items_peak = e->flight.n;
+    if (e->running.n > e->statistics.total.items_peak) e->statistics.total.items_peak = e->running.n;
     return RILL_OK;
 }
 
 /* As many as the last refill took. Those that are set aside want to have all memory for themselves. */
 rill_status engine_encode_ahead(rill_engine *e)
 {
-    const int32_t wanted = e->admission.refill;
-    if (e->info.group_rows == 0 || e->items.n_ready > 0 || e->bound.n_parked > 0 || e->schedule.flushing ||
-        engine_waiting(e) == 0)
+    const int32_t wanted = e->admission.last_refill;
+    if (e->info.group_rows == 0 || e->items.n_ready > 0 || e->memory_limit.n_parked > 0 || e->schedule.flushing ||
+        engine_n_waiting(e) == 0)
         return RILL_OK;
-    RILL__TRY(intake_seal(&e->intake, e->ctx));
-    RILL__TRY(draw(e, wanted));
-    const int32_t count = bound_encode(e, wanted < e->intake.n ? wanted : e->intake.n);
-    return count > 0 ? encode(e, count) : RILL_OK;
+    RILL__TRY(input_queue_sort(&e->queue, e->ctx));
+    RILL__TRY(take_from_source(e, wanted));
+    const int32_t count = memory_limit_encodable(e, wanted < e->queue.n ? wanted : e->queue.n);
+    return count > 0 ? encode_inputs(e, count) : RILL_OK;
 }

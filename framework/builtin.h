@@ -5,15 +5,15 @@
 #include "internal.h"
 #include "rill/scorer.h"
 
-extern const rill_scorer rill__lmbr; /* lmbr.c */
+extern const rill_scorer rill__lmbr_scorer; /* lmbr.c */
 
 rill_status rill__register_heuristics(rill_context *ctx);
 rill_status rill__register_scorers(rill_context *ctx);
-rill_status rill__register_policies(rill_context *ctx);
+rill_status rill__register_schedulers(rill_context *ctx);
 rill_status rill__register_constraints(rill_context *ctx);
 
 /* rill_scorer.most of those that only forbid; scorers.c */
-double rill__adds_nothing(const void *self, double *end);
-extern const rill_scorer rill__require_scorer, rill__given_scorer, rill__trie_scorer;
+double rill__no_bonus(const void *self, double *end);
+extern const rill_scorer rill__lexical_scorer, rill__forced_scorer, rill__trie_scorer;
 
 #endif

@@ -5,15 +5,16 @@
 
 #include "internal.h"
 
-rill_status rill_carve_again(rill_context *ctx, char **block, size_t *room, rill_carver *c)
+rill_status rill_carve_reserve(rill_context *ctx, char **block, size_t *capacity, rill_carver *c)
 {
-    if (c->used > *room || *block == NULL) {
-        size_t had = *room;
+    if (c->used > *capacity || *block == NULL) {
+        size_t old_capacity = *capacity;
         /* Freed first, so that both never count together. */
-        rill_free(ctx, *block, had);
+        rill_free(ctx, *block, old_capacity);
         *block = NULL;
-        *room = 0;
-        RILL__TRY(rill_grow(ctx, (void **)block, room, c->used > had + had / 2 ? c->used : had + had / 2, 1,
+        *capacity = 0;
+        RILL__TRY(rill_grow(ctx, (void **)block, capacity,
+                            c->used > old_capacity + old_capacity / 2 ? c->used : old_capacity + old_capacity / 2, 1,
                             "scratch memory"));
     }
     *c = (rill_carver){.base = *block};
@@ -36,23 +37,23 @@ rill_status rill_columns_grow(rill_context *ctx, rill_columns *memory, size_t ne
                               const char *what)
 {
     if (need <= memory->capacity) return RILL_OK;
-    size_t wanted = memory->capacity + memory->capacity / 2, bytes;
-    if (wanted < need) wanted = need;
-    if (wanted < 8) wanted = 8;
-    if (!count_bytes(columns, n, wanted, &bytes)) return rill_fail_memory(ctx, SIZE_MAX, what);
+    size_t new_capacity = memory->capacity + memory->capacity / 2, bytes;
+    if (new_capacity < need) new_capacity = need;
+    if (new_capacity < 8) new_capacity = 8;
+    if (!count_bytes(columns, n, new_capacity, &bytes)) return rill_fail_memory(ctx, SIZE_MAX, what);
     char *block = rill_alloc(ctx, bytes);
     if (block == NULL) return rill_fail_memory(ctx, bytes, what);
     rill_carver carver = {.base = block};
     for (size_t i = 0; i < n; i++) {
-        char *fresh = rill_carve(&carver, wanted, columns[i].size), *old;
-        size_t had = memory->capacity * columns[i].size;
+        char *fresh = rill_carve(&carver, new_capacity, columns[i].size), *old;
+        size_t old_bytes = memory->capacity * columns[i].size;
         memcpy(&old, columns[i].place, sizeof old);
-        if (had > 0) memcpy(fresh, old, had);
-        memset(fresh + had, 0, wanted * columns[i].size - had);
+        if (old_bytes > 0) memcpy(fresh, old, old_bytes);
+        memset(fresh + old_bytes, 0, new_capacity * columns[i].size - old_bytes);
         memcpy(columns[i].place, &fresh, sizeof fresh);
     }
     rill_columns_free(ctx, memory);
-    *memory = (rill_columns){block, bytes, wanted};
+    *memory = (rill_columns){block, bytes, new_capacity};
     return RILL_OK;
 }
 

@@ -18,7 +18,7 @@ rill_status certify_check(rill_context *ctx, const chain *c, const rill_settings
     if (info->unnormalised)
         return rill_fail(ctx, RILL_ERR_OPTION, "%s: the model's scores are no log-probabilities", what);
     for (int32_t i = c->n_heuristics; i < c->n; i++)
-        if (c->link[i].scorer->most == NULL)
+        if (c->link[i].scorer->max_bonus == NULL)
             return rill_fail(ctx, RILL_ERR_OPTION, "%s: scorer %s does not say how much it adds at most", what,
                              c->link[i].scorer->name);
     return RILL_OK;
@@ -27,7 +27,7 @@ rill_status certify_check(rill_context *ctx, const chain *c, const rill_settings
 /* What sums over a float softmax may lack, with room. */
 #define REST_SLACK 2e-5
 
-double certify_rest(int32_t n, int32_t wanted, int32_t actions, const float *logp)
+double certify_unreturned(int32_t n, int32_t wanted, int32_t actions, const float *logp)
 {
     double sum = 0;
     if (wanted == 0 || n < wanted || n >= actions) return RILL_SCORE_DEAD;
@@ -39,31 +39,31 @@ double certify_rest(int32_t n, int32_t wanted, int32_t actions, const float *log
 /* --- what can still be reached ------------------------------------------------------------------------------------ */
 
 /* What scorers may add: to each action but the end action, below 0 where all lose; and to that. */
-typedef struct additions {
+typedef struct bonus {
     double action, end;
-} additions;
+} bonus;
 
-static additions said_of(const chain *c, const item *it)
+static bonus scorer_bonus(const chain *c, const item *it)
 {
-    additions a = {0, 0};
+    bonus a = {0, 0};
     for (int32_t i = c->n_heuristics; i < c->n; i++) {
         double end = 0;
-        a.action += c->link[i].scorer->most(it->instances[i]->self, &end);
+        a.action += c->link[i].scorer->max_bonus(it->instances[i]->self, &end);
         a.end += end;
     }
     return a;
 }
 
-static additions most_of(const chain *c, const item *it, int32_t phases)
+static bonus upper_limit(const chain *c, const item *it, int32_t phases)
 {
-    additions a = said_of(c, it);
+    bonus a = scorer_bonus(c, it);
     a.action *= phases;
     if (a.end < 0) a.end = 0; /* it need not come */
     return a;
 }
 
 /* The timestep that goes on may have added its part already, and the end action may be what is counted last. */
-static double at_length(const item *it, const additions *a, double score, int32_t final)
+static double score_at_length(const item *it, const bonus *a, double score, int32_t final)
 {
     const rill_settings *s = it->settings;
     int32_t more = final - it->timestep;
@@ -72,27 +72,27 @@ static double at_length(const item *it, const additions *a, double score, int32_
 }
 
 /* (c + d l) / l^alpha turns once at most: the greatest value is where it turns or at an end. */
-static double reach(const item *it, const additions *a, double score)
+static double max_reachable(const item *it, const bonus *a, double score)
 {
     const rill_settings *s = it->settings;
     /* Behind the limit "end" there is one more timestep, in which a last action counts. */
-    const int32_t limit = it->max_length + (s->at_limit == RILL_LIMIT_END), least = it->timestep,
-                  most = (limit > least ? limit : least) + (s->count_end != 0);
+    const int32_t limit = it->max_length + (s->at_limit == RILL_LIMIT_END), min_final = it->timestep,
+                  max_final = (limit > min_final ? limit : min_final) + (s->count_end != 0);
     const double alpha = s->length_penalty, d = a->action - s->word_penalty,
-                 turn = alpha * (score + a->end - a->action * least) / (d * (1 - alpha));
-    double best = fmax(at_length(it, a, score, least), at_length(it, a, score, most));
+                 turning_point = alpha * (score + a->end - a->action * min_final) / (d * (1 - alpha));
+    double best = fmax(score_at_length(it, a, score, min_final), score_at_length(it, a, score, max_final));
     /* No length counts as 1, and what a negative addition leaves out bends the line close to its beginning. */
-    for (int32_t final = least + 1; final <= least + 3 && final < most; final++)
-        best = fmax(best, at_length(it, a, score, final));
-    for (int32_t i = -3; i <= 3 && turn > least && turn < most; i++) {
-        const int32_t final = (int32_t)turn + i;
-        if (final >= least && final <= most) best = fmax(best, at_length(it, a, score, final));
+    for (int32_t final = min_final + 1; final <= min_final + 3 && final < max_final; final++)
+        best = fmax(best, score_at_length(it, a, score, final));
+    for (int32_t i = -3; i <= 3 && turning_point > min_final && turning_point < max_final; i++) {
+        const int32_t final = (int32_t)turning_point + i;
+        if (final >= min_final && final <= max_final) best = fmax(best, score_at_length(it, a, score, final));
     }
     return best + 1e-9 * (1 + fabs(best));
 }
 
 /* An action of which nothing is said gets the reward; whether there is one nobody knows where actions are forbidden. */
-static int names_all(const ask_rules *rules, int32_t row, const rill_domain_info *info)
+static int names_all_actions(const modifier_table *rules, int32_t row, const rill_domain_info *info)
 {
     const int32_t *offsets[] = {rules->add_offset, rules->ban_offset, rules->allow_offset};
     int32_t named = info->has_end_action;
@@ -100,15 +100,17 @@ static int names_all(const ask_rules *rules, int32_t row, const rill_domain_info
     return named >= info->actions || (offsets[2] != NULL && offsets[2][row + 1] > offsets[2][row]);
 }
 
-int certify_covers(const chain *c, const item *it, const ask_rules *rules, int32_t row, const rill_domain_info *info)
+int certify_check_bonus(const chain *c, const item *it, const modifier_table *rules, int32_t row,
+                        const rill_domain_info *info)
 {
     for (int32_t i = c->n_heuristics; i < c->n; i++)
-        if (c->link[i].scorer->most == NULL) return 1;
-    const additions said = said_of(c, it);
+        if (c->link[i].scorer->max_bonus == NULL) return 1;
+    const bonus total = scorer_bonus(c, it);
     const double slack = 1e-5, reward = rules->reward != NULL ? (double)rules->reward[row] : 0,
                  end = rules->end_reward != NULL ? (double)rules->end_reward[row] : 0,
-                 action = said.action + slack * (1 + fabs(said.action)), last = said.end + slack * (1 + fabs(said.end));
-    if (reward > action && !names_all(rules, row, info)) return 0;
+                 action = total.action + slack * (1 + fabs(total.action)),
+                 last = total.end + slack * (1 + fabs(total.end));
+    if (reward > action && !names_all_actions(rules, row, info)) return 0;
     if (info->has_end_action && end > last) return 0;
     if (rules->add_offset == NULL) return 1;
     for (int32_t i = rules->add_offset[row]; i < rules->add_offset[row + 1]; i++) {
@@ -120,24 +122,24 @@ int certify_covers(const chain *c, const item *it, const ask_rules *rules, int32
 
 double certify_bound(const chain *c, const item *it, double score, int32_t phases)
 {
-    const additions a = most_of(c, it, phases);
-    return isfinite(score) ? reach(it, &a, score) : INFINITY;
+    const bonus a = upper_limit(c, it, phases);
+    return isfinite(score) ? max_reachable(it, &a, score) : INFINITY;
 }
 
-void certify_phase(const chain *c, item *it, int32_t phases)
+void certify_end_phase(const chain *c, item *it, int32_t phases)
 {
-    if (it->lost == RILL_SCORE_DEAD) return;
-    certify_dropped(it, certify_bound(c, it, it->lost, phases));
-    it->lost = RILL_SCORE_DEAD;
+    if (it->abandoned_path_score == RILL_SCORE_DEAD) return;
+    certify_note_bound(it, certify_bound(c, it, it->abandoned_path_score, phases));
+    it->abandoned_path_score = RILL_SCORE_DEAD;
 }
 
-void certify_candidate(const candidates *c, item *it, int32_t j)
+void certify_note_candidate(const candidates *c, item *it, int32_t j)
 {
     if (!c->ended[j]) {
-        certify_lost(it, c->score[j]);
+        certify_note_path(it, c->path_score[j]);
         return;
     }
     const int end = c->terminal[j] == RILL_END;
-    const int32_t length = c->history[j] >= 0 ? it->beam[c->parent_rank[j]].length : it->timestep + !end;
-    certify_dropped(it, ending_output(it->settings, c->score[j], -1, length, 0, end).rank);
+    const int32_t length = c->hyp[j] >= 0 ? it->beam[c->parent_rank[j]].length : it->timestep + !end;
+    certify_note_bound(it, stop_make_output(it->settings, c->path_score[j], -1, length, 0, end).final_score);
 }

@@ -17,7 +17,7 @@
 #define RILL_CERTIFY_H
 
 #include "chain.h"
-#include "ending.h"
+#include "stop_criteria.h"
 #include "timestep.h"
 
 /* Refuse what nothing can be proven with: cube pruning, scorers that do not say what they add at most, a model without
@@ -27,30 +27,31 @@ rill_status certify_check(rill_context *ctx, const chain *c, const rill_settings
 
 /* The greatest log-probability of a row's choices behind the n that were returned, of `wanted` that were asked for and `actions` that
  * there are; -infinity when there are none, infinity when these are no log-probabilities. logp: [n] descending. */
-double certify_rest(int32_t n, int32_t wanted, int32_t actions, const float *logp);
+double certify_unreturned(int32_t n, int32_t wanted, int32_t actions, const float *logp);
 
 /* The item gives up a child, or a live candidate, of this score in the timestep that goes on. */
-static inline void certify_lost(item *it, double score)
+static inline void certify_note_path(item *it, double score)
 {
-    if (!(score <= it->lost)) it->lost = score; /* also where it is no number */
+    if (!(score <= it->abandoned_path_score)) it->abandoned_path_score = score; /* also where it is no number */
 }
 
 /* The same of an output that none will see. */
-static inline void certify_dropped(item *it, double rank)
+static inline void certify_note_bound(item *it, double final_score)
 {
-    if (!(rank <= it->abandoned)) it->abandoned = rank;
+    if (!(final_score <= it->abandoned_bound)) it->abandoned_bound = final_score;
 }
 
 /* Candidate j of the item: ended or live. */
-void certify_candidate(const candidates *c, item *it, int32_t j);
+void certify_note_candidate(const candidates *c, item *it, int32_t j);
 
 /* Whether what was said of a row adds no more than the item's scorers say that they do; where one of them does not say it does. */
-int certify_covers(const chain *c, const item *it, const ask_rules *rules, int32_t row, const rill_domain_info *info);
+int certify_check_bonus(const chain *c, const item *it, const modifier_table *rules, int32_t row,
+                        const rill_domain_info *info);
 
 /* The highest rank that is within reach of a prefix, or behind a row, of this score in the item's timestep. */
 double certify_bound(const chain *c, const item *it, double score, int32_t phases);
 
 /* A phase is over: what it gave up counts. `phases`: of the domain. */
-void certify_phase(const chain *c, item *it, int32_t phases);
+void certify_end_phase(const chain *c, item *it, int32_t phases);
 
 #endif

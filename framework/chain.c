@@ -20,7 +20,7 @@ static rill_status refuse_arguments(rill_context *ctx, const char *what, const c
     return rill_fail(ctx, RILL_ERR_OPTION, "%s %s takes no arguments, \"%s\" was given", what, name, arguments);
 }
 
-static rill_status create(rill_context *ctx, const chain_link *link, const char *arguments, void **self)
+static rill_status create_instance(rill_context *ctx, const chain_link *link, const char *arguments, void **self)
 {
     const rill_heuristic *h = link->heuristic;
     const rill_scorer *s = link->scorer;
@@ -38,24 +38,24 @@ static rill_status create(rill_context *ctx, const chain_link *link, const char 
     return status < 0 ? status : RILL_OK;
 }
 
-static void destroy(const chain_link *link, void *self)
+static void destroy_instance(const chain_link *link, void *self)
 {
     if (link->heuristic != NULL && link->heuristic->destroy != NULL) link->heuristic->destroy(self);
     if (link->scorer != NULL && link->scorer->destroy != NULL) link->scorer->destroy(self);
 }
 
-rill_status chain_make_fresh(chain *c, int32_t link, const chain_instance *like, void **self)
+rill_status chain_create_fresh(chain *c, int32_t link, const chain_instance *like, void **self)
 {
-    return create(c->ctx, &c->link[link], like->arguments, self);
+    return create_instance(c->ctx, &c->link[link], like->arguments, self);
 }
 
-void chain_drop_fresh(chain *c, int32_t link, void *self)
+void chain_destroy_fresh(chain *c, int32_t link, void *self)
 {
-    destroy(&c->link[link], self);
+    destroy_instance(&c->link[link], self);
 }
 
 /* The link's instance with these arguments, for one more user. */
-static rill_status use(chain *c, chain_link *link, const char *arguments, chain_instance **out)
+static rill_status acquire(chain *c, chain_link *link, const char *arguments, chain_instance **out)
 {
     chain_instance *instance = link->instances;
     size_t length = strlen(arguments);
@@ -65,46 +65,47 @@ static rill_status use(chain *c, chain_link *link, const char *arguments, chain_
         if (instance == NULL) return rill_fail_memory(c->ctx, sizeof *instance + length + 1, "arguments");
         *instance = (chain_instance){.next = link->instances, .length = length};
         memcpy(instance->arguments, arguments, length + 1);
-        rill_status status = create(c->ctx, link, arguments, &instance->self);
+        rill_status status = create_instance(c->ctx, link, arguments, &instance->self);
         if (status < 0) {
             rill_free(c->ctx, instance, sizeof *instance + length + 1);
             return status;
         }
         link->instances = instance;
     }
-    instance->users++;
+    instance->n_users++;
     *out = instance;
     return RILL_OK;
 }
 
-static void leave(chain *c, chain_link *link, chain_instance *instance)
+static void release_instance(chain *c, chain_link *link, chain_instance *instance)
 {
-    chain_instance **at = &link->instances;
-    if (--instance->users > 0) return;
-    while (*at != instance) at = &(*at)->next;
-    *at = instance->next;
-    destroy(link, instance->self);
+    chain_instance **link_ptr = &link->instances;
+    if (--instance->n_users > 0) return;
+    while (*link_ptr != instance) link_ptr = &(*link_ptr)->next;
+    *link_ptr = instance->next;
+    destroy_instance(link, instance->self);
     rill_free(c->ctx, instance, sizeof *instance + instance->length + 1);
 }
 
-rill_status chain_use(chain *c, const char *const *heuristics, const char *const *scorers, chain_instance **out)
+rill_status chain_acquire(chain *c, const char *const *heuristics, const char *const *scorers, chain_instance **out)
 {
     for (int32_t i = 0; i < c->n; i++) {
         const char *const *list = i < c->n_heuristics ? heuristics : scorers;
-        const char *given = list != NULL ? list[i < c->n_heuristics ? i : i - c->n_heuristics] : NULL;
-        rill_status status = use(c, &c->link[i], given != NULL ? given : c->own[i]->arguments, &out[i]);
+        const char *own_arguments = list != NULL ? list[i < c->n_heuristics ? i : i - c->n_heuristics] : NULL;
+        rill_status status = acquire(
+            c, &c->link[i], own_arguments != NULL ? own_arguments : c->default_instances[i]->arguments, &out[i]);
         if (status >= 0) continue;
-        while (i-- > 0) leave(c, &c->link[i], out[i]);
+        while (i-- > 0) release_instance(c, &c->link[i], out[i]);
         return status;
     }
-    c->n_foreign++;
+    c->n_custom++;
     return RILL_OK;
 }
 
-void chain_leave(chain *c, chain_instance *const *instances)
+void chain_release(chain *c, chain_instance *const *instances)
 {
-    for (int32_t i = c->n - 1; i >= 0; i--) leave(c, &c->link[i], instances[i]);
-    c->n_foreign--;
+    for (int32_t i = c->n - 1; i >= 0; i--) release_instance(c, &c->link[i], instances[i]);
+    c->n_custom--;
 }
 
 /* --- creating ----------------------------------------------------------------------------------------------------- */
@@ -112,7 +113,7 @@ void chain_leave(chain *c, chain_instance *const *instances)
 static rill_status add_link(chain *c, chain_link link, const char *arguments)
 {
     c->link[c->n] = link;
-    RILL__TRY(use(c, &c->link[c->n], arguments != NULL ? arguments : "", &c->own[c->n]));
+    RILL__TRY(acquire(c, &c->link[c->n], arguments != NULL ? arguments : "", &c->default_instances[c->n]));
     c->n++;
     return RILL_OK;
 }
@@ -120,15 +121,15 @@ static rill_status add_link(chain *c, chain_link link, const char *arguments)
 static rill_status add_heuristic(chain *c, const rill_chain_entry *entry)
 {
     const rill_heuristic *table = rill_find_heuristic(c->ctx, entry->name);
-    if (table == NULL) return rill__unknown(c->ctx, "heuristic", &c->ctx->heuristics, entry->name);
+    if (table == NULL) return rill__fail_unknown(c->ctx, "heuristic", &c->ctx->heuristics, entry->name);
     return add_link(c, (chain_link){.heuristic = table}, entry->arguments);
 }
 
 static rill_status add_scorer(chain *c, const rill_chain_entry *entry)
 {
     const rill_scorer *table = rill_find_scorer(c->ctx, entry->name);
-    if (table == NULL) return rill__unknown(c->ctx, "scorer", &c->ctx->scorers, entry->name);
-    RILL__TRY(add_link(c, (chain_link){.scorer = table, .state_at = c->state_bytes}, entry->arguments));
+    if (table == NULL) return rill__fail_unknown(c->ctx, "scorer", &c->ctx->scorers, entry->name);
+    RILL__TRY(add_link(c, (chain_link){.scorer = table, .state_offset = c->state_bytes}, entry->arguments));
     c->state_bytes += (table->state_bytes + STATE_ALIGNMENT - 1) / STATE_ALIGNMENT * STATE_ALIGNMENT;
     return RILL_OK;
 }
@@ -139,8 +140,9 @@ rill_status chain_create(chain *c, rill_context *ctx, const rill_engine_setup *s
         .ctx = ctx, .n_heuristics = setup->n_heuristics, .n_scorers = setup->n_scorers, .check = setup->settings.check};
     size_t n = (size_t)setup->n_heuristics + (size_t)setup->n_scorers;
     c->link = rill_calloc(ctx, n, sizeof *c->link);
-    c->own = rill_calloc(ctx, n, sizeof *c->own);
-    if (c->link == NULL || c->own == NULL) return rill_fail_memory(ctx, n * sizeof *c->link, "heuristics and scorers");
+    c->default_instances = rill_calloc(ctx, n, sizeof *c->default_instances);
+    if (c->link == NULL || c->default_instances == NULL)
+        return rill_fail_memory(ctx, n * sizeof *c->link, "heuristics and scorers");
     rill_status status = RILL_OK;
     for (int32_t i = 0; status >= 0 && i < setup->n_heuristics; i++) status = add_heuristic(c, &setup->heuristics[i]);
     for (int32_t i = 0; status >= 0 && i < setup->n_scorers; i++) status = add_scorer(c, &setup->scorers[i]);
@@ -150,64 +152,64 @@ rill_status chain_create(chain *c, rill_context *ctx, const rill_engine_setup *s
 void chain_destroy(chain *c)
 {
     if (c->ctx == NULL) return;
-    size_t given = (size_t)c->n_heuristics + (size_t)c->n_scorers;
+    size_t capacity = (size_t)c->n_heuristics + (size_t)c->n_scorers;
     while (c->n > 0) {
         c->n--;
-        leave(c, &c->link[c->n], c->own[c->n]);
+        release_instance(c, &c->link[c->n], c->default_instances[c->n]);
     }
-    rill_free(c->ctx, c->link, given * sizeof *c->link);
-    rill_free(c->ctx, c->own, given * sizeof *c->own);
-    rill_columns_free(c->ctx, &c->checked);
+    rill_free(c->ctx, c->link, capacity * sizeof *c->link);
+    rill_free(c->ctx, c->default_instances, capacity * sizeof *c->default_instances);
+    rill_columns_free(c->ctx, &c->checked_memory);
     *c = (chain){0};
 }
 
 /* --- one call ----------------------------------------------------------------------------------------------------- */
 
-static rill_beams beams_of(const candidates *cands, int32_t phase)
+static rill_candidates candidates_view(const candidates *cands, int32_t phase)
 {
-    return (rill_beams){
-        .struct_size = sizeof(rill_beams),
+    return (rill_candidates){
+        .struct_size = sizeof(rill_candidates),
         .n = cands->n,
         .phase = phase,
         .offset = cands->offset,
         .item_id = cands->item_id,
         .k = cands->k,
         .timestep = cands->timestep,
-        .outputs = cands->outputs,
-        .best_output = cands->best_output,
-        .best = cands->best,
-        .score = cands->score,
+        .outputs = cands->n_outputs,
+        .best_output_score = cands->best_output_score,
+        .best_path_score = cands->best_path_score,
+        .path_score = cands->path_score,
         .action_logp = cands->action_logp,
         .parent_rank = cands->parent_rank,
         .action = cands->action,
         .ended = cands->ended,
         .keep = cands->keep,
-        .width = cands->mark_width,
-        .stop = cands->mark_stop,
+        .width = cands->marked_width,
+        .stop = cands->marked_stop,
     };
 }
 
-static void clear_marks(rill_beams *b)
+static void clear_marks(rill_candidates *b)
 {
     memset(b->keep + b->offset[0], 1, (size_t)(b->offset[b->n] - b->offset[0]));
     for (int32_t i = 0; i < b->n; i++) b->width[i] = INT32_MAX;
     memset(b->stop, 0, (size_t)b->n);
 }
 
-static rill_status call(chain *c, const rill_heuristic *h, void *self, rill_beams *beams)
+static rill_status call_heuristic(chain *c, const rill_heuristic *h, void *self, rill_candidates *beams)
 {
-    rill_beams shown = *beams; /* what a plugin writes over of it is its own */
+    rill_candidates plugin_view = *beams; /* what a plugin writes over of it is its own */
     clear_marks(beams);
     rill_error_clear(c->ctx);
-    rill_status status = h->apply(self, &shown);
+    rill_status status = h->apply(self, &plugin_view);
     status = rill__method_status(c->ctx, status, "heuristic", h->name, "apply");
     return status < 0 ? status : RILL_OK;
 }
 
 /* The view of items [i, end): the same arrays from their first entry on, with offsets that start at 0. */
-static rill_beams part_of(const rill_beams *all, int32_t i, int32_t end, int32_t *offset)
+static rill_candidates view_part(const rill_candidates *all, int32_t i, int32_t end, int32_t *offset)
 {
-    rill_beams part = *all;
+    rill_candidates part = *all;
     int32_t first = all->offset[i];
     for (int32_t j = i; j <= end; j++) offset[j - i] = all->offset[j] - first;
     part.n = end - i;
@@ -216,9 +218,9 @@ static rill_beams part_of(const rill_beams *all, int32_t i, int32_t end, int32_t
     part.k += i;
     part.timestep += i;
     part.outputs += i;
-    part.best_output += i;
-    part.best += i;
-    part.score += first;
+    part.best_output_score += i;
+    part.best_path_score += i;
+    part.path_score += first;
     part.action_logp += first;
     part.parent_rank += first;
     part.action += first;
@@ -231,18 +233,18 @@ static rill_beams part_of(const rill_beams *all, int32_t i, int32_t end, int32_t
 
 /* The link's heuristic has failed for items [i, end). With arguments that a request gave it, that is the request's affair: each item that
  * it fails for fails alone. */
-static rill_status blame_items(chain *c, int32_t link, const candidates *cands, rill_beams *all, int32_t i, int32_t end,
-                               rill_status status)
+static rill_status fail_custom_items(chain *c, int32_t link, const candidates *cands, rill_candidates *all, int32_t i,
+                                     int32_t end, rill_status status)
 {
     const chain_instance *instance = cands->instances[i][link];
     const int alone = end == i + 1;
     int any = 0;
-    if (instance == c->own[link]) return status;
+    if (instance == c->default_instances[link]) return status;
     for (; i < end; i++) {
-        rill_beams one = part_of(all, i, i + 1, cands->part_offset);
-        const rill_status own = alone ? status : call(c, c->link[link].heuristic, instance->self, &one);
+        rill_candidates one = view_part(all, i, i + 1, cands->part_offset);
+        const rill_status own = alone ? status : call_heuristic(c, c->link[link].heuristic, instance->self, &one);
         if (own >= 0) continue;
-        RILL__TRY(cands->failed(cands->user, i, own));
+        RILL__TRY(cands->on_failed(cands->user, i, own));
         clear_marks(&one);
         any = 1;
     }
@@ -250,16 +252,16 @@ static rill_status blame_items(chain *c, int32_t link, const candidates *cands, 
 }
 
 /* Call the link's heuristic for all items: for each run of neighbours that share an instance. */
-static rill_status call_all(chain *c, int32_t link, const candidates *cands, rill_beams *all)
+static rill_status call_for_all(chain *c, int32_t link, const candidates *cands, rill_candidates *all)
 {
     const rill_heuristic *h = c->link[link].heuristic;
-    if (c->n_foreign == 0) return call(c, h, c->own[link]->self, all);
+    if (c->n_custom == 0) return call_heuristic(c, h, c->default_instances[link]->self, all);
     for (int32_t i = 0, end; i < all->n; i = end) {
         const chain_instance *instance = cands->instances[i][link];
         for (end = i + 1; end < all->n && cands->instances[end][link] == instance;) end++;
-        rill_beams part = part_of(all, i, end, cands->part_offset);
-        const rill_status status = call(c, h, instance->self, &part);
-        if (status < 0) RILL__TRY(blame_items(c, link, cands, all, i, end, status));
+        rill_candidates part = view_part(all, i, end, cands->part_offset);
+        const rill_status status = call_heuristic(c, h, instance->self, &part);
+        if (status < 0) RILL__TRY(fail_custom_items(c, link, cands, all, i, end, status));
     }
     return RILL_OK;
 }
@@ -272,12 +274,12 @@ static rill_status reserve_checks(chain *c, const candidates *cands)
                                   RILL_ARRAY(c->checked_keep)};
     size_t n = (size_t)cands->n, total = (size_t)cands->offset[cands->n];
     /* One at least: there may be no candidate left, and memcmp() wants a place even for none. */
-    return rill_columns_grow(c->ctx, &c->checked, n > total ? n : total + 1, columns, sizeof columns / sizeof *columns,
-                             "checked marks");
+    return rill_columns_grow(c->ctx, &c->checked_memory, n > total ? n : total + 1, columns,
+                             sizeof columns / sizeof *columns, "checked marks");
 }
 
 /* Compare a call over all items, whose marks are in `beams`, with calls for each alone; leaves the marks as they were. */
-static rill_status check(chain *c, int32_t link, const candidates *cands, rill_beams *beams)
+static rill_status check_independence(chain *c, int32_t link, const candidates *cands, rill_candidates *beams)
 {
     size_t n = (size_t)cands->n, total = (size_t)cands->offset[cands->n];
     RILL__TRY(reserve_checks(c, cands));
@@ -286,13 +288,13 @@ static rill_status check(chain *c, int32_t link, const candidates *cands, rill_b
     memcpy(c->checked_keep, beams->keep, total);
     for (int32_t i = 0; i < cands->n; i++) {
         int32_t offset[2], first = cands->offset[i];
-        rill_beams one = part_of(beams, i, i + 1, offset);
+        rill_candidates one = view_part(beams, i, i + 1, offset);
         void *fresh;
-        RILL__TRY(chain_make_fresh(c, link, cands->instances[i][link], &fresh));
-        rill_status status = call(c, c->link[link].heuristic, fresh, &one);
-        chain_drop_fresh(c, link, fresh);
-        if (status < 0 && cands->instances[i][link] != c->own[link]) {
-            RILL__TRY(cands->failed(cands->user, i, status));
+        RILL__TRY(chain_create_fresh(c, link, cands->instances[i][link], &fresh));
+        rill_status status = call_heuristic(c, c->link[link].heuristic, fresh, &one);
+        chain_destroy_fresh(c, link, fresh);
+        if (status < 0 && cands->instances[i][link] != c->default_instances[link]) {
+            RILL__TRY(cands->on_failed(cands->user, i, status));
             memcpy(one.keep, c->checked_keep + first, (size_t)offset[1]);
             continue;
         }
@@ -315,10 +317,10 @@ rill_status chain_prune(chain *c, candidates *cands, int32_t phase, int64_t *pru
 {
     *pruned = 0;
     for (int32_t i = 0; i < c->n_heuristics; i++) {
-        rill_beams beams = beams_of(cands, phase);
-        RILL__TRY(call_all(c, i, cands, &beams));
-        if (c->check) RILL__TRY(check(c, i, cands, &beams));
-        for (int32_t j = 0; j < cands->n; j++) cands->stop[j] |= cands->mark_stop[j];
+        rill_candidates beams = candidates_view(cands, phase);
+        RILL__TRY(call_for_all(c, i, cands, &beams));
+        if (c->check) RILL__TRY(check_independence(c, i, cands, &beams));
+        for (int32_t j = 0; j < cands->n; j++) cands->stop[j] |= cands->marked_stop[j];
         *pruned += candidates_compact(cands, i);
     }
     return RILL_OK;

@@ -12,7 +12,7 @@
 typedef struct chain_instance {
     struct chain_instance *next;
     void *self;
-    int32_t users;
+    int32_t n_users;
     size_t length; /* of the arguments */
     char arguments[];
 } chain_instance;
@@ -21,19 +21,19 @@ typedef struct chain_link {
     const rill_heuristic *heuristic; /* one of the two */
     const rill_scorer *scorer;
     chain_instance *instances;
-    size_t state_at; /* of a scorer: where its state begins among those of a node */
+    size_t state_offset; /* of a scorer: where its state begins among those of a node */
 } chain_link;
 
 typedef struct chain {
     rill_context *ctx;
-    chain_link *link;     /* [n]: the heuristics, then the scorers */
-    chain_instance **own; /* [n] of the setup */
+    chain_link *link;                   /* [n]: the heuristics, then the scorers */
+    chain_instance **default_instances; /* [n] of the setup */
     int32_t n_heuristics, n_scorers, n;
-    int32_t n_foreign;  /* users that have other instances than the setup's */
+    int32_t n_custom;   /* users that have other instances than the setup's */
     size_t state_bytes; /* of the scorers, per node */
     int check;
     /* Marks of a call over all items, to be compared with calls for each alone. */
-    rill_columns checked;
+    rill_columns checked_memory;
     int32_t *checked_width;
     uint8_t *checked_stop, *checked_keep;
 } chain;
@@ -42,14 +42,14 @@ typedef struct chain {
 rill_status chain_create(chain *c, rill_context *ctx, const rill_engine_setup *setup);
 void chain_destroy(chain *c);
 
-/* Have a user of instances with these arguments, out[0, n); NULL, also as an entry: the setup's. Ends with chain_leave(). On
+/* Have a user of instances with these arguments, out[0, n); NULL, also as an entry: the setup's. Ends with chain_release(). On
  * failure nothing is used. */
-rill_status chain_use(chain *c, const char *const *heuristics, const char *const *scorers, chain_instance **out);
-void chain_leave(chain *c, chain_instance *const *instances);
+rill_status chain_acquire(chain *c, const char *const *heuristics, const char *const *scorers, chain_instance **out);
+void chain_release(chain *c, chain_instance *const *instances);
 
-/* Another instance of what `like` is one of, which has seen nothing. Ends with chain_drop_fresh(). */
-rill_status chain_make_fresh(chain *c, int32_t link, const chain_instance *like, void **self);
-void chain_drop_fresh(chain *c, int32_t link, void *self);
+/* Another instance of what `like` is one of, which has seen nothing. Ends with chain_destroy_fresh(). */
+rill_status chain_create_fresh(chain *c, int32_t link, const chain_instance *like, void **self);
+void chain_destroy_fresh(chain *c, int32_t link, void *self);
 
 /* Apply the heuristics in order; survivors are moved together after each. items' stop requests are or-ed into
  * candidates->stop. Counts what was dropped in *pruned. */

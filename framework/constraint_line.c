@@ -3,8 +3,8 @@
 
 #include "internal.h"
 
-static const char BETWEEN[] = " ||| ";
-enum { BETWEEN_LENGTH = sizeof BETWEEN - 1 };
+static const char PHRASE_SEPARATOR[] = " ||| ";
+enum { PHRASE_SEPARATOR_LENGTH = sizeof PHRASE_SEPARATOR - 1 };
 
 struct rill_constraints {
     rill_context *ctx;
@@ -67,7 +67,7 @@ rill_status rill_constraints_create(rill_constraints **out, rill_context *ctx, c
     return RILL_OK;
 }
 
-static rill_status take_part(rill_constraints *c, const char *part, size_t length)
+static rill_status add_constraint(rill_constraints *c, const char *part, size_t length)
 {
     const char *colon = memchr(part, ':', length);
     if (colon == NULL)
@@ -76,7 +76,8 @@ static rill_status take_part(rill_constraints *c, const char *part, size_t lengt
     const size_t name = (size_t)(colon - part), skip = name + 1;
     for (int32_t i = 0; i < c->n; i++) {
         if (strlen(c->name[i]) != name || memcmp(c->name[i], part, name) != 0) continue;
-        if (c->arguments[i] != NULL) RILL__TRY(rill_text_append(&c->text[i], BETWEEN, BETWEEN_LENGTH));
+        if (c->arguments[i] != NULL)
+            RILL__TRY(rill_text_append(&c->text[i], PHRASE_SEPARATOR, PHRASE_SEPARATOR_LENGTH));
         RILL__TRY(rill_text_append(&c->text[i], part + skip, length - skip));
         c->arguments[i] = ""; /* said; texts move as they grow */
         return RILL_OK;
@@ -95,11 +96,11 @@ rill_status rill_constraints_read(rill_constraints *c, const char *line, size_t 
     }
     while (line < end && *line == ' ') line++;
     if (line == end) return RILL_OK;
-    for (const char *next; line != NULL; line = next != NULL ? next + BETWEEN_LENGTH : NULL) {
+    for (const char *next; line != NULL; line = next != NULL ? next + PHRASE_SEPARATOR_LENGTH : NULL) {
         next = NULL;
-        for (const char *at = line; next == NULL && at + BETWEEN_LENGTH <= end; at++)
-            if (memcmp(at, BETWEEN, BETWEEN_LENGTH) == 0) next = at;
-        RILL__TRY(take_part(c, line, (size_t)((next != NULL ? next : end) - line)));
+        for (const char *pos = line; next == NULL && pos + PHRASE_SEPARATOR_LENGTH <= end; pos++)
+            if (memcmp(pos, PHRASE_SEPARATOR, PHRASE_SEPARATOR_LENGTH) == 0) next = pos;
+        RILL__TRY(add_constraint(c, line, (size_t)((next != NULL ? next : end) - line)));
     }
     for (int32_t i = 0; i < c->n; i++)
         if (c->arguments[i] != NULL) c->arguments[i] = c->text[i].data != NULL ? c->text[i].data : "";

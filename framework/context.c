@@ -18,7 +18,7 @@
 /* --- allocation --------------------------------------------------------------------------------------------------- */
 
 /* What is only counted needs no order among threads. */
-static void account(rill_context *ctx, size_t old_size, size_t new_size)
+static void count_bytes_used(rill_context *ctx, size_t old_size, size_t new_size)
 {
     for (size_t more = new_size - old_size; ctx != NULL; ctx = ctx->parent) {
         size_t used = atomic_fetch_add_explicit(&ctx->used, more, memory_order_relaxed) + more;
@@ -31,17 +31,17 @@ static void account(rill_context *ctx, size_t old_size, size_t new_size)
 }
 
 /* The context's allocation function, one thread at a time. */
-static void *request(rill_context *ctx, void *block, size_t old_size, size_t new_size)
+static void *call_allocator(rill_context *ctx, void *block, size_t old_size, size_t new_size)
 {
     if (ctx->allocate == rill__default_allocate) return rill__default_allocate(NULL, block, old_size, new_size);
-    pthread_mutex_lock(&ctx->first->lock);
+    pthread_mutex_lock(&ctx->root_ctx->lock);
     void *fresh = ctx->allocate(ctx->allocate_user, block, old_size, new_size);
-    pthread_mutex_unlock(&ctx->first->lock);
+    pthread_mutex_unlock(&ctx->root_ctx->lock);
     return fresh;
 }
 
 /* Recursive: what logs may allocate, and log. */
-static int make_lock(pthread_mutex_t *lock)
+static int init_lock(pthread_mutex_t *lock)
 {
     pthread_mutexattr_t attributes;
     if (pthread_mutexattr_init(&attributes) != 0) return 0;
@@ -55,7 +55,7 @@ rill_status rill_context_create(rill_context **out, const rill_context_options *
 {
     *out = NULL;
     rill_context_options own = {0};
-    if (options != NULL && !rill__take(&own, sizeof own, options, sizeof own)) return RILL_ERR_ABI;
+    if (options != NULL && !rill__copy_struct(&own, sizeof own, options, sizeof own)) return RILL_ERR_ABI;
     rill_realloc_fn allocate = own.allocate != NULL ? own.allocate : rill__default_allocate;
     void *user = own.allocate != NULL ? own.allocate_user : NULL;
     rill_context *ctx = allocate(user, NULL, 0, sizeof *ctx);
@@ -65,8 +65,8 @@ rill_status rill_context_create(rill_context **out, const rill_context_options *
     ctx->allocate_user = user;
     ctx->log = own.log;
     ctx->log_user = own.log_user;
-    ctx->first = ctx;
-    if (!make_lock(&ctx->lock)) {
+    ctx->root_ctx = ctx;
+    if (!init_lock(&ctx->lock)) {
         allocate(user, ctx, sizeof *ctx, 0);
         return RILL_ERR_MEMORY;
     }
@@ -77,11 +77,11 @@ rill_status rill_context_create(rill_context **out, const rill_context_options *
 rill_status rill_context_create_worker(rill_context **out, rill_context *parent, const rill_registry_mark *shared)
 {
     *out = NULL;
-    rill_context *ctx = request(parent, NULL, 0, sizeof *ctx);
+    rill_context *ctx = call_allocator(parent, NULL, 0, sizeof *ctx);
     if (ctx == NULL) return rill_fail_memory(parent, sizeof *ctx, "a worker's context");
     memset(ctx, 0, sizeof *ctx);
     ctx->parent = parent;
-    ctx->first = parent->first;
+    ctx->root_ctx = parent->root_ctx;
     ctx->allocate = parent->allocate;
     ctx->allocate_user = parent->allocate_user;
     ctx->log = parent->log;
@@ -109,7 +109,7 @@ void rill_context_destroy(rill_context *ctx)
         pthread_mutex_destroy(&ctx->lock);
         ctx->allocate(ctx->allocate_user, ctx, sizeof *ctx, 0);
     } else {
-        request(ctx->parent, ctx, sizeof *ctx, 0);
+        call_allocator(ctx->parent, ctx, sizeof *ctx, 0);
     }
 }
 
@@ -123,8 +123,8 @@ rill_status rill_context_defer(rill_context *ctx, void (*fn)(void *user), void *
 void *rill_alloc(rill_context *ctx, size_t size)
 {
     /* A block of no bytes must still be told from a failure, so it gets one that is not accounted. */
-    void *block = request(ctx, NULL, 0, size > 0 ? size : 1);
-    if (block != NULL) account(ctx, 0, size);
+    void *block = call_allocator(ctx, NULL, 0, size > 0 ? size : 1);
+    if (block != NULL) count_bytes_used(ctx, 0, size);
     return block;
 }
 
@@ -140,24 +140,24 @@ void *rill_calloc(rill_context *ctx, size_t count, size_t size)
 void rill_free(rill_context *ctx, void *block, size_t size)
 {
     if (block == NULL) return;
-    account(ctx, size, 0);
-    request(ctx, block, size > 0 ? size : 1, 0);
+    count_bytes_used(ctx, size, 0);
+    call_allocator(ctx, block, size > 0 ? size : 1, 0);
 }
 
 rill_status rill_grow(rill_context *ctx, void **block, size_t *capacity, size_t need, size_t size, const char *what)
 {
     if (need <= *capacity) return RILL_OK;
-    size_t wanted = *capacity + *capacity / 2;
-    if (wanted < need) wanted = need;
-    if (wanted < 8) wanted = 8;
+    size_t new_capacity = *capacity + *capacity / 2;
+    if (new_capacity < need) new_capacity = need;
+    if (new_capacity < 8) new_capacity = 8;
     size_t bytes;
-    if (__builtin_mul_overflow(wanted, size, &bytes)) return rill_fail_memory(ctx, SIZE_MAX, what);
+    if (__builtin_mul_overflow(new_capacity, size, &bytes)) return rill_fail_memory(ctx, SIZE_MAX, what);
     size_t old_bytes = *capacity * size;
-    void *grown = request(ctx, *block, old_bytes, bytes);
+    void *grown = call_allocator(ctx, *block, old_bytes, bytes);
     if (grown == NULL) return rill_fail_memory(ctx, bytes, what);
-    account(ctx, old_bytes, bytes);
+    count_bytes_used(ctx, old_bytes, bytes);
     *block = grown;
-    *capacity = wanted;
+    *capacity = new_capacity;
     return RILL_OK;
 }
 
@@ -173,39 +173,39 @@ size_t rill_memory_peak(const rill_context *ctx)
 
 /* --- numbers ------------------------------------------------------------------------------------------------------ */
 
-static locale_t plain_locale; /* "C": what numbers are read and written in */
+static locale_t c_locale; /* "C": what numbers are read and written in */
 
-static void make_plain_locale(void)
+static void make_c_locale(void)
 {
-    plain_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 
 /* Where there is no memory for it the host's stays. */
 void *rill_enter_plain_locale(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, make_plain_locale);
-    return uselocale(plain_locale);
+    pthread_once(&once, make_c_locale);
+    return uselocale(c_locale);
 }
 
-void rill_leave_plain_locale(void *before)
+void rill_leave_plain_locale(void *old_locale)
 {
-    uselocale(before);
+    uselocale(old_locale);
 }
 
 double rill_read_number(const char *text, char **end)
 {
-    void *before = rill_enter_plain_locale();
+    void *old_locale = rill_enter_plain_locale();
     const double number = strtod(text, end);
-    rill_leave_plain_locale(before);
+    rill_leave_plain_locale(old_locale);
     return number;
 }
 
 int rill_print_list(char *out, size_t size, const char *format, va_list arguments)
 {
-    void *before = rill_enter_plain_locale();
+    void *old_locale = rill_enter_plain_locale();
     const int length = vsnprintf(out, size, format, arguments);
-    rill_leave_plain_locale(before);
+    rill_leave_plain_locale(old_locale);
     return length;
 }
 
@@ -220,11 +220,11 @@ int rill_print(char *out, size_t size, const char *format, ...)
 
 /* Whether behind a character that is not whole stands what shows that it was cut: not so the letters and signs of a file's name in another
  * encoding, which stays as it is. */
-static int was_cut(const char *behind)
+static int is_cut_character(const char *rest)
 {
-    const char c = behind[0];
+    const char c = rest[0];
     const int letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (c == '\0' || strncmp(behind, "...", 3) == 0) return 1;
+    if (c == '\0' || strncmp(rest, "...", 3) == 0) return 1;
     return (unsigned char)c < 0x80 && !letter && strchr("._-/+~", c) == NULL;
 }
 
@@ -233,16 +233,16 @@ int rill_print_message_list(char *out, size_t size, const char *format, va_list 
     const int length = rill_print_list(out, size, format, arguments);
     if (length < 0 || size == 0) return length;
     size_t to = 0;
-    for (const char *at = out; *at != '\0';) {
-        const unsigned char lead = (unsigned char)*at;
-        const size_t whole = lead < 0xc2 || lead > 0xf4 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-        size_t there = 1;
-        while (there < whole && ((unsigned char)at[there] & 0xc0) == 0x80) there++;
-        if (there == whole || !was_cut(at + there)) {
-            memmove(out + to, at, there);
-            to += there;
+    for (const char *pos = out; *pos != '\0';) {
+        const unsigned char lead = (unsigned char)*pos;
+        const size_t full_length = lead < 0xc2 || lead > 0xf4 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+        size_t n_bytes = 1;
+        while (n_bytes < full_length && ((unsigned char)pos[n_bytes] & 0xc0) == 0x80) n_bytes++;
+        if (n_bytes == full_length || !is_cut_character(pos + n_bytes)) {
+            memmove(out + to, pos, n_bytes);
+            to += n_bytes;
         }
-        at += there;
+        pos += n_bytes;
     }
     out[to] = '\0';
     return (int)to;
@@ -302,12 +302,12 @@ void rill_log(rill_context *ctx, rill_log_level level, const char *format, ...)
     va_start(arguments, format);
     rill_print_message_list(line, sizeof line, format, arguments);
     va_end(arguments);
-    pthread_mutex_lock(&ctx->first->lock);
+    pthread_mutex_lock(&ctx->root_ctx->lock);
     ctx->log(ctx->log_user, level, line);
-    pthread_mutex_unlock(&ctx->first->lock);
+    pthread_mutex_unlock(&ctx->root_ctx->lock);
 }
 
-static void put_message(rill_input *input, const char *format, va_list arguments)
+static void print_message(rill_input *input, const char *format, va_list arguments)
 {
     rill_print_message_list(input->message, sizeof input->message, format, arguments);
 }
@@ -316,17 +316,17 @@ rill_status rill_input_fail(rill_input *input, rill_status status, const char *f
 {
     va_list arguments;
     va_start(arguments, format);
-    put_message(input, format, arguments);
+    print_message(input, format, arguments);
     va_end(arguments);
     input->status = status;
     return status;
 }
 
-void rill_input_note(rill_input *input, const char *format, ...)
+void rill_input_warn(rill_input *input, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    put_message(input, format, arguments);
+    print_message(input, format, arguments);
     va_end(arguments);
 }
 

@@ -5,50 +5,51 @@
 
 #include <math.h>
 
-/* Of a choice in select.h's table, and of one in what a domain answers where scorers or limits choose among them. */
+/* Of a choice in topk.h's table, and of one in what a domain answers where scorers or limits choose among them. */
 enum { CHOICE_BYTES = 13, ANSWER_BYTES = 9, TEXT_BYTES = 6 };
 
-static double most_steps(const rill_settings *s, const rill_domain_info *info, double size)
+static double max_steps(const rill_settings *s, const rill_domain_info *info, double size)
 {
     double steps = info->max_length;
     if (s->max_length > 0 || s->max_length_factor > 0) steps = floor(s->max_length_factor * size) + s->max_length;
-    if (info->most_length > 0 && steps > info->most_length) steps = info->most_length;
+    if (info->max_positions > 0 && steps > info->max_positions) steps = info->max_positions;
     return (steps > 1 ? steps : 1) + 1; /* the end is behind the last action */
 }
 
 /* Choices that a row is asked for. */
-static double most_choices(const rill_settings *s, const rill_domain_info *info)
+static double max_row_choices(const rill_settings *s, const rill_domain_info *info)
 {
     const int32_t phases = info->phases > 0 ? info->phases : 1, limited = (1 << phases) - 1;
-    int32_t m = s->sample > 0 ? s->top_k : rill__merge_limit(s);
+    int32_t m = s->sample > 0 ? s->top_k : rill__max_children(s);
     if (s->sample == 0 && (info->max_choices_phases & (uint32_t)limited) == (uint32_t)limited && s->max_candidates < m)
         m = s->max_candidates;
     return m < info->actions ? m : info->actions;
 }
 
 /* Hypotheses that exact search, or the second call of cube pruning, expands besides. */
-static double more_rows(const rill_settings *s, double rows)
+static double extra_rows(const rill_settings *s, double rows)
 {
     return (s->exact ? (double)s->exact_rows : 0) + (s->cube > RILL_CUBE_NONE ? rows : 0);
 }
 
 void rill_settings_cost(const rill_settings *s, const rill_domain_info *info, double size, rill_cost *out)
 {
-    const double k = s->k, steps = most_steps(s, info, size), choices = most_choices(s, info);
+    const double k = s->k, steps = max_steps(s, info, size), choices = max_row_choices(s, info);
     const double phases = info->phases > 0 ? info->phases : 1, rows = k * steps * phases;
     /* A timestep: the rows' choices, what is chosen among by each group, what is kept of all. */
-    const double chosen = s->groups > 1 ? k + choices + 7 * k : k;
-    const double kept = 2 * k < k * choices ? 2 * k : k * choices;
-    double bytes = k * choices * (CHOICE_BYTES + ANSWER_BYTES) + chosen * (double)sizeof(merge_head) +
-                   kept * (double)(sizeof(merge_head) + sizeof(beam_entry) + sizeof(rill_history));
+    const double n_chosen = s->groups > 1 ? k + choices + 7 * k : k;
+    const double n_kept = 2 * k < k * choices ? 2 * k : k * choices;
+    double bytes = k * choices * (CHOICE_BYTES + ANSWER_BYTES) + n_chosen * (double)sizeof(merge_head) +
+                   n_kept * (double)(sizeof(merge_head) + sizeof(beam_entry) + sizeof(rill_hyp_node));
     /* The search: a history for each hypothesis, and outputs. */
     const double outputs = s->keep == RILL_KEEP_ALL && s->stop == RILL_STOP_TOP ? rows : s->stop_after + 2 * k;
-    const double given = s->n_best < outputs ? s->n_best : outputs;
-    bytes += rows * (double)sizeof(rill_history) + outputs * (double)sizeof(item_output);
-    if (s->exact) bytes += s->exact_rows * (choices + 1) * (double)(sizeof(exact_entry) + sizeof(rill_history));
+    const double n_given = s->n_best < outputs ? s->n_best : outputs;
+    bytes += rows * (double)sizeof(rill_hyp_node) + outputs * (double)sizeof(item_output);
+    if (s->exact) bytes += s->exact_rows * (choices + 1) * (double)(sizeof(exact_entry) + sizeof(rill_hyp_node));
     /* Its result. */
-    bytes += given * (sizeof(rill_output) + steps * phases * (double)(sizeof(int32_t) + sizeof(float) + TEXT_BYTES));
-    const size_t room = out->struct_size;
-    const rill_cost cost = {.struct_size = room, .steps = steps, .rows = rows + more_rows(s, rows), .bytes = bytes};
-    memcpy(out, &cost, room < sizeof cost ? room : sizeof cost);
+    bytes += n_given * (sizeof(rill_output) + steps * phases * (double)(sizeof(int32_t) + sizeof(float) + TEXT_BYTES));
+    const size_t size_given = out->struct_size;
+    const rill_cost cost = {
+        .struct_size = size_given, .steps = steps, .rows = rows + extra_rows(s, rows), .bytes = bytes};
+    memcpy(out, &cost, size_given < sizeof cost ? size_given : sizeof cost);
 }

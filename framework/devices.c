@@ -3,24 +3,24 @@
 
 #include <string.h>
 
-static rill_status take_options(devices *list, rill_context *ctx, const rill_open_options *open)
+static rill_status copy_options(devices *list, rill_context *ctx, const rill_open_options *open)
 {
-    const size_t least = offsetof(rill_open_options, also); /* in ABI version 1 */
-    if (!rill__take(&list->open, sizeof list->open, open, least))
+    const size_t min_size = offsetof(rill_open_options, ensemble); /* in ABI version 1 */
+    if (!rill__copy_struct(&list->open, sizeof list->open, open, min_size))
         return rill_fail(ctx, RILL_ERR_ABI, "open options of %zu bytes, this rill takes %zu to %zu: rebuild the caller",
-                         open->struct_size, least, sizeof list->open);
+                         open->struct_size, min_size, sizeof list->open);
     return RILL_OK;
 }
 
 /* "cuda" is "cuda:0". */
-static int are_same(const char *a, const char *b)
+static int same_device(const char *a, const char *b)
 {
     const size_t word = strcspn(a, ":");
     return strcspn(b, ":") == word && memcmp(a, b, word) == 0 &&
            strcmp(a[word] != '\0' ? a + word : ":0", b[word] != '\0' ? b + word : ":0") == 0;
 }
 
-static rill_status add(devices *list, rill_context *ctx, const char *name, size_t length)
+static rill_status add_device(devices *list, rill_context *ctx, const char *name, size_t length)
 {
     if (length == 0) return rill_fail(ctx, RILL_ERR_OPTION, "device: an entry of the list is empty");
     if (list->n == DEVICES_MAX)
@@ -33,16 +33,16 @@ static rill_status add(devices *list, rill_context *ctx, const char *name, size_
                          (int)length, name);
     if (length >= 4 && memcmp(name, "auto", 4) == 0)
         return rill_fail(ctx, RILL_ERR_OPTION, "device: auto is one device, and cannot be one of a list");
-    const char *const first = list->of[0].name;
-    char *to = list->of[list->n].name;
+    const char *const first = list->entry[0].name;
+    char *to = list->entry[list->n].name;
     memcpy(to, name, length);
     to[length] = '\0';
     if (list->n > 0 && (strcspn(first, ":") != strcspn(to, ":") || memcmp(first, to, strcspn(to, ":")) != 0))
         return rill_fail(ctx, RILL_ERR_OPTION,
                          "device: %s and %s are of several kinds, whose scores differ: list devices of one kind", first,
                          to);
-    list->of[list->n].first = 0;
-    while (!are_same(list->of[list->of[list->n].first].name, to)) list->of[list->n].first++;
+    list->entry[list->n].first = 0;
+    while (!same_device(list->entry[list->entry[list->n].first].name, to)) list->entry[list->n].first++;
     list->n++;
     return RILL_OK;
 }
@@ -54,7 +54,7 @@ static rill_status read_list(devices *list, rill_context *ctx, const char *names
         const size_t all = strcspn(names, ",");
         size_t length = all;
         while (length > 0 && names[length - 1] == ' ') length--;
-        RILL__TRY(add(list, ctx, names, length));
+        RILL__TRY(add_device(list, ctx, names, length));
         names += all;
         if (*names == '\0') return RILL_OK;
     }
@@ -63,10 +63,10 @@ static rill_status read_list(devices *list, rill_context *ctx, const char *names
 rill_status devices_read(devices *list, rill_context *ctx, const rill_open_options *open)
 {
     list->n = 1;
-    list->of[0].first = 0;
+    list->entry[0].first = 0;
     list->values = NULL;
-    RILL__TRY(take_options(list, ctx, open));
-    const char *names = rill_open_value(&list->open, "device");
+    RILL__TRY(copy_options(list, ctx, open));
+    const char *names = rill_open_option(&list->open, "device");
     if (names == NULL || strchr(names, ',') == NULL) return RILL_OK;
     list->n = 0;
     RILL__TRY(read_list(list, ctx, names));
@@ -86,6 +86,6 @@ void devices_clear(devices *list, rill_context *ctx)
 const rill_open_options *devices_options(devices *list, int32_t entry)
 {
     for (int32_t i = 0; list->values != NULL && i < list->open.n_values; i++)
-        if (rill__same_name(list->values[i].name, "device")) list->values[i].value = list->of[entry].name;
+        if (rill__same_name(list->values[i].name, "device")) list->values[i].value = list->entry[entry].name;
     return &list->open;
 }

@@ -13,7 +13,7 @@ typedef struct devices {
     struct {
         char name[DEVICE_NAME_MAX];
         int32_t first; /* the first entry that means the same device */
-    } of[DEVICES_MAX];
+    } entry[DEVICES_MAX];
     /* Options to open a model with, of which the device is replaced; `values` is the context's. */
     rill_open_options open;
     rill_pair *values;

@@ -1,7 +1,7 @@
-/* The engine: making it, feeding it, and taking from it. The search is loop.c.
+/* The engine: making it, feeding it, and taking from it. The search is decode_loop.c.
  *
  * Divisions: making · in and out. */
-#include "rooms.h"
+#include "engine_internal.h"
 
 /* --- making ------------------------------------------------------------------------------------------------------- */
 
@@ -29,35 +29,35 @@ static rill_status check_setup(rill_context *ctx, const rill_engine_setup *setup
                          setup->struct_size, sizeof *setup);
     RILL__TRY(check_names(ctx, "heuristics", setup->heuristics, setup->n_heuristics));
     RILL__TRY(check_names(ctx, "scorers", setup->scorers, setup->n_scorers));
-    if (setup->policy != NULL) RILL__TRY(check_names(ctx, "policies", setup->policy, 1));
+    if (setup->scheduler != NULL) RILL__TRY(check_names(ctx, "policies", setup->scheduler, 1));
     if (setup->n_fields < 0 || (setup->n_fields > 0 && setup->fields == NULL))
         return rill_fail(ctx, RILL_ERR_ARGUMENT, "a setup with %d fields", setup->n_fields);
     return RILL_OK;
 }
 
-static rill_status set_up(rill_engine *e, const rill_engine_setup *setup)
+static rill_status set_up_engine(rill_engine *e, const rill_engine_setup *setup)
 {
     RILL__TRY(engine_check_fields(e));
     requests_init(&e->requests, e->ctx, setup);
-    e->requests.own = &e->settings;
+    e->requests.settings = &e->settings;
     e->settings = setup->settings;
     RILL__TRY(rill__model_recommend(e->model, e->ctx, &e->settings));
     RILL__TRY(rill__settings_resolve(e->ctx, &e->settings, setup->n_heuristics > 0, setup->budget != NULL));
-    e->unknown = e->settings.unknown_penalty != 0 ? rill__model_unknown(e->model) : RILL_NO_ACTION;
-    intake_init(&e->intake, e->ctx, &e->settings);
-    outbox_init(&e->outbox, e->ctx, &e->settings);
+    e->unknown_action = e->settings.unknown_penalty != 0 ? rill__model_unknown(e->model) : RILL_NO_ACTION;
+    input_queue_init(&e->queue, e->ctx, &e->settings);
+    reorder_init(&e->reorder, e->ctx, &e->settings);
     RILL__TRY(chain_create(&e->chain, e->ctx, setup));
     RILL__TRY(request_check(e->ctx, &e->chain, &e->settings));
     if (setup->cube_key != NULL && setup->settings.cube == 0)
         return rill_fail(e->ctx, RILL_ERR_OPTION,
                          "a function says what is alike for cube pruning, and there is none: set cube");
     RILL__TRY(certify_check(e->ctx, &e->chain, &e->settings, &e->info));
-    RILL__TRY(bound_init(e, 1));
+    RILL__TRY(memory_limit_init(e, 1));
     for (int32_t group = 0; group < 2; group++) {
-        e->step[group].exact.thorough = e->settings.check;
-        e->step[group].selector.certify = e->settings.certify;
+        e->timesteps[group].cube_topk.check_all = e->settings.check;
+        e->timesteps[group].topk.certify = e->settings.certify;
     }
-    return schedule_create(e, setup->policy);
+    return schedule_create(e, setup->scheduler);
 }
 
 rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model *model, const rill_engine_setup *setup)
@@ -70,27 +70,30 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     e->model = model;
     e->domain = model->domain;
     e->info = model->info;
-    e->flight.ctx = e->scoring.ctx = e->statistics.ctx = ctx;
+    e->running.ctx = e->scorer_states.ctx = e->statistics.ctx = ctx;
     e->cube_key = setup->cube_key;
     e->cube_key_user = setup->cube_key_user;
-    e->tracing = (tracing){.fn = setup->trace,
-                           .user = setup->trace_user,
-                           .links = setup->n_heuristics,
-                           .hypotheses = setup->trace_hypotheses};
+    e->tracer = (tracer){.fn = setup->trace,
+                         .user = setup->trace_user,
+                         .n_heuristics = setup->n_heuristics,
+                         .with_hypotheses = setup->trace_hypotheses};
     e->schedule = (schedule){.ctx = ctx, .budget = setup->budget, .budget_user = setup->budget_user};
-    e->writing = (writing){
-        .ctx = ctx, .domain = model->domain, .fields = setup->fields, .n_fields = setup->n_fields, .unroll.ctx = ctx};
+    e->output_writer = (output_writer){.ctx = ctx,
+                                       .domain = model->domain,
+                                       .fields = setup->fields,
+                                       .n_fields = setup->n_fields,
+                                       .backtrace.ctx = ctx};
     items_init(&e->items, ctx);
-    forest_init(&e->forest, ctx, model->info.state_need);
+    hyp_pool_init(&e->hyps, ctx, model->info.state_need);
     for (int32_t group = 0; group < 2; group++) {
-        timestep_init(&e->step[group], ctx, &e->info, group);
-        e->step[group].first_input = setup->first_input;
+        timestep_init(&e->timesteps[group], ctx, &e->info, group);
+        e->timesteps[group].first_input = setup->first_input;
     }
-    ask_init(&e->check_asks, ctx, model->info.actions);
-    rill_status status = forbidden_create(&e->forbidden, ctx, &e->info);
+    modifiers_init(&e->check_modifiers, ctx, model->info.actions);
+    rill_status status = bad_words_create(&e->bad_words, ctx, &e->info);
     if (status >= 0) status = rill__runner_start(model, ctx, model->threads, &e->runner);
-    e->self = e->writing.self = e->runner.self;
-    if (status >= 0) status = set_up(e, setup);
+    e->self = e->output_writer.self = e->runner.self;
+    if (status >= 0) status = set_up_engine(e, setup);
     if (status < 0) {
         rill_engine_destroy(e);
         return status;
@@ -101,35 +104,36 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
 
 void engine_free_nodes(rill_engine *e)
 {
-    if (e->forest.n_freed > 0 && e->domain->free != NULL) e->domain->free(e->self, e->forest.n_freed, e->forest.freed);
-    forest_recycle(&e->forest);
+    if (e->hyps.n_freed_nodes > 0 && e->domain->free != NULL)
+        e->domain->free(e->self, e->hyps.n_freed_nodes, e->hyps.freed_nodes);
+    hyp_pool_recycle_nodes(&e->hyps);
 }
 
 void rill_engine_destroy(rill_engine *e)
 {
     if (e == NULL) return;
-    engine_collect_rest(e);
-    for (int32_t i = 0; i < e->flight.n; i++) engine_drop_item(e, e->flight.slot[i]);
-    bound_unpark(e);
-    while (e->items.n_ready > 0) engine_drop_item(e, items_next_ready(&e->items));
-    for (size_t i = 0; i < e->intake.entries_capacity; i++)
-        request_drop(&e->requests, &e->chain, e->intake.entries[i].request);
+    engine_collect_pending(e);
+    for (int32_t i = 0; i < e->running.n; i++) engine_free_item(e, e->running.slot[i]);
+    memory_limit_unpark_all(e);
+    while (e->items.n_ready > 0) engine_free_item(e, items_pop_ready(&e->items));
+    for (size_t i = 0; i < e->queue.entries_capacity; i++)
+        request_free(&e->requests, &e->chain, e->queue.entries[i].request);
     engine_free_nodes(e);
     schedule_destroy(&e->schedule);
     chain_destroy(&e->chain);
-    intake_finish(&e->intake);
+    input_queue_finish(&e->queue);
     rill_columns_free(e->ctx, &e->admission.memory);
     items_finish(&e->items);
-    flight_finish(&e->flight);
-    for (int32_t group = 0; group < 2; group++) timestep_finish(&e->step[group]);
-    forest_finish(&e->forest);
-    forbidden_finish(&e->forbidden, e->ctx);
-    ask_finish(&e->check_asks);
-    scoring_finish(&e->scoring);
-    rill_free(e->ctx, e->again.output, e->again.outputs * sizeof *e->again.output);
-    rill_free(e->ctx, e->again.action, e->again.actions * sizeof *e->again.action);
-    unroll_finish(&e->writing.unroll);
-    outbox_finish(&e->outbox);
+    running_finish(&e->running);
+    for (int32_t group = 0; group < 2; group++) timestep_finish(&e->timesteps[group]);
+    hyp_pool_finish(&e->hyps);
+    bad_words_finish(&e->bad_words, e->ctx);
+    modifiers_finish(&e->check_modifiers);
+    scorer_states_finish(&e->scorer_states);
+    rill_free(e->ctx, e->redecode.found, e->redecode.found_capacity * sizeof *e->redecode.found);
+    rill_free(e->ctx, e->redecode.found_action, e->redecode.found_action_capacity * sizeof *e->redecode.found_action);
+    backtrace_finish(&e->output_writer.backtrace);
+    reorder_finish(&e->reorder);
     statistics_finish(&e->statistics);
     rill__runner_stop(&e->runner);
     rill_free(e->ctx, e, sizeof *e);
@@ -145,20 +149,20 @@ const rill_settings *rill_engine_settings(const rill_engine *e)
 rill_status rill_engine_step(rill_engine *e)
 {
     if (e->failed < 0) return e->failed;
-    e->statistics.began = e->statistics.lap = statistics_clock();
-    e->statistics.now = (rill_seconds){0};
-    rill_status status = engine_advance(e);
+    e->statistics.timestep_start = e->statistics.stage_start = statistics_clock();
+    e->statistics.current = (rill_seconds){0};
+    rill_status status = engine_run_timestep(e);
     if (status < 0) e->failed = status;
-    e->statistics.now.total = statistics_clock() - e->statistics.began;
-    statistics_sum_seconds(&e->statistics.all.seconds, &e->statistics.now);
+    e->statistics.current.total = statistics_clock() - e->statistics.timestep_start;
+    statistics_sum_seconds(&e->statistics.total.seconds, &e->statistics.current);
     return status;
 }
 
-int64_t rill_engine_room(const rill_engine *e)
+int64_t rill_engine_free_slots(const rill_engine *e)
 {
     if (e->input_closed || e->failed < 0) return 0;
-    int64_t room = intake_room(&e->intake), ahead = outbox_room(&e->outbox);
-    return room < ahead ? room : ahead;
+    int64_t n_free = input_queue_space(&e->queue), ahead = reorder_space(&e->reorder);
+    return n_free < ahead ? n_free : ahead;
 }
 
 /* Words between blanks: the measure of a domain that has none. */
@@ -167,9 +171,9 @@ static int64_t count_words(const char *text, size_t length)
     int64_t words = 0;
     int inside = 0;
     for (size_t i = 0; i < length; i++) {
-        int blank = text[i] == ' ' || text[i] == '\t';
-        words += !blank && !inside;
-        inside = !blank;
+        int in_space = text[i] == ' ' || text[i] == '\t';
+        words += !in_space && !inside;
+        inside = !in_space;
     }
     return words;
 }
@@ -181,23 +185,23 @@ int64_t engine_measure(const rill_engine *e, const char *text, size_t length)
 }
 
 /* The input takes over what it wants; after a failure that is the caller's still. */
-static rill_status submit(rill_engine *e, const char *text, size_t length, int64_t size, rill_status failed,
-                          request *wants, int64_t *id)
+static rill_status submit_input(rill_engine *e, const char *text, size_t length, int64_t size, rill_status failed,
+                                request *own_request, int64_t *id)
 {
-    if (rill_engine_room(e) <= 0) return RILL_AGAIN;
-    RILL__TRY(outbox_number(&e->outbox, id));
-    rill_status status = intake_add(&e->intake, *id, text, length, size, failed, wants);
-    if (status < 0) outbox_unnumber(&e->outbox);
+    if (rill_engine_free_slots(e) <= 0) return RILL_AGAIN;
+    RILL__TRY(reorder_add_id(&e->reorder, id));
+    rill_status status = input_queue_add(&e->queue, *id, text, length, size, failed, own_request);
+    if (status < 0) reorder_remove_id(&e->reorder);
     return status;
 }
 
-static rill_status submit_text(rill_engine *e, const char *text, size_t length, request *wants, int64_t *id)
+static rill_status submit_text(rill_engine *e, const char *text, size_t length, request *own_request, int64_t *id)
 {
     double start = statistics_clock();
     RILL__TRY(rill__check_text(e->ctx, text, length));
-    rill_status status = submit(e, text != NULL ? text : "", length, engine_measure(e, text, length), RILL_OK, wants,
-                                id);
-    e->statistics.all.seconds.total += statistics_clock() - start;
+    rill_status status = submit_input(e, text != NULL ? text : "", length, engine_measure(e, text, length), RILL_OK,
+                                      own_request, id);
+    e->statistics.total.seconds.total += statistics_clock() - start;
     return status;
 }
 
@@ -207,37 +211,37 @@ rill_status rill_engine_submit(rill_engine *e, const char *text, size_t length)
     return submit_text(e, text, length, NULL, &id);
 }
 
-rill_status rill_engine_submit_request(rill_engine *e, const rill_request *asked, int64_t *out)
+rill_status rill_engine_submit_request(rill_engine *e, const rill_request *req, int64_t *out)
 {
     rill_request own;
-    request *wants;
+    request *own_request;
     int64_t id;
-    if (!rill__take(&own, sizeof own, asked, offsetof(rill_request, progress)))
+    if (!rill__copy_struct(&own, sizeof own, req, offsetof(rill_request, progress)))
         return rill_fail(e->ctx, RILL_ERR_ABI, "a request of %zu bytes, this rill has %zu: rebuild the caller",
-                         asked->struct_size, sizeof own);
-    if (rill_engine_room(e) <= 0) return RILL_AGAIN;
-    RILL__TRY(request_make(&e->requests, e->model, &e->chain, &own, &wants));
-    rill_status status = bound_check(e, wants);
-    if (status == RILL_OK) status = submit_text(e, own.text, own.length, wants, out != NULL ? out : &id);
-    if (status != RILL_OK) request_drop(&e->requests, &e->chain, wants);
+                         req->struct_size, sizeof own);
+    if (rill_engine_free_slots(e) <= 0) return RILL_AGAIN;
+    RILL__TRY(request_create(&e->requests, e->model, &e->chain, &own, &own_request));
+    rill_status status = memory_limit_check(e, own_request);
+    if (status == RILL_OK) status = submit_text(e, own.text, own.length, own_request, out != NULL ? out : &id);
+    if (status != RILL_OK) request_free(&e->requests, &e->chain, own_request);
     return status;
 }
 
-rill_status engine_submit_bad(rill_engine *e, rill_status failed, const char *message, void *user)
+rill_status engine_submit_failed(rill_engine *e, rill_status failed, const char *message, void *user)
 {
-    request *wants;
+    request *own_request;
     int64_t id;
-    RILL__TRY(request_make(&e->requests, e->model, &e->chain, &(rill_request){.user = user}, &wants));
+    RILL__TRY(request_create(&e->requests, e->model, &e->chain, &(rill_request){.user = user}, &own_request));
     failed = failed < 0 ? failed : RILL_ERR_INPUT;
     if (message == NULL) message = rill_status_name(failed);
-    rill_status status = submit(e, message, strlen(message), 0, failed, wants, &id);
-    if (status != RILL_OK) request_drop(&e->requests, &e->chain, wants);
+    rill_status status = submit_input(e, message, strlen(message), 0, failed, own_request, &id);
+    if (status != RILL_OK) request_free(&e->requests, &e->chain, own_request);
     return status;
 }
 
 rill_status rill_engine_submit_failed(rill_engine *e, rill_status status, const char *message)
 {
-    return engine_submit_bad(e, status, message, NULL);
+    return engine_submit_failed(e, status, message, NULL);
 }
 
 void rill_engine_stop(rill_engine *e)
@@ -252,21 +256,21 @@ void rill_engine_close_input(rill_engine *e)
 
 int64_t rill_engine_pending(const rill_engine *e)
 {
-    return (int64_t)e->intake.n + e->items.n_ready + e->flight.n + e->bound.n_parked;
+    return (int64_t)e->queue.n + e->items.n_ready + e->running.n + e->memory_limit.n_parked;
 }
 
 int rill_engine_idle(const rill_engine *e)
 {
-    return rill_engine_pending(e) == 0 && e->outbox.waiting == 0;
+    return rill_engine_pending(e) == 0 && e->reorder.n_waiting == 0;
 }
 
 rill_status rill_engine_next(rill_engine *e, rill_result *out)
 {
-    return outbox_next(&e->outbox, e->failed < 0, out);
+    return reorder_next(&e->reorder, e->failed < 0, out);
 }
 
 void rill_engine_stats(const rill_engine *e, rill_stats *out)
 {
     int64_t budget = e->schedule.budget == NULL ? e->settings.budget : 0;
-    statistics_write(&e->statistics, &e->forest, &e->bound, &e->outbox, budget, out);
+    statistics_write(&e->statistics, &e->hyps, &e->memory_limit, &e->reorder, budget, out);
 }

@@ -5,83 +5,84 @@
 
 #include <math.h>
 
-#include "rooms.h"
+#include "engine_internal.h"
 
 enum {
-    FIRST_CHOICES = 16, /* asked for of a row at first: more than most rows need, and few enough to cost little */
-    MOST_BROAD = 1000   /* entries up to which the best go first: all the frontier holds states */
+    FIRST_CHOICES = 16,   /* asked for of a row at first: more than most rows need, and few enough to cost little */
+    MAX_BEST_FIRST = 1000 /* entries up to which the best go first: all the frontier holds states */
 };
 
 /* --- the frontier ------------------------------------------------------------------------------------------------- */
 
-int exact_forget(exact_search *x)
+int exact_clear(exact_search *x)
 {
-    const int any = x->n > 0 || x->n_batch > 0;
-    x->heaps = x->n = 0;
+    const int any = x->n_entries > 0 || x->n_batch > 0;
+    x->n_heaps = x->n_entries = 0;
     x->n_batch = 0;
     return any;
 }
 
 void exact_finish(exact_search *x, rill_context *ctx)
 {
-    for (size_t h = 0; h < x->heaps_made; h++)
+    for (size_t h = 0; h < x->n_heaps_allocated; h++)
         rill_free(ctx, x->heap[h].entry, x->heap[h].capacity * sizeof *x->heap[h].entry);
     rill_free(ctx, x->heap, x->heaps_capacity * sizeof *x->heap);
     rill_free(ctx, x->batch, x->batch_capacity * sizeof *x->batch);
 }
 
-static int before(const exact_entry *a, const exact_entry *b)
+static int ranks_before(const exact_entry *a, const exact_entry *b)
 {
     return a->bound > b->bound || (a->bound == b->bound && a->serial < b->serial);
 }
 
-static exact_entry pop(exact_search *x, exact_heap *h)
+static exact_entry pop_best(exact_search *x, exact_heap *h)
 {
     const exact_entry top = h->entry[0], last = h->entry[--h->n];
-    size_t at = 0;
-    for (size_t child; (child = 2 * at + 1) < h->n; at = child) {
-        if (child + 1 < h->n && before(&h->entry[child + 1], &h->entry[child])) child++;
-        if (!before(&h->entry[child], &last)) break;
-        h->entry[at] = h->entry[child];
+    size_t index = 0;
+    for (size_t child; (child = 2 * index + 1) < h->n; index = child) {
+        if (child + 1 < h->n && ranks_before(&h->entry[child + 1], &h->entry[child])) child++;
+        if (!ranks_before(&h->entry[child], &last)) break;
+        h->entry[index] = h->entry[child];
     }
-    h->entry[at] = last;
-    x->n--;
+    h->entry[index] = last;
+    x->n_entries--;
     return top;
 }
 
 /* The heap of that kind, with room for one more. */
-static rill_status heap_of(rill_context *ctx, exact_search *x, const exact_kind *kind, exact_heap **out)
+static rill_status find_heap(rill_context *ctx, exact_search *x, const exact_kind *kind, exact_heap **out)
 {
-    size_t at = 0;
-    while (at < x->heaps && memcmp(&x->heap[at].kind, kind, sizeof *kind) != 0) at++;
-    if (at == x->heaps_made) {
-        RILL__TRY(RILL__GROW(ctx, x->heap, x->heaps_capacity, at + 1, "a frontier"));
-        x->heap[x->heaps_made++] = (exact_heap){0};
+    size_t index = 0;
+    while (index < x->n_heaps && memcmp(&x->heap[index].kind, kind, sizeof *kind) != 0) index++;
+    if (index == x->n_heaps_allocated) {
+        RILL__TRY(RILL__GROW(ctx, x->heap, x->heaps_capacity, index + 1, "a frontier"));
+        x->heap[x->n_heaps_allocated++] = (exact_heap){0};
     }
-    exact_heap *h = *out = &x->heap[at];
-    if (at == x->heaps) {
+    exact_heap *h = *out = &x->heap[index];
+    if (index == x->n_heaps) {
         h->kind = *kind;
         h->n = 0;
-        x->heaps++;
+        x->n_heaps++;
     }
     return RILL__GROW(ctx, h->entry, h->capacity, h->n + 1, "a frontier");
 }
 
 /* There is room. */
-static void place(exact_heap *h, const exact_entry *entry)
+static void heap_insert(exact_heap *h, const exact_entry *entry)
 {
-    size_t at = h->n++;
-    for (; at > 0 && before(entry, &h->entry[(at - 1) / 2]); at = (at - 1) / 2) h->entry[at] = h->entry[(at - 1) / 2];
-    h->entry[at] = *entry;
+    size_t index = h->n++;
+    for (; index > 0 && ranks_before(entry, &h->entry[(index - 1) / 2]); index = (index - 1) / 2)
+        h->entry[index] = h->entry[(index - 1) / 2];
+    h->entry[index] = *entry;
 }
 
-static rill_status push(rill_context *ctx, exact_search *x, const exact_kind *kind, exact_entry entry)
+static rill_status frontier_push(rill_context *ctx, exact_search *x, const exact_kind *kind, exact_entry entry)
 {
     exact_heap *h;
-    RILL__TRY(heap_of(ctx, x, kind, &h));
-    entry.serial = x->made++;
-    place(h, &entry);
-    x->n++;
+    RILL__TRY(find_heap(ctx, x, kind, &h));
+    entry.serial = x->n_created++;
+    heap_insert(h, &entry);
+    x->n_entries++;
     return RILL_OK;
 }
 
@@ -89,11 +90,11 @@ static rill_status push(rill_context *ctx, exact_search *x, const exact_kind *ki
 static double threshold(const item *it)
 {
     const int32_t n = it->settings->n_best;
-    return it->n_outputs >= n && !it->exact.cut ? it->outputs[n - 1].rank : RILL_SCORE_DEAD;
+    return it->n_outputs >= n && !it->exact.is_truncated ? it->outputs[n - 1].final_score : RILL_SCORE_DEAD;
 }
 
 /* The highest rank of what lies behind a prefix of that score in the item's timestep. */
-static double bound_of(const rill_engine *e, const item *it, double score)
+static double upper_bound(const rill_engine *e, const item *it, double score)
 {
     return certify_bound(&e->chain, it, score, e->info.phases);
 }
@@ -103,152 +104,155 @@ static rill_status add_entry(rill_engine *e, item *it, const exact_kind *kind, c
 {
     rill_status status = RILL_OK;
     if (entry->bound > threshold(it)) {
-        status = push(e->ctx, &it->exact, kind, *entry);
+        status = frontier_push(e->ctx, &it->exact, kind, *entry);
         if (status >= 0) return status;
     }
-    certify_dropped(it, entry->bound);
-    forest_release(&e->forest, &it->arena, entry->history);
+    certify_note_bound(it, entry->bound);
+    hyp_pool_release(&e->hyps, &it->arena, entry->hyp);
     return status;
 }
 
-static int32_t first_choices(const rill_engine *e, const item *it)
+static int32_t n_first_choices(const rill_engine *e, const item *it)
 {
-    int32_t ask = it->settings->k > FIRST_CHOICES ? it->settings->k : FIRST_CHOICES;
-    return ask < e->info.actions ? ask : e->info.actions;
+    int32_t n_choices = it->settings->k > FIRST_CHOICES ? it->settings->k : FIRST_CHOICES;
+    return n_choices < e->info.actions ? n_choices : e->info.actions;
 }
 
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
 
-static int same_path(const forest *f, int32_t a, int32_t b)
+static int same_path(const hyp_pool *f, int32_t a, int32_t b)
 {
-    for (; a != b; a = f->h[a].parent, b = f->h[b].parent)
-        if (a < 0 || b < 0 || f->h[a].action != f->h[b].action) return 0;
+    for (; a != b; a = f->hyp[a].parent, b = f->hyp[b].parent)
+        if (a < 0 || b < 0 || f->hyp[a].action != f->hyp[b].action) return 0;
     return 1;
 }
 
 /* The beam search may have found it: then it has its place. */
-static int is_there(const rill_engine *e, const item *it, int32_t parent, int32_t action)
+static int has_output(const rill_engine *e, const item *it, int32_t parent, int32_t action)
 {
     for (int32_t i = 0; i < it->n_outputs; i++) {
-        const rill_history *h = &e->forest.h[it->outputs[i].history];
-        if (h->action == action && same_path(&e->forest, h->parent, parent)) return 1;
+        const rill_hyp_node *h = &e->hyps.hyp[it->outputs[i].hyp];
+        if (h->action == action && same_path(&e->hyps, h->parent, parent)) return 1;
     }
     return 0;
 }
 
 static void drop_output(rill_engine *e, item *it, const item_output *output)
 {
-    statistics_output(&e->statistics, output, -1);
-    forest_release(&e->forest, &it->arena, output->history);
+    statistics_count_output(&e->statistics, output, -1);
+    hyp_pool_release(&e->hyps, &it->arena, output->hyp);
 }
 
 /* A child of history `parent` has ended: it is an output if it ranks above the threshold. */
-static rill_status offer(rill_engine *e, item *it, int32_t parent, const selector_choice *c, item_output *output)
+static rill_status offer_output(rill_engine *e, item *it, int32_t parent, const topk_choice *c, item_output *output)
 {
-    if (!(output->rank > threshold(it))) {
-        certify_dropped(it, output->rank);
+    if (!(output->final_score > threshold(it))) {
+        certify_note_bound(it, output->final_score);
         return RILL_OK;
     }
-    if (is_there(e, it, parent, c->action)) return RILL_OK;
+    if (has_output(e, it, parent, c->action)) return RILL_OK;
     RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, (size_t)it->n_outputs + 1, "outputs"));
-    RILL__TRY(forest_reserve_histories(&e->forest, 1, 1));
-    output->history = forest_add(&e->forest, &it->arena, parent, parent, c->action, c->logp, c->score, 0);
-    for (; it->exact.cut && it->n_outputs > 0; it->n_outputs--) drop_output(e, it, &it->outputs[it->n_outputs - 1]);
-    it->exact.cut = 0;
-    if (it->n_outputs == it->exact.most) drop_output(e, it, &it->outputs[--it->n_outputs]);
-    output->order = it->outputs_made++;
-    int32_t at = it->n_outputs++;
-    for (; at > 0 && it->outputs[at - 1].rank < output->rank; at--) it->outputs[at] = it->outputs[at - 1];
-    it->outputs[at] = *output;
-    statistics_output(&e->statistics, output, 1);
+    RILL__TRY(hyp_pool_reserve(&e->hyps, 1, 1));
+    output->hyp = hyp_pool_add(&e->hyps, &it->arena, parent, parent, c->action, c->logp, c->score, 0);
+    for (; it->exact.is_truncated && it->n_outputs > 0; it->n_outputs--)
+        drop_output(e, it, &it->outputs[it->n_outputs - 1]);
+    it->exact.is_truncated = 0;
+    if (it->n_outputs == it->exact.max_outputs) drop_output(e, it, &it->outputs[--it->n_outputs]);
+    output->order = it->n_outputs_made++;
+    int32_t index = it->n_outputs++;
+    for (; index > 0 && it->outputs[index - 1].final_score < output->final_score; index--)
+        it->outputs[index] = it->outputs[index - 1];
+    it->outputs[index] = *output;
+    statistics_count_output(&e->statistics, output, 1);
     return RILL_OK;
 }
 
 /* --- children ----------------------------------------------------------------------------------------------------- */
 
-rill_status engine_exact_keep_rows(rill_engine *e, const timestep *t)
+rill_status engine_exact_copy_rows(rill_engine *e, const timestep *t)
 {
     const row_table *r = &t->rows;
-    forest *f = &e->forest;
+    hyp_pool *f = &e->hyps;
     if (!e->settings.exact) return RILL_OK;
-    RILL__TRY(forest_reserve_histories(f, r->n, t->n));
+    RILL__TRY(hyp_pool_reserve(f, r->n, t->n));
     for (int32_t row = 0, rank = 0; row < r->n; row++, rank++) {
-        item *it = &e->items.at[r->slot[row]];
-        const rill_history h = f->h[r->history[row]];
+        item *it = &e->items.item[r->slot[row]];
+        const rill_hyp_node h = f->hyp[r->hyp[row]];
         if (row > 0 && r->slot[row] != r->slot[row - 1]) rank = 0;
-        if (it->exact.on)
-            it->exact.batch[rank].history = forest_add(f, &it->arena, h.parent, h.internal[HISTORY_STATE_PARENT],
-                                                       h.action, h.logp, h.score, 1);
+        if (it->exact.active)
+            it->exact.batch[rank].hyp = hyp_pool_add(f, &it->arena, h.parent, h.internal[HYP_STATE_PARENT], h.action,
+                                                     h.logp, h.path_score, 1);
     }
     return RILL_OK;
 }
 
 /* The row at work. */
-typedef struct row_of {
-    exact_entry *from;
-    int32_t history, row;
-} row_of;
+typedef struct exact_row {
+    exact_entry *entry;
+    int32_t hyp, row;
+} exact_row;
 
-static rill_status take_child(rill_engine *e, item *it, const row_of *at, const selector_choice *c, int last)
+static rill_status frontier_add_child(rill_engine *e, item *it, const exact_row *from, const topk_choice *c, int last)
 {
     const rill_settings *s = it->settings;
-    const double score = at->from->score + (double)c->score;
-    const int cut = c->terminal == RILL_LIVE && last && ending_last(it);
-    if (cut && s->require_end) {
-        it->cut = 1;
+    const double score = from->entry->path_score + (double)c->score;
+    const int is_last_live = c->terminal == RILL_LIVE && last && stop_is_last_timestep(it);
+    if (is_last_live && s->require_end) {
+        it->dropped_truncated = 1;
         return RILL_OK;
     }
-    if (cut || c->terminal != RILL_LIVE) {
-        const int end = cut ? s->at_limit == RILL_LIMIT_END_FREE : c->terminal == RILL_END;
-        item_output output = ending_output(s, score, -1, it->timestep + (c->terminal != RILL_END), cut, end);
-        return offer(e, it, at->history, c, &output);
+    if (is_last_live || c->terminal != RILL_LIVE) {
+        const int end = is_last_live ? s->at_limit == RILL_LIMIT_END_FREE : c->terminal == RILL_END;
+        item_output output = stop_make_output(s, score, -1, it->timestep + (c->terminal != RILL_END), is_last_live,
+                                              end);
+        return offer_output(e, it, from->hyp, c, &output);
     }
-    const exact_kind kind = {it->timestep + last, last ? 0 : it->exact.kind.phase + 1, first_choices(e, it)};
-    exact_entry child = {.bound = bound_of(e, it, score), .score = score};
+    const exact_kind kind = {it->timestep + last, last ? 0 : it->exact.kind.phase + 1, n_first_choices(e, it)};
+    exact_entry child = {.bound = upper_bound(e, it, score), .path_score = score};
     if (!(child.bound > threshold(it))) {
-        certify_dropped(it, child.bound);
+        certify_note_bound(it, child.bound);
         return RILL_OK;
     }
-    RILL__TRY(forest_reserve_histories(&e->forest, 1, 1));
-    child.history = forest_add(&e->forest, &it->arena, at->history, at->history, c->action, c->logp, c->score, 1);
+    RILL__TRY(hyp_pool_reserve(&e->hyps, 1, 1));
+    child.hyp = hyp_pool_add(&e->hyps, &it->arena, from->hyp, from->hyp, c->action, c->logp, c->score, 1);
     return add_entry(e, it, &kind, &child);
 }
 
 /* What the row's answer lacks stays in the frontier, with the second history. */
-static rill_status keep_rest(rill_engine *e, timestep *t, item *it, const row_of *at, int32_t seen)
+static rill_status requeue_rest(rill_engine *e, timestep *t, item *it, const exact_row *from, int32_t n_seen)
 {
-    exact_entry rest = *at->from;
+    exact_entry rest = *from->entry;
     exact_kind kind = it->exact.kind;
-    double best = t->selector.rest[at->row];
-    selector_choice next;
-    if (timestep_look(t, at->row, seen, &next)) best = fmax(best, (double)next.score);
-    rest.bound = best == RILL_SCORE_DEAD ? RILL_SCORE_DEAD : bound_of(e, it, rest.score + best);
-    rest.seen = seen;
-    kind.ask = kind.ask > e->info.actions / 2 ? e->info.actions : 2 * kind.ask;
-    at->from->history = -1;
+    double best = t->topk.max_rest[from->row];
+    topk_choice next;
+    if (timestep_next_choice(t, from->row, n_seen, &next)) best = fmax(best, (double)next.score);
+    rest.bound = best == RILL_SCORE_DEAD ? RILL_SCORE_DEAD : upper_bound(e, it, rest.path_score + best);
+    rest.n_seen = n_seen;
+    kind.n_choices = kind.n_choices > e->info.actions / 2 ? e->info.actions : 2 * kind.n_choices;
+    from->entry->hyp = -1;
     return add_entry(e, it, &kind, &rest);
 }
 
-static rill_status take_row(rill_engine *e, timestep *t, item *it, const row_of *at, int last)
+static rill_status expand_row(rill_engine *e, timestep *t, item *it, const exact_row *from, int last)
 {
     int32_t i = 0;
-    selector_choice c;
-    for (; i < it->exact.kind.ask && timestep_look(t, at->row, i, &c); i++)
-        if (i >= at->from->seen) RILL__TRY(take_child(e, it, at, &c, last));
-    return keep_rest(e, t, it, at, i);
+    topk_choice c;
+    for (; i < it->exact.kind.n_choices && timestep_next_choice(t, from->row, i, &c); i++)
+        if (i >= from->entry->n_seen) RILL__TRY(frontier_add_child(e, it, from, &c, last));
+    return requeue_rest(e, t, it, from, i);
 }
 
-rill_status engine_exact_children(rill_engine *e, timestep *t, int last)
+rill_status engine_exact_add_children(rill_engine *e, timestep *t, int last)
 {
     const row_table *r = &t->rows;
     if (!e->settings.exact) return RILL_OK;
     for (int32_t row = 0, rank = 0; row < r->n; row++, rank++) {
-        item *it = &e->items.at[r->slot[row]];
+        item *it = &e->items.item[r->slot[row]];
         if (row > 0 && r->slot[row] != r->slot[row - 1]) rank = 0;
-        if (!it->exact.on) continue;
-        it->exact.rows++;
-        e->statistics.all.exact_rows++;
-        RILL__TRY(take_row(e, t, it, &(row_of){&it->exact.batch[rank], r->history[row], row}, last));
+        if (!it->exact.active) continue;
+        it->exact.n_rows++;
+        e->statistics.total.exact_rows++;
+        RILL__TRY(expand_row(e, t, it, &(exact_row){&it->exact.batch[rank], r->hyp[row], row}, last));
     }
     return RILL_OK;
 }
@@ -256,25 +260,25 @@ rill_status engine_exact_children(rill_engine *e, timestep *t, int last)
 /* --- the batch ---------------------------------------------------------------------------------------------------- */
 
 /* Leave out what the outputs found since have made needless. */
-static void discard(rill_engine *e, item *it)
+static void discard_below_threshold(rill_engine *e, item *it)
 {
     exact_search *x = &it->exact;
-    const double least = threshold(it);
-    if (least == x->least) return;
-    x->least = least;
-    for (exact_heap *h = x->heap; h < x->heap + x->heaps; h++) {
-        const size_t before = h->n;
+    const double min_bound = threshold(it);
+    if (min_bound == x->discard_threshold) return;
+    x->discard_threshold = min_bound;
+    for (exact_heap *h = x->heap; h < x->heap + x->n_heaps; h++) {
+        const size_t old_n = h->n;
         h->n = 0;
-        for (size_t i = 0; i < before; i++) {
+        for (size_t i = 0; i < old_n; i++) {
             const exact_entry entry = h->entry[i];
-            if (entry.bound > least) {
-                place(h, &entry); /* which moves none that is to be looked at */
+            if (entry.bound > min_bound) {
+                heap_insert(h, &entry); /* which moves none that is to be looked at */
                 continue;
             }
-            certify_dropped(it, entry.bound);
-            forest_release(&e->forest, &it->arena, entry.history);
+            certify_note_bound(it, entry.bound);
+            hyp_pool_release(&e->hyps, &it->arena, entry.hyp);
         }
-        x->n -= before - h->n;
+        x->n_entries -= old_n - h->n;
     }
 }
 
@@ -285,50 +289,50 @@ static int is_deeper(const exact_kind *a, const exact_kind *b)
 
 /* The heap that goes first, of those in `phase` where that is none below 0: whose top is best, or, where the deepest go first, the best of
  * these. NULL: nothing is left. */
-static exact_heap *find_first(const exact_search *x, int32_t phase, int deepest)
+static exact_heap *find_best_heap(const exact_search *x, int32_t phase, int deepest)
 {
     exact_heap *best = NULL;
-    for (exact_heap *h = x->heap; h < x->heap + x->heaps; h++) {
+    for (exact_heap *h = x->heap; h < x->heap + x->n_heaps; h++) {
         if (h->n == 0 || (phase >= 0 && h->kind.phase != phase)) continue;
         const int deeper = deepest && best != NULL && is_deeper(&h->kind, &best->kind),
                   less_deep = deepest && best != NULL && is_deeper(&best->kind, &h->kind);
-        if (best == NULL || deeper || (!less_deep && before(&h->entry[0], &best->entry[0]))) best = h;
+        if (best == NULL || deeper || (!less_deep && ranks_before(&h->entry[0], &best->entry[0]))) best = h;
     }
     return best;
 }
 
 /* A large frontier is kept from growing by expanding those first that are nearest to their end. Of the bound on states all counts, not
  * the share of this of several workers, which would make the order depend on their number. */
-static int is_large(const rill_engine *e, const exact_search *x)
+static int frontier_is_large(const rill_engine *e, const exact_search *x)
 {
-    const size_t states = (size_t)e->bound.all_nodes / 4;
-    return x->n > (states > 0 && states < MOST_BROAD ? states : MOST_BROAD);
+    const size_t states = (size_t)e->memory_limit.total_nodes / 4;
+    return x->n_entries > (states > 0 && states < MAX_BEST_FIRST ? states : MAX_BEST_FIRST);
 }
 
 /* Make a batch of the frontier the item's beam; of one phase where that is none below 0. Nothing is loaded where the rows are used up. */
-static rill_status load(rill_engine *e, item *it, int32_t phase)
+static rill_status load_batch(rill_engine *e, item *it, int32_t phase)
 {
     exact_search *x = &it->exact;
-    const int64_t left = it->settings->exact_rows - x->rows;
-    const int32_t most = it->settings->k < left ? it->settings->k : (int32_t)left;
-    exact_heap *from = find_first(x, phase, is_large(e, x));
-    if (from == NULL || most <= 0) return RILL_OK;
-    RILL__TRY(RILL__GROW(e->ctx, it->beam, it->beam_capacity, (size_t)most, "a beam"));
-    RILL__TRY(RILL__GROW(e->ctx, x->batch, x->batch_capacity, (size_t)most, "a batch"));
-    for (x->n_batch = 0; x->n_batch < most && from->n > 0;) x->batch[x->n_batch++] = pop(x, from);
-    it->width = it->live = x->n_batch;
+    const int64_t rows_left = it->settings->exact_rows - x->n_rows;
+    const int32_t max_rows = it->settings->k < rows_left ? it->settings->k : (int32_t)rows_left;
+    exact_heap *from = find_best_heap(x, phase, frontier_is_large(e, x));
+    if (from == NULL || max_rows <= 0) return RILL_OK;
+    RILL__TRY(RILL__GROW(e->ctx, it->beam, it->beam_capacity, (size_t)max_rows, "a beam"));
+    RILL__TRY(RILL__GROW(e->ctx, x->batch, x->batch_capacity, (size_t)max_rows, "a batch"));
+    for (x->n_batch = 0; x->n_batch < max_rows && from->n > 0;) x->batch[x->n_batch++] = pop_best(x, from);
+    it->width = it->n_live = x->n_batch;
     it->timestep = from->kind.depth;
     x->kind = from->kind;
     for (int32_t i = 0; i < it->width; i++) {
-        const int32_t history = x->batch[i].history;
-        const rill_history *h = &e->forest.h[history];
-        it->beam[i] = (beam_entry){.score = x->batch[i].score,
-                                   .history = history,
+        const int32_t hyp = x->batch[i].hyp;
+        const rill_hyp_node *h = &e->hyps.hyp[hyp];
+        it->beam[i] = (beam_entry){.path_score = x->batch[i].path_score,
+                                   .hyp = hyp,
                                    .action = h->action,
-                                   .state_node = forest_node(&e->forest, h->internal[HISTORY_STATE_PARENT]),
+                                   .state_parent = hyp_pool_node(&e->hyps, h->internal[HYP_STATE_PARENT]),
                                    .action_logp = h->logp,
-                                   .carrier = i};
-        x->batch[i].history = -1;
+                                   .state_rank = i};
+        x->batch[i].hyp = -1;
     }
     return RILL_OK;
 }
@@ -336,45 +340,45 @@ static rill_status load(rill_engine *e, item *it, int32_t phase)
 /* --- beginning and ending ----------------------------------------------------------------------------------------- */
 
 /* Nothing more is searched: what is left may rank as high as its bounds say, and no higher than what the beam search gave up. */
-static void end(item *it)
+static void finish_search(item *it)
 {
     exact_search *x = &it->exact;
-    for (exact_heap *h = x->heap; h < x->heap + x->heaps; h++)
-        if (h->n > 0) certify_dropped(it, h->entry[0].bound);
-    if (x->first < it->abandoned) it->abandoned = x->first;
-    if (x->cut) it->abandoned = INFINITY;
-    it->timestep = x->reached;
-    x->on = 0;
-    x->over = 1;
+    for (exact_heap *h = x->heap; h < x->heap + x->n_heaps; h++)
+        if (h->n > 0) certify_note_bound(it, h->entry[0].bound);
+    if (x->beam_bound < it->abandoned_bound) it->abandoned_bound = x->beam_bound;
+    if (x->is_truncated) it->abandoned_bound = INFINITY;
+    it->timestep = x->beam_timesteps;
+    x->active = 0;
+    x->done = 1;
 }
 
 rill_status engine_exact_commit(rill_engine *e, const timestep *t, int32_t slot, int last)
 {
-    item *it = &e->items.at[slot];
-    if (it->width > 0 && !exact_is_awake(it, t)) return RILL_OK;
+    item *it = &e->items.item[slot];
+    if (it->width > 0 && !exact_runs_in_phase(it, t)) return RILL_OK;
     engine_release_beam(e, it);
-    it->width = it->live = 0;
-    discard(e, it);
-    RILL__TRY(load(e, it, last ? -1 : t->phase + 1));
+    it->width = it->n_live = 0;
+    discard_below_threshold(e, it);
+    RILL__TRY(load_batch(e, it, last ? -1 : t->phase + 1));
     if (!last || it->width > 0) return RILL_OK;
-    end(it);
+    finish_search(it);
     e->items.done[slot] = 1;
     return RILL_OK;
 }
 
-int engine_exact_give_up(rill_engine *e, item *it)
+int engine_exact_stop(rill_engine *e, item *it)
 {
     exact_search *x = &it->exact;
-    if (!x->on) return 0;
-    for (int32_t i = 0; i < it->width; i++) certify_dropped(it, x->batch[i].bound);
+    if (!x->active) return 0;
+    for (int32_t i = 0; i < it->width; i++) certify_note_bound(it, x->batch[i].bound);
     engine_release_beam(e, it);
-    it->width = it->live = 0;
-    end(it);
+    it->width = it->n_live = 0;
+    finish_search(it);
     return 1;
 }
 
 /* Outputs that a heuristic's wish cut short are no outputs of the model. */
-static int was_cut(const item *it)
+static int is_truncated_early(const item *it)
 {
     return it->n_outputs > 0 && it->outputs[0].truncated &&
            it->timestep - (it->settings->at_limit == RILL_LIMIT_END) < it->max_length;
@@ -382,23 +386,23 @@ static int was_cut(const item *it)
 
 rill_status engine_exact_begin(rill_engine *e, int32_t slot)
 {
-    item *it = &e->items.at[slot];
+    item *it = &e->items.item[slot];
     exact_search *x = &it->exact;
-    if (!e->settings.exact || x->over || it->late || it->refused.length > 0) return RILL_OK;
-    x->cut = (uint8_t)was_cut(it);
-    if (threshold(it) >= it->abandoned && !x->cut) return RILL_OK;
-    RILL__TRY(forest_reserve_histories(&e->forest, 1, 1));
-    x->on = 1;
-    x->rows = x->made = 0;
-    x->least = threshold(it);
-    x->first = it->abandoned;
-    x->reached = it->timestep;
-    x->most = it->n_outputs > it->settings->n_best ? it->n_outputs : it->settings->n_best;
-    it->abandoned = RILL_SCORE_DEAD;
+    if (!e->settings.exact || x->done || it->timed_out || it->fail_reason.length > 0) return RILL_OK;
+    x->is_truncated = (uint8_t)is_truncated_early(it);
+    if (threshold(it) >= it->abandoned_bound && !x->is_truncated) return RILL_OK;
+    RILL__TRY(hyp_pool_reserve(&e->hyps, 1, 1));
+    x->active = 1;
+    x->n_rows = x->n_created = 0;
+    x->discard_threshold = threshold(it);
+    x->beam_bound = it->abandoned_bound;
+    x->beam_timesteps = it->timestep;
+    x->max_outputs = it->n_outputs > it->settings->n_best ? it->n_outputs : it->settings->n_best;
+    it->abandoned_bound = RILL_SCORE_DEAD;
     const exact_entry root = {.bound = INFINITY,
-                              .history = forest_add(&e->forest, &it->arena, -1, -1, RILL_ACTION_START, 0, 0, 1)};
-    RILL__TRY(add_entry(e, it, &(exact_kind){.ask = first_choices(e, it)}, &root));
-    RILL__TRY(load(e, it, -1));
+                              .hyp = hyp_pool_add(&e->hyps, &it->arena, -1, -1, RILL_ACTION_START, 0, 0, 1)};
+    RILL__TRY(add_entry(e, it, &(exact_kind){.n_choices = n_first_choices(e, it)}, &root));
+    RILL__TRY(load_batch(e, it, -1));
     e->items.done[slot] = 0;
     return RILL_AGAIN;
 }

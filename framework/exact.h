@@ -20,20 +20,20 @@
 #ifndef RILL_EXACT_H
 #define RILL_EXACT_H
 
-#include "forest.h"
+#include "hyp_pool.h"
 
 /* A prefix that is to be expanded. */
 typedef struct exact_entry {
     double bound; /* U */
-    double score;
-    int64_t serial;  /* in order of creation */
-    int32_t history; /* whose state is not made; it holds that of its parent */
-    int32_t seen;    /* choices that were taken before */
+    double path_score;
+    int64_t serial; /* in order of creation */
+    int32_t hyp;    /* whose state is not made; it holds that of its parent */
+    int32_t n_seen; /* choices that were taken before */
 } exact_entry;
 
 /* What is of one kind is expanded together: hypotheses of one length, in one phase, that are asked for as many choices. */
 typedef struct exact_kind {
-    int32_t depth, phase, ask; /* depth: timesteps completed */
+    int32_t depth, phase, n_choices; /* depth: timesteps completed */
 } exact_kind;
 
 /* A heap of entries of one kind: the highest U at the top, then the oldest. */
@@ -44,19 +44,19 @@ typedef struct exact_heap {
 } exact_heap;
 
 typedef struct exact_search {
-    uint8_t on;       /* the item's beam is a batch of the frontier */
-    uint8_t over;     /* there is no more to search, or the search was ended */
-    uint8_t cut;      /* the outputs are what a heuristic's wish cut short: any other replaces them */
-    int32_t most;     /* outputs that are kept */
-    int32_t reached;  /* timesteps of the beam search */
-    double first;     /* B of the beam search */
-    double least;     /* T when entries were last discarded */
-    int64_t rows;     /* expanded so far */
-    int64_t made;     /* entries so far */
-    exact_heap *heap; /* the frontier: [heaps], others behind them have memory */
-    size_t heaps, heaps_made, heaps_capacity;
-    size_t n;        /* entries in all heaps */
-    exact_kind kind; /* of the batch */
+    uint8_t active;           /* the item's beam is a batch of the frontier */
+    uint8_t done;             /* there is no more to search, or the search was ended */
+    uint8_t is_truncated;     /* the outputs are what a heuristic's wish cut short: any other replaces them */
+    int32_t max_outputs;      /* outputs that are kept */
+    int32_t beam_timesteps;   /* timesteps of the beam search */
+    double beam_bound;        /* B of the beam search */
+    double discard_threshold; /* T when entries were last discarded */
+    int64_t n_rows;           /* expanded so far */
+    int64_t n_created;        /* entries so far */
+    exact_heap *heap;         /* the frontier: [heaps], others behind them have memory */
+    size_t n_heaps, n_heaps_allocated, heaps_capacity;
+    size_t n_entries; /* entries in all heaps */
+    exact_kind kind;  /* of the batch */
     exact_entry *
         batch; /* [n_batch] of the beam's entries; history: the row's second one while its choices are looked at, else -1 */
     size_t batch_capacity;
@@ -64,7 +64,7 @@ typedef struct exact_search {
 } exact_search;
 
 /* Let go of the histories that it holds, which go with their arena. Returns whether there are any. */
-int exact_forget(exact_search *x);
+int exact_clear(exact_search *x);
 /* Free its memory; it holds no histories any more. */
 void exact_finish(exact_search *x, rill_context *ctx);
 

@@ -35,38 +35,39 @@ static int is_unnamed_pipe(int descriptor, mode_t mode)
     return S_ISFIFO(mode) && fstatfs(descriptor, &system) == 0 && system.f_type == PIPEFS_MAGIC;
 }
 
-static int is_taken(int descriptor, mode_t mode, rill_file_kind kind)
+static int is_accepted_kind(int descriptor, mode_t mode, rill_file_kind kind)
 {
     if (S_ISREG(mode)) return 1;
     return kind == RILL_FILE_STREAM ? !S_ISDIR(mode) : kind == RILL_FILE_PIPED && is_unnamed_pipe(descriptor, mode);
 }
 
-static int is_known(const rill_context *first, const struct stat *info)
+static int is_opened_file(const rill_context *first, const struct stat *info)
 {
-    const uint64_t n = first->n_opened < RILL__OPENED ? first->n_opened : RILL__OPENED;
+    const uint64_t n = first->n_opened < RILL__MAX_OPENED ? first->n_opened : RILL__MAX_OPENED;
     for (uint64_t i = 0; i < n; i++)
-        if (first->opened[i].device == info->st_dev && first->opened[i].number == info->st_ino) return 1;
+        if (first->opened_files[i].device == info->st_dev && first->opened_files[i].number == info->st_ino) return 1;
     return 0;
 }
 
 /* The first context has the list, since workers' contexts open files too. */
-static void remember(rill_context *ctx, const struct stat *info)
+static void remember_file(rill_context *ctx, const struct stat *info)
 {
-    rill_context *first = ctx->first;
+    rill_context *first = ctx->root_ctx;
     pthread_mutex_lock(&first->lock);
-    if (!is_known(first, info))
-        first->opened[first->n_opened++ % RILL__OPENED] = (rill__file_id){info->st_dev, info->st_ino};
+    if (!is_opened_file(first, info))
+        first->opened_files[first->n_opened++ % RILL__MAX_OPENED] = (rill__file_id){info->st_dev, info->st_ino};
     pthread_mutex_unlock(&first->lock);
 }
 
 /* Take the descriptor over, which is closed on failure. */
-static rill_status take(rill_file *out, rill_context *ctx, const char *path, int descriptor, rill_file_kind kind)
+static rill_status open_descriptor(rill_file *out, rill_context *ctx, const char *path, int descriptor,
+                                   rill_file_kind kind)
 {
     struct stat info;
     rill_status status = RILL_OK;
     if (fstat(descriptor, &info) != 0)
         status = fail_errno(ctx, "open", path);
-    else if (!is_taken(descriptor, info.st_mode, kind))
+    else if (!is_accepted_kind(descriptor, info.st_mode, kind))
         status = rill_fail(ctx, RILL_ERR_IO, "cannot open %s: it is %s, a %sfile was expected", path,
                            kind_name(info.st_mode), kind == RILL_FILE_STREAM ? "" : "regular ");
     if (status < 0) {
@@ -74,7 +75,7 @@ static rill_status take(rill_file *out, rill_context *ctx, const char *path, int
         return status;
     }
     const int regular = S_ISREG(info.st_mode);
-    if (regular) remember(ctx, &info);
+    if (regular) remember_file(ctx, &info);
     *out = (rill_file){ctx, path, descriptor, regular, regular ? (uint64_t)info.st_size : 0};
     return RILL_OK;
 }
@@ -82,13 +83,13 @@ static rill_status take(rill_file *out, rill_context *ctx, const char *path, int
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
 /* Without O_NONBLOCK a pipe would be waited for where it is to be refused; for regular files it means nothing. */
-enum { READING = O_RDONLY | O_CLOEXEC | O_NOCTTY };
+enum { READ_FLAGS = O_RDONLY | O_CLOEXEC | O_NOCTTY };
 
 rill_status rill_file_open(rill_file *out, rill_context *ctx, const char *path, rill_file_kind kind)
 {
     *out = (rill_file){0};
-    const int descriptor = open(path, kind == RILL_FILE_STREAM ? READING : READING | O_NONBLOCK);
-    return descriptor < 0 ? fail_errno(ctx, "open", path) : take(out, ctx, path, descriptor, kind);
+    const int descriptor = open(path, kind == RILL_FILE_STREAM ? READ_FLAGS : READ_FLAGS | O_NONBLOCK);
+    return descriptor < 0 ? fail_errno(ctx, "open", path) : open_descriptor(out, ctx, path, descriptor, kind);
 }
 
 void rill_file_close(rill_file *file)
@@ -99,12 +100,12 @@ void rill_file_close(rill_file *file)
 
 /* --- opening inside a folder -------------------------------------------------------------------------------------- */
 
-enum { PART_BYTES = 255 };
+enum { MAX_PART_BYTES = 255 };
 
 /* One part of a name below a folder that is open; a descriptor, or -1 once it was said why not. */
-static int descend(rill_context *ctx, int folder, const char *part, int more)
+static int open_part(rill_context *ctx, int folder, const char *part, int more)
 {
-    const int descriptor = openat(folder, part, READING | O_NONBLOCK | O_NOFOLLOW | (more ? O_DIRECTORY : 0));
+    const int descriptor = openat(folder, part, READ_FLAGS | O_NONBLOCK | O_NOFOLLOW | (more ? O_DIRECTORY : 0));
     if (descriptor >= 0) return descriptor;
     if (errno == ELOOP || (errno == ENOTDIR && more))
         rill_fail(ctx, RILL_ERR_IO, "\"%s\" is %s", part, more ? "no directory, or a link" : "a link");
@@ -117,63 +118,63 @@ static int descend(rill_context *ctx, int folder, const char *part, int more)
 static size_t part_length(const char *name)
 {
     const size_t length = strcspn(name, "/");
-    return length > PART_BYTES || (length == 2 && memcmp(name, "..", 2) == 0) ? 0 : length;
+    return length > MAX_PART_BYTES || (length == 2 && memcmp(name, "..", 2) == 0) ? 0 : length;
 }
 
 rill_status rill_file_open_inside(rill_file *out, rill_context *ctx, const char *folder, const char *name)
 {
     *out = (rill_file){0};
-    int descriptor = open(folder, READING | O_DIRECTORY);
+    int descriptor = open(folder, READ_FLAGS | O_DIRECTORY);
     if (descriptor < 0) return fail_errno(ctx, "open", folder);
-    const char *at = name;
+    const char *pos = name;
     do {
-        char part[PART_BYTES + 1];
-        const size_t length = part_length(at);
+        char part[MAX_PART_BYTES + 1];
+        const size_t length = part_length(pos);
         if (length == 0) {
             close(descriptor);
             return rill_fail(ctx, RILL_ERR_ARGUMENT, "\"%s\" is not the name of a file inside %s", name, folder);
         }
-        memcpy(part, at, length);
+        memcpy(part, pos, length);
         part[length] = '\0';
-        at += length;
-        const int more = *at == '/', next = descend(ctx, descriptor, part, more);
-        at += more;
+        pos += length;
+        const int more = *pos == '/', next = open_part(ctx, descriptor, part, more);
+        pos += more;
         close(descriptor);
         if (next < 0) return rill_error_status(ctx);
         descriptor = next;
-    } while (*at != '\0');
-    return take(out, ctx, name, descriptor, RILL_FILE_REGULAR);
+    } while (*pos != '\0');
+    return open_descriptor(out, ctx, name, descriptor, RILL_FILE_REGULAR);
 }
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-static rill_status fail_shorter(const rill_file *file)
+static rill_status fail_shrunk(const rill_file *file)
 {
     return rill_fail(file->ctx, RILL_ERR_IO, "cannot read %s: it became shorter while it was read", file->path);
 }
 
-rill_status rill_file_get(const rill_file *file, uint64_t at, size_t n, void *out)
+rill_status rill_file_get(const rill_file *file, uint64_t offset, size_t n, void *out)
 {
     char *to = out;
     while (n > 0) {
-        const ssize_t got = pread(file->descriptor, to, n, (off_t)at);
+        const ssize_t got = pread(file->descriptor, to, n, (off_t)offset);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return fail_errno(file->ctx, "read", file->path);
-        if (got == 0) return fail_shorter(file);
+        if (got == 0) return fail_shrunk(file);
         to += got;
-        at += (uint64_t)got;
+        offset += (uint64_t)got;
         n -= (size_t)got;
     }
     return RILL_OK;
 }
 
 /* To the end, which is where reading says that it is: files of the system say that they are empty. */
-static rill_status read_on(const rill_file *file, rill_text *out, size_t limit)
+static rill_status read_to_end(const rill_file *file, rill_text *out, size_t limit)
 {
     for (;;) {
         RILL__TRY(RILL__GROW(out->ctx, out->data, out->capacity, out->length + 2, file->path));
-        const size_t room = out->capacity - out->length - 1;
-        const ssize_t got = read(file->descriptor, out->data + out->length, room);
+        const size_t n_free = out->capacity - out->length - 1;
+        const ssize_t got = read(file->descriptor, out->data + out->length, n_free);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return fail_errno(file->ctx, "read", file->path);
         if (got == 0) break;
@@ -181,11 +182,11 @@ static rill_status read_on(const rill_file *file, rill_text *out, size_t limit)
         if (out->length > limit) break;
     }
     out->data[out->length] = '\0';
-    return out->length < file->size ? fail_shorter(file) : RILL_OK;
+    return out->length < file->size ? fail_shrunk(file) : RILL_OK;
 }
 
 /* A byte order mark is no part of a text, and nothing else that is read whole begins so. */
-static void drop_mark(rill_text *text)
+static void drop_bom(rill_text *text)
 {
     if (text->length < 3 || memcmp(text->data, "\xef\xbb\xbf", 3) != 0) return;
     text->length -= 3;
@@ -199,20 +200,20 @@ rill_status rill_file_read(rill_text *out, const char *path, size_t limit)
     RILL__TRY(rill_file_open(&file, out->ctx, path, RILL_FILE_REGULAR));
     rill_status status = RILL_OK;
     if (file.size <= limit) status = RILL__GROW(out->ctx, out->data, out->capacity, (size_t)file.size + 2, path);
-    if (status == RILL_OK && file.size <= limit) status = read_on(&file, out, limit);
+    if (status == RILL_OK && file.size <= limit) status = read_to_end(&file, out, limit);
     if (status == RILL_OK && (file.size > limit || out->length > limit))
         status = rill_fail(out->ctx, RILL_ERR_FORMAT, "%s is larger than the %zu bytes that it may have", path, limit);
     rill_file_close(&file);
     if (status < 0) rill_text_reset(out);
-    if (status == RILL_OK) drop_mark(out);
+    if (status == RILL_OK) drop_bom(out);
     return status;
 }
 
-int rill__read_head(const char *path, char *out, size_t size)
+int rill__read_start(const char *path, char *out, size_t size)
 {
     size_t length = 0;
     ssize_t got = -1;
-    const int descriptor = open(path, READING | O_NONBLOCK);
+    const int descriptor = open(path, READ_FLAGS | O_NONBLOCK);
     if (descriptor < 0) return 0;
     while (length + 1 < size &&
            ((got = read(descriptor, out + length, size - 1 - length)) > 0 || (got < 0 && errno == EINTR)))
@@ -228,9 +229,9 @@ int rill_file_was_opened(const rill_context *ctx, const char *path)
 {
     struct stat info;
     if (stat(path, &info) != 0) return 0;
-    pthread_mutex_lock(&ctx->first->lock);
-    const int known = is_known(ctx->first, &info);
-    pthread_mutex_unlock(&ctx->first->lock);
+    pthread_mutex_lock(&ctx->root_ctx->lock);
+    const int known = is_opened_file(ctx->root_ctx, &info);
+    pthread_mutex_unlock(&ctx->root_ctx->lock);
     return known;
 }
 

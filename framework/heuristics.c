@@ -59,18 +59,19 @@ static rill_status create_ratio(const rill_heuristic *table, rill_context *ctx, 
 }
 
 /* Absolute and relative pruning are one rule once the ratio is a logarithm. */
-static rill_status prune_scores(void *self, rill_beams *b)
+static rill_status prune_scores(void *self, rill_candidates *b)
 {
     const threshold *t = self;
     for (int32_t i = 0; i < b->n; i++) {
-        const double least = b->best[i] - t->value;
+        const double threshold_score = b->best_path_score[i] - t->value;
         /* Rank order: once one falls below, so do all behind it. */
-        for (int32_t j = b->offset[i + 1] - 1; j >= b->offset[i] && b->score[j] < least; j--) b->keep[j] = 0;
+        for (int32_t j = b->offset[i + 1] - 1; j >= b->offset[i] && b->path_score[j] < threshold_score; j--)
+            b->keep[j] = 0;
     }
     return RILL_OK;
 }
 
-static rill_status prune_actions(void *self, rill_beams *b)
+static rill_status prune_actions(void *self, rill_candidates *b)
 {
     const threshold *t = self;
     for (int32_t i = 0; i < b->n; i++) {

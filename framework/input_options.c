@@ -3,14 +3,14 @@
  * Invariant: `options` of a rill_input is "NAME\0VALUE\0" for each, and a NUL behind the last. */
 #include <string.h>
 
-#include "rooms.h"
+#include "engine_internal.h"
 
 const rill_option *rill_domain_input_rows(const rill_domain *domain)
 {
     return domain->struct_size > offsetof(rill_domain, input_options) ? domain->input_options : NULL;
 }
 
-static rill_status check(rill_context *ctx, const rill_domain *domain, const char *name, const char *value)
+static rill_status check_value_of(rill_context *ctx, const rill_domain *domain, const char *name, const char *value)
 {
     const rill_option *row = rill_option_find(rill_domain_input_rows(domain), name);
     if (row != NULL) return rill_option_read(ctx, row, value, NULL);
@@ -20,7 +20,7 @@ static rill_status check(rill_context *ctx, const rill_domain *domain, const cha
 
 rill_status rill_domain_input_option(const rill_domain *domain, const char *name, const char *value, rill_text *out)
 {
-    RILL__TRY(check(out->ctx, domain, name, value));
+    RILL__TRY(check_value_of(out->ctx, domain, name, value));
     if (strchr(value, ' ') != NULL)
         return rill_fail(out->ctx, RILL_ERR_OPTION, "%s: \"%.60s\" has a blank", name, value);
     return rill_text_printf(out, "%s%s=%s", out->length > 0 ? " " : "", name, value);
@@ -30,27 +30,27 @@ rill_status rill__input_options(rill_context *ctx, const rill_domain *domain, co
 {
     if (text[0] == '\0') return RILL_OK;
     RILL__TRY(rill_text_append(out, text, strlen(text) + 1));
-    for (char *at = out->data; at < out->data + out->length;) {
-        const size_t length = strcspn(at, " ");
-        char *equals = memchr(at, '=', length);
-        at[length] = '\0';
+    for (char *pos = out->data; pos < out->data + out->length;) {
+        const size_t length = strcspn(pos, " ");
+        char *equals = memchr(pos, '=', length);
+        pos[length] = '\0';
         if (equals == NULL)
             return rill_fail(ctx, RILL_ERR_OPTION,
-                             "an input's options are NAME=VALUE with a blank between, not \"%.60s\"", at);
+                             "an input's options are NAME=VALUE with a blank between, not \"%.60s\"", pos);
         *equals = '\0';
-        if (check(ctx, domain, at, equals + 1) < 0) return RILL_ERR_OPTION;
-        at += length + 1;
+        if (check_value_of(ctx, domain, pos, equals + 1) < 0) return RILL_ERR_OPTION;
+        pos += length + 1;
     }
     return RILL_OK;
 }
 
 const char *rill_input_value(const rill_input *input, const char *name)
 {
-    const char *at = input->options, *found = NULL;
-    while (at != NULL && *at != '\0') {
-        const char *value = at + strlen(at) + 1;
-        if (rill__same_name(at, name)) found = value;
-        at = value + strlen(value) + 1;
+    const char *pos = input->options, *found = NULL;
+    while (pos != NULL && *pos != '\0') {
+        const char *value = pos + strlen(pos) + 1;
+        if (rill__same_name(pos, name)) found = value;
+        pos = value + strlen(value) + 1;
     }
     return found;
 }

@@ -10,7 +10,7 @@
 #include "rill/plugin.h"
 #include "rill/settings.h"
 
-enum { RILL__MESSAGE_BYTES = 4000, RILL__OPENED = 256 };
+enum { RILL__MESSAGE_BYTES = 4000, RILL__MAX_OPENED = 256 };
 
 /* A growing list of registered tables. */
 typedef struct rill__table_list {
@@ -37,21 +37,22 @@ struct rill_context {
     void *log_user;
     _Atomic size_t used, peak; /* those of workers' contexts included */
     rill_context *parent;      /* of a worker's context, else NULL */
-    rill_context *first;       /* the one that is no worker's: itself, or the parent's first */
+    rill_context *root_ctx;    /* the one that is no worker's: itself, or the parent's first */
     pthread_mutex_t lock;      /* the first's: held where allocate and log are called */
     rill_status error_status;
     char error[RILL__MESSAGE_BYTES];
-    rill__table_list domains, heuristics, scorers, policies;
+    rill__table_list domains, heuristics, scorers, schedulers;
     void **libraries; /* handles of loaded plugins */
     size_t n_libraries, libraries_capacity;
     rill__deferred *deferred;
     size_t n_deferred, deferred_capacity;
-    rill__file_id opened[RILL__OPENED]; /* the first's: the latest files that were opened to be read; file.c */
+    rill__file_id
+        opened_files[RILL__MAX_OPENED]; /* the first's: the latest files that were opened to be read; file.c */
     uint64_t n_opened;
-    struct trie *tries; /* the first's: those that are in use; trie.c */
+    struct trie *tries; /* the first's: those that are in use; trie_file.c */
 };
 
-/* The allocator of contexts that were given none (pages.c): as rill_realloc_fn says; any number of threads may call it. */
+/* The allocator of contexts that were given none (page_allocator.c): as rill_realloc_fn says; any number of threads may call it. */
 void *rill__default_allocate(void *user, void *block, size_t old_size, size_t new_size);
 
 /* Free the registry's lists and unload plugins. */
@@ -64,13 +65,13 @@ rill_status rill__registry_share(rill_context *ctx, const rill_context *parent, 
 /* Take a struct that begins with its size from a caller, whose header may be older: the members that it lacks are zero in `own`,
  * which in these structs is what is not given. Members are appended behind all padding, since what lies there is not known.
  * `least`: its first size ever. Returns 0 when it does not fit. */
-static inline int rill__take(void *own, size_t size, const void *given, size_t least)
+static inline int rill__copy_struct(void *own, size_t size, const void *from, size_t min_size)
 {
     size_t known;
-    memcpy(&known, given, sizeof known);
-    if (known < least || known > size) return 0;
+    memcpy(&known, from, sizeof known);
+    if (known < min_size || known > size) return 0;
     memset(own, 0, size);
-    memcpy(own, given, known);
+    memcpy(own, from, known);
     memcpy(own, &size, sizeof size);
     return 1;
 }
@@ -83,7 +84,7 @@ int rill__same_name(const char *a, const char *b);
 rill_status rill__input_options(rill_context *ctx, const rill_domain *domain, const char *text, rill_text *out);
 
 /* What a file of the system begins with, up to size - 1 bytes and a NUL. Returns 0 where there is nothing to read. */
-int rill__read_head(const char *path, char *out, size_t size);
+int rill__read_start(const char *path, char *out, size_t size);
 
 /* RILL_OK · RILL_ERR_ARGUMENT: a caller's text of some bytes is NULL */
 static inline rill_status rill__check_text(rill_context *ctx, const char *text, size_t length)
@@ -93,7 +94,7 @@ static inline rill_status rill__check_text(rill_context *ctx, const char *text, 
 }
 
 /* Processors that the quotas of this process's control groups come to, 0: they have none. `root` stands before /proc and /sys. */
-int32_t rill__processors_of_quota(const char *root);
+int32_t rill__quota_processors(const char *root);
 
 /* Refuse settings that a caller built against another version has: nothing of them but their size can be read. */
 rill_status rill__settings_check_size(rill_context *ctx, const rill_settings *settings);
@@ -104,7 +105,7 @@ rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, i
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_PLUGIN */
 rill_status rill__settings_fill(rill_context *ctx, rill_settings *settings, const char *text);
 
-/* model.c: fill what is not given by what the model's makers recommend, under a preset. */
+/* rill_model.c: fill what is not given by what the model's makers recommend, under a preset. */
 rill_status rill__model_recommend(const rill_model *model, rill_context *ctx, rill_settings *settings);
 
 /* registry.c: a failure of a plugin's method that left no message gets one. `what`: "domain", "policy". */
@@ -117,17 +118,17 @@ static inline rill_status rill__domain_status(rill_context *ctx, const rill_doma
 }
 
 /* Of a parent's children, and of all together, so many matter. */
-int32_t rill__merge_limit(const rill_settings *settings);
+int32_t rill__max_children(const rill_settings *settings);
 
 /* RILL_ERR_NOT_FOUND for a name that no table of `list` has, with the nearest one that exists. */
-rill_status rill__unknown(rill_context *ctx, const char *what, const rill__table_list *list, const char *name);
+rill_status rill__fail_unknown(rill_context *ctx, const char *what, const rill__table_list *list, const char *name);
 
 /* The name in `names` (NULL-ended, `stride` bytes apart) nearest to `name`, or NULL when none is close. */
-const char *rill__nearest(const char *name, const void *names, size_t stride);
+const char *rill__nearest_in_table(const char *name, const void *names, size_t stride);
 
 /* Start with *least = a distance beyond which nothing is near; returns `candidate` if it is nearer, else `found`. */
-const char *rill__nearer(const char *name, const char *candidate, const char *found, size_t *least);
-size_t rill__near_enough(const char *name);
+const char *rill__nearer_name(const char *name, const char *candidate, const char *found, size_t *best_distance);
+size_t rill__max_distance(const char *name);
 
 /* Grow several arrays of one capacity together: all or none become larger in effect. See rill_grow(). */
 #define RILL__GROW(ctx, ptr, capacity, need, what) \

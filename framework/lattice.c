@@ -39,11 +39,11 @@ static rill_status make_graph(lattice *l)
         if (g->edge[i].to >= l->nodes) l->nodes = g->edge[i].to + 1;
     const size_t n = (size_t)l->nodes;
     l->beta = rill_calloc(g->ctx, n, sizeof *l->beta);
-    l->mass = rill_calloc(g->ctx, n, RILL_NGRAM_MOST * sizeof *l->mass);
+    l->mass = rill_calloc(g->ctx, n, RILL_NGRAM_MAX * sizeof *l->mass);
     l->first = rill_calloc(g->ctx, n + 1, sizeof *l->first);
     l->phase = rill_calloc(g->ctx, n, sizeof *l->phase);
     if (l->beta == NULL || l->mass == NULL || l->first == NULL || l->phase == NULL)
-        return rill_fail_memory(g->ctx, n * RILL_NGRAM_MOST * sizeof *l->mass, "a lattice");
+        return rill_fail_memory(g->ctx, n * RILL_NGRAM_MAX * sizeof *l->mass, "a lattice");
     qsort(g->edge, g->n_edges, sizeof *g->edge, compare_edges);
     for (size_t i = 0; i < g->n_edges; i++) l->first[g->edge[i].from + 1]++;
     for (size_t i = 0; i < n; i++) l->first[i + 1] += l->first[i];
@@ -55,19 +55,19 @@ static void free_graph(lattice *l)
     rill_context *ctx = l->g->ctx;
     const size_t n = (size_t)l->nodes;
     rill_free(ctx, l->beta, n * sizeof *l->beta);
-    rill_free(ctx, l->mass, n * RILL_NGRAM_MOST * sizeof *l->mass);
+    rill_free(ctx, l->mass, n * RILL_NGRAM_MAX * sizeof *l->mass);
     rill_free(ctx, l->first, (n + 1) * sizeof *l->first);
     rill_free(ctx, l->phase, n * sizeof *l->phase);
 }
 
 static double log_sum(double a, double b)
 {
-    const double most = a > b ? a : b, least = a > b ? b : a;
-    return isinf(most) ? most : most + log1p(exp(least - most));
+    const double larger_term = a > b ? a : b, smaller_term = a > b ? b : a;
+    return isinf(larger_term) ? larger_term : larger_term + log1p(exp(smaller_term - larger_term));
 }
 
 /* Scores become probabilities of taking an edge where it begins. */
-static rill_status weigh(lattice *l, double scale)
+static rill_status normalize_edges(lattice *l, double scale)
 {
     ngram_edge *edge = l->g->edge;
     l->beta[l->nodes - 1] = 0;
@@ -86,7 +86,7 @@ static rill_status weigh(lattice *l, double scale)
 }
 
 /* Whether paths take the edge. */
-static int is_used(const lattice *l, const ngram_edge *edge)
+static int edge_is_used(const lattice *l, const ngram_edge *edge)
 {
     return l->phase[edge->from] >= 0 && edge->score > 0;
 }
@@ -97,7 +97,7 @@ static rill_status find_phases(lattice *l)
     for (int32_t node = 1; node < l->nodes; node++) l->phase[node] = -1;
     for (size_t i = 0; i < g->n_edges; i++) {
         const ngram_edge *edge = &g->edge[i];
-        if (!is_used(l, edge)) continue;
+        if (!edge_is_used(l, edge)) continue;
         const int32_t phase = (l->phase[edge->from] + 1) % g->kind.phases;
         if (l->phase[edge->to] >= 0 && l->phase[edge->to] != phase)
             return rill_fail(g->ctx, RILL_ERR_INPUT, "paths reach node %d in phase %d and in phase %d", edge->to,
@@ -110,49 +110,49 @@ static rill_status find_phases(lattice *l)
 /* --- n-grams ---------------------------------------------------------------------------------------------------------- */
 
 /* Those that begin with gram[0, m), of a path that has come to the node. */
-static rill_status see_from(lattice *l, int32_t node, int32_t phase, int32_t *gram, int32_t m)
+static rill_status add_ngrams_from(lattice *l, int32_t node, int32_t phase, int32_t *gram, int32_t m)
 {
     rill_ngrams *g = l->g;
-    for (int32_t i = l->first[node]; m < RILL_NGRAM_MOST && i < l->first[node + 1]; i++) {
+    for (int32_t i = l->first[node]; m < RILL_NGRAM_MAX && i < l->first[node + 1]; i++) {
         const ngram_edge *edge = &g->edge[i];
-        const int counts = l->phase[node] == phase;
-        if (!is_used(l, edge)) continue;
+        const int in_phase = l->phase[node] == phase;
+        if (!edge_is_used(l, edge)) continue;
         gram[m] = edge->action;
-        if (counts) RILL__TRY(ngrams_see(g, phase, gram, m + 1, 0));
-        RILL__TRY(see_from(l, edge->to, phase, gram, m + counts));
+        if (in_phase) RILL__TRY(ngrams_add(g, phase, gram, m + 1, 0));
+        RILL__TRY(add_ngrams_from(l, edge->to, phase, gram, m + in_phase));
     }
     return RILL_OK;
 }
 
 /* Each once. They are united when they are many, since branches that meet again lead to the same n-grams over and over. */
-static void unite(rill_ngrams *g)
+static void merge_duplicates(rill_ngrams *g)
 {
     size_t n = 0;
     ngrams_sort(g);
-    for (size_t i = 0; i < g->n_seen; i++)
-        if (n == 0 || !ngrams_same(&g->seen[n - 1], &g->seen[i])) g->seen[n++] = g->seen[i];
-    g->n_seen = n;
+    for (size_t i = 0; i < g->n_occurrences; i++)
+        if (n == 0 || !ngrams_same(&g->occurrence[n - 1], &g->occurrence[i])) g->occurrence[n++] = g->occurrence[i];
+    g->n_occurrences = n;
 }
 
-static rill_status see_all(lattice *l)
+static rill_status add_all_ngrams(lattice *l)
 {
-    enum { MANY = 1 << 16 };
+    enum { MERGE_EVERY = 1 << 16 };
     size_t united = 0;
-    int32_t gram[RILL_NGRAM_MOST];
+    int32_t gram[RILL_NGRAM_MAX];
     for (int32_t node = 0; node < l->nodes - 1; node++) {
-        if (l->phase[node] >= 0) RILL__TRY(see_from(l, node, l->phase[node], gram, 0));
-        if (l->g->n_seen < united + MANY) continue;
-        unite(l->g);
-        united = l->g->n_seen;
+        if (l->phase[node] >= 0) RILL__TRY(add_ngrams_from(l, node, l->phase[node], gram, 0));
+        if (l->g->n_occurrences < united + MERGE_EVERY) continue;
+        merge_duplicates(l->g);
+        united = l->g->n_occurrences;
     }
-    unite(l->g);
+    merge_duplicates(l->g);
     return RILL_OK;
 }
 
 /* --- masses ----------------------------------------------------------------------------------------------------------- */
 
 /* How much of the n-gram a path ends with that ended with `held` actions of it and takes one more. */
-static int32_t follow(const int32_t *gram, int32_t m, int32_t held, int32_t action)
+static int32_t match_length(const int32_t *gram, int32_t m, int32_t held, int32_t action)
 {
     for (int32_t length = held + 1; length > 0; length--) {
         if (gram[length - 1] != action || length > m) continue;
@@ -162,37 +162,38 @@ static int32_t follow(const int32_t *gram, int32_t m, int32_t held, int32_t acti
     return 0;
 }
 
-static double mass_of(lattice *l, const ngram_seen *seen)
+static double ngram_mass(lattice *l, const ngram_occurrence *occurrence)
 {
     const rill_ngrams *g = l->g;
-    double whole = 0;
+    double mass = 0;
     int32_t m = 0;
-    while (m < RILL_NGRAM_MOST && seen->action[m] >= 0) m++;
-    memset(l->mass, 0, (size_t)l->nodes * RILL_NGRAM_MOST * sizeof *l->mass);
+    while (m < RILL_NGRAM_MAX && occurrence->action[m] >= 0) m++;
+    memset(l->mass, 0, (size_t)l->nodes * RILL_NGRAM_MAX * sizeof *l->mass);
     l->mass[0] = 1;
     for (size_t i = 0; i < g->n_edges; i++) {
         const ngram_edge *edge = &g->edge[i];
-        const double *from = l->mass + (size_t)edge->from * RILL_NGRAM_MOST;
-        double *to = l->mass + (size_t)edge->to * RILL_NGRAM_MOST;
-        if (!is_used(l, edge)) continue;
+        const double *from = l->mass + (size_t)edge->from * RILL_NGRAM_MAX;
+        double *to = l->mass + (size_t)edge->to * RILL_NGRAM_MAX;
+        if (!edge_is_used(l, edge)) continue;
         for (int32_t held = 0; held < m; held++) {
             if (from[held] == 0) continue;
-            const int counts = l->phase[edge->from] == seen->phase;
-            const int32_t now = counts ? follow(seen->action, m, held, edge->action) : held;
-            *(now == m ? &whole : &to[now]) += from[held] * edge->score;
+            const int in_phase = l->phase[edge->from] == occurrence->phase;
+            const int32_t now = in_phase ? match_length(occurrence->action, m, held, edge->action) : held;
+            *(now == m ? &mass : &to[now]) += from[held] * edge->score;
         }
     }
-    return whole;
+    return mass;
 }
 
-rill_status ngrams_of_lattice(rill_ngrams *g, double scale)
+rill_status ngrams_from_lattice(rill_ngrams *g, double scale)
 {
     lattice l = {.g = g};
     rill_status status = make_graph(&l);
-    if (status >= 0) status = weigh(&l, scale);
+    if (status >= 0) status = normalize_edges(&l, scale);
     if (status >= 0) status = find_phases(&l);
-    if (status >= 0) status = see_all(&l);
-    for (size_t i = 0; status >= 0 && i < g->n_seen; i++) g->seen[i].mass = mass_of(&l, &g->seen[i]);
+    if (status >= 0) status = add_all_ngrams(&l);
+    for (size_t i = 0; status >= 0 && i < g->n_occurrences; i++)
+        g->occurrence[i].mass = ngram_mass(&l, &g->occurrence[i]);
     free_graph(&l);
     return status;
 }

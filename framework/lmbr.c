@@ -19,59 +19,59 @@
 #include "ngrams.h"
 
 /* The evidence of an input in flight. */
-typedef struct kept {
+typedef struct input_evidence {
     int64_t id; /* -1: the place is empty */
     rill_ngrams *ngrams;
-} kept;
+} input_evidence;
 
 typedef struct lmbr {
     rill_context *ctx;
     rill_evidence *file;     /* NULL: evidence is the search's own */
-    int32_t most;            /* outputs that it is made of, then ... */
+    int32_t max_outputs;     /* outputs that it is made of, then ... */
     double scale;            /* ... and of their scores */
     rill_evidence_kind kind; /* of the model, once `known` */
-    int known;
-    double theta[1 + RILL_NGRAM_MOST]; /* divided by lambda */
-    kept *at;                          /* [places] by id, as far behind their place as those before are full */
-    size_t places, n;                  /* a power of 2, or 0 */
+    int has_kind;
+    double theta[1 + RILL_NGRAM_MAX]; /* divided by lambda */
+    input_evidence *table;            /* [places] by id, as far behind their place as those before are full */
+    size_t table_size, n;             /* a power of 2, or 0 */
 } lmbr;
 
 /* --- what is kept of inputs ------------------------------------------------------------------------------------------- */
 
 /* Where the id is, or would be; there is an empty place. */
-static size_t place_of(const lmbr *l, int64_t id)
+static size_t table_index(const lmbr *l, int64_t id)
 {
-    size_t at = (size_t)id & (l->places - 1);
-    while (l->at[at].id >= 0 && l->at[at].id != id) at = (at + 1) & (l->places - 1);
-    return at;
+    size_t index = (size_t)id & (l->table_size - 1);
+    while (l->table[index].id >= 0 && l->table[index].id != id) index = (index + 1) & (l->table_size - 1);
+    return index;
 }
 
-static const rill_ngrams *ngrams_of(const lmbr *l, int64_t id)
+static const rill_ngrams *find_ngrams(const lmbr *l, int64_t id)
 {
-    return l->n > 0 ? l->at[place_of(l, id)].ngrams : NULL;
+    return l->n > 0 ? l->table[table_index(l, id)].ngrams : NULL;
 }
 
 /* Twice the places. */
-static rill_status grow(lmbr *l)
+static rill_status grow_evidence_table(lmbr *l)
 {
     const lmbr old = *l;
-    const size_t places = old.places > 0 ? 2 * old.places : 64;
-    kept *at = rill_alloc(l->ctx, places * sizeof *at);
-    if (at == NULL) return rill_fail_memory(l->ctx, places * sizeof *at, "evidence");
-    for (size_t i = 0; i < places; i++) at[i] = (kept){-1, NULL};
-    l->at = at;
-    l->places = places;
-    for (size_t i = 0; i < old.places; i++)
-        if (old.at[i].id >= 0) l->at[place_of(l, old.at[i].id)] = old.at[i];
-    rill_free(l->ctx, old.at, old.places * sizeof *old.at);
+    const size_t places = old.table_size > 0 ? 2 * old.table_size : 64;
+    input_evidence *table = rill_alloc(l->ctx, places * sizeof *table);
+    if (table == NULL) return rill_fail_memory(l->ctx, places * sizeof *table, "evidence");
+    for (size_t i = 0; i < places; i++) table[i] = (input_evidence){-1, NULL};
+    l->table = table;
+    l->table_size = places;
+    for (size_t i = 0; i < old.table_size; i++)
+        if (old.table[i].id >= 0) l->table[table_index(l, old.table[i].id)] = old.table[i];
+    rill_free(l->ctx, old.table, old.table_size * sizeof *old.table);
     return RILL_OK;
 }
 
-static rill_status keep(lmbr *l, int64_t id, const rill_evidence_kind *kind, rill_ngrams **out)
+static rill_status add_evidence(lmbr *l, int64_t id, const rill_evidence_kind *kind, rill_ngrams **out)
 {
-    if (2 * l->n >= l->places) RILL__TRY(grow(l));
+    if (2 * l->n >= l->table_size) RILL__TRY(grow_evidence_table(l));
     RILL__TRY(rill_ngrams_create(out, l->ctx, kind));
-    l->at[place_of(l, id)] = (kept){id, *out};
+    l->table[table_index(l, id)] = (input_evidence){id, *out};
     l->n++;
     return RILL_OK;
 }
@@ -80,15 +80,16 @@ static rill_status keep(lmbr *l, int64_t id, const rill_evidence_kind *kind, ril
 static void done(void *self, int64_t item_id)
 {
     lmbr *l = self;
-    if (ngrams_of(l, item_id) == NULL) return;
-    size_t hole = place_of(l, item_id);
-    rill_ngrams_free(l->at[hole].ngrams);
-    l->at[hole] = (kept){-1, NULL};
+    if (find_ngrams(l, item_id) == NULL) return;
+    size_t hole = table_index(l, item_id);
+    rill_ngrams_free(l->table[hole].ngrams);
+    l->table[hole] = (input_evidence){-1, NULL};
     l->n--;
-    for (size_t at = (hole + 1) & (l->places - 1); l->at[at].id >= 0; at = (at + 1) & (l->places - 1)) {
-        const kept moved = l->at[at];
-        l->at[at] = (kept){-1, NULL};
-        l->at[place_of(l, moved.id)] = moved;
+    for (size_t index = (hole + 1) & (l->table_size - 1); l->table[index].id >= 0;
+         index = (index + 1) & (l->table_size - 1)) {
+        const input_evidence moved = l->table[index];
+        l->table[index] = (input_evidence){-1, NULL};
+        l->table[table_index(l, moved.id)] = moved;
     }
 }
 
@@ -97,19 +98,19 @@ static rill_status begin(void *self, int64_t item_id)
     lmbr *l = self;
     rill_ngrams *ngrams;
     if (l->file == NULL) return RILL_OK;
-    RILL__TRY(keep(l, item_id, rill_evidence_kind_in(l->file), &ngrams));
+    RILL__TRY(add_evidence(l, item_id, rill_evidence_kind_in_file(l->file), &ngrams));
     const rill_status status = rill_evidence_get(l->file, item_id, ngrams);
     if (status < 0) done(l, item_id);
     return status;
 }
 
 /* Of each model an instance sees one alone. */
-static rill_status know(lmbr *l, const rill_model *model)
+static rill_status set_kind(lmbr *l, const rill_model *model)
 {
-    if (l->known) return RILL_OK;
-    RILL__TRY(rill_evidence_kind_of(&l->kind, l->ctx, model));
+    if (l->has_kind) return RILL_OK;
+    RILL__TRY(rill_evidence_kind_for_model(&l->kind, l->ctx, model));
     if (l->file != NULL) RILL__TRY(rill_evidence_fits(l->file, &l->kind));
-    l->known = 1;
+    l->has_kind = 1;
     return RILL_OK;
 }
 
@@ -117,12 +118,12 @@ static rill_status found(void *self, const rill_found *outputs)
 {
     lmbr *l = self;
     rill_ngrams *ngrams;
-    if (l->file != NULL || ngrams_of(l, outputs->item_id) != NULL) return RILL_OK;
-    RILL__TRY(know(l, outputs->model));
-    RILL__TRY(keep(l, outputs->item_id, &l->kind, &ngrams));
-    for (int32_t i = 0; i < outputs->n && i < l->most; i++) {
+    if (l->file != NULL || find_ngrams(l, outputs->item_id) != NULL) return RILL_OK;
+    RILL__TRY(set_kind(l, outputs->model));
+    RILL__TRY(add_evidence(l, outputs->item_id, &l->kind, &ngrams));
+    for (int32_t i = 0; i < outputs->n && i < l->max_outputs; i++) {
         const rill_found_output *o = &outputs->output[i];
-        RILL__TRY(rill_ngrams_entry(ngrams, o->action, o->n_actions, o->rank_score));
+        RILL__TRY(rill_ngrams_entry(ngrams, o->ids, o->n_ids, o->score));
     }
     RILL__TRY(rill_ngrams_finish(ngrams, l->scale));
     return RILL_AGAIN;
@@ -132,11 +133,11 @@ static rill_status found(void *self, const rill_found *outputs)
 
 /* What thetas come from, unless they are given. */
 typedef struct parameters {
-    double lambda, T, p, r, scale, most;
-    int shaped, weighed; /* T, p or r were given; thetas were */
+    double lambda, T, p, r, scale, self;
+    int has_shape, has_thetas; /* T, p or r were given; thetas were */
 } parameters;
 
-static rill_status wrong(rill_context *ctx, const char *text, size_t length)
+static rill_status fail_arguments(rill_context *ctx, const char *text, size_t length)
 {
     return rill_fail(
         ctx, RILL_ERR_OPTION,
@@ -154,49 +155,49 @@ static int read_number(const char *text, const char *end, double *out)
 
 static int read_thetas(lmbr *l, const char *text, const char *end)
 {
-    for (int m = 0; m <= RILL_NGRAM_MOST; m++) {
+    for (int m = 0; m <= RILL_NGRAM_MAX; m++) {
         const char *slash = memchr(text, '/', (size_t)(end - text));
-        const char *stop = m < RILL_NGRAM_MOST ? slash : end;
+        const char *stop = m < RILL_NGRAM_MAX ? slash : end;
         if (stop == NULL || !read_number(text, stop, &l->theta[m])) return 0;
-        text = stop + (m < RILL_NGRAM_MOST);
+        text = stop + (m < RILL_NGRAM_MAX);
     }
     return 1;
 }
 
 /* NAME=VALUE from `text` to `end`; 0: it is no such thing. */
-static int read_parameter(lmbr *l, parameters *given, const char *text, const char *end)
+static int read_parameter(lmbr *l, parameters *parsed, const char *text, const char *end)
 {
     const struct {
         const char *name;
         double *value;
         int shapes;
-    } names[] = {{"lambda=", &given->lambda, 0}, {"T=", &given->T, 1},         {"p=", &given->p, 1},
-                 {"r=", &given->r, 1},           {"scale=", &given->scale, 0}, {"self=", &given->most, 0}};
+    } names[] = {{"lambda=", &parsed->lambda, 0}, {"T=", &parsed->T, 1},         {"p=", &parsed->p, 1},
+                 {"r=", &parsed->r, 1},           {"scale=", &parsed->scale, 0}, {"self=", &parsed->self, 0}};
     static const char theta[] = "theta=";
     if (strncmp(text, theta, sizeof theta - 1) == 0) {
-        given->weighed = 1;
+        parsed->has_thetas = 1;
         return read_thetas(l, text + sizeof theta - 1, end);
     }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const size_t n = strlen(names[i].name);
         if (strncmp(text, names[i].name, n) != 0) continue;
-        given->shaped |= names[i].shapes;
+        parsed->has_shape |= names[i].shapes;
         return read_number(text + n, end, names[i].value) && *names[i].value > 0;
     }
     return 0;
 }
 
 /* Thetas by the source's formulas, and everything divided by lambda. */
-static rill_status weigh(lmbr *l, const parameters *given)
+static rill_status set_thetas(lmbr *l, const parameters *parsed)
 {
-    if (given->weighed && given->shaped)
+    if (parsed->has_thetas && parsed->has_shape)
         return rill_fail(l->ctx, RILL_ERR_OPTION, "lmbr: theta says what T, p and r would: give one or the other");
-    if (!given->weighed) {
-        l->theta[0] = -1 / given->T;
-        for (int m = 1; m <= RILL_NGRAM_MOST; m++) l->theta[m] = 1 / (4 * given->T * given->p * pow(given->r, m - 1));
+    if (!parsed->has_thetas) {
+        l->theta[0] = -1 / parsed->T;
+        for (int m = 1; m <= RILL_NGRAM_MAX; m++) l->theta[m] = 1 / (4 * parsed->T * parsed->p * pow(parsed->r, m - 1));
     }
-    for (int m = 0; m <= RILL_NGRAM_MOST; m++) {
-        l->theta[m] /= given->lambda;
+    for (int m = 0; m <= RILL_NGRAM_MAX; m++) {
+        l->theta[m] /= parsed->lambda;
         if (!(fabs(l->theta[m]) <= 1e6))
             return rill_fail(l->ctx, RILL_ERR_OPTION, "lmbr: theta of order %d, divided by lambda, is %g: at most 1e6",
                              m, l->theta[m]);
@@ -215,31 +216,31 @@ static rill_status open_file(lmbr *l, const char *path, size_t length)
 
 static rill_status read_arguments(lmbr *l, const char *text)
 {
-    parameters given = {.lambda = 1, .T = 10, .p = 0.8, .r = 0.7, .scale = 1, .most = 0};
+    parameters parsed = {.lambda = 1, .T = 10, .p = 0.8, .r = 0.7, .scale = 1, .self = 0};
     const size_t first = strcspn(text, ",");
-    const int own = strncmp(text, "self=", 5) == 0;
-    if (first == 0) return wrong(l->ctx, text, strlen(text));
-    for (const char *at = own ? text : strchr(text, ','); at != NULL; at = strchr(at, ',')) {
-        at += *at == ',';
-        const size_t length = strcspn(at, ",");
-        if (!read_parameter(l, &given, at, at + length)) return wrong(l->ctx, at, length);
+    const int is_self = strncmp(text, "self=", 5) == 0;
+    if (first == 0) return fail_arguments(l->ctx, text, strlen(text));
+    for (const char *pos = is_self ? text : strchr(text, ','); pos != NULL; pos = strchr(pos, ',')) {
+        pos += *pos == ',';
+        const size_t length = strcspn(pos, ",");
+        if (!read_parameter(l, &parsed, pos, pos + length)) return fail_arguments(l->ctx, pos, length);
     }
-    if (own ? given.most < 1 || given.most > INT32_MAX || given.most != floor(given.most)
-            : given.most > 0 || given.scale != 1)
-        return wrong(l->ctx, text, strlen(text));
-    l->most = own ? (int32_t)given.most : 0;
-    l->scale = given.scale;
-    RILL__TRY(weigh(l, &given));
-    return own ? RILL_OK : open_file(l, text, first);
+    if (is_self ? parsed.self < 1 || parsed.self > INT32_MAX || parsed.self != floor(parsed.self)
+                : parsed.self > 0 || parsed.scale != 1)
+        return fail_arguments(l->ctx, text, strlen(text));
+    l->max_outputs = is_self ? (int32_t)parsed.self : 0;
+    l->scale = parsed.scale;
+    RILL__TRY(set_thetas(l, &parsed));
+    return is_self ? RILL_OK : open_file(l, text, first);
 }
 
 static void destroy(void *self)
 {
     lmbr *l = self;
     if (l == NULL) return;
-    for (size_t i = 0; i < l->places; i++)
-        if (l->at[i].id >= 0) rill_ngrams_free(l->at[i].ngrams);
-    rill_free(l->ctx, l->at, l->places * sizeof *l->at);
+    for (size_t i = 0; i < l->table_size; i++)
+        if (l->table[i].id >= 0) rill_ngrams_free(l->table[i].ngrams);
+    rill_free(l->ctx, l->table, l->table_size * sizeof *l->table);
     rill_evidence_close(l->file);
     rill_free(l->ctx, l, sizeof *l);
 }
@@ -261,67 +262,67 @@ static rill_status create(const rill_scorer *table, rill_context *ctx, const cha
 /* --- speaking --------------------------------------------------------------------------------------------------------- */
 
 /* The last actions of the rows' phase, the latest at the end of out[0, 3); returns how many there are. */
-static int32_t last_actions(const rill_scorer_rows *rows, int32_t row, int32_t phases, int32_t *out)
+static int32_t get_last_actions(const rill_scorer_rows *rows, int32_t row, int32_t phases, int32_t *out)
 {
     int32_t n = 0, back = phases;
-    for (int32_t h = rows->history[row]; rows->histories[h].parent >= 0; h = rows->histories[h].parent) {
+    for (int32_t h = rows->hyp_node[row]; rows->hyp_nodes[h].parent >= 0; h = rows->hyp_nodes[h].parent) {
         if (--back > 0) continue;
         back = phases;
-        out[RILL_NGRAM_MOST - 2 - n++] = rows->histories[h].action;
-        if (n == RILL_NGRAM_MOST - 1) break;
+        out[RILL_NGRAM_MAX - 2 - n++] = rows->hyp_nodes[h].action;
+        if (n == RILL_NGRAM_MAX - 1) break;
     }
     return n;
 }
 
 static rill_status add_row(const lmbr *l, const rill_ngrams *g, const rill_scorer_rows *rows, int32_t row,
-                           rill_ask_builder *ask)
+                           rill_modifiers *mods)
 {
     const ngram_level *level = g->level[rows->phase];
-    ngram_range in[RILL_NGRAM_MOST] = {{0, 0}};
-    int32_t last[RILL_NGRAM_MOST - 1];
-    const int32_t known = last_actions(rows, row, g->kind.phases, last);
-    for (int32_t m = 0; m <= known; m++) in[m] = ngrams_extend(g, rows->phase, last + RILL_NGRAM_MOST - 1 - m, m);
+    ngram_range in[RILL_NGRAM_MAX] = {{0, 0}};
+    int32_t last[RILL_NGRAM_MAX - 1];
+    const int32_t n_known = get_last_actions(rows, row, g->kind.phases, last);
+    for (int32_t m = 0; m <= n_known; m++) in[m] = ngrams_extend(g, rows->phase, last + RILL_NGRAM_MAX - 1 - m, m);
     for (;;) {
         int32_t action = INT32_MAX;
         double sum = 0;
-        for (int m = 0; m <= known; m++)
+        for (int m = 0; m <= n_known; m++)
             if (in[m].begin < in[m].end && level[m].action[in[m].begin] < action) action = level[m].action[in[m].begin];
         if (action == INT32_MAX) return RILL_OK;
-        for (int m = 0; m <= known; m++)
+        for (int m = 0; m <= n_known; m++)
             if (in[m].begin < in[m].end && level[m].action[in[m].begin] == action)
                 sum += l->theta[m + 1] * (double)level[m].posterior[in[m].begin++];
-        RILL__TRY(rill_ask_add(ask, row, action, (float)sum));
+        RILL__TRY(rill_modifiers_add(mods, row, action, (float)sum));
     }
 }
 
-static rill_status score(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+static rill_status score(void *self, const rill_scorer_rows *rows, rill_modifiers *mods)
 {
     lmbr *l = self;
     const rill_ngrams *g = NULL;
-    RILL__TRY(know(l, rows->model));
+    RILL__TRY(set_kind(l, rows->model));
     for (int32_t row = 0; row < rows->n; row++) {
-        if (row == 0 || rows->item_id[row] != rows->item_id[row - 1]) g = ngrams_of(l, rows->item_id[row]);
+        if (row == 0 || rows->item_id[row] != rows->item_id[row - 1]) g = find_ngrams(l, rows->item_id[row]);
         if (g == NULL) continue; /* its first search */
-        RILL__TRY(rill_ask_reward(ask, row, (float)l->theta[0]));
-        RILL__TRY(rill_ask_end_reward(ask, row, (float)l->theta[0]));
-        RILL__TRY(add_row(l, g, rows, row, ask));
+        RILL__TRY(rill_modifiers_reward(mods, row, (float)l->theta[0]));
+        RILL__TRY(rill_modifiers_end_reward(mods, row, (float)l->theta[0]));
+        RILL__TRY(add_row(l, g, rows, row, mods));
     }
     return RILL_OK;
 }
 
 /* A posterior is at most 1; the rest is what sums of floats may be off by. */
-static double most(const void *self, double *end)
+static double max_bonus(const void *self, double *end)
 {
     const lmbr *l = self;
     double sum = l->theta[0] + 1e-5;
-    for (int m = 1; m <= RILL_NGRAM_MOST; m++) sum += l->theta[m] > 0 ? l->theta[m] : 0;
+    for (int m = 1; m <= RILL_NGRAM_MAX; m++) sum += l->theta[m] > 0 ? l->theta[m] : 0;
     *end = sum;
     return sum > 0 ? sum : 0; /* a search without evidence adds nothing */
 }
 
 /* --- the table -------------------------------------------------------------------------------------------------------- */
 
-const rill_scorer rill__lmbr = {
+const rill_scorer rill__lmbr_scorer = {
     .abi_version = RILL_ABI_VERSION,
     .struct_size = sizeof(rill_scorer),
     .name = "lmbr",
@@ -334,5 +335,5 @@ const rill_scorer rill__lmbr = {
     .begin = begin,
     .found = found,
     .done = done,
-    .most = most,
+    .max_bonus = max_bonus,
 };

@@ -12,31 +12,31 @@
  * what an item draws that samples, or the groups of a diverse beam choose.
  *
  * Divisions: the heap · taking a child · the pass. */
-#include "banks.h"
-#include "groups.h"
-#include "rooms.h"
+#include "constraint_banks.h"
+#include "diverse_beam.h"
+#include "engine_internal.h"
 #include "sample.h"
 
 /* --- the heap ----------------------------------------------------------------------------------------------------- */
 
 /* The rank order: what differs in score, and what does not. Without a branch, since no one could foretell it. */
-static inline int before(const merge_key *a, const merge_key *b)
+static inline int ranks_before(const merge_key *a, const merge_key *b)
 {
     return a->score > b->score || (a->score >= b->score && a->rank < b->rank);
 }
 
 /* Put the key in its place under the empty place `at`. Behind the heap stands a key that is before none. */
-static inline void sift_down(merge_key *heap, int32_t n, int32_t at, double score, int32_t rank)
+static inline void sift_down(merge_key *heap, int32_t n, int32_t index, double score, int32_t rank)
 {
     const merge_key moved = {score, rank};
-    for (int32_t child; (child = 2 * at + 1) < n; at = child) {
-        if (before(&heap[child + 1], &heap[child])) child++;
-        if (!before(&heap[child], &moved)) break;
-        heap[at].score = heap[child].score;
-        heap[at].rank = heap[child].rank;
+    for (int32_t child; (child = 2 * index + 1) < n; index = child) {
+        if (ranks_before(&heap[child + 1], &heap[child])) child++;
+        if (!ranks_before(&heap[child], &moved)) break;
+        heap[index].score = heap[child].score;
+        heap[index].rank = heap[child].rank;
     }
-    heap[at].score = score;
-    heap[at].rank = rank;
+    heap[index].score = score;
+    heap[index].rank = rank;
 }
 
 /* The item at work and where its candidates go. */
@@ -48,11 +48,11 @@ typedef struct merge {
     merge_head *head;    /* the best */
     merge_key *heap;     /* of the heads, by their ranks */
     int32_t n_heap;
-    int chosen;  /* there is no heap: behind the head stand all others that are taken, in rank order */
-    int taken;   /* the head has been: it goes when the next one is wanted */
-    int32_t to;  /* next candidate */
-    int32_t i;   /* the item's index in the selection */
-    int certify; /* what is given up is kept account of */
+    int is_list;          /* there is no heap: behind the head stand all others that are taken, in rank order */
+    int head_taken;       /* the head has been: it goes when the next one is wanted */
+    int32_t n_candidates; /* next candidate */
+    int32_t item_index;   /* the item's index in the selection */
+    int certify;          /* what is given up is kept account of */
 } merge;
 
 /* The first row of the item's live entries. In cube pruning's company nobody counts rows; those of an item without it follow each other
@@ -67,12 +67,12 @@ static int32_t first_row(const merge *m, const int32_t *row)
 }
 
 /* What chooses the item's candidates in place of their scores alone; NULL: nothing. */
-static int32_t (*choice_of(const merge *m, int32_t first))(timestep *, const item *, int32_t *)
+static int32_t (*item_chooser(const merge *m, int32_t first))(timestep *, const item *, int32_t *)
 {
     if (m->it->settings->sample > 0) return sample_choose;
-    if (m->it->settings->groups > 1) return groups_choose;
+    if (m->it->settings->groups > 1) return diverse_beam_choose;
     if (m->it->settings->cube > RILL_CUBE_NONE) return NULL;
-    return item_is_banked(m->t, m->it, first) ? banks_choose : NULL;
+    return item_has_banks(m->t, m->it, first) ? constraint_banks_choose : NULL;
 }
 
 /* One head per entry that has a child. Without cube pruning `row` is the item's first row and is moved behind its last. */
@@ -83,21 +83,21 @@ static void make_heap(merge *m, int32_t *row)
     for (int32_t rank = 0; rank < m->it->width; rank++) {
         const beam_entry *entry = &m->it->beam[rank];
         merge_head *head = &m->t->heads[rank];
-        double score = entry->score;
+        double score = entry->path_score;
         int32_t r = -1;
         if (!entry->ended) {
             r = m->rows != NULL ? m->rows[rank] : (*row)++;
-            if (m->certify && m->t->selector.rest[r] > RILL_SCORE_DEAD)
-                certify_lost(m->it, entry->score + m->t->selector.rest[r]);
-            if (r == CUBE_NO_ROW || !timestep_look(m->t, r, 0, &head->child)) continue;
+            if (m->certify && m->t->topk.max_rest[r] > RILL_SCORE_DEAD)
+                certify_note_path(m->it, entry->path_score + m->t->topk.max_rest[r]);
+            if (r == CUBE_NO_ROW || !timestep_next_choice(m->t, r, 0, &head->child)) continue;
             score += (double)head->child.score;
         } else {
-            head->child = timestep_ended(entry);
+            head->child = timestep_ended_choice(entry);
         }
-        head->score = score;
+        head->path_score = score;
         head->rank = rank;
         head->row = r;
-        head->next = head->bank = 0;
+        head->choice = head->bank = 0;
         heap[n++] = (merge_key){score, rank};
     }
     m->n_heap = n;
@@ -106,15 +106,15 @@ static void make_heap(merge *m, int32_t *row)
     if (n > 0) m->head = &m->t->heads[heap[0].rank];
 }
 
-static void find_children(merge *m, int32_t *row)
+static void begin_children(merge *m, int32_t *row)
 {
     int32_t own = first_row(m, row);
-    int32_t (*const choose)(timestep *, const item *, int32_t *) = choice_of(m, own);
+    int32_t (*const choose)(timestep *, const item *, int32_t *) = item_chooser(m, own);
     m->head = m->t->heads;
     m->heap = m->t->heap;
-    m->taken = 0;
-    m->chosen = choose != NULL;
-    if (m->chosen)
+    m->head_taken = 0;
+    m->is_list = choose != NULL;
+    if (m->is_list)
         m->n_heap = choose(m->t, m->it, m->rows != NULL ? &own : row);
     else
         make_heap(m, row);
@@ -127,16 +127,16 @@ static inline void advance(merge *m)
 {
     merge_head *head = m->head;
     merge_key *heap = m->heap;
-    m->taken = 0;
-    if (m->chosen) {
+    m->head_taken = 0;
+    if (m->is_list) {
         m->head++;
         m->n_heap--;
         return;
     }
-    const int more = head->row >= 0 && timestep_look(m->t, head->row, ++head->next, &head->child);
+    const int more = head->row >= 0 && timestep_next_choice(m->t, head->row, ++head->choice, &head->child);
     if (more) {
-        head->score = m->it->beam[head->rank].score + (double)head->child.score;
-        sift_down(heap, m->n_heap, 0, head->score, head->rank);
+        head->path_score = m->it->beam[head->rank].path_score + (double)head->child.score;
+        sift_down(heap, m->n_heap, 0, head->path_score, head->rank);
     } else {
         const merge_key last = heap[--m->n_heap];
         if (m->n_heap == 0) return;
@@ -149,62 +149,62 @@ static inline void advance(merge *m)
 /* Whether there is a head that has not been taken. Behind the last that is wanted nobody looks. */
 static int has_head(merge *m)
 {
-    if (m->taken) advance(m);
+    if (m->head_taken) advance(m);
     return m->n_heap > 0;
 }
 
 /* Keep the output among the best, which are a heap, the last one first; returns the one that there is no place for any more, if there is
  * one. */
-static int keep_best(item *it, const item_output *output, item_output *out)
+static int keep_best_output(item *it, const item_output *output, item_output *out)
 {
     item_output *heap = it->outputs;
-    int32_t at = it->n_outputs;
-    if (at < it->settings->stop_after) {
+    int32_t index = it->n_outputs;
+    if (index < it->settings->stop_after) {
         it->n_outputs++;
-        for (; at > 0 && item_in_output_order(&heap[(at - 1) / 2], output) < 0; at = (at - 1) / 2)
-            heap[at] = heap[(at - 1) / 2];
-        heap[at] = *output;
+        for (; index > 0 && item_output_compare(&heap[(index - 1) / 2], output) < 0; index = (index - 1) / 2)
+            heap[index] = heap[(index - 1) / 2];
+        heap[index] = *output;
         return 0;
     }
     *out = *output;
-    if (item_in_output_order(output, heap) > 0) return 1;
+    if (item_output_compare(output, heap) > 0) return 1;
     *out = heap[0];
-    at = 0;
-    for (int32_t child; (child = 2 * at + 1) < it->n_outputs; at = child) {
-        if (child + 1 < it->n_outputs && item_in_output_order(&heap[child + 1], &heap[child]) > 0) child++;
-        if (item_in_output_order(&heap[child], output) < 0) break;
-        heap[at] = heap[child];
+    index = 0;
+    for (int32_t child; (child = 2 * index + 1) < it->n_outputs; index = child) {
+        if (child + 1 < it->n_outputs && item_output_compare(&heap[child + 1], &heap[child]) > 0) child++;
+        if (item_output_compare(&heap[child], output) < 0) break;
+        heap[index] = heap[child];
     }
-    heap[at] = *output;
+    heap[index] = *output;
     return 1;
 }
 
-void engine_output(rill_engine *e, item *it, const item_output *made)
+void engine_add_output(rill_engine *e, item *it, const item_output *new_output)
 {
-    item_output own = *made, gone = own;
-    const item_output *output = &own;
+    item_output output_copy = *new_output, removed = output_copy;
+    const item_output *output = &output_copy;
     int dropped = 0;
     if (output->truncated && it->settings->require_end) {
-        it->cut = 1;
-        forest_release(&e->forest, &it->arena, output->history);
+        it->dropped_truncated = 1;
+        hyp_pool_release(&e->hyps, &it->arena, output->hyp);
         return;
     }
-    own.order = gone.order = it->outputs_made++;
-    if (output->score > it->best_output) it->best_output = output->score;
-    statistics_output(&e->statistics, output, 1);
+    output_copy.order = removed.order = it->n_outputs_made++;
+    if (output->path_score > it->best_output_score) it->best_output_score = output->path_score;
+    statistics_count_output(&e->statistics, output, 1);
     if (it->settings->keep == RILL_KEEP_BEST)
-        dropped = keep_best(it, output, &gone);
+        dropped = keep_best_output(it, output, &removed);
     else if (it->settings->keep == RILL_KEEP_FIRST && it->n_outputs >= it->settings->stop_after)
         dropped = 1;
     else
         it->outputs[it->n_outputs++] = *output;
     if (!dropped) return;
-    certify_dropped(it, gone.rank);
-    statistics_output(&e->statistics, &gone, -1);
-    forest_release(&e->forest, &it->arena, gone.history);
+    certify_note_bound(it, removed.final_score);
+    statistics_count_output(&e->statistics, &removed, -1);
+    hyp_pool_release(&e->hyps, &it->arena, removed.hyp);
 }
 
-static int32_t length_of_head(const merge *m)
+static int32_t head_length(const merge *m)
 {
     const merge_head *head = m->head;
     return head->row < 0 ? m->it->beam[head->rank].length : m->it->timestep + (head->child.terminal != RILL_END);
@@ -214,55 +214,56 @@ static int32_t length_of_head(const merge *m)
 static void drop_head(const merge *m)
 {
     if (!m->certify) return;
-    const item_output output = ending_output(m->it->settings, m->head->score, -1, length_of_head(m), 0,
-                                             m->head->child.terminal == RILL_END);
-    certify_dropped(m->it, output.rank);
+    const item_output output = stop_make_output(m->it->settings, m->head->path_score, -1, head_length(m), 0,
+                                                m->head->child.terminal == RILL_END);
+    certify_note_bound(m->it, output.final_score);
 }
 
 /* Children that were not taken. What follows a head scores no more than that. */
-static void give_up_heap(merge *m)
+static void abandon_heap(merge *m)
 {
     if (!m->certify || !has_head(m)) return;
     merge_head *first = m->head;
     for (int32_t i = 0; i < m->n_heap; i++) {
-        m->head = m->chosen ? first + i : &m->t->heads[m->heap[i].rank];
+        m->head = m->is_list ? first + i : &m->t->heads[m->heap[i].rank];
         if (m->head->row < 0)
             drop_head(m);
         else
-            certify_lost(m->it, m->head->score);
+            certify_note_path(m->it, m->head->path_score);
     }
 }
 
 /* The head leaves for the outputs. An entry that waited in the beam hands its reference over. */
-static void take_output(merge *m)
+static void pop_output(merge *m)
 {
     rill_engine *e = m->e;
     const merge_head *head = m->head;
-    const selector_choice *child = &head->child;
+    const topk_choice *child = &head->child;
     beam_entry *entry = &m->it->beam[head->rank];
-    int32_t history = entry->history;
-    const int32_t length = length_of_head(m);
+    int32_t hyp = entry->hyp;
+    const int32_t length = head_length(m);
     if (head->row >= 0)
-        history = forest_add(&e->forest, &m->it->arena, history, m->it->beam[entry->carrier].history, child->action,
-                             child->logp, child->score, 0);
+        hyp = hyp_pool_add(&e->hyps, &m->it->arena, hyp, m->it->beam[entry->state_rank].hyp, child->action, child->logp,
+                           child->score, 0);
     else
-        entry->history = -1;
-    item_output output = ending_output(m->it->settings, head->score, history, length, 0, child->terminal == RILL_END);
+        entry->hyp = -1;
+    item_output output = stop_make_output(m->it->settings, head->path_score, hyp, length, 0,
+                                          child->terminal == RILL_END);
     output.group = head->bank;
-    tracing_output(&e->tracing, m->t, m->i, head->rank, child->action, head->score);
-    engine_output(e, m->it, &output);
+    tracer_output(&e->tracer, m->t, m->item_index, head->rank, child->action, head->path_score);
+    engine_add_output(e, m->it, &output);
 }
 
-static void take_candidate(merge *m)
+static void append_candidate(merge *m)
 {
     candidates *c = &m->t->candidates;
     const merge_head *head = m->head;
-    const selector_choice *child = &head->child;
-    const int32_t to = m->to++;
-    c->score[to] = head->score;
+    const topk_choice *child = &head->child;
+    const int32_t to = m->n_candidates++;
+    c->path_score[to] = head->path_score;
     c->parent_rank[to] = head->rank;
     c->group[to] = head->bank;
-    c->history[to] = head->row < 0 ? m->it->beam[head->rank].history : -1;
+    c->hyp[to] = head->row < 0 ? m->it->beam[head->rank].hyp : -1;
     c->action[to] = child->action;
     c->action_logp[to] = child->logp;
     c->action_score[to] = child->score;
@@ -273,107 +274,110 @@ static void take_candidate(merge *m)
 /* --- the pass ----------------------------------------------------------------------------------------------------- */
 
 /* In every phase but the last the best children stay, ended or not. */
-static ending_quota quota_of(const item *it, int last)
+static child_quota phase_quota(const item *it, int last)
 {
-    if (last) return ending_of_children(it);
-    return (ending_quota){.most = rill__merge_limit(it->settings), .live = INT32_MAX, .top = 1};
+    if (last) return stop_child_quota(it);
+    return (child_quota){.max_children = rill__max_children(it->settings), .max_live = INT32_MAX, .only_leading = 1};
 }
 
 static void merge_children(merge *m, int last)
 {
-    const ending_quota quota = quota_of(m->it, last);
+    const child_quota quota = phase_quota(m->it, last);
     int32_t live = 0, popped = 0;
     int leading = last; /* every child so far has ended, and may leave */
-    for (; popped < quota.most && live < quota.live && has_head(m); popped++) {
+    for (; popped < quota.max_children && live < quota.max_live && has_head(m); popped++) {
         const int is_live = m->head->child.terminal == RILL_LIVE;
         leading &= !is_live;
-        if (leading && popped == 0) m->it->top_ended = 1;
-        if (is_live || (quota.top && !leading))
-            take_candidate(m);
-        else if (quota.top || popped < quota.leaving)
-            take_output(m);
+        if (leading && popped == 0) m->it->best_has_ended = 1;
+        if (is_live || (quota.only_leading && !leading))
+            append_candidate(m);
+        else if (quota.only_leading || popped < quota.max_output_pos)
+            pop_output(m);
         else
             drop_head(m);
         live += is_live;
-        m->taken = 1;
+        m->head_taken = 1;
     }
 }
 
 rill_status engine_reserve_children(rill_engine *e, timestep *t)
 {
     enum { FIRST_OUTPUTS = 24 };
-    const int32_t stride = t->selector.choices.stride;
+    const int32_t stride = t->topk.choices.stride;
     children_size need = {.items = (size_t)t->n};
     for (int32_t i = 0; i < t->n; i++) {
-        item *it = &e->items.at[t->selected[i]];
-        int64_t most = (int64_t)it->live * stride + (it->width - it->live), limit = rill__merge_limit(it->settings);
+        item *it = &e->items.item[t->selected[i]];
+        int64_t n_children = (int64_t)it->n_live * stride + (it->width - it->n_live),
+                limit = rill__max_children(it->settings);
         /* The first row is drawn from as often, or chosen from by each group, who have its choices in a heap. */
         const int32_t groups = it->settings->groups;
         const int64_t places = it->settings->sample > 0 || groups > 1 ? it->settings->k : 0;
         const int64_t chosen = groups > 1 ? places + stride : places;
         need.entries += (size_t)it->width;
-        if ((size_t)it->width > need.widest) need.widest = (size_t)it->width;
-        if ((size_t)chosen > need.widest) need.widest = (size_t)chosen;
-        if (groups > 1 && (size_t)places > need.places) need.places = (size_t)places;
-        if (it->settings->sample > 0) need.drawn = (size_t)stride;
-        if (places > most) most = places;
-        if (t->rules.banks != NULL && (size_t)most > need.widest) need.widest = (size_t)most;
-        if (most > limit) most = limit;
-        need.candidates += (size_t)most;
+        if ((size_t)it->width > need.max_width) need.max_width = (size_t)it->width;
+        if ((size_t)chosen > need.max_width) need.max_width = (size_t)chosen;
+        if (groups > 1 && (size_t)places > need.group_places) need.group_places = (size_t)places;
+        if (it->settings->sample > 0) need.sample_choices = (size_t)stride;
+        if (places > n_children) n_children = places;
+        if (t->modifier_table.n_banks != NULL && (size_t)n_children > need.max_width)
+            need.max_width = (size_t)n_children;
+        if (n_children > limit) n_children = limit;
+        need.candidates += (size_t)n_children;
         /* Twice: what leaves now, and what is output when the item stops in this timestep; or what was kept for that. */
-        const size_t outputs = (size_t)(it->n_outputs + 2 * most + 1);
+        const size_t outputs = (size_t)(it->n_outputs + 2 * n_children + 1);
         if (outputs > it->outputs_capacity) /* some more than now, while beams still widen */
             RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, outputs + FIRST_OUTPUTS, "outputs"));
     }
     RILL__TRY(timestep_reserve_children(t, &need));
-    return forest_reserve_histories(&e->forest, (int64_t)need.candidates + t->n, t->n);
+    return hyp_pool_reserve(&e->hyps, (int64_t)need.candidates + t->n, t->n);
 }
 
 /* What heuristics are told of item i, whose candidates end at `end`. */
-static void describe_item(candidates *c, int32_t i, const item *it, int32_t end, int chosen)
+static void set_item_columns(candidates *c, int32_t i, const item *it, int32_t end, int chosen)
 {
     c->item_id[i] = it->id;
     c->instances[i] = it->instances;
     c->k[i] = it->settings->k;
     c->timestep[i] = it->timestep;
-    c->outputs[i] = it->n_outputs;
+    c->n_outputs[i] = it->n_outputs;
     /* Candidates of different banks are not compared, so heuristics, which do, leave all of them. */
-    c->least[i] = chosen ? INT32_MAX : it->settings->min_width - it->n_outputs;
-    c->best_output[i] = c->best[i] = it->best_output;
-    if (c->offset[i] < end && c->score[c->offset[i]] > c->best[i]) c->best[i] = c->score[c->offset[i]];
-    c->stop[i] = it->stop_asked; /* in an earlier phase */
+    c->min_kept[i] = chosen ? INT32_MAX : it->settings->min_width - it->n_outputs;
+    c->best_output_score[i] = c->best_path_score[i] = it->best_output_score;
+    if (c->offset[i] < end && c->path_score[c->offset[i]] > c->best_path_score[i])
+        c->best_path_score[i] = c->path_score[c->offset[i]];
+    c->stop[i] = it->stop_requested; /* in an earlier phase */
 }
 
 /* The item of index i; entries of those before it are `base`. */
 static void begin_item(merge *m, int32_t i, int32_t base)
 {
-    m->i = i;
-    m->it = &m->e->items.at[m->t->selected[i]];
-    m->rows = m->t->cube.on ? m->t->cube.row + base : NULL;
-    m->chosen = 0;
+    m->item_index = i;
+    m->it = &m->e->items.item[m->t->selected[i]];
+    m->rows = m->t->cube.active ? m->t->cube.row + base : NULL;
+    m->is_list = 0;
 }
 
-void engine_take_cells(rill_engine *e, timestep *t)
+void engine_count_cube_cells(rill_engine *e, timestep *t)
 {
     merge m = {.e = e, .t = t};
     for (int32_t i = 0, base = 0; i < t->n; i++) {
         begin_item(&m, i, base);
         base += m.it->width;
         if (m.it->settings->cube != RILL_CUBE_NAIVE) continue;
-        find_children(&m, NULL);
-        for (int32_t most = rill__merge_limit(m.it->settings); most > 0 && has_head(&m); most--) {
-            t->cube.taken[base - m.it->width + m.head->rank]++;
-            m.taken = 1;
+        begin_children(&m, NULL);
+        for (int32_t n_left = rill__max_children(m.it->settings); n_left > 0 && has_head(&m); n_left--) {
+            t->cube.n_taken[base - m.it->width + m.head->rank]++;
+            m.head_taken = 1;
         }
     }
 }
 
 static void merge_item(merge *m, int32_t *row, int last)
 {
-    if (last) best_ended_look(m->e, m->t, m->it, m->rows, *row);
-    find_children(m, row);
+    if (last) best_ended_update(m->e, m->t, m->it, m->rows, *row);
+    begin_children(m, row);
     merge_children(m, last);
-    give_up_heap(m);
+    abandon_heap(m);
 }
 
 void engine_merge(rill_engine *e, timestep *t, int last)
@@ -383,15 +387,15 @@ void engine_merge(rill_engine *e, timestep *t, int last)
     t->candidates.n = t->n;
     for (int32_t i = 0; i < t->n; i++) {
         begin_item(&m, i, base);
-        if (i + 1 < t->n) __builtin_prefetch(e->items.at[t->selected[i + 1]].beam);
+        if (i + 1 < t->n) __builtin_prefetch(e->items.item[t->selected[i + 1]].beam);
         base += m.it->width;
-        t->candidates.offset[i] = m.to;
-        if (m.it->exact.on)
-            row += exact_is_awake(m.it, t) ? m.it->live : 0;
+        t->candidates.offset[i] = m.n_candidates;
+        if (m.it->exact.active)
+            row += exact_runs_in_phase(m.it, t) ? m.it->n_live : 0;
         else
             merge_item(&m, &row, last);
-        describe_item(&t->candidates, i, m.it, m.to, m.chosen);
+        set_item_columns(&t->candidates, i, m.it, m.n_candidates, m.is_list);
     }
-    t->candidates.offset[t->n] = m.to;
-    e->statistics.all.candidates += m.to;
+    t->candidates.offset[t->n] = m.n_candidates;
+    e->statistics.total.candidates += m.n_candidates;
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST_NODES = 1 << 20 }; /* a number that was mistyped is not to take all memory */
+enum { MAX_NODES = 1 << 20 }; /* a number that was mistyped is not to take all memory */
 
 /* --- life ----------------------------------------------------------------------------------------------------------- */
 
@@ -31,28 +31,28 @@ void rill_ngrams_free(rill_ngrams *g)
     rill_free(ctx, g->word, g->words_capacity * sizeof *g->word);
     rill_free(ctx, g->score, g->scores_capacity * sizeof *g->score);
     rill_free(ctx, g->edge, g->edges_capacity * sizeof *g->edge);
-    rill_free(ctx, g->seen, g->seen_capacity * sizeof *g->seen);
+    rill_free(ctx, g->occurrence, g->occurrences_capacity * sizeof *g->occurrence);
     rill_free(ctx, g, sizeof *g);
 }
 
 void rill_ngrams_begin(rill_ngrams *g)
 {
-    g->n_words = g->n_entries = g->n_edges = g->n_seen = 0;
+    g->n_words = g->n_entries = g->n_edges = g->n_occurrences = 0;
     memset(g->level, 0, sizeof g->level);
 }
 
 /* --- what there is ---------------------------------------------------------------------------------------------------- */
 
-rill_status ngrams_see(rill_ngrams *g, int32_t phase, const int32_t *action, int32_t m, int32_t entry)
+rill_status ngrams_add(rill_ngrams *g, int32_t phase, const int32_t *action, int32_t m, int32_t entry)
 {
-    RILL__TRY(RILL__GROW(g->ctx, g->seen, g->seen_capacity, g->n_seen + 1, "n-grams"));
-    ngram_seen *seen = &g->seen[g->n_seen++];
-    *seen = (ngram_seen){.phase = phase, .action = {-1, -1, -1, -1}, .entry = entry};
-    memcpy(seen->action, action, (size_t)m * sizeof *action);
+    RILL__TRY(RILL__GROW(g->ctx, g->occurrence, g->occurrences_capacity, g->n_occurrences + 1, "n-grams"));
+    ngram_occurrence *occurrence = &g->occurrence[g->n_occurrences++];
+    *occurrence = (ngram_occurrence){.phase = phase, .action = {-1, -1, -1, -1}, .entry = entry};
+    memcpy(occurrence->action, action, (size_t)m * sizeof *action);
     return RILL_OK;
 }
 
-static rill_status check(const rill_ngrams *g, const int32_t *action, int32_t n, double score)
+static rill_status check_ngram_entry(const rill_ngrams *g, const int32_t *action, int32_t n, double score)
 {
     if (!isfinite(score)) return rill_fail(g->ctx, RILL_ERR_INPUT, "the score %g is not finite", score);
     for (int32_t i = 0; i < n; i++)
@@ -71,26 +71,26 @@ static double rounded(double score)
 }
 
 /* The n-grams that begin with action i. */
-static rill_status see_from(rill_ngrams *g, const int32_t *action, int32_t n, int32_t i, int32_t entry)
+static rill_status add_ngrams_from(rill_ngrams *g, const int32_t *action, int32_t n, int32_t i, int32_t entry)
 {
-    int32_t gram[RILL_NGRAM_MOST], m = 0, step = g->kind.phases;
-    for (int32_t j = i; j < n && m < RILL_NGRAM_MOST; j += step) {
+    int32_t gram[RILL_NGRAM_MAX], m = 0, step = g->kind.phases;
+    for (int32_t j = i; j < n && m < RILL_NGRAM_MAX; j += step) {
         gram[m++] = action[j];
-        RILL__TRY(ngrams_see(g, i % step, gram, m, entry));
+        RILL__TRY(ngrams_add(g, i % step, gram, m, entry));
     }
     return RILL_OK;
 }
 
 rill_status rill_ngrams_entry(rill_ngrams *g, const int32_t *action, int32_t n, double score)
 {
-    const size_t before = g->n_seen;
-    rill_status status = check(g, action, n, score);
+    const size_t old_n = g->n_occurrences;
+    rill_status status = check_ngram_entry(g, action, n, score);
     if (status >= 0 && g->n_edges > 0)
         status = rill_fail(g->ctx, RILL_ERR_INPUT, "an entry among the edges of a lattice");
     if (status >= 0) status = RILL__GROW(g->ctx, g->score, g->scores_capacity, g->n_entries + 1, "n-grams");
-    for (int32_t i = 0; status >= 0 && i < n; i++) status = see_from(g, action, n, i, (int32_t)g->n_entries);
+    for (int32_t i = 0; status >= 0 && i < n; i++) status = add_ngrams_from(g, action, n, i, (int32_t)g->n_entries);
     if (status < 0) {
-        g->n_seen = before;
+        g->n_occurrences = old_n;
         return status;
     }
     g->score[g->n_entries++] = rounded(score);
@@ -99,11 +99,11 @@ rill_status rill_ngrams_entry(rill_ngrams *g, const int32_t *action, int32_t n, 
 
 rill_status rill_ngrams_edge(rill_ngrams *g, int32_t from, int32_t to, int32_t action, double score)
 {
-    RILL__TRY(check(g, &action, 1, score));
-    if (from < 0 || to <= from || to >= MOST_NODES)
+    RILL__TRY(check_ngram_entry(g, &action, 1, score));
+    if (from < 0 || to <= from || to >= MAX_NODES)
         return rill_fail(g->ctx, RILL_ERR_INPUT,
                          "an edge from node %d to node %d: it must lead to a larger number, below %d", from, to,
-                         MOST_NODES);
+                         MAX_NODES);
     if (g->n_entries > 0) return rill_fail(g->ctx, RILL_ERR_INPUT, "an edge among the entries of a list");
     RILL__TRY(RILL__GROW(g->ctx, g->edge, g->edges_capacity, g->n_edges + 1, "a lattice"));
     g->edge[g->n_edges++] = (ngram_edge){from, to, action, rounded(score)};
@@ -112,22 +112,22 @@ rill_status rill_ngrams_edge(rill_ngrams *g, int32_t from, int32_t to, int32_t a
 
 /* --- masses ----------------------------------------------------------------------------------------------------------- */
 
-static int compare_seen(const void *left, const void *right)
+static int compare_occurrences(const void *left, const void *right)
 {
-    const ngram_seen *a = left, *b = right;
+    const ngram_occurrence *a = left, *b = right;
     if (a->phase != b->phase) return a->phase < b->phase ? -1 : 1;
-    for (int i = 0; i < RILL_NGRAM_MOST; i++)
+    for (int i = 0; i < RILL_NGRAM_MAX; i++)
         if (a->action[i] != b->action[i]) return a->action[i] < b->action[i] ? -1 : 1;
     return a->entry < b->entry ? -1 : a->entry > b->entry;
 }
 
 void ngrams_sort(rill_ngrams *g)
 {
-    if (g->n_seen > 1) qsort(g->seen, g->n_seen, sizeof *g->seen, compare_seen);
+    if (g->n_occurrences > 1) qsort(g->occurrence, g->n_occurrences, sizeof *g->occurrence, compare_occurrences);
 }
 
 /* Scores become masses that add up to 1. */
-static void weigh(rill_ngrams *g, double scale)
+static void normalize_scores(rill_ngrams *g, double scale)
 {
     double best = g->score[0], sum = 0;
     for (size_t i = 1; i < g->n_entries; i++)
@@ -137,22 +137,22 @@ static void weigh(rill_ngrams *g, double scale)
 }
 
 /* Each n-gram once, with the mass of the entries that have it. */
-static void unite(rill_ngrams *g)
+static void merge_duplicates(rill_ngrams *g)
 {
     size_t n = 0;
-    for (size_t i = 0; i < g->n_seen; i++) {
-        ngram_seen *last = n > 0 ? &g->seen[n - 1] : NULL;
-        const ngram_seen now = g->seen[i];
+    for (size_t i = 0; i < g->n_occurrences; i++) {
+        ngram_occurrence *last = n > 0 ? &g->occurrence[n - 1] : NULL;
+        const ngram_occurrence now = g->occurrence[i];
         const double mass = g->score[now.entry];
         if (last == NULL || !ngrams_same(last, &now)) {
-            g->seen[n] = now;
-            g->seen[n++].mass = mass;
+            g->occurrence[n] = now;
+            g->occurrence[n++].mass = mass;
         } else if (last->entry != now.entry) {
             last->mass += mass;
             last->entry = now.entry;
         }
     }
-    g->n_seen = n;
+    g->n_occurrences = n;
 }
 
 rill_status rill_ngrams_finish(rill_ngrams *g, double scale)
@@ -161,13 +161,13 @@ rill_status rill_ngrams_finish(rill_ngrams *g, double scale)
         return rill_fail(g->ctx, RILL_ERR_ARGUMENT, "a scale of %g: a number above 0 is needed", scale);
     if (g->n_entries == 0 && g->n_edges == 0) return rill_fail(g->ctx, RILL_ERR_INPUT, "evidence without an output");
     if (g->n_edges > 0) {
-        RILL__TRY(ngrams_of_lattice(g, scale));
+        RILL__TRY(ngrams_from_lattice(g, scale));
     } else {
-        weigh(g, scale);
+        normalize_scores(g, scale);
         ngrams_sort(g);
-        unite(g);
+        merge_duplicates(g);
     }
-    return ngrams_lay_out(g);
+    return ngrams_build(g);
 }
 
 /* --- laying out ------------------------------------------------------------------------------------------------------- */
@@ -180,73 +180,74 @@ rill_status ngrams_reserve(rill_ngrams *g, size_t n_words)
     return RILL_OK;
 }
 
-static int level_of(const ngram_seen *seen)
+static int ngram_level_index(const ngram_occurrence *occurrence)
 {
     int level = 0;
-    while (level + 1 < RILL_NGRAM_MOST && seen->action[level + 1] >= 0) level++;
+    while (level + 1 < RILL_NGRAM_MAX && occurrence->action[level + 1] >= 0) level++;
     return level;
 }
 
-static size_t words_of(int level, size_t n)
+static size_t level_words(int level, size_t n)
 {
-    return 2 * n + (level + 1 < RILL_NGRAM_MOST ? n + 1 : 0);
+    return 2 * n + (level + 1 < RILL_NGRAM_MAX ? n + 1 : 0);
 }
 
 /* The writing end of a level. */
-typedef struct level_end {
+typedef struct level_writer {
     uint32_t *action, *posterior, *first;
     uint32_t n;
-} level_end;
+} level_writer;
 
-static void begin_levels(rill_ngrams *g, level_end (*end)[RILL_NGRAM_MOST])
+static void begin_levels(rill_ngrams *g, level_writer (*end)[RILL_NGRAM_MAX])
 {
-    uint32_t *at = g->word + g->kind.phases * RILL_NGRAM_MOST;
+    uint32_t *words = g->word + g->kind.phases * RILL_NGRAM_MAX;
     for (int p = 0; p < g->kind.phases; p++)
-        for (int m = 0; m < RILL_NGRAM_MOST; m++) {
-            const size_t n = g->word[p * RILL_NGRAM_MOST + m];
-            end[p][m] = (level_end){at, at + n, at + 2 * n, 0};
-            at += words_of(m, n);
+        for (int m = 0; m < RILL_NGRAM_MAX; m++) {
+            const size_t n = g->word[p * RILL_NGRAM_MAX + m];
+            end[p][m] = (level_writer){words, words + n, words + 2 * n, 0};
+            words += level_words(m, n);
         }
 }
 
-static void append(level_end *levels, int m, const ngram_seen *seen)
+static void append_ngram(level_writer *levels, int m, const ngram_occurrence *occurrence)
 {
-    level_end *to = &levels[m];
-    const float posterior = seen->mass < 1 ? (float)seen->mass : 1;
-    memcpy(&to->action[to->n], &seen->action[m], sizeof *to->action);
+    level_writer *to = &levels[m];
+    const float posterior = occurrence->mass < 1 ? (float)occurrence->mass : 1;
+    memcpy(&to->action[to->n], &occurrence->action[m], sizeof *to->action);
     memcpy(&to->posterior[to->n], &posterior, sizeof posterior);
-    if (m + 1 < RILL_NGRAM_MOST) to->first[to->n] = levels[m + 1].n;
+    if (m + 1 < RILL_NGRAM_MAX) to->first[to->n] = levels[m + 1].n;
     to->n++;
 }
 
-rill_status ngrams_lay_out(rill_ngrams *g)
+rill_status ngrams_build(rill_ngrams *g)
 {
-    uint32_t count[NGRAM_PHASES][RILL_NGRAM_MOST] = {{0}};
-    level_end end[NGRAM_PHASES][RILL_NGRAM_MOST];
-    const size_t head = (size_t)g->kind.phases * RILL_NGRAM_MOST;
+    uint32_t count[NGRAM_PHASES][RILL_NGRAM_MAX] = {{0}};
+    level_writer end[NGRAM_PHASES][RILL_NGRAM_MAX];
+    const size_t head = (size_t)g->kind.phases * RILL_NGRAM_MAX;
     size_t words = head;
-    for (size_t i = 0; i < g->n_seen; i++) count[g->seen[i].phase][level_of(&g->seen[i])]++;
+    for (size_t i = 0; i < g->n_occurrences; i++) count[g->occurrence[i].phase][ngram_level_index(&g->occurrence[i])]++;
     for (int p = 0; p < g->kind.phases; p++)
-        for (int m = 0; m < RILL_NGRAM_MOST; m++) words += words_of(m, count[p][m]);
+        for (int m = 0; m < RILL_NGRAM_MAX; m++) words += level_words(m, count[p][m]);
     RILL__TRY(ngrams_reserve(g, words));
     memcpy(g->word, count, head * sizeof *g->word);
     begin_levels(g, end);
-    for (size_t i = 0; i < g->n_seen; i++) append(end[g->seen[i].phase], level_of(&g->seen[i]), &g->seen[i]);
+    for (size_t i = 0; i < g->n_occurrences; i++)
+        append_ngram(end[g->occurrence[i].phase], ngram_level_index(&g->occurrence[i]), &g->occurrence[i]);
     for (int p = 0; p < g->kind.phases; p++)
-        for (int m = 0; m + 1 < RILL_NGRAM_MOST; m++) end[p][m].first[end[p][m].n] = end[p][m + 1].n;
-    return ngrams_point(g) ? RILL_OK : rill_fail(g->ctx, RILL_ERR_INPUT, "there are too many n-grams");
+        for (int m = 0; m + 1 < RILL_NGRAM_MAX; m++) end[p][m].first[end[p][m].n] = end[p][m + 1].n;
+    return ngrams_set_levels(g) ? RILL_OK : rill_fail(g->ctx, RILL_ERR_INPUT, "there are too many n-grams");
 }
 
 /* --- checking --------------------------------------------------------------------------------------------------------- */
 
-static int good_range(const ngram_level *level, int32_t begin, int32_t end)
+static int is_valid_range(const ngram_level *level, int32_t begin, int32_t end)
 {
     for (int32_t i = begin + 1; i < end; i++)
         if (level->action[i] <= level->action[i - 1]) return 0;
     return 1;
 }
 
-static int good_level(const rill_ngrams *g, const ngram_level *level)
+static int is_valid_level(const rill_ngrams *g, const ngram_level *level)
 {
     for (int32_t i = 0; i < level->n; i++)
         if (level->action[i] < 0 || level->action[i] >= g->kind.actions ||
@@ -257,30 +258,30 @@ static int good_level(const rill_ngrams *g, const ngram_level *level)
     if (level->first[0] != 0 || level->first[level->n] != next->n) return 0;
     for (int32_t i = 0; i < level->n; i++)
         if (level->first[i] > level->first[i + 1] || level->first[i + 1] > next->n ||
-            !good_range(next, level->first[i], level->first[i + 1]))
+            !is_valid_range(next, level->first[i], level->first[i + 1]))
             return 0;
     return 1;
 }
 
-int ngrams_point(rill_ngrams *g)
+int ngrams_set_levels(rill_ngrams *g)
 {
-    const size_t head = (size_t)g->kind.phases * RILL_NGRAM_MOST;
-    size_t at = head;
+    const size_t head = (size_t)g->kind.phases * RILL_NGRAM_MAX;
+    size_t offset = head;
     if (g->n_words < head) return 0;
     for (size_t i = 0; i < head; i++) {
         const uint32_t n = g->word[i];
-        const size_t words = words_of((int)(i % RILL_NGRAM_MOST), n);
-        if (n > INT32_MAX / 4 || words > g->n_words - at) return 0;
-        const uint32_t *from = g->word + at;
-        g->level[i / RILL_NGRAM_MOST][i % RILL_NGRAM_MOST] = (ngram_level){
+        const size_t words = level_words((int)(i % RILL_NGRAM_MAX), n);
+        if (n > INT32_MAX / 4 || words > g->n_words - offset) return 0;
+        const uint32_t *from = g->word + offset;
+        g->level[i / RILL_NGRAM_MAX][i % RILL_NGRAM_MAX] = (ngram_level){
             (int32_t)n, (const int32_t *)from, (const float *)(const void *)(from + n),
             words > 2 * (size_t)n ? (const int32_t *)(from + 2 * (size_t)n) : NULL};
-        at += words;
+        offset += words;
     }
-    if (at != g->n_words) return 0;
+    if (offset != g->n_words) return 0;
     for (size_t i = 0; i < head; i++) {
-        const ngram_level *level = &g->level[i / RILL_NGRAM_MOST][i % RILL_NGRAM_MOST];
-        if (!good_level(g, level) || (i % RILL_NGRAM_MOST == 0 && !good_range(level, 0, level->n))) return 0;
+        const ngram_level *level = &g->level[i / RILL_NGRAM_MAX][i % RILL_NGRAM_MAX];
+        if (!is_valid_level(g, level) || (i % RILL_NGRAM_MAX == 0 && !is_valid_range(level, 0, level->n))) return 0;
     }
     return 1;
 }
@@ -288,7 +289,7 @@ int ngrams_point(rill_ngrams *g)
 /* --- looking up ------------------------------------------------------------------------------------------------------- */
 
 /* The action's place in a range of a level, or -1. */
-static int32_t find(const ngram_level *level, ngram_range in, int32_t action)
+static int32_t find_in_level(const ngram_level *level, ngram_range in, int32_t action)
 {
     while (in.begin < in.end) {
         const int32_t middle = in.begin + (in.end - in.begin) / 2;
@@ -306,17 +307,17 @@ ngram_range ngrams_extend(const rill_ngrams *g, int32_t phase, const int32_t *co
     ngram_range in = {0, g->level[phase][0].n};
     for (int32_t i = 0; i < m; i++) {
         const ngram_level *level = &g->level[phase][i];
-        const int32_t at = find(level, in, context[i]);
-        if (at < 0) return (ngram_range){0, 0};
-        in = (ngram_range){level->first[at], level->first[at + 1]};
+        const int32_t index = find_in_level(level, in, context[i]);
+        if (index < 0) return (ngram_range){0, 0};
+        in = (ngram_range){level->first[index], level->first[index + 1]};
     }
     return in;
 }
 
 float rill_ngrams_posterior(const rill_ngrams *g, int32_t phase, const int32_t *action, int32_t m)
 {
-    if (phase < 0 || phase >= g->kind.phases || m < 1 || m > RILL_NGRAM_MOST) return 0;
+    if (phase < 0 || phase >= g->kind.phases || m < 1 || m > RILL_NGRAM_MAX) return 0;
     const ngram_level *level = &g->level[phase][m - 1];
-    const int32_t at = find(level, ngrams_extend(g, phase, action, m - 1), action[m - 1]);
-    return at < 0 ? 0 : level->posterior[at];
+    const int32_t index = find_in_level(level, ngrams_extend(g, phase, action, m - 1), action[m - 1]);
+    return index < 0 ? 0 : level->posterior[index];
 }

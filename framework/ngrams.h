@@ -22,11 +22,11 @@ typedef struct ngram_level {
 } ngram_level;
 
 /* An n-gram that something has; -1 behind its last action. */
-typedef struct ngram_seen {
-    int32_t phase, action[RILL_NGRAM_MOST];
+typedef struct ngram_occurrence {
+    int32_t phase, action[RILL_NGRAM_MAX];
     int32_t entry;
     double mass; /* of the n-gram, once masses are known */
-} ngram_seen;
+} ngram_occurrence;
 
 typedef struct ngram_edge {
     int32_t from, to, action;
@@ -38,14 +38,14 @@ struct rill_ngrams {
     rill_evidence_kind kind;
     uint32_t *word; /* [n_words] */
     size_t n_words, words_capacity;
-    ngram_level level[NGRAM_PHASES][RILL_NGRAM_MOST];
+    ngram_level level[NGRAM_PHASES][RILL_NGRAM_MAX];
     /* What it is made of. */
     double *score; /* [n_entries] */
     size_t n_entries, scores_capacity;
     ngram_edge *edge; /* [n_edges] */
     size_t n_edges, edges_capacity;
-    ngram_seen *seen; /* [n_seen] */
-    size_t n_seen, seen_capacity;
+    ngram_occurrence *occurrence; /* [n_occurrences] */
+    size_t n_occurrences, occurrences_capacity;
 };
 
 /* A range of a level: n-grams that have all but their last action in common. */
@@ -57,22 +57,22 @@ typedef struct ngram_range {
 ngram_range ngrams_extend(const rill_ngrams *g, int32_t phase, const int32_t *context, int32_t m);
 
 /* Note that `entry` has the n-gram. */
-rill_status ngrams_see(rill_ngrams *g, int32_t phase, const int32_t *action, int32_t m, int32_t entry);
+rill_status ngrams_add(rill_ngrams *g, int32_t phase, const int32_t *action, int32_t m, int32_t entry);
 /* Whether two are the same n-gram. */
-static inline int ngrams_same(const ngram_seen *a, const ngram_seen *b)
+static inline int ngrams_same(const ngram_occurrence *a, const ngram_occurrence *b)
 {
     return a->phase == b->phase && memcmp(a->action, b->action, sizeof a->action) == 0;
 }
 /* Put what was seen in order. */
 void ngrams_sort(rill_ngrams *g);
-/* Each once, in the order of the first, `n_seen` of them, whose masses are known: make the table. */
-rill_status ngrams_lay_out(rill_ngrams *g);
+/* Each once, in the order of the first, `n_occurrences` of them, whose masses are known: make the table. */
+rill_status ngrams_build(rill_ngrams *g);
 
 /* lattice.c: each n-gram of the lattice once, with its mass. */
-rill_status ngrams_of_lattice(rill_ngrams *g, double scale);
+rill_status ngrams_from_lattice(rill_ngrams *g, double scale);
 
 /* Find the levels of the words, which may be anyone's. 0: they are no table of this kind. */
-int ngrams_point(rill_ngrams *g);
+int ngrams_set_levels(rill_ngrams *g);
 /* Room for so many words, which become the table's. */
 rill_status ngrams_reserve(rill_ngrams *g, size_t n_words);
 

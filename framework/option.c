@@ -25,7 +25,7 @@ const rill_option *rill_option_find(const rill_option *table, const char *name)
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-static rill_status refuse(rill_context *ctx, const rill_option *option, const char *value, const char *wanted)
+static rill_status fail_value(rill_context *ctx, const rill_option *option, const char *value, const char *wanted)
 {
     return rill_fail(ctx, RILL_ERR_OPTION, "%s: \"%s\" is not %s", option->name, value, wanted);
 }
@@ -35,19 +35,19 @@ static rill_status read_number(rill_context *ctx, const rill_option *option, con
     char *end, wanted[96];
     errno = 0;
     double number = rill_read_number(value, &end);
-    int whole = option->type != RILL_OPTION_REAL;
+    int is_integer = option->type != RILL_OPTION_REAL;
     /* "1/6" is how the sources write the refill share. */
-    if (!whole && end != value && *end == '/') {
+    if (!is_integer && end != value && *end == '/') {
         double divisor = rill_read_number(end + 1, &end);
         number = divisor != 0 ? number / divisor : NAN;
     }
-    int good = end != value && *end == '\0' && errno == 0 && number >= option->least && number <= option->most &&
-               (!whole || number == floor(number));
+    int good = end != value && *end == '\0' && errno == 0 && number >= option->min && number <= option->max &&
+               (!is_integer || number == floor(number));
     *out = number;
     if (good) return RILL_OK;
-    rill_print(wanted, sizeof wanted, "%s from %.10g to %.10g", whole ? "a whole number" : "a number", option->least,
-               option->most);
-    return refuse(ctx, option, value, isinf(option->least) && isinf(option->most) ? "a number" : wanted);
+    rill_print(wanted, sizeof wanted, "%s from %.10g to %.10g", is_integer ? "a whole number" : "a number", option->min,
+               option->max);
+    return fail_value(ctx, option, value, isinf(option->min) && isinf(option->max) ? "a number" : wanted);
 }
 
 /* With K, M, G or T behind it as powers of 1,024. Less than one byte would be read as 0, which is no bound. */
@@ -62,9 +62,9 @@ static rill_status read_bytes(rill_context *ctx, const rill_option *option, cons
         number = ldexp(number, 10 * (int)((unit - units) / 2 + 1));
         end++;
     }
-    int good = number >= option->least && number <= option->most && (number == 0 || number >= 1);
+    int good = number >= option->min && number <= option->max && (number == 0 || number >= 1);
     if (end == value || *end != '\0' || errno != 0 || !good)
-        return refuse(ctx, option, value, "a number of bytes, as in 500M or 2G");
+        return fail_value(ctx, option, value, "a number of bytes, as in 500M or 2G");
     *out = (int64_t)number;
     return RILL_OK;
 }
@@ -86,14 +86,14 @@ static rill_status read_word(rill_context *ctx, const rill_option *option, const
     char wanted[96];
     *out = find_word(option->argument, value);
     snprintf(wanted, sizeof wanted, "%s%s", strchr(option->argument, '|') != NULL ? "one of " : "", option->argument);
-    return *out != 0 ? RILL_OK : refuse(ctx, option, value, wanted);
+    return *out != 0 ? RILL_OK : fail_value(ctx, option, value, wanted);
 }
 
 static rill_status read_switch(rill_context *ctx, const rill_option *option, const char *value, int32_t *out)
 {
     *out = value[0] == '\0' || strcmp(value, "true") == 0 || strcmp(value, "1") == 0;
     const int good = *out || strcmp(value, "false") == 0 || strcmp(value, "0") == 0;
-    return good ? RILL_OK : refuse(ctx, option, value, "true or false");
+    return good ? RILL_OK : fail_value(ctx, option, value, "true or false");
 }
 
 rill_status rill_option_read(rill_context *ctx, const rill_option *option, const char *value, void *out)

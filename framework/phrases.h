@@ -16,19 +16,19 @@ typedef struct phrase {
 typedef struct phrases {
     rill_context *ctx;
     int32_t *action; /* [n_actions] of all phrases */
-    size_t n_actions, capacity;
-    phrase *at; /* [n] */
-    size_t n, room;
-    rill_text refusal; /* why inputs are refused; empty: they are not */
-    int ready;         /* they are read */
+    size_t n_actions, actions_capacity;
+    phrase *phrase; /* [n] */
+    size_t n, phrases_capacity;
+    rill_text fail_reason; /* why inputs are refused; empty: they are not */
+    int is_read;           /* they are read */
 } phrases;
 
 /* What all scorers here begin with. */
 typedef struct constraint {
     rill_context *ctx;
-    size_t size;      /* of all that was allocated */
+    size_t bytes;     /* of all that was allocated */
     const char *name; /* for messages */
-    phrases list;
+    phrases phrases;
     char *arguments; /* behind the struct that this one begins */
 } constraint;
 
@@ -43,35 +43,35 @@ rill_status phrases_read(phrases *list, const char *name, const rill_model *mode
 /* Read numbers of actions with blanks between as one phrase; likewise. */
 rill_status phrases_read_ids(phrases *list, const char *name, const rill_model *model, const char *text);
 /* Refuse with a message that begins with the constraint's name. */
-rill_status phrases_refuse(phrases *list, const char *name, const char *format, ...)
+rill_status phrases_fail(phrases *list, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Where in outputs that begin with the action `first` the first of the phrases' actions stands that are their beginning: behind it,
  * unless it is theirs, too, as in pieces of an output that was found before. 0 without such an action. */
-static inline size_t phrases_begin_behind(const phrases *list, int32_t first)
+static inline size_t phrases_start(const phrases *list, int32_t first)
 {
     return first >= 0 && (list->n_actions == 0 || list->action[0] != first);
 }
 
 /* Read the constraint's own phrases if that has not been done, and refuse the rows if they are to be. *go: there is something to say
  * about the rows. */
-rill_status constraint_begin(constraint *c, const rill_scorer_rows *rows, rill_ask_builder *ask, int *go);
+rill_status constraint_prepare(constraint *c, const rill_scorer_rows *rows, rill_modifiers *mods, int *active);
 /* Refuse all rows if there is a refusal; *go: there is none. */
-rill_status constraint_heed(const constraint *c, const rill_scorer_rows *rows, rill_ask_builder *ask, int *go);
+rill_status constraint_check_rows(const constraint *c, const rill_scorer_rows *rows, rill_modifiers *mods, int *active);
 
 /* How many actions the hypothesis of a row has. */
-static inline int32_t rows_position(const rill_scorer_rows *rows, int32_t row)
+static inline int32_t row_length(const rill_scorer_rows *rows, int32_t row)
 {
     return rows->timestep[row] * rows->info->phases + rows->phase;
 }
 
 /* The action that the outputs of the row's input begin with whatever their texts say; RILL_NO_ACTION: there is none. */
-static inline int32_t rows_first(const rill_scorer_rows *rows, int32_t row, rill_context *ctx)
+static inline int32_t row_first_action(const rill_scorer_rows *rows, int32_t row, rill_context *ctx)
 {
     return rill_model_first_action(rows->model, ctx, rows->text[row], rows->text_length[row]);
 }
 
 /* Whether the path that ends with history `h` ends with these actions. */
-int path_ends_with(const rill_history *histories, int32_t h, const int32_t *action, int32_t n);
+int hyp_ends_with(const rill_hyp_node *hyps, int32_t h, const int32_t *action, int32_t n);
 
 #endif

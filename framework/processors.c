@@ -16,58 +16,58 @@
 enum { PATH_BYTES = 4096 };
 
 /* Processors that so many microseconds of each period come to, a part of one counted as one; 0: no bound. */
-static int32_t whole(long long quota, long long period)
+static int32_t whole_processors(long long quota, long long period)
 {
     if (quota <= 0 || period <= 0) return 0;
     long long processors = (quota - 1) / period + 1;
     return processors < INT32_MAX ? (int32_t)processors : 0;
 }
 
-static int32_t quota_of_version_2(const char *group)
+static int32_t quota_v2(const char *group)
 {
     char path[PATH_BYTES + 32], line[128];
     long long quota, period;
     snprintf(path, sizeof path, "%s/cpu.max", group);
-    return rill__read_head(path, line, sizeof line) && sscanf(line, "%lld %lld", &quota, &period) == 2
-               ? whole(quota, period)
+    return rill__read_start(path, line, sizeof line) && sscanf(line, "%lld %lld", &quota, &period) == 2
+               ? whole_processors(quota, period)
                : 0;
 }
 
-static int32_t quota_of_version_1(const char *group)
+static int32_t quota_v1(const char *group)
 {
     char path[PATH_BYTES + 32], quota[64], period[64];
     snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", group);
-    if (!rill__read_head(path, quota, sizeof quota)) return 0;
+    if (!rill__read_start(path, quota, sizeof quota)) return 0;
     snprintf(path, sizeof path, "%s/cpu.cfs_period_us", group);
-    return rill__read_head(path, period, sizeof period) ? whole(atoll(quota), atoll(period)) : 0;
+    return rill__read_start(path, period, sizeof period) ? whole_processors(atoll(quota), atoll(period)) : 0;
 }
 
 /* The least quota of the group at `mount` + `path` and of those above it. */
-static int32_t least_quota(const char *mount, const char *path, int32_t (*quota_of)(const char *group))
+static int32_t min_quota(const char *mount, const char *path, int32_t (*quota_fn)(const char *group))
 {
     char group[PATH_BYTES];
     size_t root = strlen(mount);
-    int32_t least = 0;
+    int32_t smallest = 0;
     if (snprintf(group, sizeof group, "%s%s", mount, path) >= (int)sizeof group) return 0;
     for (;;) {
-        int32_t quota = quota_of(group);
-        if (quota > 0 && (least == 0 || quota < least)) least = quota;
+        int32_t quota = quota_fn(group);
+        if (quota > 0 && (smallest == 0 || quota < smallest)) smallest = quota;
         char *slash = strrchr(group, '/');
-        if (slash == NULL || (size_t)(slash - group) < root) return least;
+        if (slash == NULL || (size_t)(slash - group) < root) return smallest;
         *slash = '\0';
     }
 }
 
 /* Whether a list such as "cpu,cpuacct" names the processors' controller. */
-static int names_cpu(const char *list, size_t length)
+static int lists_cpu(const char *list, size_t length)
 {
-    for (const char *at = list; at < list + length; at += strcspn(at, ",:") + 1)
-        if (strcspn(at, ",:") == 3 && memcmp(at, "cpu", 3) == 0) return 1;
+    for (const char *pos = list; pos < list + length; pos += strcspn(pos, ",:") + 1)
+        if (strcspn(pos, ",:") == 3 && memcmp(pos, "cpu", 3) == 0) return 1;
     return 0;
 }
 
 /* A line of /proc/self/cgroup: "0::/path" of version 2, "4:cpu,cpuacct:/path" of version 1. */
-static int32_t quota_of_line(const char *root, const char *line)
+static int32_t line_quota(const char *root, const char *line)
 {
     char mount[PATH_BYTES];
     const char *list = strchr(line, ':'), *path = list != NULL ? strchr(list + 1, ':') : NULL;
@@ -76,34 +76,34 @@ static int32_t quota_of_line(const char *root, const char *line)
     path++;
     if (length == 0) {
         snprintf(mount, sizeof mount, "%s/sys/fs/cgroup", root);
-        return least_quota(mount, path, quota_of_version_2);
+        return min_quota(mount, path, quota_v2);
     }
-    if (!names_cpu(list, length)) return 0;
+    if (!lists_cpu(list, length)) return 0;
     snprintf(mount, sizeof mount, "%s/sys/fs/cgroup/cpu", root); /* which systems link to what they call it */
-    return least_quota(mount, path, quota_of_version_1);
+    return min_quota(mount, path, quota_v1);
 }
 
-int32_t rill__processors_of_quota(const char *root)
+int32_t rill__quota_processors(const char *root)
 {
     char path[PATH_BYTES], groups[4 * PATH_BYTES];
-    int32_t least = 0;
+    int32_t smallest = 0;
     snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
-    if (!rill__read_head(path, groups, sizeof groups)) return 0;
+    if (!rill__read_start(path, groups, sizeof groups)) return 0;
     for (char *line = groups, *next; *line != '\0'; line = next) {
         const size_t length = strcspn(line, "\n");
         next = line + length + (line[length] == '\n');
         line[length] = '\0';
-        int32_t quota = quota_of_line(root, line);
-        if (quota > 0 && (least == 0 || quota < least)) least = quota;
+        int32_t quota = line_quota(root, line);
+        if (quota > 0 && (smallest == 0 || quota < smallest)) smallest = quota;
     }
-    return least;
+    return smallest;
 }
 
 int32_t rill_processors(void)
 {
     cpu_set_t allowed;
     long n = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : sysconf(_SC_NPROCESSORS_ONLN);
-    int32_t quota = rill__processors_of_quota("");
+    int32_t quota = rill__quota_processors("");
     if (quota > 0 && quota < n) n = quota;
     return n < 1 ? 1 : n > INT32_MAX ? INT32_MAX : (int32_t)n;
 }

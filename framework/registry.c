@@ -11,7 +11,7 @@
 
 #include "internal.h"
 #include "rill/file.h"
-#include "rill/layers.h"
+#include "rill/search_config.h"
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
@@ -28,12 +28,12 @@ static const void *list_find(const rill__table_list *list, const char *name)
     return NULL;
 }
 
-rill_status rill__unknown(rill_context *ctx, const char *what, const rill__table_list *list, const char *name)
+rill_status rill__fail_unknown(rill_context *ctx, const char *what, const rill__table_list *list, const char *name)
 {
     const char *near = NULL;
-    size_t least = rill__near_enough(name);
+    size_t best_distance = rill__max_distance(name);
     for (size_t i = 0; i < list->n; i++)
-        near = rill__nearer(name, ((const table_head *)list->entry[i])->name, near, &least);
+        near = rill__nearer_name(name, ((const table_head *)list->entry[i])->name, near, &best_distance);
     if (rill_removed_option(what, name) != NULL)
         return rill_fail(ctx, RILL_ERR_NOT_FOUND, "unknown %s \"%s\": %s", what, name, rill_removed_option(what, name));
     if (near != NULL)
@@ -42,7 +42,7 @@ rill_status rill__unknown(rill_context *ctx, const char *what, const rill__table
                      name);
 }
 
-static const void *list_at(const rill__table_list *list, size_t i)
+static const void *list_get(const rill__table_list *list, size_t i)
 {
     return i < list->n ? list->entry[i] : NULL;
 }
@@ -56,52 +56,54 @@ static void list_clear(rill_context *ctx, rill__table_list *list)
 /* --- checks ------------------------------------------------------------------------------------------------------- */
 
 /* A mandatory member. */
-typedef struct member {
+typedef struct table_member {
     const char *name;
     size_t offset;
-} member;
+} table_member;
 
 #define MEMBER(type, field)           \
     {                                 \
 #field, offsetof(type, field) \
     }
 
-static const member domain_members[] = {
+static const table_member domain_members[] = {
     MEMBER(rill_domain, summary),  MEMBER(rill_domain, open),  MEMBER(rill_domain, reserve),
     MEMBER(rill_domain, encode),   MEMBER(rill_domain, step),  MEMBER(rill_domain, score),
     MEMBER(rill_domain, finalize), MEMBER(rill_domain, close), {NULL, 0},
 };
-static const member heuristic_members[] = {
+static const table_member heuristic_members[] = {
     MEMBER(rill_heuristic, arguments), MEMBER(rill_heuristic, summary), MEMBER(rill_heuristic, apply), {NULL, 0}};
-static const member scorer_members[] = {
+static const table_member scorer_members[] = {
     MEMBER(rill_scorer, arguments), MEMBER(rill_scorer, summary), MEMBER(rill_scorer, score), {NULL, 0}};
-static const member policy_members[] = {
-    MEMBER(rill_policy, summary), MEMBER(rill_policy, choose), MEMBER(rill_policy, refill), {NULL, 0}};
+static const table_member scheduler_members[] = {
+    MEMBER(rill_scheduler, summary), MEMBER(rill_scheduler, choose), MEMBER(rill_scheduler, refill), {NULL, 0}};
 
-typedef struct kind {
+typedef struct table_kind {
     const char *word;
-    const member *members;
+    const table_member *members;
     size_t size; /* the least a table may have */
-} kind;
+} table_kind;
 
 /* The size of each table in this ABI version: members appended later lie behind it, and a table without them stays welcome. */
-static const kind domain_kind = {"domain", domain_members, offsetof(rill_domain, split)};
-static const kind heuristic_kind = {"heuristic", heuristic_members, sizeof(rill_heuristic)};
-static const kind scorer_kind = {"scorer", scorer_members, sizeof(rill_scorer)};
-static const kind policy_kind = {"policy", policy_members, sizeof(rill_policy)};
+static const table_kind domain_kind = {"domain", domain_members, offsetof(rill_domain, split)};
+static const table_kind heuristic_kind = {"heuristic", heuristic_members, sizeof(rill_heuristic)};
+static const table_kind scorer_kind = {"scorer", scorer_members, sizeof(rill_scorer)};
+static const table_kind scheduler_kind = {"policy", scheduler_members, sizeof(rill_scheduler)};
 
 /* What whoever rebuilds has to change in a plugin of an older version. */
-static const char since_1[] =
+static const char changes_since_1[] =
     "this rill's headers. New in version 2: a domain's score() answers with the model's own best choices and "
     "with picks, lookup() and rill_select() are gone, and open(), create() and canonical() get their table "
     "first (rill/domain.h)";
-static const char since_2[] =
+static const char changes_since_2[] =
     "this rill's headers: its sources need no change. New in version 3: the tables of domains and scorers and "
     "rill_domain_info have optional members at their ends (rill/domain.h, rill/scorer.h)";
 
 static const char *how_to_rebuild(uint32_t abi)
 {
-    return abi > RILL_ABI_VERSION ? "this rill's headers, or take its own rill" : abi < 2 ? since_1 : since_2;
+    return abi > RILL_ABI_VERSION ? "this rill's headers, or take its own rill"
+           : abi < 2              ? changes_since_1
+                                  : changes_since_2;
 }
 
 static rill_status check_abi(rill_context *ctx, const char *what, uint32_t abi, uint32_t size, size_t known)
@@ -117,13 +119,13 @@ static rill_status check_abi(rill_context *ctx, const char *what, uint32_t abi, 
 }
 
 /* Names are written on command lines, where ':' and ',' separate. */
-static int good_name(const char *name)
+static int is_valid_name(const char *name)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-_";
     return name[0] != '\0' && name[strspn(name, allowed)] == '\0';
 }
 
-static rill_status check_table(rill_context *ctx, const kind *k, const rill__table_list *list, const void *table)
+static rill_status check_table(rill_context *ctx, const table_kind *k, const rill__table_list *list, const void *table)
 {
     char what[128];
     if (table == NULL) return rill_fail(ctx, RILL_ERR_ARGUMENT, "a %s table is NULL", k->word);
@@ -133,8 +135,9 @@ static rill_status check_table(rill_context *ctx, const kind *k, const rill__tab
     RILL__TRY(check_abi(ctx, what, head->abi_version, head->struct_size, k->size));
     if (head->name == NULL || head->name[0] == '\0')
         return rill_fail(ctx, RILL_ERR_PLUGIN, "a %s without a name was refused", k->word);
-    if (!good_name(head->name)) return rill_fail(ctx, RILL_ERR_PLUGIN, "%s: a name is made of a-z, 0-9, - and _", what);
-    for (const member *m = k->members; m->name != NULL; m++) {
+    if (!is_valid_name(head->name))
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "%s: a name is made of a-z, 0-9, - and _", what);
+    for (const table_member *m = k->members; m->name != NULL; m++) {
         void *value;
         memcpy(&value, (const char *)table + m->offset, sizeof value);
         if (value == NULL) return rill_fail(ctx, RILL_ERR_PLUGIN, "%s lacks its mandatory member %s", what, m->name);
@@ -147,7 +150,7 @@ static rill_status check_table(rill_context *ctx, const kind *k, const rill__tab
 /* --- registration and lookup -------------------------------------------------------------------------------------- */
 
 /* What the library itself calls other things. What the command's own options and the keys of run files hide is theirs to refuse. */
-static int is_taken(const char *name)
+static int is_reserved_name(const char *name)
 {
     return rill_option_find(rill_setting_table(), name) != NULL || rill_option_find(rill_chain_table(), name) != NULL ||
            rill_option_find(rill_output_table(), name) != NULL;
@@ -165,25 +168,25 @@ static int differs_elsewhere(const rill_context *ctx, const rill_option *option)
 }
 
 /* A name is an option of command lines, "--turns", and a key of configurations, "turns". */
-static int good_option_name(const char *name)
+static int is_valid_option_name(const char *name)
 {
-    enum { SHORTEST = 2, LONGEST = 40 };
+    enum { MIN_OPTION_NAME = 2, MAX_OPTION_NAME = 40 };
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
     const size_t length = strlen(name);
-    return length >= SHORTEST && length <= LONGEST && strspn(name, allowed) == length && name[0] != '-' &&
-           name[length - 1] != '-';
+    return length >= MIN_OPTION_NAME && length <= MAX_OPTION_NAME && strspn(name, allowed) == length &&
+           name[0] != '-' && name[length - 1] != '-';
 }
 
 static rill_status check_option(rill_context *ctx, const rill_domain *domain, const rill_option *o)
 {
     const char *why = NULL;
-    if (!good_option_name(o->name))
+    if (!is_valid_option_name(o->name))
         why = "its name must be 2 to 40 of a-z, 0-9 and -, with no - at the ends";
     else if (o->argument == NULL || o->initial == NULL || o->help == NULL)
         why = "its argument, initial and help must be texts";
     else if (o->type < RILL_OPTION_INT || o->type > RILL_OPTION_PATH || o->kind != RILL_OPTION_MODEL)
         why = "it has a type or kind that is none";
-    else if (is_taken(o->name) || rill_option_find(domain->options, o->name) != o)
+    else if (is_reserved_name(o->name) || rill_option_find(domain->options, o->name) != o)
         why = "there is one of that name: it needs another";
     else if (differs_elsewhere(ctx, o))
         why = "another domain has one of that name and another type: it needs another name";
@@ -191,7 +194,7 @@ static rill_status check_option(rill_context *ctx, const rill_domain *domain, co
     return rill_fail(ctx, RILL_ERR_PLUGIN, "domain \"%s\": option \"%.60s\": %s", domain->name, o->name, why);
 }
 
-static rill_status list_register(rill_context *ctx, const kind *k, rill__table_list *list, const void *table)
+static rill_status list_register(rill_context *ctx, const table_kind *k, rill__table_list *list, const void *table)
 {
     RILL__TRY(check_table(ctx, k, list, table));
     const rill_option *o = k == &domain_kind ? ((const rill_domain *)table)->options : NULL;
@@ -216,9 +219,9 @@ rill_status rill_register_scorer(rill_context *ctx, const rill_scorer *scorer)
     return list_register(ctx, &scorer_kind, &ctx->scorers, scorer);
 }
 
-rill_status rill_register_policy(rill_context *ctx, const rill_policy *policy)
+rill_status rill_register_scheduler(rill_context *ctx, const rill_scheduler *policy)
 {
-    return list_register(ctx, &policy_kind, &ctx->policies, policy);
+    return list_register(ctx, &scheduler_kind, &ctx->schedulers, policy);
 }
 
 const rill_domain *rill_find_domain(const rill_context *ctx, const char *name)
@@ -236,34 +239,34 @@ const rill_scorer *rill_find_scorer(const rill_context *ctx, const char *name)
     return list_find(&ctx->scorers, name);
 }
 
-const rill_policy *rill_find_policy(const rill_context *ctx, const char *name)
+const rill_scheduler *rill_find_scheduler(const rill_context *ctx, const char *name)
 {
-    return list_find(&ctx->policies, name);
+    return list_find(&ctx->schedulers, name);
 }
 
 const rill_domain *rill_domain_at(const rill_context *ctx, size_t i)
 {
-    return list_at(&ctx->domains, i);
+    return list_get(&ctx->domains, i);
 }
 
 const rill_heuristic *rill_heuristic_at(const rill_context *ctx, size_t i)
 {
-    return list_at(&ctx->heuristics, i);
+    return list_get(&ctx->heuristics, i);
 }
 
 const rill_scorer *rill_scorer_at(const rill_context *ctx, size_t i)
 {
-    return list_at(&ctx->scorers, i);
+    return list_get(&ctx->scorers, i);
 }
 
-const rill_policy *rill_policy_at(const rill_context *ctx, size_t i)
+const rill_scheduler *rill_scheduler_at(const rill_context *ctx, size_t i)
 {
-    return list_at(&ctx->policies, i);
+    return list_get(&ctx->schedulers, i);
 }
 
 rill_registry_mark rill_registry_size(const rill_context *ctx)
 {
-    return (rill_registry_mark){ctx->domains.n, ctx->heuristics.n, ctx->scorers.n, ctx->policies.n};
+    return (rill_registry_mark){ctx->domains.n, ctx->heuristics.n, ctx->scorers.n, ctx->schedulers.n};
 }
 
 static void list_shorten(rill__table_list *list, size_t n)
@@ -276,7 +279,7 @@ void rill_registry_restore(rill_context *ctx, rill_registry_mark mark)
     list_shorten(&ctx->domains, mark.domains);
     list_shorten(&ctx->heuristics, mark.heuristics);
     list_shorten(&ctx->scorers, mark.scorers);
-    list_shorten(&ctx->policies, mark.policies);
+    list_shorten(&ctx->schedulers, mark.schedulers);
 }
 
 static rill_status list_share(rill_context *ctx, rill__table_list *list, const rill__table_list *from, size_t n)
@@ -294,7 +297,7 @@ rill_status rill__registry_share(rill_context *ctx, const rill_context *parent, 
     RILL__TRY(list_share(ctx, &ctx->domains, &parent->domains, until.domains));
     RILL__TRY(list_share(ctx, &ctx->heuristics, &parent->heuristics, until.heuristics));
     RILL__TRY(list_share(ctx, &ctx->scorers, &parent->scorers, until.scorers));
-    return list_share(ctx, &ctx->policies, &parent->policies, until.policies);
+    return list_share(ctx, &ctx->schedulers, &parent->schedulers, until.schedulers);
 }
 
 void rill__registry_finish(rill_context *ctx)
@@ -302,14 +305,15 @@ void rill__registry_finish(rill_context *ctx)
     list_clear(ctx, &ctx->domains);
     list_clear(ctx, &ctx->heuristics);
     list_clear(ctx, &ctx->scorers);
-    list_clear(ctx, &ctx->policies);
+    list_clear(ctx, &ctx->schedulers);
     while (ctx->n_libraries > 0) dlclose(ctx->libraries[--ctx->n_libraries]);
     rill_free(ctx, ctx->libraries, ctx->libraries_capacity * sizeof *ctx->libraries);
 }
 
 /* --- plugins ------------------------------------------------------------------------------------------------------ */
 
-static rill_status register_all(rill_context *ctx, const kind *k, rill__table_list *list, const void *const *tables)
+static rill_status register_all(rill_context *ctx, const table_kind *k, rill__table_list *list,
+                                const void *const *tables)
 {
     if (tables == NULL) return RILL_OK;
     for (; *tables != NULL; tables++) RILL__TRY(list_register(ctx, k, list, *tables));
@@ -325,7 +329,7 @@ static rill_status register_plugin(rill_context *ctx, const rill_plugin_table *p
     RILL__TRY(register_all(ctx, &domain_kind, &ctx->domains, (const void *const *)plugin->domains));
     RILL__TRY(register_all(ctx, &heuristic_kind, &ctx->heuristics, (const void *const *)plugin->heuristics));
     RILL__TRY(register_all(ctx, &scorer_kind, &ctx->scorers, (const void *const *)plugin->scorers));
-    return register_all(ctx, &policy_kind, &ctx->policies, (const void *const *)plugin->policies);
+    return register_all(ctx, &scheduler_kind, &ctx->schedulers, (const void *const *)plugin->schedulers);
 }
 
 /* dlsym() returns an object pointer; a function pointer is read out of its bytes, which ISO C allows. */
@@ -338,7 +342,7 @@ static rill_plugin_fn find_entry(void *library)
 }
 
 /* Whether something is there that may be a plugin: opening it tells the rest. */
-static int is_there(const char *path)
+static int is_plugin_file(const char *path)
 {
     struct stat info;
     return stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
@@ -347,9 +351,9 @@ static int is_there(const char *path)
 /* Append the path of the folder with plugins that are installed: `rill` beside the file that this code is in. */
 static rill_status append_folder(rill_text *out)
 {
-    static const char here = 0;
+    static const char anchor = 0;
     Dl_info info;
-    const char *file = dladdr(&here, &info) != 0 && info.dli_fname != NULL ? info.dli_fname : "";
+    const char *file = dladdr(&anchor, &info) != 0 && info.dli_fname != NULL ? info.dli_fname : "";
     const char *slash = strrchr(file, '/');
     return rill_text_printf(out, "%.*srill", slash != NULL ? (int)(slash + 1 - file) : 0, file);
 }
@@ -361,13 +365,13 @@ static rill_status find_plugin(const char *name, rill_text *out, size_t begin)
         const char *before, *behind;
     } forms[] = {{"", ""}, {"", ".so"}, {"rill-", ".so"}, {"", ".lua"}};
     struct stat info;
-    if (strchr(name, '/') != NULL || is_there(name)) return rill_text_append(out, name, strlen(name));
+    if (strchr(name, '/') != NULL || is_plugin_file(name)) return rill_text_append(out, name, strlen(name));
     RILL__TRY(append_folder(out));
     const size_t folder = out->length;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         out->length = folder;
         RILL__TRY(rill_text_printf(out, "/%s%s%s", forms[i].before, name, forms[i].behind));
-        if (is_there(out->data + begin)) return RILL_OK;
+        if (is_plugin_file(out->data + begin)) return RILL_OK;
     }
     if (stat(name, &info) != 0)
         return rill_fail(out->ctx, RILL_ERR_NOT_FOUND,
@@ -398,12 +402,12 @@ static rill_status load_library(rill_context *ctx, const char *path, const char 
     void *library = dlopen(local, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) return rill_fail(ctx, RILL_ERR_NOT_FOUND, "plugin %s: %s", path, dlerror());
     rill_plugin_fn entry = find_entry(library);
-    rill_registry_mark before = rill_registry_size(ctx);
+    rill_registry_mark old_size = rill_registry_size(ctx);
     rill_status status = entry != NULL
                              ? register_plugin(ctx, entry(), path)
                              : rill_fail(ctx, RILL_ERR_NOT_FOUND, "plugin %s exports no function rill_plugin()", path);
     if (status < 0) {
-        rill_registry_restore(ctx, before);
+        rill_registry_restore(ctx, old_size);
         dlclose(library);
         return status;
     }
@@ -413,12 +417,12 @@ static rill_status load_library(rill_context *ctx, const char *path, const char 
 
 rill_status rill_plugin_load(rill_context *ctx, const char *path)
 {
-    static const char here[] = "./"; /* without a slash dlopen() searches the system's folders */
+    static const char prefix[] = "./"; /* without a slash dlopen() searches the system's folders */
     rill_text local = {.ctx = ctx};
-    rill_status status = rill_text_append(&local, here, sizeof here - 1);
+    rill_status status = rill_text_append(&local, prefix, sizeof prefix - 1);
     if (status == RILL_OK) status = rill_plugin_find(path, &local);
     if (status == RILL_OK) {
-        const char *found = local.data + sizeof here - 1;
+        const char *found = local.data + sizeof prefix - 1;
         status = load_library(ctx, path, strchr(found, '/') != NULL ? found : local.data);
     }
     rill_text_clear(&local);

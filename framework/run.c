@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "reading.h"
-#include "rooms.h"
+#include "engine_internal.h"
+#include "text_reader.h"
 
 typedef struct run {
     rill_engine *engine;
@@ -12,9 +12,9 @@ typedef struct run {
     void *read_user;
     rill_write_fn write;
     void *write_user;
-    int ended;                     /* the reader has nothing more */
-    rill_status failed;            /* what the reader failed with ... */
-    char why[RILL__MESSAGE_BYTES]; /* ... and in words, which later steps must not replace */
+    int reader_ended;                /* the reader has nothing more */
+    rill_status failed;              /* what the reader failed with ... */
+    char error[RILL__MESSAGE_BYTES]; /* ... and in words, which later steps must not replace */
 } run;
 
 static rill_status write_results(run *r)
@@ -25,48 +25,48 @@ static rill_status write_results(run *r)
 }
 
 /* One that the engine refuses is a bad input. */
-static rill_status submit(const run *r, const rill_request *asked)
+static rill_status submit(const run *r, const rill_request *req)
 {
     char message[RILL__MESSAGE_BYTES];
-    rill_status status = rill_engine_submit_request(r->engine, asked, NULL);
+    rill_status status = rill_engine_submit_request(r->engine, req, NULL);
     if (status >= 0 || status == RILL_ERR_MEMORY) return status;
     snprintf(message, sizeof message, "%s", rill_error(r->engine->ctx));
-    return engine_submit_bad(r->engine, status, message, asked->user);
+    return engine_submit_failed(r->engine, status, message, req->user);
 }
 
 /* Read while the engine has room and the reader has lines. It may only block while there is nothing to decode. */
 static rill_status read_inputs(run *r)
 {
-    while (!r->ended && rill_engine_room(r->engine) > 0) {
-        rill_request asked = {.struct_size = sizeof asked};
-        rill_status status = r->read(r->read_user, rill_engine_pending(r->engine) == 0, &asked);
+    while (!r->reader_ended && rill_engine_free_slots(r->engine) > 0) {
+        rill_request req = {.struct_size = sizeof req};
+        rill_status status = r->read(r->read_user, rill_engine_pending(r->engine) == 0, &req);
         if (status == RILL_AGAIN) return RILL_OK;
         if (status == RILL_END_OF_INPUT) {
-            r->ended = 1;
+            r->reader_ended = 1;
             rill_engine_close_input(r->engine);
         } else if (status == RILL_ERR_INPUT) {
-            RILL__TRY(engine_submit_bad(r->engine, status, reading_complaint(&asked), asked.user));
+            RILL__TRY(engine_submit_failed(r->engine, status, read_error_text(&req), req.user));
         } else if (status < 0) {
             /* What was read before is decoded and written first. */
             r->failed = status;
-            snprintf(r->why, sizeof r->why, "%s", rill_error(r->engine->ctx));
-            r->ended = 1;
+            snprintf(r->error, sizeof r->error, "%s", rill_error(r->engine->ctx));
+            r->reader_ended = 1;
             rill_engine_close_input(r->engine);
         } else {
-            RILL__TRY(submit(r, &asked));
+            RILL__TRY(submit(r, &req));
         }
     }
     return RILL_OK;
 }
 
 /* The run is over: write what is finished, and fail with what failed, whatever the writer does to the record meanwhile. */
-static rill_status end_with(run *r, rill_status status)
+static rill_status finish_failed(run *r, rill_status status)
 {
     rill_context *ctx = r->engine->ctx;
-    snprintf(r->why, sizeof r->why, "%s", rill_error(ctx));
+    snprintf(r->error, sizeof r->error, "%s", rill_error(ctx));
     r->engine->failed = status;
     write_results(r);
-    return rill_fail(ctx, status, "%s", r->why);
+    return rill_fail(ctx, status, "%s", r->error);
 }
 
 rill_status rill_run(rill_engine *engine, rill_read_fn read, void *read_user, rill_write_fn write, void *write_user)
@@ -83,9 +83,9 @@ rill_status rill_run_requests(rill_engine *engine, rill_read_request_fn read, vo
         rill_status status = read_inputs(&r);
         if (atomic_load(&engine->stopped)) return rill_fail(engine->ctx, RILL_ERR_STOPPED, "the run was stopped");
         if (status >= 0) status = rill_engine_step(engine);
-        if (status < 0) return end_with(&r, status);
+        if (status < 0) return finish_failed(&r, status);
         RILL__TRY(write_results(&r));
         if (engine->input_closed && rill_engine_idle(engine)) break; /* by the caller, too */
     }
-    return r.failed < 0 ? rill_fail(engine->ctx, r.failed, "%s", r.why) : RILL_OK;
+    return r.failed < 0 ? rill_fail(engine->ctx, r.failed, "%s", r.error) : RILL_OK;
 }

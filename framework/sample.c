@@ -14,7 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static uint64_t mix(uint64_t x, uint64_t with)
+static uint64_t hash_mix(uint64_t x, uint64_t with)
 {
     x = (x ^ with) + UINT64_C(0x9e3779b97f4a7c15);
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -22,44 +22,45 @@ static uint64_t mix(uint64_t x, uint64_t with)
     return x ^ x >> 31;
 }
 
-static uint64_t pair_of(int32_t high, int32_t low)
+static uint64_t pack_pair(int32_t high, int32_t low)
 {
     return (uint64_t)(uint32_t)high << 32 | (uint32_t)low;
 }
 
 /* In [0, 1). */
-static double number(const timestep *t, const item *it, int32_t rank, int32_t draw)
+static double uniform_random(const timestep *t, const item *it, int32_t rank, int32_t draw)
 {
-    uint64_t x = mix(0, (uint64_t)(uint32_t)it->settings->seed);
+    uint64_t x = hash_mix(0, (uint64_t)(uint32_t)it->settings->seed);
     const int64_t own = it->request != NULL ? it->request->number : 0;
-    x = mix(x, (uint64_t)(own > 0 ? own - 1 : it->id + t->first_input));
-    x = mix(x, pair_of(it->timestep, t->phase));
-    x = mix(x, pair_of(rank, draw));
+    x = hash_mix(x, (uint64_t)(own > 0 ? own - 1 : it->id + t->first_input));
+    x = hash_mix(x, pack_pair(it->timestep, t->phase));
+    x = hash_mix(x, pack_pair(rank, draw));
     return (double)(x >> 11) * 0x1p-53;
 }
 
 /* How likely choice i of a row is, by the first's. */
-static double weight(const timestep *t, const rill_settings *s, int32_t row, int32_t i)
+static double choice_weight(const timestep *t, const rill_settings *s, int32_t row, int32_t i)
 {
     const double best = (double)timestep_choice(t, row, 0).score, own = (double)timestep_choice(t, row, i).score;
     return exp((own - best) / s->temperature);
 }
 
 /* How many of a row's choices take part, and their weight; 0: it has none. */
-static int32_t cut(timestep *t, const rill_settings *s, int32_t row, double *kept)
+static int32_t truncate_choices(timestep *t, const rill_settings *s, int32_t row, double *mass)
 {
     double all = 0;
     int32_t n = 0, m = 0;
-    selector_choice choice;
-    for (; n < s->top_k && timestep_look(t, row, n, &choice); n++) all += t->weight[n] = weight(t, s, row, n);
-    for (*kept = 0; m < n && (m == 0 || *kept < s->top_p * all); m++) *kept += t->weight[m];
+    topk_choice choice;
+    for (; n < s->top_k && timestep_next_choice(t, row, n, &choice); n++)
+        all += t->sample_weight[n] = choice_weight(t, s, row, n);
+    for (*mass = 0; m < n && (m == 0 || *mass < s->top_p * all); m++) *mass += t->sample_weight[m];
     return m;
 }
 
-static int32_t pick(const timestep *t, int32_t n, double left)
+static int32_t draw_choice(const timestep *t, int32_t n, double target)
 {
     for (int32_t i = 0; i < n - 1; i++)
-        if ((left -= t->weight[i]) < 0) return i;
+        if ((target -= t->sample_weight[i]) < 0) return i;
     return n - 1;
 }
 
@@ -70,14 +71,14 @@ int32_t sample_choose(timestep *t, const item *it, int32_t *row)
     int32_t found = 0;
     for (int32_t rank = 0; rank < it->width; rank++) { /* none has ended: that would have left */
         const int32_t r = (*row)++;
-        double kept;
-        const int32_t n = cut(t, s, r, &kept);
+        double mass;
+        const int32_t n = truncate_choices(t, s, r, &mass);
         for (int32_t draw = 0; draw < draws && n > 0; draw++) {
-            const int32_t next = pick(t, n, number(t, it, rank, draw) * kept);
-            const selector_choice child = timestep_choice(t, r, next);
-            t->heads[found++] = (merge_head){it->beam[rank].score + (double)child.score, child, rank, r, next, 0};
+            const int32_t next = draw_choice(t, n, uniform_random(t, it, rank, draw) * mass);
+            const topk_choice child = timestep_choice(t, r, next);
+            t->heads[found++] = (merge_head){it->beam[rank].path_score + (double)child.score, child, rank, r, next, 0};
         }
     }
-    qsort(t->heads, (size_t)found, sizeof *t->heads, merge_in_rank_order);
+    qsort(t->heads, (size_t)found, sizeof *t->heads, merge_head_compare);
     return found;
 }

@@ -1,4 +1,4 @@
-/* The word reward, a built-in scorer; constraints.c and lmbr.c have the others. And the registration of all that the engine itself
+/* The word reward, a built-in scorer; text_constraints.c and lmbr.c have the others. And the registration of all that the engine itself
  * offers.
  *
  *   word_reward:W   add W to every action but the end action: W > 0 favours longer outputs (He et al. 2016, "Improved
@@ -27,20 +27,20 @@ static rill_status create_word_reward(const rill_scorer *table, rill_context *ct
     return RILL_OK;
 }
 
-static rill_status score_word_reward(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+static rill_status score_word_reward(void *self, const rill_scorer_rows *rows, rill_modifiers *mods)
 {
     const word_reward *w = self;
-    for (int32_t row = 0; row < rows->n; row++) RILL__TRY(rill_ask_reward(ask, row, w->value));
+    for (int32_t row = 0; row < rows->n; row++) RILL__TRY(rill_modifiers_reward(mods, row, w->value));
     return RILL_OK;
 }
 
-static double most_word_reward(const void *self, double *end)
+static double max_word_reward(const void *self, double *end)
 {
     (void)end;
     return (double)((const word_reward *)self)->value;
 }
 
-double rill__adds_nothing(const void *self, double *end)
+double rill__no_bonus(const void *self, double *end)
 {
     (void)self, (void)end;
     return 0;
@@ -61,13 +61,13 @@ static const rill_scorer word_reward_scorer = {
     .create = create_word_reward,
     .score = score_word_reward,
     .destroy = destroy_word_reward,
-    .most = most_word_reward,
+    .max_bonus = max_word_reward,
 };
 
 rill_status rill__register_scorers(rill_context *ctx)
 {
     RILL__TRY(rill_register_scorer(ctx, &word_reward_scorer));
-    RILL__TRY(rill_register_scorer(ctx, &rill__lmbr));
+    RILL__TRY(rill_register_scorer(ctx, &rill__lmbr_scorer));
     return rill__register_constraints(ctx);
 }
 
@@ -75,5 +75,5 @@ rill_status rill_register_core(rill_context *ctx)
 {
     RILL__TRY(rill__register_heuristics(ctx));
     RILL__TRY(rill__register_scorers(ctx));
-    return rill__register_policies(ctx);
+    return rill__register_schedulers(ctx);
 }

@@ -121,14 +121,14 @@ rill_status rill__settings_check_size(rill_context *ctx, const rill_settings *se
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
 
-static const char *const sorts[] = {"none", "length", "longest-first"};
+static const char *const sort_names[] = {"none", "length", "longest-first"};
 
 static rill_status read_sort(rill_context *ctx, rill_settings *settings, const char *value)
 {
-    static const rill_option window_row = {.name = "sort window", .type = RILL_OPTION_INT, .least = 1, .most = 1e9};
+    static const rill_option window_row = {.name = "sort window", .type = RILL_OPTION_INT, .min = 1, .max = 1e9};
     size_t length = strcspn(value, ":");
     for (int i = 0; i < 3; i++) {
-        if (strlen(sorts[i]) != length || strncmp(value, sorts[i], length) != 0) continue;
+        if (strlen(sort_names[i]) != length || strncmp(value, sort_names[i], length) != 0) continue;
         int32_t window = 0;
         if (value[length] == ':') {
             if (i == RILL_SORT_NONE) break;
@@ -150,7 +150,7 @@ static rill_status find_method(rill_context *ctx, const char *value, const rill_
             *out = m;
             return RILL_OK;
         }
-    const char *near = rill__nearest(value, &methods->name, sizeof *methods);
+    const char *near = rill__nearest_in_table(value, &methods->name, sizeof *methods);
     if (near != NULL)
         return rill_fail(ctx, RILL_ERR_OPTION, "unknown method \"%s\": did you mean \"%s\"?", value, near);
     return rill_fail(ctx, RILL_ERR_OPTION, "unknown method \"%s\": `rill list` names them", value);
@@ -182,15 +182,15 @@ const char *rill_settings_get(const rill_settings *settings, const rill_option *
     else if (option->offset != offsetof(rill_settings, sort))
         rill_option_write(option, settings, out);
     else if (settings->sort != RILL_SORT_NONE && settings->sort_window != 0)
-        snprintf(out, RILL_OPTION_MAX, "%s:%d", sorts[settings->sort], settings->sort_window);
+        snprintf(out, RILL_OPTION_MAX, "%s:%d", sort_names[settings->sort], settings->sort_window);
     else
-        snprintf(out, RILL_OPTION_MAX, "%s", sorts[settings->sort]);
+        snprintf(out, RILL_OPTION_MAX, "%s", sort_names[settings->sort]);
     return out;
 }
 
 static rill_status unknown_setting(rill_context *ctx, const char *name)
 {
-    const char *near = rill__nearest(name, &OPTIONS[0].name, sizeof OPTIONS[0]),
+    const char *near = rill__nearest_in_table(name, &OPTIONS[0].name, sizeof OPTIONS[0]),
                *gone = rill_removed_option("setting", name);
     if (gone != NULL) return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\": %s", name, gone);
     if (near != NULL)
@@ -198,7 +198,7 @@ static rill_status unknown_setting(rill_context *ctx, const char *name)
     return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\"", name);
 }
 
-static uint64_t bit_of(const rill_option *option)
+static uint64_t option_bit(const rill_option *option)
 {
     return UINT64_C(1) << (option - OPTIONS);
 }
@@ -209,7 +209,7 @@ rill_status rill_settings_set(rill_context *ctx, rill_settings *settings, const 
     RILL__TRY(rill__settings_check_size(ctx, settings));
     if (option == NULL) return unknown_setting(ctx, name);
     RILL__TRY(read_value(ctx, settings, option, value));
-    settings->given |= bit_of(option);
+    settings->given |= option_bit(option);
     return RILL_OK;
 }
 
@@ -241,7 +241,7 @@ const rill_method_info *rill_method_table(void)
 /* --- samples and groups ------------------------------------------------------------------------------------------- */
 
 /* Samples, and the hypotheses of groups, are a beam whose places what ends leaves empty. Presets have no say in that. */
-static void fill_places(rill_settings *s)
+static void fill_fixed_beam(rill_settings *s)
 {
     if (s->sample == 0 && s->groups <= 1) return;
     if (s->k == 0) s->k = s->sample > 0 ? s->sample : s->groups > 10 ? s->groups : 10 - 10 % s->groups;
@@ -259,8 +259,8 @@ static void fill_places(rill_settings *s)
 }
 
 /* What does not go with a beam of such places. */
-static rill_status check_places(rill_context *ctx, const rill_settings *s, int greedy, int has_heuristics,
-                                const char *what, const char *why)
+static rill_status check_fixed_beam(rill_context *ctx, const rill_settings *s, int greedy, int has_heuristics,
+                                    const char *what, const char *why)
 {
     const struct {
         const char *name;
@@ -286,7 +286,8 @@ static rill_status check_places(rill_context *ctx, const rill_settings *s, int g
 static rill_status check_sample(rill_context *ctx, const rill_settings *s, int greedy, int has_heuristics)
 {
     static const char why[] = "what is drawn is not searched for";
-    const int seeded = s->seed != 0 || (s->given & bit_of(rill_option_find(OPTIONS, "seed"))) != 0; /* 0 is a seed */
+    const int seeded = s->seed != 0 ||
+                       (s->given & option_bit(rill_option_find(OPTIONS, "seed"))) != 0; /* 0 is a seed */
     const int how = s->temperature != 0 || s->top_k != 0 || s->top_p != 0 || seeded;
     if (s->sample == 0 && how)
         return rill_fail(ctx, RILL_ERR_OPTION,
@@ -294,7 +295,7 @@ static rill_status check_sample(rill_context *ctx, const rill_settings *s, int g
     if (s->sample == 0) return RILL_OK;
     if (s->k != s->sample || s->groups > 1)
         return rill_fail(ctx, RILL_ERR_OPTION, "%s contradicts sample: %s", s->groups > 1 ? "groups" : "k", why);
-    RILL__TRY(check_places(ctx, s, greedy, has_heuristics, "sample", why));
+    RILL__TRY(check_fixed_beam(ctx, s, greedy, has_heuristics, "sample", why));
     if (s->n_best <= s->sample) return RILL_OK;
     return rill_fail(ctx, RILL_ERR_OPTION, "n-best %d contradicts sample: %d outputs are drawn", s->n_best, s->sample);
 }
@@ -306,7 +307,7 @@ static rill_status check_groups(rill_context *ctx, const rill_settings *s, int g
     if (s->groups <= 1) return RILL_OK;
     if (s->k % s->groups != 0)
         return rill_fail(ctx, RILL_ERR_OPTION, "k %d has no equal parts for %d groups", s->k, s->groups);
-    return check_places(ctx, s, greedy, has_heuristics, "groups", "a group's places are its own");
+    return check_fixed_beam(ctx, s, greedy, has_heuristics, "groups", "a group's places are its own");
 }
 
 /* --- presets ------------------------------------------------------------------------------------------------------ */
@@ -327,17 +328,17 @@ static const struct preset {
 };
 
 /* Fields may have been set without rill_settings_set(). */
-static int is_given(const rill_settings *settings, const rill_option *option)
+static int is_set(const rill_settings *settings, const rill_option *option)
 {
     rill_settings defaults;
     char is[RILL_OPTION_MAX], was[RILL_OPTION_MAX];
     rill_settings_default(&defaults);
-    return (settings->given & bit_of(option)) != 0 ||
+    return (settings->given & option_bit(option)) != 0 ||
            strcmp(rill_settings_get(settings, option, is), rill_settings_get(&defaults, option, was)) != 0;
 }
 
 /* A beam of one that ends at its first end action is what greedy search is everywhere. */
-static int greedy_has_its_own(const char *name)
+static int is_greedy_setting(const char *name)
 {
     static const char *const own[] = {"k", "finish", "keep", "stop"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
@@ -350,7 +351,7 @@ rill_status rill__settings_fill(rill_context *ctx, rill_settings *settings, cons
     const rill_method_info *m = NULL;
     char name[64];
     RILL__TRY(find_method(ctx, settings->method, &m));
-    fill_places(settings);
+    fill_fixed_beam(settings);
     for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " ")) {
         size_t length = strcspn(text, " "), sign = strcspn(text, "= ");
         if (length >= sizeof name || text[sign] != '=')
@@ -359,9 +360,9 @@ rill_status rill__settings_fill(rill_context *ctx, rill_settings *settings, cons
         name[sign] = '\0';
         const rill_option *option = rill_option_find(OPTIONS, name);
         if (option == NULL) return unknown_setting(ctx, name);
-        if (!is_given(settings, option) && !(m->greedy && greedy_has_its_own(name)))
+        if (!is_set(settings, option) && !(m->greedy && is_greedy_setting(name)))
             RILL__TRY(read_value(ctx, settings, option, name + sign + 1));
-        settings->given |= bit_of(option);
+        settings->given |= option_bit(option);
         text += length;
     }
     return RILL_OK;
@@ -377,12 +378,13 @@ static rill_status fill_preset(rill_context *ctx, rill_settings *s)
 
 /* --- resolving ---------------------------------------------------------------------------------------------------- */
 
-static rill_status contradiction(rill_context *ctx, const rill_settings *settings, const char *option, const char *why)
+static rill_status fail_contradiction(rill_context *ctx, const rill_settings *settings, const char *option,
+                                      const char *why)
 {
     return rill_fail(ctx, RILL_ERR_OPTION, "%s contradicts method %s: %s", option, settings->method, why);
 }
 
-int32_t rill__merge_limit(const rill_settings *s)
+int32_t rill__max_children(const rill_settings *s)
 {
     return s->finish == RILL_FINISH_IMMEDIATE ? 2 * s->k : s->k;
 }
@@ -391,17 +393,18 @@ int32_t rill__merge_limit(const rill_settings *s)
 
 static rill_status resolve_beam(rill_context *ctx, rill_settings *s, const rill_method_info *m, int has_heuristics)
 {
-    if (m->greedy && s->k > 1) return contradiction(ctx, s, "k", "its beam holds one hypothesis");
+    if (m->greedy && s->k > 1) return fail_contradiction(ctx, s, "k", "its beam holds one hypothesis");
     if (s->k == 0) s->k = m->greedy ? 1 : 10;
     if (s->finish != RILL_FINISH_DEFAULT && s->finish != m->finish && !m->finish_free)
-        return contradiction(ctx, s, "finish", "it finishes at the top");
+        return fail_contradiction(ctx, s, "finish", "it finishes at the top");
     if (s->finish == RILL_FINISH_DEFAULT) s->finish = m->finish;
-    int32_t children = rill__merge_limit(s);
-    if (!m->pruned && has_heuristics) return contradiction(ctx, s, "a heuristic", "it never prunes; use a var- method");
+    int32_t children = rill__max_children(s);
+    if (!m->pruned && has_heuristics)
+        return fail_contradiction(ctx, s, "a heuristic", "it never prunes; use a var- method");
     if (!m->pruned && s->max_candidates != 0 && s->max_candidates != children)
-        return contradiction(ctx, s, "max-candidates", "it never prunes; use a var- method");
+        return fail_contradiction(ctx, s, "max-candidates", "it never prunes; use a var- method");
     if (!m->pruned && s->min_width != 0)
-        return contradiction(ctx, s, "min-width", "it never prunes; use a var- method");
+        return fail_contradiction(ctx, s, "min-width", "it never prunes; use a var- method");
     if (s->max_candidates == 0) s->max_candidates = children;
     return RILL_OK;
 }
@@ -411,9 +414,9 @@ static rill_status resolve_schedule(rill_context *ctx, rill_settings *s, const r
     if (s->n == 0) s->n = 10;
     if (!m->streaming) {
         if (s->max_items != 0 && s->max_items != s->n)
-            return contradiction(ctx, s, "max-items", "it always holds n items");
-        if (s->refill > 0) return contradiction(ctx, s, "refill", "it admits inputs when the batch is empty");
-        if (s->flush_every != 0) return contradiction(ctx, s, "flush-every", "it finishes every batch anyway");
+            return fail_contradiction(ctx, s, "max-items", "it always holds n items");
+        if (s->refill > 0) return fail_contradiction(ctx, s, "refill", "it admits inputs when the batch is empty");
+        if (s->flush_every != 0) return fail_contradiction(ctx, s, "flush-every", "it finishes every batch anyway");
         s->max_items = s->n;
         s->refill = 0;
     }
@@ -432,9 +435,9 @@ static rill_status resolve_stops(rill_context *ctx, rill_settings *s)
         if (s->stop_after != 0)
             return rill_fail(ctx, RILL_ERR_OPTION, "patience and stop-after set the same thing: give one of them");
         double outputs = floor(s->k * s->patience + 0.5);
-        const double most =
-            rill_option_find(OPTIONS, "stop-after")->most; /* resolved twice it is a number like any other */
-        s->stop_after = outputs < 1 ? 1 : (int32_t)(outputs < most ? outputs : most);
+        const double max_outputs =
+            rill_option_find(OPTIONS, "stop-after")->max; /* resolved twice it is a number like any other */
+        s->stop_after = outputs < 1 ? 1 : (int32_t)(outputs < max_outputs ? outputs : max_outputs);
         s->patience = 0;
     }
     if (s->stop == 0) s->stop = RILL_STOP_COUNT;
@@ -470,16 +473,16 @@ static rill_status check_ranges(rill_context *ctx, const rill_settings *settings
 {
     for (const rill_option *o = OPTIONS; o->name != NULL; o++) {
         const void *place = (const char *)settings + o->offset;
-        double value = 0, most = o->most;
+        double value = 0, max_value = o->max;
         if (o->type == RILL_OPTION_INT || o->type == RILL_OPTION_SWITCH || o->type == RILL_OPTION_WORD)
             value = *(const int32_t *)place;
-        if (o->type == RILL_OPTION_WORD) most = count_words(o->argument);
+        if (o->type == RILL_OPTION_WORD) max_value = count_words(o->argument);
         if (o->type == RILL_OPTION_REAL) value = *(const double *)place;
         if (o->type == RILL_OPTION_BYTES) value = (double)*(const int64_t *)place;
         int unset = value == 0 || (o->offset == offsetof(rill_settings, refill) && value < 0);
-        if (unset || (value >= o->least && value <= most)) continue;
-        return rill_fail(ctx, RILL_ERR_OPTION, "%s: %.10g is not a number from %.10g to %.10g", o->name, value,
-                         o->least, most);
+        if (unset || (value >= o->min && value <= max_value)) continue;
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s: %.10g is not a number from %.10g to %.10g", o->name, value, o->min,
+                         max_value);
     }
     if ((unsigned)settings->sort > RILL_SORT_LONGEST_FIRST || settings->sort_window < 0)
         return rill_fail(ctx, RILL_ERR_OPTION, "sort or sort_window has a value that does not exist");
@@ -493,7 +496,7 @@ rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, i
     settings->method[sizeof settings->method - 1] = '\0';
     RILL__TRY(find_method(ctx, settings->method, &m));
     RILL__TRY(check_ranges(ctx, settings));
-    fill_places(settings);
+    fill_fixed_beam(settings);
     RILL__TRY(check_sample(ctx, settings, m->greedy, has_heuristics));
     RILL__TRY(check_groups(ctx, settings, m->greedy, has_heuristics));
     RILL__TRY(fill_preset(ctx, settings));

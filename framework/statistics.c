@@ -3,21 +3,21 @@
 
 void statistics_finish(statistics *s)
 {
-    rill_free(s->ctx, s->depth_width, s->depths * sizeof *s->depth_width);
+    rill_free(s->ctx, s->depth_width, s->n_depths * sizeof *s->depth_width);
 }
 
-rill_status statistics_expand(statistics *s, const items *all, timestep *step)
+rill_status statistics_count_rows(statistics *s, const items *all, timestep *step)
 {
-    step->expansions = 0;
+    step->n_expanded = 0;
     for (int32_t i = 0; i < step->n; i++) {
-        const item *it = &all->at[step->selected[i]];
-        size_t depth = (size_t)it->timestep, old = s->depths;
-        RILL__TRY(RILL__GROW(s->ctx, s->depth_width, s->depths, depth + 1, "counters"));
-        memset(s->depth_width + old, 0, (s->depths - old) * sizeof *s->depth_width);
-        s->depth_width[depth] += it->live;
-        step->expansions += it->live;
+        const item *it = &all->item[step->selected[i]];
+        size_t depth = (size_t)it->timestep, old = s->n_depths;
+        RILL__TRY(RILL__GROW(s->ctx, s->depth_width, s->n_depths, depth + 1, "counters"));
+        memset(s->depth_width + old, 0, (s->n_depths - old) * sizeof *s->depth_width);
+        s->depth_width[depth] += it->n_live;
+        step->n_expanded += it->n_live;
     }
-    s->all.expansions += step->expansions;
+    s->total.expansions += step->n_expanded;
     return RILL_OK;
 }
 
@@ -37,38 +37,38 @@ void statistics_sum_seconds(rill_seconds *sum, const rill_seconds *more)
     sum->hidden += more->hidden;
 }
 
-void statistics_output(statistics *s, const item_output *output, int change)
+void statistics_count_output(statistics *s, const item_output *output, int change)
 {
-    s->all.outputs += change;
-    s->all.truncated += output->truncated ? change : 0;
+    s->total.outputs += change;
+    s->total.truncated += output->truncated ? change : 0;
 }
 
-void statistics_forget(statistics *s, const item *it)
+void statistics_remove_item(statistics *s, const item *it)
 {
-    for (int32_t i = 0; i < it->n_outputs; i++) statistics_output(s, &it->outputs[i], -1);
+    for (int32_t i = 0; i < it->n_outputs; i++) statistics_count_output(s, &it->outputs[i], -1);
 }
 
 static int64_t depth_bound(const statistics *s, int64_t budget)
 {
-    int64_t least = 0;
-    for (size_t d = 0; d < s->depths && budget > 0; d++) least += (s->depth_width[d] + budget - 1) / budget;
-    return least;
+    int64_t min_timesteps = 0;
+    for (size_t d = 0; d < s->n_depths && budget > 0; d++) min_timesteps += (s->depth_width[d] + budget - 1) / budget;
+    return min_timesteps;
 }
 
-void statistics_write(const statistics *s, const forest *f, const bound *b, const outbox *o, int64_t budget,
-                      rill_stats *out)
+void statistics_write(const statistics *s, const hyp_pool *f, const memory_limit *b, const reorder_buffer *o,
+                      int64_t budget, rill_stats *out)
 {
-    rill_stats all = s->all;
+    rill_stats all = s->total;
     size_t size = out->struct_size < sizeof all ? out->struct_size : sizeof all;
     all.struct_size = size;
     all.depth_bound = depth_bound(s, budget);
-    all.nodes_in_use = f->nodes;
+    all.nodes_in_use = f->n_nodes;
     all.nodes_peak = f->nodes_peak;
     all.nodes_capacity = f->node_capacity;
-    all.nodes_bound = b->nodes;
-    all.histories_in_use = f->histories;
-    all.histories_peak = f->histories_peak;
-    all.histories_capacity = (int64_t)f->history_chunks * FOREST_CHUNK;
+    all.nodes_bound = b->max_nodes;
+    all.histories_in_use = f->n_hyps;
+    all.histories_peak = f->hyps_peak;
+    all.histories_capacity = (int64_t)f->hyp_chunks * HYP_CHUNK;
     all.waiting_peak = o->waiting_peak;
     memcpy(out, &all, size);
 }

@@ -4,17 +4,17 @@
 
 #include <time.h>
 
-#include "bound.h"
-#include "outbox.h"
+#include "memory_limit.h"
+#include "reorder_buffer.h"
 #include "timestep.h"
 
 typedef struct statistics {
     rill_context *ctx;
-    rill_stats all;
-    rill_seconds now;     /* of the present timestep */
-    double began, lap;    /* when it did, and when the stage that goes on did, by statistics_clock() */
-    int64_t *depth_width; /* [depths] W_d: live candidates expanded at depth d */
-    size_t depths;
+    rill_stats total;
+    rill_seconds current;               /* of the present timestep */
+    double timestep_start, stage_start; /* when it did, and when the stage that goes on did, by statistics_clock() */
+    int64_t *depth_width;               /* [depths] W_d: live candidates expanded at depth d */
+    size_t n_depths;
 } statistics;
 
 static inline double statistics_clock(void)
@@ -26,23 +26,23 @@ static inline double statistics_clock(void)
 
 /* What has gone by since the lap before is the stage's, and the next one begins: with a reading at each end of each stage a tenth of
  * what the engine takes was looking at the clock. */
-static inline void statistics_lap(statistics *s, double *stage)
+static inline void statistics_end_stage(statistics *s, double *stage)
 {
     const double now = statistics_clock();
-    *stage += now - s->lap;
-    s->lap = now;
+    *stage += now - s->stage_start;
+    s->stage_start = now;
 }
 
 void statistics_finish(statistics *s);
 /* Count the live candidates of the selected items. */
-rill_status statistics_expand(statistics *s, const items *all, timestep *step);
+rill_status statistics_count_rows(statistics *s, const items *all, timestep *step);
 void statistics_sum_seconds(rill_seconds *sum, const rill_seconds *more);
 /* An output that comes (1) or goes again (-1). */
-void statistics_output(statistics *s, const item_output *output, int change);
+void statistics_count_output(statistics *s, const item_output *output, int change);
 /* An item leaves without its outputs, or begins anew. */
-void statistics_forget(statistics *s, const item *it);
+void statistics_remove_item(statistics *s, const item *it);
 /* Write the first out->struct_size bytes of all that is known; `budget` is that of every timestep, or 0. */
-void statistics_write(const statistics *s, const forest *f, const bound *b, const outbox *o, int64_t budget,
-                      rill_stats *out);
+void statistics_write(const statistics *s, const hyp_pool *f, const memory_limit *b, const reorder_buffer *o,
+                      int64_t budget, rill_stats *out);
 
 #endif

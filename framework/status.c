@@ -21,7 +21,7 @@ const char *rill_status_name(rill_status status)
     case RILL_ERR_STOPPED: return "RILL_ERR_STOPPED";
     case RILL_ERR_CHECK: return "RILL_ERR_CHECK";
     case RILL_ERR_CANCELLED: return "RILL_ERR_CANCELLED";
-    case RILL_ERR_LATE: return "RILL_ERR_LATE";
+    case RILL_ERR_DEADLINE: return "RILL_ERR_DEADLINE";
     case RILL_ERR_DEVICE: return "RILL_ERR_DEVICE";
     }
     return "unknown status";

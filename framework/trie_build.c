@@ -5,16 +5,16 @@
 #include "internal.h"
 #include "rill/carve.h"
 #include "rill/trie.h"
-#include "trie.h"
+#include "trie_file.h"
 
 struct rill_trie {
     rill_context *ctx;
     int32_t actions, longest;
     int32_t *store; /* [n_store] of each sequence its length and its actions */
-    size_t n_store, store_room;
+    size_t n_store, store_capacity;
     size_t n;
     const int32_t **sequence; /* [n] sorted, into the store */
-    size_t sequence_room;
+    size_t sequences_capacity;
     /* Nodes, [nodes]: where its children begin, the action that leads there, its range of sequences and its depth. */
     uint32_t *first;
     int32_t *action, *depth;
@@ -36,8 +36,8 @@ rill_status rill_trie_create(rill_trie **out, rill_context *ctx, int32_t actions
 void rill_trie_free(rill_trie *t)
 {
     if (t == NULL) return;
-    rill_free(t->ctx, t->store, t->store_room * sizeof *t->store);
-    rill_free(t->ctx, t->sequence, t->sequence_room * sizeof *t->sequence);
+    rill_free(t->ctx, t->store, t->store_capacity * sizeof *t->store);
+    rill_free(t->ctx, t->sequence, t->sequences_capacity * sizeof *t->sequence);
     rill_columns_free(t->ctx, &t->columns);
     rill_free(t->ctx, t, sizeof *t);
 }
@@ -48,7 +48,7 @@ rill_status rill_trie_add(rill_trie *t, const int32_t *action, int32_t n)
     for (int32_t i = 0; i < n; i++)
         if (action[i] < 0 || action[i] >= t->actions)
             return rill_fail(t->ctx, RILL_ERR_ARGUMENT, "a trie's sequence has action %d of %d", action[i], t->actions);
-    RILL__TRY(RILL__GROW(t->ctx, t->store, t->store_room, t->n_store + (size_t)n + 1, "sequences"));
+    RILL__TRY(RILL__GROW(t->ctx, t->store, t->store_capacity, t->n_store + (size_t)n + 1, "sequences"));
     t->store[t->n_store++] = n;
     memcpy(t->store + t->n_store, action, (size_t)n * sizeof *action);
     t->n_store += (size_t)n;
@@ -57,7 +57,7 @@ rill_status rill_trie_add(rill_trie *t, const int32_t *action, int32_t n)
     return RILL_OK;
 }
 
-static int compare(const void *left, const void *right)
+static int compare_sequences(const void *left, const void *right)
 {
     const int32_t *const *l = left, *const *r = right;
     const int32_t *a = *l, *b = *r;
@@ -66,12 +66,13 @@ static int compare(const void *left, const void *right)
     return (a[0] > b[0]) - (a[0] < b[0]);
 }
 
-static rill_status sort(rill_trie *t)
+static rill_status sort_sequences(rill_trie *t)
 {
     size_t i = 0;
-    RILL__TRY(RILL__GROW(t->ctx, t->sequence, t->sequence_room, t->n, "sequences"));
-    for (size_t at = 0; at < t->n_store; at += (size_t)t->store[at] + 1) t->sequence[i++] = t->store + at;
-    qsort(t->sequence, t->n, sizeof *t->sequence, compare);
+    RILL__TRY(RILL__GROW(t->ctx, t->sequence, t->sequences_capacity, t->n, "sequences"));
+    for (size_t offset = 0; offset < t->n_store; offset += (size_t)t->store[offset] + 1)
+        t->sequence[i++] = t->store + offset;
+    qsort(t->sequence, t->n, sizeof *t->sequence, compare_sequences);
     return RILL_OK;
 }
 
@@ -102,8 +103,8 @@ static rill_status add_children(rill_trie *t, size_t v)
     size_t i = t->low[v];
     do {
         const int32_t *s = t->sequence[i];
-        const int begins = i == t->low[v] || !same_path(t, i, depth + 1);
-        if (s[0] > depth && begins) RILL__TRY(add_node(t, s[depth + 1], depth + 1, i));
+        const int is_new = i == t->low[v] || !same_path(t, i, depth + 1);
+        if (s[0] > depth && is_new) RILL__TRY(add_node(t, s[depth + 1], depth + 1, i));
         i++;
     } while (i < t->n && same_path(t, i, depth));
     return RILL_OK;
@@ -124,14 +125,14 @@ static rill_status make_nodes(rill_trie *t)
 rill_status rill_trie_write(rill_trie *t, rill_status (*write)(void *user, const void *bytes, size_t n), void *user)
 {
     if (t->n == 0) return rill_fail(t->ctx, RILL_ERR_ARGUMENT, "a trie without sequences");
-    RILL__TRY(sort(t));
+    RILL__TRY(sort_sequences(t));
     RILL__TRY(make_nodes(t));
-    const trie_head head = {.magic = TRIE_MAGIC,
-                            .version = TRIE_VERSION,
-                            .actions = (uint32_t)t->actions,
-                            .nodes = (uint32_t)t->nodes,
-                            .longest = (uint32_t)t->longest,
-                            .sequences = t->n};
+    const trie_header head = {.magic = TRIE_MAGIC,
+                              .version = TRIE_VERSION,
+                              .actions = (uint32_t)t->actions,
+                              .nodes = (uint32_t)t->nodes,
+                              .longest = (uint32_t)t->longest,
+                              .sequences = t->n};
     RILL__TRY(write(user, &head, sizeof head));
     RILL__TRY(write(user, t->first, (t->nodes + 1) * sizeof *t->first));
     return write(user, t->action, t->nodes * sizeof *t->action);

@@ -12,7 +12,7 @@
  * the sum of the column's bytes, which is what raising a row by 128 adds to its product, taken off again.
  *
  * Quantising (U8S8): x becomes the integer nearest to x * (127 / max), ties to even, where max is the largest magnitude
- * of the row of A or of the column; one unit is max / 127. A max below RILL_QUANT_LEAST, whose inverse may overflow,
+ * of the row of A or of the column; one unit is max / 127. A max below RILL_QUANT_MIN_MAGNITUDE, whose inverse may overflow,
  * counts as 0: all integers are 0, and the unit. One that is not finite makes all integers 0 and the unit NaN. Every
  * step is one IEEE operation, so that all instruction sets find the same integers and units; K is bounded so that no
  * sum of products leaves 32 bits.
@@ -27,9 +27,9 @@
 
 #define RILL_BLOCK ((size_t)16) /* columns of a block: one cache line, one AVX-512 register */
 #define RILL_PANEL_BLOCKS ((size_t)4)
-#define RILL_QUANT_LEAST 0x1p-100f
-#define RILL_QUANT_MOST_K ((size_t)1 << 17) /* 127 * 127 * 2^17 < 2^31 */
-#define RILL_QUANT_ROWS ((size_t)RILL_GEMM_QUANTISED)
+#define RILL_QUANT_MIN_MAGNITUDE 0x1p-100f
+#define RILL_QUANT_MAX_K ((size_t)1 << 17) /* 127 * 127 * 2^17 < 2^31 */
+#define RILL_QUANT_ROWS ((size_t)RILL_GEMM_QUANT_ROWS)
 
 static inline size_t rill_block_count(size_t n)
 {
@@ -44,15 +44,15 @@ static inline size_t rill_block_bytes(size_t k, rill_dtype dtype)
 }
 
 /* The block that column `first` (a multiple of 16) begins. */
-static inline const void *rill_block_at(const rill_weights *w, size_t first)
+static inline const void *rill_get_block(const rill_weights *w, size_t first)
 {
     return (const char *)w->data + first / RILL_BLOCK * rill_block_bytes(w->k, w->dtype);
 }
 
 /* F32: where the weights of output n begin, a line from k to k. */
-static inline const float *rill_output_at(const rill_weights *w, size_t n)
+static inline const float *rill_output_weights(const rill_weights *w, size_t n)
 {
-    return (const float *)rill_block_at(w, n / RILL_BLOCK * RILL_BLOCK) + n % RILL_BLOCK;
+    return (const float *)rill_get_block(w, n / RILL_BLOCK * RILL_BLOCK) + n % RILL_BLOCK;
 }
 
 /* U8S8: what one unit of each column is, and what raised products start from; both for whole blocks. */
@@ -69,12 +69,12 @@ static inline const int32_t *rill_channel_offsets(const rill_weights *w)
 
 /* How numbers with this largest magnitude are quantised: x * inverse, rounded; one unit is `unit`. */
 typedef struct rill_quant {
-    float inverse, unit;
+    float inverse, scale;
 } rill_quant;
 
 static inline rill_quant rill_quant_for(float max)
 {
-    if (max < RILL_QUANT_LEAST) return (rill_quant){0.0f, 0.0f};
+    if (max < RILL_QUANT_MIN_MAGNITUDE) return (rill_quant){0.0f, 0.0f};
     if (!(max <= 3.40282347e38f)) return (rill_quant){0.0f, __builtin_nanf("")};
     return (rill_quant){127.0f / max, max / 127.0f};
 }
@@ -96,12 +96,12 @@ static inline size_t rill_panel_count(size_t n)
     return (rill_block_count(n) + RILL_PANEL_BLOCKS - 1) / RILL_PANEL_BLOCKS;
 }
 
-static inline rill_panel rill_panel_at(size_t n, size_t p)
+static inline rill_panel rill_get_panel(size_t n, size_t p)
 {
     const size_t blocks = rill_block_count(n), panels = rill_panel_count(n);
     const size_t base = blocks / panels, wider = blocks % panels;
-    const size_t before = p * base + (p < wider ? p : wider);
-    rill_panel r = {before * RILL_BLOCK, base + (p < wider), 0};
+    const size_t first_block = p * base + (p < wider ? p : wider);
+    rill_panel r = {first_block * RILL_BLOCK, base + (p < wider), 0};
     const size_t width = r.blocks * RILL_BLOCK;
     r.columns = n - r.first < width ? n - r.first : width;
     return r;
@@ -112,7 +112,7 @@ static inline const float *rill_embed_row(const rill_embed *e, size_t r)
 {
     const int32_t id = e->table.index[r];
     if (!e->packed || id < 0) return rill_operand_row(&e->table, r);
-    return rill_output_at(e->packed, (size_t)id);
+    return rill_output_weights(e->packed, (size_t)id);
 }
 
 /* And how far its elements are apart. */
@@ -122,17 +122,17 @@ static inline size_t rill_embed_step(const rill_embed *e)
 }
 
 /* Row r of a table, through an optional index. */
-static inline size_t rill_row(const int32_t *index, size_t r)
+static inline size_t rill_row_index(const int32_t *index, size_t r)
 {
     return index ? (size_t)index[r] : r;
 }
 
 /* Where the memory of a slot lies. */
-typedef struct rill_memory {
+typedef struct rill_kv {
     const float *keys, *values;
     const int32_t *path; /* NULL: memory row t is row t */
     size_t length;
-} rill_memory;
+} rill_kv;
 
 /* Columns of one head's values. */
 static inline size_t rill_value_width(const rill_attention *a)
@@ -140,30 +140,30 @@ static inline size_t rill_value_width(const rill_attention *a)
     return a->value_width > 0 ? a->value_width : a->width;
 }
 
-static inline rill_memory rill_memory_at(const rill_attention *a, size_t slot)
+static inline rill_kv rill_get_kv(const rill_attention *a, size_t slot)
 {
-    rill_memory m = {.length = (size_t)a->length[slot]};
+    rill_kv m = {.length = (size_t)a->length[slot]};
     const size_t first = m.length ? (size_t)a->first[slot] : 0, skip = a->path ? 0 : first;
-    m.keys = a->keys.at + skip * a->keys.ld;
-    m.values = a->values.at + skip * a->values.ld;
+    m.keys = a->keys.data + skip * a->keys.ld;
+    m.values = a->values.data + skip * a->values.ld;
     m.path = a->path ? a->path + first : NULL;
     return m;
 }
 
 /* The row's own place in its memory of `length` > 0 rows. */
-static inline size_t rill_place(const rill_attention *a, size_t r, size_t length)
+static inline size_t rill_row_position(const rill_attention *a, size_t r, size_t length)
 {
-    return a->place ? (size_t)a->place[r] : length - 1;
+    return a->position ? (size_t)a->position[r] : length - 1;
 }
 
 /* Add a head's numbers for distances from `place` to the scores of its memory: those out of reach on either side have one in common. */
-static inline void rill_add_relative(const rill_attention *a, size_t head, size_t place, size_t length, float *p)
+static inline void rill_add_relative_bias(const rill_attention *a, size_t head, size_t row_pos, size_t length, float *p)
 {
-    const size_t reach = a->reach, before = place > reach ? place - reach : 0, after = place + reach + 1;
+    const size_t reach = a->reach, near_begin = row_pos > reach ? row_pos - reach : 0, near_end = row_pos + reach + 1;
     const float *row = a->relative + head * (2 * reach + 1);
     size_t t = 0;
-    for (; t < before; t++) p[t] += row[0];
-    for (; t < length && t < after; t++) p[t] += row[t + reach - place];
+    for (; t < near_begin; t++) p[t] += row[0];
+    for (; t < length && t < near_end; t++) p[t] += row[t + reach - row_pos];
     for (; t < length; t++) p[t] += row[2 * reach];
 }
 
@@ -174,11 +174,11 @@ static inline int rill_row_absent(const int32_t *index, size_t r)
 }
 
 /* Work on items [begin, end) of a call; arg is the operation's struct. */
-typedef void (*rill_span_fn)(const void *arg, size_t begin, size_t end);
+typedef void (*rill_range_fn)(const void *arg, size_t begin, size_t end);
 
 /* Cover [0, items) with calls of fn, on the pool when items * ns_each is worth it. Where the cuts fall must not
  * change any result: that is the operation's duty. */
-void rill_span_run(rill_pool *pool, rill_span_fn fn, const void *arg, size_t items, double ns_each);
+void rill_parallel_for(rill_pool *pool, rill_range_fn fn, const void *arg, size_t items, double ns_each);
 
 /* Fill or override members of the table. The caller has checked that the processor has the set. */
 void rill_kernels_init_ref(rill_kernels *k);

@@ -103,21 +103,21 @@ void rill_kernels_init(rill_kernels *k, rill_isa_mask mask)
 #define CHUNK_NS 2000.0
 #define CHUNKS_PER_THREAD 4
 
-typedef struct span_job {
-    rill_span_fn fn;
+typedef struct range_job {
+    rill_range_fn fn;
     const void *arg;
     size_t items, chunks;
-} span_job;
+} range_job;
 
-static void span_chunk(void *arg, size_t chunk)
+static void run_range_chunk(void *arg, size_t chunk)
 {
-    const span_job *job = arg;
+    const range_job *job = arg;
     const size_t each = job->items / job->chunks, more = job->items % job->chunks;
     const size_t begin = chunk * each + (chunk < more ? chunk : more);
     job->fn(job->arg, begin, begin + each + (chunk < more));
 }
 
-void rill_span_run(rill_pool *pool, rill_span_fn fn, const void *arg, size_t items, double ns_each)
+void rill_parallel_for(rill_pool *pool, rill_range_fn fn, const void *arg, size_t items, double ns_each)
 {
     const double total = ns_each * (double)items;
     if (items == 0) return;
@@ -125,9 +125,9 @@ void rill_span_run(rill_pool *pool, rill_span_fn fn, const void *arg, size_t ite
         fn(arg, 0, items);
         return;
     }
-    span_job job = {fn, arg, items, (size_t)rill_pool_threads(pool) * CHUNKS_PER_THREAD};
+    range_job job = {fn, arg, items, (size_t)rill_pool_threads(pool) * CHUNKS_PER_THREAD};
     if (job.chunks > items) job.chunks = items;
     if ((double)job.chunks * CHUNK_NS > total) job.chunks = (size_t)(total / CHUNK_NS);
-    job.chunks = rill_pool_even(pool, job.chunks);
-    rill_pool_run(pool, span_chunk, &job, job.chunks);
+    job.chunks = rill_pool_balance(pool, job.chunks);
+    rill_pool_run(pool, run_range_chunk, &job, job.chunks);
 }

@@ -71,7 +71,7 @@ rill_isa_mask rill_cpu_isa(void);
 
 /* A row of fp32 for each row of a call: row r is row index[r] of the table at `at`, or row r of it without an index. */
 typedef struct rill_operand {
-    float *at; /* NULL where the operand may be left out; what is only read is not written through it */
+    float *data; /* NULL where the operand may be left out; what is only read is not written through it */
     size_t ld;
     const int32_t *index; /* [R] or NULL; of what is written, entries differ from each other */
 } rill_operand;
@@ -79,8 +79,8 @@ typedef struct rill_operand {
 /* Row r; NULL for one that is not there. */
 static inline float *rill_operand_row(const rill_operand *o, size_t r)
 {
-    if (!o->index) return o->at ? o->at + r * o->ld : NULL;
-    return o->at && o->index[r] >= 0 ? o->at + (size_t)o->index[r] * o->ld : NULL;
+    if (!o->index) return o->data ? o->data + r * o->ld : NULL;
+    return o->data && o->index[r] >= 0 ? o->data + (size_t)o->index[r] * o->ld : NULL;
 }
 
 /* ---- gemm ------------------------------------------------------------------------------------------------ */
@@ -146,11 +146,11 @@ typedef struct rill_gemm {
     rill_operand c; /* [R, N] out; every element is written. add == c (in place) is legal without indices and with the
                        same ld */
     void *scratch;  /* rill_gemm_scratch_size bytes, aligned to 64; may be NULL when that is 0 */
-    int quantised;  /* U8S8: scratch is as a call with the same rows of A, of the same K, has left it; at most
-                      RILL_GEMM_QUANTISED rows */
+    int reuse_quantised; /* U8S8: scratch is as a call with the same rows of A, of the same K, has left it; at most
+                      RILL_GEMM_QUANT_ROWS rows */
 } rill_gemm;
 
-enum { RILL_GEMM_QUANTISED = 256 }; /* rows that are quantised before they are multiplied */
+enum { RILL_GEMM_QUANT_ROWS = 256 }; /* rows that are quantised before they are multiplied */
 
 /* Scratch bytes that a call with `rows` rows and these weights needs; 0 but for U8S8. Only w->k and w->dtype matter, and
  * from some number of rows on no more is needed: SIZE_MAX gives what serves every call. Any thread. */
@@ -201,17 +201,17 @@ typedef struct rill_attention {
     const float *
         relative; /* [heads, 2 reach + 1], or NULL: entry reach + d of a head for t = place + d, the first or last beyond */
     size_t reach;
-    const int32_t *place;  /* [R] with `relative`: the row's own t, 0 <= place < T_s; NULL: T_s - 1 */
-    rill_operand query;    /* [R, heads * H] */
-    rill_operand keys;     /* [P, heads * H]; no index: first and path say which rows */
-    rill_operand values;   /* [P, heads * W] likewise */
-    const int32_t *first;  /* [S] memory row t of slot s is row first[s] + t of keys and values ... */
-    const int32_t *path;   /* ... or, unless this is NULL, row path[first[s] + t] */
-    const int32_t *length; /* [S] T_s >= 0; 0 gives a context of zeros, and first[s] is not read */
-    const int32_t *slot;   /* [R] index into first and length; NULL: row r has slot r */
-    float *weights;        /* [R, heads, max T] fp32, out and working memory: p; entries from T_s on are not touched */
-    size_t ld_weights;     /* from head to head; from row to row heads times as much */
-    rill_operand out;      /* [R, heads * W] out */
+    const int32_t *position; /* [R] with `relative`: the row's own t, 0 <= place < T_s; NULL: T_s - 1 */
+    rill_operand query;      /* [R, heads * H] */
+    rill_operand keys;       /* [P, heads * H]; no index: first and path say which rows */
+    rill_operand values;     /* [P, heads * W] likewise */
+    const int32_t *first;    /* [S] memory row t of slot s is row first[s] + t of keys and values ... */
+    const int32_t *path;     /* ... or, unless this is NULL, row path[first[s] + t] */
+    const int32_t *length;   /* [S] T_s >= 0; 0 gives a context of zeros, and first[s] is not read */
+    const int32_t *slot;     /* [R] index into first and length; NULL: row r has slot r */
+    float *weights;    /* [R, heads, max T] fp32, out and working memory: p; entries from T_s on are not touched */
+    size_t ld_weights; /* from head to head; from row to row heads times as much */
+    rill_operand out;  /* [R, heads * W] out */
     /* A NaN in a row's query or memory makes that head of the row NaN and nothing else. */
 } rill_attention;
 
@@ -231,7 +231,7 @@ typedef struct rill_attention {
  * Cost: B == 1 is cheapest, up to 24 cheap; with hundreds symbols are inserted one by one, in time B log(V/B) * B. */
 typedef struct rill_best {
     size_t rows, symbols;  /* R, V (V < 2^31) */
-    size_t best;           /* B >= 1; may exceed V */
+    size_t n_best;         /* B >= 1; may exceed V */
     rill_operand logits;   /* [R, V] */
     const float *bias;     /* [V] or NULL */
     rill_operand add;      /* [R, V] or none: a vector per row, inside the normaliser; negative: nothing is added */

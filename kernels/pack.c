@@ -17,7 +17,7 @@ size_t rill_gemm_pack_size(size_t n, size_t k, rill_dtype dtype)
     const size_t blocks = rill_block_count(n);
     const size_t channels = dtype == RILL_DTYPE_U8S8 ? RILL_BLOCK * (sizeof(float) + sizeof(int32_t)) : 0;
     if (dtype != RILL_DTYPE_F32 && dtype != RILL_DTYPE_BF16 && dtype != RILL_DTYPE_U8S8) return 0;
-    if (dtype == RILL_DTYPE_U8S8 && k > RILL_QUANT_MOST_K) return 0;
+    if (dtype == RILL_DTYPE_U8S8 && k > RILL_QUANT_MAX_K) return 0;
     if (k > SIZE_MAX / 64 - channels - 4) return 0;
     const size_t each = rill_block_bytes(k, dtype) + channels;
     return each != 0 && blocks > SIZE_MAX / each ? 0 : blocks * each;
@@ -86,7 +86,7 @@ static void pack_u8s8(const source *s, int8_t *to, float *scale, int32_t *offset
             to[k / 4 * 4 * RILL_BLOCK + 4 * j + k % 4] = x;
             sum += x;
         }
-        scale[j] = q.unit;
+        scale[j] = q.scale;
         offset[j] = -128 * sum;
     }
 }

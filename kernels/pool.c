@@ -95,13 +95,13 @@ static int claim_all(rill_pool *pool)
     int worked = 0;
     for (;;) {
         uint64_t seen = atomic_load(&pool->work);
-        const uint32_t left = (uint32_t)seen;
-        if (left == 0) return worked;
+        const uint32_t n_left = (uint32_t)seen;
+        if (n_left == 0) return worked;
         const rill_pool_fn fn = atomic_load_explicit(&pool->fn, memory_order_relaxed);
         void *const arg = atomic_load_explicit(&pool->arg, memory_order_relaxed);
         const uint32_t chunks = atomic_load_explicit(&pool->chunks, memory_order_relaxed);
         if (!atomic_compare_exchange_weak(&pool->work, &seen, seen - 1)) continue;
-        fn(arg, chunks - left);
+        fn(arg, chunks - n_left);
         worked = 1;
         if (atomic_fetch_add(&pool->done, 1) + 1 == chunks && atomic_load(&pool->caller_sleeps)) word_wake(&pool->done);
     }
@@ -123,26 +123,26 @@ static void wait_done(rill_pool *pool, uint32_t chunks)
 
 /* ---- the worker ------------------------------------------------------------------------------------------ */
 
-static int has_news(rill_pool *pool)
+static int has_work(rill_pool *pool)
 {
     return (uint32_t)atomic_load(&pool->work) != 0 || atomic_load(&pool->stop);
 }
 
-static int spin_for_news(rill_pool *pool)
+static int spin_for_work(rill_pool *pool)
 {
     const int64_t until = now_ns() + SPIN_NS;
     for (unsigned i = 1;; i++) {
-        if (has_news(pool)) return 1;
+        if (has_work(pool)) return 1;
         pause_briefly();
         if (i % SPIN_LOOKS == 0 && now_ns() > until) return 0;
     }
 }
 
-static void sleep_for_news(rill_pool *pool)
+static void sleep_for_work(rill_pool *pool)
 {
     const uint32_t epoch = atomic_load(&pool->epoch);
     atomic_fetch_add(&pool->sleepers, 1);
-    if (!has_news(pool)) word_wait(&pool->epoch, epoch);
+    if (!has_work(pool)) word_wait(&pool->epoch, epoch);
     atomic_fetch_sub(&pool->sleepers, 1);
 }
 
@@ -151,7 +151,7 @@ static void *worker_main(void *arg)
     rill_pool *pool = arg;
     while (!atomic_load(&pool->stop)) {
         if (claim_all(pool)) continue;
-        if (!spin_for_news(pool)) sleep_for_news(pool);
+        if (!spin_for_work(pool)) sleep_for_work(pool);
     }
     return NULL;
 }
@@ -197,13 +197,13 @@ rill_pool *rill_pool_init(void *mem, unsigned threads)
     pool->threads = threads > 1 ? threads : 1;
 
     /* The host's signals are the host's: workers take none. */
-    sigset_t all, before;
+    sigset_t all, old_mask;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_sigmask(SIG_SETMASK, &all, &old_mask);
     unsigned started = 0;
     while (started + 1 < pool->threads && pthread_create(&pool->worker[started], NULL, worker_main, pool) == 0)
         started++;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_sigmask(SIG_SETMASK, &old_mask, NULL);
     if (started + 1 == pool->threads) return pool;
     stop_workers(pool, started);
     return NULL;
@@ -219,7 +219,7 @@ unsigned rill_pool_threads(const rill_pool *pool)
     return pool ? pool->threads : 1;
 }
 
-size_t rill_pool_even(const rill_pool *pool, size_t chunks)
+size_t rill_pool_balance(const rill_pool *pool, size_t chunks)
 {
     const size_t threads = rill_pool_threads(pool);
     return chunks > threads ? chunks - chunks % threads : chunks;

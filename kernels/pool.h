@@ -45,7 +45,7 @@ void rill_pool_finish(rill_pool *pool);
 unsigned rill_pool_threads(const rill_pool *pool);
 
 /* At most so many chunks, and no more than give every thread as many: three of equal size take two threads as long as four. */
-size_t rill_pool_even(const rill_pool *pool, size_t chunks);
+size_t rill_pool_balance(const rill_pool *pool, size_t chunks);
 
 /* Run fn(arg, i) once for each i in [0, chunks) and return when all are done. chunks may be 0.
  * What the chunks wrote is visible to the caller on return, and what the caller wrote before the call is

@@ -16,7 +16,7 @@ static rill_status scorer_self(const rill_scorer *table, rill_context *ctx, cons
     return RILL_OK;
 }
 
-static rill_status policy_self(const rill_policy *table, rill_context *ctx, const char *arguments, void **self)
+static rill_status policy_self(const rill_scheduler *table, rill_context *ctx, const char *arguments, void **self)
 {
     if (arguments[0] != '\0') return rill_fail(ctx, RILL_ERR_OPTION, "a policy in Python takes no arguments");
     *self = ((const rillpy_policy *)table)->handle;
@@ -59,23 +59,23 @@ void rillpy_input_fail(rill_input *input, const char *text)
 int32_t rillpy_path(const rill_scorer_rows *rows, int32_t row, int32_t *out, int32_t room)
 {
     int32_t n = 0;
-    for (int32_t h = rows->history[row]; rows->histories[h].action >= 0; h = rows->histories[h].parent) n++;
+    for (int32_t h = rows->hyp_node[row]; rows->hyp_nodes[h].action >= 0; h = rows->hyp_nodes[h].parent) n++;
     int32_t at = n;
-    for (int32_t h = rows->history[row]; rows->histories[h].action >= 0; h = rows->histories[h].parent)
-        if (--at < room) out[at] = rows->histories[h].action;
+    for (int32_t h = rows->hyp_node[row]; rows->hyp_nodes[h].action >= 0; h = rows->hyp_nodes[h].parent)
+        if (--at < room) out[at] = rows->hyp_nodes[h].action;
     return n;
 }
 
-rill_status rillpy_say(rill_ask_builder *ask, int32_t what, int32_t n, const int32_t *row, const int32_t *action,
+rill_status rillpy_say(rill_modifiers *ask, int32_t what, int32_t n, const int32_t *row, const int32_t *action,
                        const float *value)
 {
     rill_status status = RILL_OK;
     for (int32_t i = 0; i < n && status == RILL_OK; i++) {
         switch (what) {
-        case 0: status = rill_ask_add(ask, row[i], action[i], value[i]); break;
-        case 1: status = rill_ask_scale(ask, row[i], action[i], value[i]); break;
-        case 2: status = rill_ask_ban(ask, row[i], action[i]); break;
-        default: status = rill_ask_allow(ask, row[i], action[i]); break;
+        case 0: status = rill_modifiers_add(ask, row[i], action[i], value[i]); break;
+        case 1: status = rill_modifiers_scale(ask, row[i], action[i], value[i]); break;
+        case 2: status = rill_modifiers_ban(ask, row[i], action[i]); break;
+        default: status = rill_modifiers_allow(ask, row[i], action[i]); break;
         }
     }
     return status;
@@ -97,11 +97,11 @@ rill_status rillpy_names(const rill_model *model, int32_t n, const int32_t *acti
     return RILL_OK;
 }
 
-void rillpy_answer(const rill_ask *ask, int32_t n, int32_t actions, const int32_t *every, const float *logp,
-                   rill_choices *out)
+void rillpy_answer(const rill_score_request *ask, int32_t n, int32_t actions, const int32_t *every, const float *logp,
+                   rill_score_result *out)
 {
     for (int32_t r = 0; r < n; r++)
-        rill_choices_give(ask, r, actions, every, logp + (size_t)r * (size_t)actions, NULL, out);
+        rill_score_result_fill(ask, r, actions, every, logp + (size_t)r * (size_t)actions, NULL, out);
 }
 
 /* --- prefixes: numbers of actions, and what is to be added to each --------------------------------------------------- */
@@ -152,16 +152,16 @@ static void prefix_destroy(void *self)
 /* No factor is 0, and this one leaves nothing that a float could tell from it. */
 static const float HARDLY = 1e-30f;
 
-static rill_status prefix_score(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+static rill_status prefix_score(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
 {
     const prefix *p = self;
     rill_status status = RILL_OK;
     for (int32_t row = 0; row < rows->n && status == RILL_OK; row++) {
         if (rows->timestep[row] >= p->n) continue;
         const int32_t action = p->at[rows->timestep[row]].action;
-        status = rill_ask_allow(ask, row, action);
-        if (status == RILL_OK) status = rill_ask_scale(ask, row, action, HARDLY);
-        if (status == RILL_OK) status = rill_ask_end(ask, row, RILL_END_FORBIDDEN);
+        status = rill_modifiers_allow(ask, row, action);
+        if (status == RILL_OK) status = rill_modifiers_scale(ask, row, action, HARDLY);
+        if (status == RILL_OK) status = rill_modifiers_end_rule(ask, row, RILL_END_FORBIDDEN);
     }
     return status;
 }
@@ -182,22 +182,22 @@ const rill_scorer *rillpy_prefix(void)
 /* Whether the row's hypothesis is the beginning of the prefix. */
 static int follows(const prefix *p, const rill_scorer_rows *rows, int32_t row)
 {
-    int32_t h = rows->history[row];
-    for (int32_t t = rows->timestep[row]; t-- > 0; h = rows->histories[h].parent)
-        if (rows->histories[h].action != p->at[t].action) return 0;
+    int32_t h = rows->hyp_node[row];
+    for (int32_t t = rows->timestep[row]; t-- > 0; h = rows->hyp_nodes[h].parent)
+        if (rows->hyp_nodes[h].action != p->at[t].action) return 0;
     return 1;
 }
 
-static rill_status bias_score(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+static rill_status bias_score(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
 {
     const prefix *p = self;
     rill_status status = RILL_OK;
     for (int32_t row = 0; row < rows->n && status == RILL_OK; row++) {
         if (rows->timestep[row] >= p->n || !follows(p, rows, row)) continue;
         const prefix_action *one = &p->at[rows->timestep[row]];
-        status = rill_ask_reward(ask, row, p->share);
-        if (status == RILL_OK) status = rill_ask_end_reward(ask, row, p->share);
-        if (status == RILL_OK) status = rill_ask_add(ask, row, one->action, one->bias);
+        status = rill_modifiers_reward(ask, row, p->share);
+        if (status == RILL_OK) status = rill_modifiers_end_reward(ask, row, p->share);
+        if (status == RILL_OK) status = rill_modifiers_add(ask, row, one->action, one->bias);
     }
     return status;
 }

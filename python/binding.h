@@ -18,7 +18,7 @@ typedef struct rillpy_scorer {
     void *handle;
 } rillpy_scorer;
 typedef struct rillpy_policy {
-    rill_policy table;
+    rill_scheduler table;
     void *handle;
 } rillpy_policy;
 typedef struct rillpy_domain {
@@ -42,8 +42,8 @@ void rillpy_input_fail(rill_input *input, const char *text);
 int32_t rillpy_path(const rill_scorer_rows *rows, int32_t row, int32_t *out, int32_t room);
 
 /* Say something of several (row, action) pairs. what: 0 add, 1 scale, 2 ban, 3 allow; value [n], not read by the last two.
- *   as rill_ask_add() */
-rill_status rillpy_say(rill_ask_builder *ask, int32_t what, int32_t n, const int32_t *row, const int32_t *action,
+ *   as rill_modifiers_add() */
+rill_status rillpy_say(rill_modifiers *ask, int32_t what, int32_t n, const int32_t *row, const int32_t *action,
                        const float *value);
 
 /* The scorer "python-prefix" of requests whose argument is numbers of actions, "5 7 2": outputs begin with these, which count in their
@@ -59,7 +59,7 @@ const rill_scorer *rillpy_bias(void);
 rill_status rillpy_names(const rill_model *model, int32_t n, const int32_t *action, int32_t *length, rill_text *out);
 
 /* Answer all rows of a score call from a table of log-probabilities [n, actions], C-contiguous: actions that are not legal are -inf. */
-void rillpy_answer(const rill_ask *ask, int32_t n, int32_t actions, const int32_t *every, const float *logp,
-                   rill_choices *out);
+void rillpy_answer(const rill_score_request *ask, int32_t n, int32_t actions, const int32_t *every, const float *logp,
+                   rill_score_result *out);
 
 #endif

@@ -97,6 +97,8 @@ def same(before, after, names):
         if len(a) != 5 or len(b) != 5 or a[:3] + a[4:] != b[:3] + b[4:]:
             return False
         old, new = a[3].partition("."), b[3].partition(".")
+        if old[0].startswith("_Z") and new[0].startswith("_Z"):  # C++ has the types of parameters in its symbols
+            continue
         if new[0] not in names.get(old[0], ()) or old[2] != new[2]:
             return False
     return True
@@ -109,7 +111,8 @@ def main():
     moves, names = read_tables(tables)
     there, bad, equal = set(objects(after)), [], 0
     for name in sorted(objects(before)):
-        candidates = [name] + [name[:-len(old + ".o")] + new + ".o" for old, new in moves if name.endswith(old + ".o")]
+        fit = [(old, new) for old, new in moves if name.endswith(old + ".o")]
+        candidates = [name] + [name[:-len(old + ".o")] + new + ".o" for old, new in sorted(fit, key=lambda move: len(move[0]))]
         now = next((n for n in reversed(candidates) if n in there), None)
         if now is None:
             bad.append(f"{name}: only before")

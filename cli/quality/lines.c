@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *grown(void *block, size_t *capacity, size_t need, size_t size)
+static void *grow_block(void *block, size_t *capacity, size_t need, size_t size)
 {
     if (need <= *capacity) return block;
     size_t wanted = *capacity ? 2 * *capacity : 1024;
@@ -17,10 +17,10 @@ static void *grown(void *block, size_t *capacity, size_t need, size_t size)
 
 rill_status cli_lines_add(cli_lines *lines, rill_context *ctx, const char *text, size_t length)
 {
-    char *data = grown(lines->data, &lines->capacity, lines->used + length + 1, 1);
+    char *data = grow_block(lines->data, &lines->capacity, lines->used + length + 1, 1);
     if (!data) return rill_fail_memory(ctx, lines->used + length + 1, "lines of a file");
     lines->data = data;
-    size_t *start = grown(lines->start, &lines->start_capacity, (size_t)lines->n + 2, sizeof *start);
+    size_t *start = grow_block(lines->start, &lines->start_capacity, (size_t)lines->n + 2, sizeof *start);
     if (!start) return rill_fail_memory(ctx, (size_t)lines->n * sizeof *start, "lines of a file");
     lines->start = start;
     memcpy(data + lines->used, text, length);
@@ -29,19 +29,19 @@ rill_status cli_lines_add(cli_lines *lines, rill_context *ctx, const char *text,
     return RILL_OK;
 }
 
-rill_status cli_lines_split(const cli_lines *both, rill_context *ctx, const char *path, cli_lines *left,
-                            cli_lines *right)
+rill_status cli_lines_split(const cli_lines *two_columns, rill_context *ctx, const char *path, cli_lines *first,
+                            cli_lines *second)
 {
     rill_status status = RILL_OK;
-    for (int64_t i = 0; i < both->n && status == RILL_OK; i++) {
+    for (int64_t i = 0; i < two_columns->n && status == RILL_OK; i++) {
         size_t length;
-        const char *text = cli_lines_get(both, i, &length), *tab = length ? memchr(text, '\t', length) : NULL;
+        const char *text = cli_lines_get(two_columns, i, &length), *tab = length ? memchr(text, '\t', length) : NULL;
         if (!tab)
             return rill_fail(ctx, RILL_ERR_INPUT,
                              "%s: line %" PRId64 ": two columns with a tab between them were expected", path, i + 1);
-        const size_t before = (size_t)(tab - text);
-        status = cli_lines_add(left, ctx, text, before);
-        if (status == RILL_OK) status = cli_lines_add(right, ctx, tab + 1, length - before - 1);
+        const size_t first_length = (size_t)(tab - text);
+        status = cli_lines_add(first, ctx, text, first_length);
+        if (status == RILL_OK) status = cli_lines_add(second, ctx, tab + 1, length - first_length - 1);
     }
     return status;
 }

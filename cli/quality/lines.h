@@ -20,8 +20,8 @@ rill_status cli_lines_add(cli_lines *lines, rill_context *ctx, const char *text,
 
 /* Append the two columns of `both`, which have a tab between them; `path` is where they are from, for the message.
  *   RILL_OK · RILL_ERR_INPUT (a line without a tab) · RILL_ERR_MEMORY */
-rill_status cli_lines_split(const cli_lines *both, rill_context *ctx, const char *path, cli_lines *left,
-                            cli_lines *right);
+rill_status cli_lines_split(const cli_lines *two_columns, rill_context *ctx, const char *path, cli_lines *first,
+                            cli_lines *second);
 
 /* Line i, 0 <= i < n; borrowed until the lines are freed. */
 const char *cli_lines_get(const cli_lines *lines, int64_t i, size_t *length);

@@ -10,7 +10,7 @@ enum { KINDS = sizeof cli_metrics / sizeof cli_metrics[0] - 1 };
 
 /* --- finding ------------------------------------------------------------------------------------------------------ */
 
-static const cli_metric_kind *look_up(const char *name)
+static const cli_metric_kind *find_kind(const char *name)
 {
     for (size_t i = 0; i < KINDS; i++)
         if (!strcmp(cli_metrics[i]->name, name)) return cli_metrics[i];
@@ -19,7 +19,7 @@ static const cli_metric_kind *look_up(const char *name)
 
 const cli_metric_kind *cli_metric_find(const char *name, char *why, size_t size)
 {
-    const cli_metric_kind *kind = look_up(name);
+    const cli_metric_kind *kind = find_kind(name);
     if (kind) return kind;
     const char *names[KINDS];
     char all[200] = "";
@@ -33,21 +33,21 @@ const cli_metric_kind *cli_metric_find(const char *name, char *why, size_t size)
     return NULL;
 }
 
-const cli_metric_kind *cli_metric_of_domain(const rill_domain *domain)
+const cli_metric_kind *cli_metric_for_domain(const rill_domain *domain)
 {
     const cli_metric_kind *kind = NULL;
     if (domain && domain->struct_size >= offsetof(rill_domain, metric) + sizeof domain->metric && domain->metric)
-        kind = look_up(domain->metric);
+        kind = find_kind(domain->metric);
     return kind ? kind : &cli_metric_exact;
 }
 
 /* --- judging ------------------------------------------------------------------------------------------------------ */
 
 rill_status cli_metric_open(cli_metric *metric, rill_context *ctx, const cli_metric_kind *kind,
-                            const rill_domain *domain, const cli_lines *references, cli_say_fn say)
+                            const rill_domain *domain, const cli_lines *references, cli_message_fn message)
 {
     *metric = (cli_metric){
-        .kind = kind ? kind : cli_metric_of_domain(domain), .ctx = ctx, .domain = domain, .say = say};
+        .kind = kind ? kind : cli_metric_for_domain(domain), .ctx = ctx, .domain = domain, .message = message};
     metric->n = references->n;
     return metric->kind->open(metric, references);
 }
@@ -64,20 +64,20 @@ void cli_metric_close(cli_metric *metric)
     memset(metric, 0, sizeof *metric);
 }
 
-int cli_verdict_take(cli_verdict *verdict, cli_metric *metric, int64_t i, const char *text, size_t length)
+int cli_verdict_add(cli_verdict *verdict, cli_metric *metric, int64_t i, const char *text, size_t length)
 {
     cli_tally tally;
     if (cli_metric_judge(metric, i, text, length, &tally) < 0) return -1;
-    if (!verdict->seen) verdict->first = verdict->best = tally;
-    if (metric->kind->one(&tally) > metric->kind->one(&verdict->best)) verdict->best = tally;
-    verdict->seen += text != NULL;
+    if (!verdict->n_outputs) verdict->first = verdict->best = tally;
+    if (metric->kind->output_value(&tally) > metric->kind->output_value(&verdict->best)) verdict->best = tally;
+    verdict->n_outputs += text != NULL;
     return 0;
 }
 
 void cli_counts_add(cli_counts *counts, const cli_verdict *verdict)
 {
     counts->inputs++;
-    counts->missing += verdict->seen == 0;
+    counts->missing += verdict->n_outputs == 0;
     for (int i = 0; i < CLI_TALLY_MAX; i++) {
         counts->first.part[i] += verdict->first.part[i];
         counts->best.part[i] += verdict->best.part[i];
@@ -98,5 +98,5 @@ void cli_quality_json(const cli_metric_kind *kind, const cli_counts *counts, jso
     json_object_set_new(object, "metric", json_string(kind->name));
     json_object_set_new(object, name, json_real(cli_quality(kind, counts, 0)));
     json_object_set_new(object, "oracle_percent", json_real(cli_quality(kind, counts, 1)));
-    kind->fill(counts, object);
+    kind->fill_json(counts, object);
 }

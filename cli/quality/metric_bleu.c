@@ -26,8 +26,8 @@ typedef struct token {
 
 typedef struct bleu {
     const cli_lines *references; /* borrowed */
-    rill_text a, b;              /* two stages of a text on its way; the tokens lie in one of them */
-    rill_text kept;              /* the reference's text, while the other is made */
+    rill_text text_a, text_b;    /* two stages of a text on its way; the tokens lie in one of them */
+    rill_text output_text;       /* the reference's text, while the other is made */
     token *token;                /* [capacity] of the output, then of the reference */
     token **sorted;              /* [capacity] */
     const int32_t **gram;        /* [capacity] */
@@ -42,19 +42,19 @@ static int is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static int is_stop(char c)
+static int is_period_or_comma(char c)
 {
     return c == '.' || c == ',';
 }
 
 /* { to ~, [ to `, blank to &, ( to +, : to @, and / */
-static int stands_alone(char c)
+static int is_symbol(char c)
 {
     return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') ||
            (c >= ':' && c <= '@') || c == '/';
 }
 
-static rill_status put(rill_text *out, const char *text)
+static rill_status append_string(rill_text *out, const char *text)
 {
     return rill_text_append(out, text, strlen(text));
 }
@@ -66,7 +66,7 @@ static rill_status unescape(const char *text, size_t length, rill_text *out)
     } rule[] = {{"<skipped>", ""}, {"&quot;", "\""}, {"&amp;lt;", "<"}, /* there &lt; is undone behind &amp; */
                 {"&amp;gt;", ">"}, {"&amp;", "&"},   {"&lt;", "<"},     {"&gt;", ">"}};
     rill_text_reset(out);
-    rill_status status = put(out, " ");
+    rill_status status = append_string(out, " ");
     for (size_t i = 0; i < length && status == RILL_OK;) {
         size_t r = 0, width = 0;
         for (; r < sizeof rule / sizeof rule[0]; r++) {
@@ -74,10 +74,10 @@ static rill_status unescape(const char *text, size_t length, rill_text *out)
             if (width <= length - i && !memcmp(text + i, rule[r].from, width)) break;
         }
         int found = r < sizeof rule / sizeof rule[0];
-        status = found ? put(out, rule[r].to) : rill_text_append(out, text + i, 1);
+        status = found ? append_string(out, rule[r].to) : rill_text_append(out, text + i, 1);
         i += found ? width : 1;
     }
-    return status == RILL_OK ? put(out, " ") : status;
+    return status == RILL_OK ? append_string(out, " ") : status;
 }
 
 static rill_status separate_symbols(const rill_text *in, rill_text *out)
@@ -86,7 +86,7 @@ static rill_status separate_symbols(const rill_text *in, rill_text *out)
     rill_status status = RILL_OK;
     for (size_t i = 0; i < in->length && status == RILL_OK; i++) {
         char padded[3] = {' ', in->data[i], ' '};
-        status = stands_alone(in->data[i]) ? rill_text_append(out, padded, 3) : rill_text_append(out, padded + 1, 1);
+        status = is_symbol(in->data[i]) ? rill_text_append(out, padded, 3) : rill_text_append(out, padded + 1, 1);
     }
     return status;
 }
@@ -109,35 +109,35 @@ static rill_status rewrite_pairs(const rill_text *in, rill_text *out, int (*fits
     return status;
 }
 
-static int stop_behind(char x, char y)
+static int is_nondigit_then_punct(char x, char y)
 {
-    return !is_digit(x) && is_stop(y);
+    return !is_digit(x) && is_period_or_comma(y);
 }
 
-static int stop_before(char x, char y)
+static int is_punct_then_nondigit(char x, char y)
 {
-    return is_stop(x) && !is_digit(y);
+    return is_period_or_comma(x) && !is_digit(y);
 }
 
-static int dash_behind_digit(char x, char y)
+static int is_digit_then_dash(char x, char y)
 {
     return is_digit(x) && y == '-';
 }
 
 /* Bytes of the blank at `at`, as Python's str.split() takes it; 0: none. */
-static size_t blank_width(const char *at, size_t left)
+static size_t space_width(const char *pos, size_t n_bytes)
 {
-    const unsigned char *c = (const unsigned char *)at;
+    const unsigned char *c = (const unsigned char *)pos;
     if (c[0] == ' ' || (c[0] >= '\t' && c[0] <= '\r') || (c[0] >= 0x1c && c[0] <= 0x1f)) return 1;
-    if (left >= 2 && c[0] == 0xc2 && (c[1] == 0x85 || c[1] == 0xa0)) return 2;
-    if (left < 3 || c[0] < 0xe1 || c[0] > 0xe3 || (c[1] & 0xc0) != 0x80 || (c[2] & 0xc0) != 0x80) return 0;
+    if (n_bytes >= 2 && c[0] == 0xc2 && (c[1] == 0x85 || c[1] == 0xa0)) return 2;
+    if (n_bytes < 3 || c[0] < 0xe1 || c[0] > 0xe3 || (c[1] & 0xc0) != 0x80 || (c[2] & 0xc0) != 0x80) return 0;
     int code = (c[0] & 15) << 12 | (c[1] & 63) << 6 | (c[2] & 63);
-    int blank = code == 0x1680 || (code >= 0x2000 && code <= 0x200a) || code == 0x2028 || code == 0x2029 ||
-                code == 0x202f || code == 0x205f || code == 0x3000;
-    return blank ? 3 : 0;
+    int is_wide_space = code == 0x1680 || (code >= 0x2000 && code <= 0x200a) || code == 0x2028 || code == 0x2029 ||
+                        code == 0x202f || code == 0x205f || code == 0x3000;
+    return is_wide_space ? 3 : 0;
 }
 
-static int make_room(bleu *own, size_t n)
+static int reserve_tokens(bleu *own, size_t n)
 {
     if (n <= own->capacity) return 0;
     size_t capacity = 2 * n;
@@ -157,28 +157,28 @@ static int make_room(bleu *own, size_t n)
 /* Append the tokens of a text behind the n that are there; they lie in own->a. Returns their number, -1 without memory. */
 static int64_t tokenize(bleu *own, const char *text, size_t length, size_t n)
 {
-    if (unescape(text, length, &own->a) < 0 || separate_symbols(&own->a, &own->b) < 0 ||
-        rewrite_pairs(&own->b, &own->a, stop_behind, "x y ") < 0 ||
-        rewrite_pairs(&own->a, &own->b, stop_before, " x y") < 0 ||
-        rewrite_pairs(&own->b, &own->a, dash_behind_digit, "x y ") < 0)
+    if (unescape(text, length, &own->text_a) < 0 || separate_symbols(&own->text_a, &own->text_b) < 0 ||
+        rewrite_pairs(&own->text_b, &own->text_a, is_nondigit_then_punct, "x y ") < 0 ||
+        rewrite_pairs(&own->text_a, &own->text_b, is_punct_then_nondigit, " x y") < 0 ||
+        rewrite_pairs(&own->text_b, &own->text_a, is_digit_then_dash, "x y ") < 0)
         return -1;
-    size_t before = n;
-    for (size_t at = 0; at < own->a.length;) {
-        const char *start = own->a.data + at;
-        size_t left = own->a.length - at, width = blank_width(start, left), word = 0;
-        at += width;
+    size_t old_n = n;
+    for (size_t pos = 0; pos < own->text_a.length;) {
+        const char *start = own->text_a.data + pos;
+        size_t n_bytes = own->text_a.length - pos, width = space_width(start, n_bytes), word = 0;
+        pos += width;
         if (width) continue;
-        while (word < left && !blank_width(start + word, left - word)) word++;
-        if (make_room(own, n + 1) < 0) return -1;
+        while (word < n_bytes && !space_width(start + word, n_bytes - word)) word++;
+        if (reserve_tokens(own, n + 1) < 0) return -1;
         own->token[n++] = (token){start, word, 0};
-        at += word;
+        pos += word;
     }
-    return (int64_t)(n - before);
+    return (int64_t)(n - old_n);
 }
 
 /* --- counting ----------------------------------------------------------------------------------------------------- */
 
-static int by_text(const void *a, const void *b)
+static int compare_token_texts(const void *a, const void *b)
 {
     const token *x = *(token *const *)a, *y = *(token *const *)b;
     int order = memcmp(x->text, y->text, x->length < y->length ? x->length : y->length);
@@ -189,10 +189,10 @@ static int by_text(const void *a, const void *b)
 static void number_tokens(bleu *own, size_t n)
 {
     for (size_t i = 0; i < n; i++) own->sorted[i] = &own->token[i];
-    qsort(own->sorted, n, sizeof *own->sorted, by_text);
+    qsort(own->sorted, n, sizeof *own->sorted, compare_token_texts);
     int32_t id = 0;
     for (size_t i = 0; i < n; i++) {
-        if (i && by_text(&own->sorted[i - 1], &own->sorted[i])) id++;
+        if (i && compare_token_texts(&own->sorted[i - 1], &own->sorted[i])) id++;
         own->sorted[i]->id = id;
     }
     for (size_t i = 0; i < n; i++) own->ids[i] = own->token[i].id;
@@ -223,8 +223,8 @@ static int64_t count_matches(bleu *own, size_t n_output, size_t n_reference, int
     size_t a = n_output - (size_t)order + 1, b = n_reference - (size_t)order + 1, i = 0, j = 0;
     const int32_t **output = own->gram, **reference = own->gram + a;
     int64_t matches = 0;
-    for (size_t at = 0; at < a; at++) output[at] = own->ids + at;
-    for (size_t at = 0; at < b; at++) reference[at] = own->ids + n_output + at;
+    for (size_t pos = 0; pos < a; pos++) output[pos] = own->ids + pos;
+    for (size_t pos = 0; pos < b; pos++) reference[pos] = own->ids + n_output + pos;
     qsort(output, a, sizeof *output, by[order - 1]);
     qsort(reference, b, sizeof *reference, by[order - 1]);
     while (i < a && j < b) {
@@ -238,14 +238,14 @@ static int64_t count_matches(bleu *own, size_t n_output, size_t n_reference, int
 
 static int judge_bleu(cli_metric *metric, int64_t i, const char *text, size_t length, cli_tally *out)
 {
-    bleu *own = metric->own;
+    bleu *own = metric->data;
     size_t reference_length;
     const char *reference = cli_lines_get(own->references, i, &reference_length);
     int64_t n_output = tokenize(own, text ? text : "", length, 0);
     if (n_output < 0) return -1;
-    rill_text swap = own->kept; /* the tokens lie in a: keep it from the other text */
-    own->kept = own->a;
-    own->a = swap;
+    rill_text swap = own->output_text; /* the tokens lie in a: keep it from the other text */
+    own->output_text = own->text_a;
+    own->text_a = swap;
     int64_t n_reference = tokenize(own, reference, reference_length, (size_t)n_output);
     if (n_reference < 0) return -1;
     number_tokens(own, (size_t)(n_output + n_reference));
@@ -284,7 +284,7 @@ static int precisions(const cli_tally *t, double precision[ORDERS])
 }
 
 /* The geometric mean of the first `orders` precisions, for what is too short for all of them as for sentences: "effective". */
-static double bleu_of(const cli_tally *t, int effective)
+static double bleu_percent(const cli_tally *t, int effective)
 {
     double precision[ORDERS], sum = 0;
     int orders = precisions(t, precision), any = 0;
@@ -296,12 +296,12 @@ static double bleu_of(const cli_tally *t, int effective)
 
 static double value_bleu(const cli_tally *sum)
 {
-    return bleu_of(sum, 0);
+    return bleu_percent(sum, 0);
 }
 
 static double one_bleu(const cli_tally *tally)
 {
-    return bleu_of(tally, 1);
+    return bleu_percent(tally, 1);
 }
 
 /* --- telling ------------------------------------------------------------------------------------------------------ */
@@ -337,20 +337,20 @@ static void fill_bleu(const cli_counts *counts, json_t *object)
 
 static rill_status open_bleu(cli_metric *metric, const cli_lines *references)
 {
-    bleu *own = metric->own = calloc(1, sizeof *own);
+    bleu *own = metric->data = calloc(1, sizeof *own);
     if (!own) return rill_fail_memory(metric->ctx, sizeof *own, "references");
     own->references = references;
-    own->a.ctx = own->b.ctx = own->kept.ctx = metric->ctx;
-    return make_room(own, 1) < 0 ? rill_fail_memory(metric->ctx, sizeof *own, "references") : RILL_OK;
+    own->text_a.ctx = own->text_b.ctx = own->output_text.ctx = metric->ctx;
+    return reserve_tokens(own, 1) < 0 ? rill_fail_memory(metric->ctx, sizeof *own, "references") : RILL_OK;
 }
 
 static void close_bleu(cli_metric *metric)
 {
-    bleu *own = metric->own;
+    bleu *own = metric->data;
     if (!own) return;
-    rill_text_clear(&own->a);
-    rill_text_clear(&own->b);
-    rill_text_clear(&own->kept);
+    rill_text_clear(&own->text_a);
+    rill_text_clear(&own->text_b);
+    rill_text_clear(&own->output_text);
     free(own->token);
     free(own->sorted);
     free(own->gram);
@@ -365,8 +365,8 @@ const cli_metric_kind cli_metric_bleu = {
     .open = open_bleu,
     .judge = judge_bleu,
     .value = value_bleu,
-    .one = one_bleu,
+    .output_value = one_bleu,
     .report = report_bleu,
-    .fill = fill_bleu,
+    .fill_json = fill_bleu,
     .close = close_bleu,
 };

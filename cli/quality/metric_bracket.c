@@ -24,7 +24,7 @@ enum { GOLD, TEST, MATCHED, EXACT, SCORED, SKIPPED, BROKEN, EMPTY, WORDS, TAGS, 
 
 _Static_assert(PARTS <= (int)CLI_TALLY_MAX, "a tally holds the parts");
 
-enum { TOLD_AT_MOST = 10 }; /* outputs of which it is said what is wrong with them */
+enum { MAX_FAULTS_REPORTED = 10 }; /* outputs of which it is said what is wrong with them */
 
 typedef struct constituent {
     int32_t from, to;
@@ -34,12 +34,12 @@ typedef struct constituent {
 typedef struct bracket {
     const cli_lines *references;
     rill_tree gold, test;
-    rill_slice *word, *tag; /* [words] of the tree last listed by list_words() */
-    int32_t *before;        /* [words + 1] words kept before each of the reference */
-    constituent *a, *b;     /* of reference and output */
-    size_t word_room, tag_room, before_room, a_room, b_room;
-    cli_say_fn say;
-    int told;
+    rill_slice *word, *tag;                             /* [words] of the tree last listed by list_words() */
+    int32_t *n_kept_before;                             /* [words + 1] words kept before each of the reference */
+    constituent *gold_constituents, *test_constituents; /* of reference and output */
+    size_t word_capacity, tag_capacity, before_capacity, gold_capacity, test_capacity;
+    cli_message_fn message;
+    int n_reported;
 } bracket;
 
 /* --- constituents ------------------------------------------------------------------------------------------------- */
@@ -57,7 +57,7 @@ static int is_constituent(rill_slice label)
 }
 
 /* The name by which labels and tags are compared. */
-static rill_slice name_of(rill_slice label)
+static rill_slice canonical_label(rill_slice label)
 {
     return rill_slice_is(label, "PRT") ? (rill_slice){"ADVP", 4} : label;
 }
@@ -66,9 +66,10 @@ static rill_slice name_of(rill_slice label)
 static rill_status list_words(bracket *own, const rill_tree *tree)
 {
     size_t words = (size_t)tree->words;
-    rill_status status = rill_grow(tree->ctx, (void **)&own->word, &own->word_room, words, sizeof *own->word, "words");
+    rill_status status = rill_grow(tree->ctx, (void **)&own->word, &own->word_capacity, words, sizeof *own->word,
+                                   "words");
     if (status != RILL_OK) return status;
-    status = rill_grow(tree->ctx, (void **)&own->tag, &own->tag_room, words, sizeof *own->tag, "words");
+    status = rill_grow(tree->ctx, (void **)&own->tag, &own->tag_capacity, words, sizeof *own->tag, "words");
     if (status != RILL_OK) return status;
     for (int32_t i = 0; i < tree->count; i++) {
         const rill_tree_node *node = &tree->node[i];
@@ -83,17 +84,18 @@ static rill_status list_words(bracket *own, const rill_tree *tree)
 static rill_status number_kept(bracket *own)
 {
     int32_t words = own->gold.words;
-    rill_status status = rill_grow(own->gold.ctx, (void **)&own->before, &own->before_room, (size_t)words + 1,
-                                   sizeof *own->before, "words");
+    rill_status status = rill_grow(own->gold.ctx, (void **)&own->n_kept_before, &own->before_capacity,
+                                   (size_t)words + 1, sizeof *own->n_kept_before, "words");
     if (status != RILL_OK) return status;
-    own->before[0] = 0;
-    for (int32_t i = 0; i < words; i++) own->before[i + 1] = own->before[i] + !is_punctuation(own->tag[i]);
+    own->n_kept_before[0] = 0;
+    for (int32_t i = 0; i < words; i++)
+        own->n_kept_before[i + 1] = own->n_kept_before[i] + !is_punctuation(own->tag[i]);
     return RILL_OK;
 }
 
-static int kept(const bracket *own, int32_t word)
+static int is_kept(const bracket *own, int32_t word)
 {
-    return own->before[word + 1] > own->before[word];
+    return own->n_kept_before[word + 1] > own->n_kept_before[word];
 }
 
 static int compare(const void *x, const void *y)
@@ -107,16 +109,17 @@ static int compare(const void *x, const void *y)
 }
 
 /* The constituents that count, in an order by which equal ones meet. `tree` has the reference's words. */
-static rill_status list_constituents(const bracket *own, const rill_tree *tree, constituent **list, size_t *room,
+static rill_status list_constituents(const bracket *own, const rill_tree *tree, constituent **list, size_t *capacity,
                                      size_t *count)
 {
-    rill_status status = rill_grow(tree->ctx, (void **)list, room, (size_t)tree->count, sizeof **list, "constituents");
+    rill_status status = rill_grow(tree->ctx, (void **)list, capacity, (size_t)tree->count, sizeof **list,
+                                   "constituents");
     if (status != RILL_OK) return status;
     size_t n = 0;
     for (int32_t i = 0; i < tree->count; i++) {
         const rill_tree_node *node = &tree->node[i];
         if (node->word.data != NULL || !is_constituent(node->label)) continue;
-        constituent c = {own->before[node->from], own->before[node->to], name_of(node->label)};
+        constituent c = {own->n_kept_before[node->from], own->n_kept_before[node->to], canonical_label(node->label)};
         if (c.from < c.to) (*list)[n++] = c;
     }
     if (n > 1) qsort(*list, n, sizeof **list, compare);
@@ -139,10 +142,11 @@ static int64_t count_matches(const constituent *a, size_t n_a, const constituent
 /* --- one output --------------------------------------------------------------------------------------------------- */
 
 /* Whether what is wrong with an output may still be told. */
-static int may_tell(bracket *own)
+static int may_report(bracket *own)
 {
-    if (own->say && own->told == TOLD_AT_MOST) own->say("more outputs have such faults: the report counts them");
-    return own->say && own->told++ < TOLD_AT_MOST;
+    if (own->message && own->n_reported == MAX_FAULTS_REPORTED)
+        own->message("more outputs have such faults: the report counts them");
+    return own->message && own->n_reported++ < MAX_FAULTS_REPORTED;
 }
 
 /* Are the words of both trees the same, but for punctuation? The first difference is told. The reference's words are in
@@ -150,21 +154,22 @@ static int may_tell(bracket *own)
 static int same_words(bracket *own, int64_t i)
 {
     if (own->test.words != own->gold.words) {
-        if (may_tell(own))
-            own->say("reference line %" PRId64 ": output left out: it has %" PRId32 " words, the reference %" PRId32,
-                     i + 1, own->test.words, own->gold.words);
+        if (may_report(own))
+            own->message("reference line %" PRId64 ": output left out: it has %" PRId32
+                         " words, the reference %" PRId32,
+                         i + 1, own->test.words, own->gold.words);
         return 0;
     }
     for (int32_t k = 0; k < own->test.count; k++) {
         const rill_tree_node *node = &own->test.node[k];
-        if (node->word.data == NULL || !kept(own, node->from) || rill_slice_same(node->word, own->word[node->from]))
+        if (node->word.data == NULL || !is_kept(own, node->from) || rill_slice_equal(node->word, own->word[node->from]))
             continue;
         const rill_slice *wanted = &own->word[node->from];
-        if (may_tell(own))
-            own->say("reference line %" PRId64 ": output left out: word %" PRId32
-                     " is \"%.*s\", in the reference \"%.*s\"",
-                     i + 1, node->from + 1, (int)(node->word.length < 60 ? node->word.length : 60), node->word.data,
-                     (int)(wanted->length < 60 ? wanted->length : 60), wanted->data);
+        if (may_report(own))
+            own->message("reference line %" PRId64 ": output left out: word %" PRId32
+                         " is \"%.*s\", in the reference \"%.*s\"",
+                         i + 1, node->from + 1, (int)(node->word.length < 60 ? node->word.length : 60), node->word.data,
+                         (int)(wanted->length < 60 ? wanted->length : 60), wanted->data);
         return 0;
     }
     return 1;
@@ -174,9 +179,9 @@ static void count_tags(const bracket *own, cli_tally *out)
 {
     for (int32_t k = 0; k < own->test.count; k++) {
         const rill_tree_node *node = &own->test.node[k];
-        if (node->word.data == NULL || !kept(own, node->from)) continue;
+        if (node->word.data == NULL || !is_kept(own, node->from)) continue;
         out->part[WORDS]++;
-        out->part[TAGS] += rill_slice_same(name_of(node->label), name_of(own->tag[node->from]));
+        out->part[TAGS] += rill_slice_equal(canonical_label(node->label), canonical_label(own->tag[node->from]));
     }
 }
 
@@ -187,7 +192,8 @@ static rill_status read_gold(bracket *own, int64_t i, size_t *count)
     rill_status status = rill_tree_parse(&own->gold, text, length, RILL_TREE_KEEP_BARS);
     if (status == RILL_OK) status = list_words(own, &own->gold);
     if (status == RILL_OK) status = number_kept(own);
-    return status == RILL_OK ? list_constituents(own, &own->gold, &own->a, &own->a_room, count) : status;
+    return status == RILL_OK ? list_constituents(own, &own->gold, &own->gold_constituents, &own->gold_capacity, count)
+                             : status;
 }
 
 /* Read the output into own->test. *found = whether it is a tree; what is wrong with it is told. */
@@ -196,18 +202,19 @@ static rill_status read_test(bracket *own, int64_t i, const char *text, size_t l
     rill_status status = rill_tree_parse(&own->test, text, length, RILL_TREE_KEEP_BARS);
     *found = status == RILL_OK;
     if (status != RILL_ERR_INPUT) return status;
-    if (may_tell(own)) own->say("reference line %" PRId64 ": output is no tree: %s", i + 1, rill_error(own->test.ctx));
+    if (may_report(own))
+        own->message("reference line %" PRId64 ": output is no tree: %s", i + 1, rill_error(own->test.ctx));
     rill_error_clear(own->test.ctx);
     return RILL_OK;
 }
 
 static int judge_bracket(cli_metric *metric, int64_t i, const char *text, size_t length, cli_tally *out)
 {
-    bracket *own = metric->own;
+    bracket *own = metric->data;
     size_t n_gold, n_test;
     int found = 0;
     if (read_gold(own, i, &n_gold) != RILL_OK) return -1;
-    if (own->before[own->gold.words] == 0) {
+    if (own->n_kept_before[own->gold.words] == 0) {
         out->part[EMPTY] = 1;
         return 0;
     }
@@ -222,9 +229,9 @@ static int judge_bracket(cli_metric *metric, int64_t i, const char *text, size_t
         out->part[BROKEN] = text != NULL;
         return 0;
     }
-    if (list_constituents(own, &own->test, &own->b, &own->b_room, &n_test) != RILL_OK) return -1;
+    if (list_constituents(own, &own->test, &own->test_constituents, &own->test_capacity, &n_test) != RILL_OK) return -1;
     out->part[TEST] = (int64_t)n_test;
-    out->part[MATCHED] = count_matches(own->a, n_gold, own->b, n_test);
+    out->part[MATCHED] = count_matches(own->gold_constituents, n_gold, own->test_constituents, n_test);
     out->part[EXACT] = out->part[MATCHED] == out->part[GOLD] && out->part[MATCHED] == out->part[TEST];
     count_tags(own, out);
     return 0;
@@ -233,10 +240,10 @@ static int judge_bracket(cli_metric *metric, int64_t i, const char *text, size_t
 /* The references must be trees: a fault in one would be an untold fault of every figure. */
 static rill_status open_bracket(cli_metric *metric, const cli_lines *references)
 {
-    bracket *own = metric->own = calloc(1, sizeof *own);
+    bracket *own = metric->data = calloc(1, sizeof *own);
     if (!own) return rill_fail_memory(metric->ctx, sizeof *own, "references");
     own->references = references;
-    own->say = metric->say;
+    own->message = metric->message;
     own->gold.ctx = own->test.ctx = metric->ctx;
     for (int64_t i = 0; i < references->n; i++) {
         size_t count;
@@ -251,13 +258,13 @@ static rill_status open_bracket(cli_metric *metric, const cli_lines *references)
 
 static void close_bracket(cli_metric *metric)
 {
-    bracket *own = metric->own;
+    bracket *own = metric->data;
     if (!own) return;
-    rill_free(metric->ctx, own->word, own->word_room * sizeof *own->word);
-    rill_free(metric->ctx, own->tag, own->tag_room * sizeof *own->tag);
-    rill_free(metric->ctx, own->before, own->before_room * sizeof *own->before);
-    rill_free(metric->ctx, own->a, own->a_room * sizeof *own->a);
-    rill_free(metric->ctx, own->b, own->b_room * sizeof *own->b);
+    rill_free(metric->ctx, own->word, own->word_capacity * sizeof *own->word);
+    rill_free(metric->ctx, own->tag, own->tag_capacity * sizeof *own->tag);
+    rill_free(metric->ctx, own->n_kept_before, own->before_capacity * sizeof *own->n_kept_before);
+    rill_free(metric->ctx, own->gold_constituents, own->gold_capacity * sizeof *own->gold_constituents);
+    rill_free(metric->ctx, own->test_constituents, own->test_capacity * sizeof *own->test_constituents);
     rill_tree_clear(&own->gold);
     rill_tree_clear(&own->test);
     free(own);
@@ -333,8 +340,8 @@ const cli_metric_kind cli_metric_bracket = {
     .open = open_bracket,
     .judge = judge_bracket,
     .value = value_bracket,
-    .one = one_bracket,
+    .output_value = one_bracket,
     .report = report_bracket,
-    .fill = fill_bracket,
+    .fill_json = fill_bracket,
     .close = close_bracket,
 };

@@ -17,22 +17,22 @@ typedef struct exact {
     rill_text scratch;
 } exact;
 
-static int is_blank(char c)
+static int is_space_char(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
 
 static rill_status append_plain(const char *text, size_t length, rill_text *out)
 {
-    size_t at = 0;
+    size_t pos = 0;
     int first = 1;
-    while (at < length) {
-        while (at < length && is_blank(text[at])) at++;
-        size_t word = at;
-        while (at < length && !is_blank(text[at])) at++;
-        if (at == word) break;
+    while (pos < length) {
+        while (pos < length && is_space_char(text[pos])) pos++;
+        size_t word = pos;
+        while (pos < length && !is_space_char(text[pos])) pos++;
+        if (pos == word) break;
         rill_status status = first ? RILL_OK : rill_text_append(out, " ", 1);
-        if (status == RILL_OK) status = rill_text_append(out, text + word, at - word);
+        if (status == RILL_OK) status = rill_text_append(out, text + word, pos - word);
         if (status < 0) return status;
         first = 0;
     }
@@ -41,18 +41,18 @@ static rill_status append_plain(const char *text, size_t length, rill_text *out)
 
 static rill_status append_canonical(cli_metric *metric, const char *text, size_t length, rill_text *out)
 {
-    size_t before = out->length;
+    size_t old_length = out->length;
     if (!metric->domain || !metric->domain->canonical) return append_plain(text, length, out);
     rill_status status = metric->domain->canonical(metric->domain, metric->ctx, text, length, out);
     if (status >= 0 || status == RILL_ERR_MEMORY) return status;
     rill_error_clear(metric->ctx);
-    out->length = before; /* what was written of a form that broke off */
+    out->length = old_length; /* what was written of a form that broke off */
     return append_plain(text, length, out);
 }
 
 static rill_status open_exact(cli_metric *metric, const cli_lines *references)
 {
-    exact *own = metric->own = calloc(1, sizeof *own);
+    exact *own = metric->data = calloc(1, sizeof *own);
     if (!own) return rill_fail_memory(metric->ctx, sizeof *own, "references");
     own->forms.ctx = own->scratch.ctx = metric->ctx;
     own->start = calloc((size_t)references->n + 1, sizeof *own->start);
@@ -68,7 +68,7 @@ static rill_status open_exact(cli_metric *metric, const cli_lines *references)
 
 static int judge_exact(cli_metric *metric, int64_t i, const char *text, size_t length, cli_tally *out)
 {
-    exact *own = metric->own;
+    exact *own = metric->data;
     out->part[INPUTS] = 1;
     if (!text) return 0;
     rill_text_reset(&own->scratch);
@@ -102,7 +102,7 @@ static void fill_exact(const cli_counts *counts, json_t *object)
 
 static void close_exact(cli_metric *metric)
 {
-    exact *own = metric->own;
+    exact *own = metric->data;
     if (!own) return;
     rill_text_clear(&own->forms);
     rill_text_clear(&own->scratch);
@@ -117,8 +117,8 @@ const cli_metric_kind cli_metric_exact = {
     .open = open_exact,
     .judge = judge_exact,
     .value = value_exact,
-    .one = value_exact,
+    .output_value = value_exact,
     .report = report_exact,
-    .fill = fill_exact,
+    .fill_json = fill_exact,
     .close = close_exact,
 };

@@ -45,19 +45,19 @@ static void free_point(cli_point *point)
     }
     free(point->name);
     free(point->value);
-    free(point->refused);
-    json_decref(point->run);
+    free(point->refusal);
+    json_decref(point->report);
 }
 
 cli_point *cli_points_add(cli_points *points, const rill_script_pair *pairs, size_t n)
 {
     cli_point *point = append(points);
     if (!point || name_point(point, pairs, n)) return point;
-    cli_points_drop(points);
+    cli_points_remove_last(points);
     return NULL;
 }
 
-void cli_points_drop(cli_points *points)
+void cli_points_remove_last(cli_points *points)
 {
     free_point(&points->point[--points->n]);
 }
@@ -70,12 +70,12 @@ void cli_points_free(cli_points *points)
     points->n = points->capacity = 0;
 }
 
-const char *cli_point_shown(const char *value, char out[CLI_SHOWN_MAX])
+const char *cli_point_display_value(const char *value, char out[CLI_DISPLAY_VALUE_MAX])
 {
     char *end;
     double number = rill_read_number(value, &end);
     if (strlen(value) < 16 || !strchr(value, '.') || *end || !isfinite(number)) return value;
-    rill_print(out, CLI_SHOWN_MAX, "%.10g", number);
+    rill_print(out, CLI_DISPLAY_VALUE_MAX, "%.10g", number);
     return out;
 }
 
@@ -84,9 +84,9 @@ void cli_point_label(const cli_point *point, char *out, size_t size)
     size_t used = 0;
     out[0] = '\0';
     for (int i = 0; i < point->n && used < size; i++) {
-        char text[CLI_SHOWN_MAX];
+        char text[CLI_DISPLAY_VALUE_MAX];
         int wrote = snprintf(out + used, size - used, "%s%s=%s", i ? " " : "", point->name[i],
-                             cli_point_shown(point->value[i], text));
+                             cli_point_display_value(point->value[i], text));
         if (wrote < 0) return;
         used += (size_t)wrote;
     }
@@ -99,10 +99,10 @@ const char *cli_point_value(const cli_point *point, const char *name)
     return NULL;
 }
 
-int cli_points_flawed(const cli_points *points)
+int cli_points_have_failures(const cli_points *points)
 {
     for (size_t i = 0; i < points->n; i++)
-        if (points->point[i].refused || points->point[i].trial.counts.missing) return 1;
+        if (points->point[i].refusal || points->point[i].trial.counts.missing) return 1;
     return 0;
 }
 
@@ -113,7 +113,7 @@ static double quality(const cli_points *points, const cli_point *point, int orac
     return cli_quality(points->kind, &point->trial.counts, oracle);
 }
 
-static int beats(const cli_points *points, const cli_point *a, const cli_point *b, int oracle)
+static int dominates(const cli_points *points, const cli_point *a, const cli_point *b, int oracle)
 {
     double qa = quality(points, a, oracle), qb = quality(points, b, oracle);
     int64_t ea = a->trial.stats.expansions, eb = b->trial.stats.expansions;
@@ -126,32 +126,32 @@ size_t cli_points_mark_front(cli_points *points, int oracle)
     size_t n = 0;
     for (size_t i = 0; i < points->n; i++) {
         cli_point *point = &points->point[i];
-        point->on_front = !point->refused;
+        point->on_front = !point->refusal;
         for (size_t j = 0; j < points->n && point->on_front; j++)
-            point->on_front = points->point[j].refused || !beats(points, &points->point[j], point, oracle);
+            point->on_front = points->point[j].refusal || !dominates(points, &points->point[j], point, oracle);
         n += (size_t)point->on_front;
     }
     return n;
 }
 
-size_t cli_points_front(const cli_points *points, size_t *front, size_t *alike)
+size_t cli_points_front(const cli_points *points, size_t *front, size_t *n_equal)
 {
     size_t n = 0;
     for (size_t i = 0; i < points->n; i++) {
         const cli_point *point = &points->point[i];
         if (!point->on_front) continue;
-        size_t at = 0; /* what costs the same on a front is as good, too */
-        while (at < n && points->point[front[at]].trial.stats.expansions <= point->trial.stats.expansions) at++;
-        if (at > 0 && points->point[front[at - 1]].trial.stats.expansions == point->trial.stats.expansions) {
-            alike[at - 1]++;
+        size_t rank = 0; /* what costs the same on a front is as good, too */
+        while (rank < n && points->point[front[rank]].trial.stats.expansions <= point->trial.stats.expansions) rank++;
+        if (rank > 0 && points->point[front[rank - 1]].trial.stats.expansions == point->trial.stats.expansions) {
+            n_equal[rank - 1]++;
             continue;
         }
-        for (size_t j = n++; j > at; j--) {
+        for (size_t j = n++; j > rank; j--) {
             front[j] = front[j - 1];
-            alike[j] = alike[j - 1];
+            n_equal[j] = n_equal[j - 1];
         }
-        front[at] = i;
-        alike[at] = 0;
+        front[rank] = i;
+        n_equal[rank] = 0;
     }
     return n;
 }
@@ -180,8 +180,8 @@ static json_t *point_json(const cli_point *point, const cli_metric_kind *judged)
     json_t *object = json_object(), *parameters = json_object();
     for (int i = 0; i < point->n; i++) json_object_set_new(parameters, point->name[i], value_json(point->value[i]));
     json_object_set_new(object, "point", parameters);
-    if (point->refused) {
-        json_object_set_new(object, "refused", string_json(point->refused));
+    if (point->refusal) {
+        json_object_set_new(object, "refused", string_json(point->refusal));
         return object;
     }
     if (judged) cli_quality_json(judged, c, object);
@@ -189,7 +189,7 @@ static json_t *point_json(const cli_point *point, const cli_metric_kind *judged)
     json_object_set_new(object, "timesteps", json_integer((json_int_t)point->trial.stats.timesteps));
     json_object_set_new(object, "seconds", json_real(point->trial.stats.seconds.total));
     json_object_set_new(object, "missing", json_integer((json_int_t)c->missing));
-    json_object_set(object, "run", point->run);
+    json_object_set(object, "run", point->report);
     return object;
 }
 

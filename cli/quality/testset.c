@@ -8,7 +8,7 @@
 
 rill_status cli_testset_check(const cli_testset *set, rill_context *ctx)
 {
-    if (set->judged && set->references.n != set->inputs.n)
+    if (set->has_references && set->references.n != set->inputs.n)
         return rill_fail(ctx, RILL_ERR_INPUT,
                          "%" PRId64 " inputs, but %" PRId64 " references: they must correspond one to one",
                          set->inputs.n, set->references.n);
@@ -25,64 +25,66 @@ static int is_placeholder(const char *word, size_t length)
 }
 
 /* The word at or behind *at; its length is 0 at the end. */
-static const char *next_word(const char *text, size_t length, size_t *at, size_t *word)
+static const char *next_word(const char *text, size_t length, size_t *pos, size_t *word)
 {
-    while (*at < length && text[*at] == ' ') ++*at;
-    const char *begin = text + *at;
-    for (*word = 0; *at < length && text[*at] != ' '; ++*at) ++*word;
+    while (*pos < length && text[*pos] == ' ') ++*pos;
+    const char *begin = text + *pos;
+    for (*word = 0; *pos < length && text[*pos] != ' '; ++*pos) ++*word;
     return begin;
 }
 
 static int has_word(const char *text, size_t length, const char *word, size_t n)
 {
     size_t other;
-    for (size_t at = 0; at < length;) {
-        const char *found = next_word(text, length, &at, &other);
+    for (size_t pos = 0; pos < length;) {
+        const char *found = next_word(text, length, &pos, &other);
         if (other == n && !memcmp(found, word, n)) return 1;
     }
     return 0;
 }
 
 /* Outputs for text have the names again, and so would their references. */
-void cli_own_form_see(cli_own_form *f, const char *input, size_t length, const char *reference, size_t wanted)
+void cli_placeholders_count(cli_placeholders *f, const char *input, size_t length, const char *reference, size_t wanted)
 {
     size_t n;
-    f->of++;
-    for (size_t at = 0; at < wanted;) {
-        const char *word = next_word(reference, wanted, &at, &n);
+    f->n_pairs++;
+    for (size_t pos = 0; pos < wanted;) {
+        const char *word = next_word(reference, wanted, &pos, &n);
         if (!is_placeholder(word, n) || !has_word(input, length, word, n)) continue;
-        if (f->pairs++ == 0) snprintf(f->first, sizeof f->first, "%.*s", (int)n, word);
+        if (f->n_placeholder_pairs++ == 0)
+            snprintf(f->first_placeholder, sizeof f->first_placeholder, "%.*s", (int)n, word);
         return;
     }
 }
 
-void cli_own_form_tell(const cli_own_form *f, cli_say_fn say)
+void cli_placeholders_warn(const cli_placeholders *f, cli_message_fn message)
 {
-    if (2 * f->pairs > f->of)
-        say("warning: %" PRId64 " of %" PRId64
-            " inputs have placeholders of their references, such as %s: the set is in "
-            "the model's own form, which --tokenized reads as it is",
-            f->pairs, f->of, f->first);
+    if (2 * f->n_placeholder_pairs > f->n_pairs)
+        message("warning: %" PRId64 " of %" PRId64
+                " inputs have placeholders of their references, such as %s: the set is in "
+                "the model's own form, which --tokenized reads as it is",
+                f->n_placeholder_pairs, f->n_pairs, f->first_placeholder);
 }
 
-static void tell_own_form(const cli_testset *set, cli_say_fn say)
+static void warn_placeholders(const cli_testset *set, cli_message_fn message)
 {
-    cli_own_form f = {0};
+    cli_placeholders f = {0};
     size_t length, wanted;
     for (int64_t i = 0; i < set->references.n; i++) {
         const char *input = cli_lines_get(&set->inputs, i, &length);
         const char *reference = cli_lines_get(&set->references, i, &wanted);
-        cli_own_form_see(&f, input, length, reference, wanted);
+        cli_placeholders_count(&f, input, length, reference, wanted);
     }
-    cli_own_form_tell(&f, say);
+    cli_placeholders_warn(&f, message);
 }
 
-rill_status cli_testset_judge(cli_testset *set, rill_context *ctx, const rill_domain *domain, int tokenized,
-                              cli_say_fn say)
+rill_status cli_testset_open_metric(cli_testset *set, rill_context *ctx, const rill_domain *domain, int tokenized,
+                                    cli_message_fn message)
 {
-    if (!set->kind) set->kind = cli_metric_of_domain(domain);
-    if (set->judged && !tokenized && set->kind == &cli_metric_exact) tell_own_form(set, say);
-    return set->judged ? cli_metric_open(&set->metric, ctx, set->kind, domain, &set->references, say) : RILL_OK;
+    if (!set->kind) set->kind = cli_metric_for_domain(domain);
+    if (set->has_references && !tokenized && set->kind == &cli_metric_exact) warn_placeholders(set, message);
+    return set->has_references ? cli_metric_open(&set->metric, ctx, set->kind, domain, &set->references, message)
+                               : RILL_OK;
 }
 
 void cli_testset_free(cli_testset *set)
@@ -92,16 +94,16 @@ void cli_testset_free(cli_testset *set)
     cli_lines_free(&set->references);
 }
 
-rill_status cli_testset_take(cli_testset *set, const rill_result *result, cli_counts *counts)
+rill_status cli_testset_add_result(cli_testset *set, const rill_result *result, cli_counts *counts)
 {
     cli_verdict verdict = {0};
-    const int32_t outputs = result->status < 0 ? 0 : result->n;
-    for (int32_t i = 0; set->judged && i < (outputs > 0 ? outputs : 1); i++) {
-        const rill_output *o = outputs > 0 ? &result->output[i] : NULL;
-        if (cli_verdict_take(&verdict, &set->metric, result->id, o ? o->text : NULL, o ? o->length : 0) < 0)
+    const int32_t outputs = result->status < 0 ? 0 : result->n_outputs;
+    for (int32_t i = 0; set->has_references && i < (outputs > 0 ? outputs : 1); i++) {
+        const rill_output *o = outputs > 0 ? &result->outputs[i] : NULL;
+        if (cli_verdict_add(&verdict, &set->metric, result->id, o ? o->text : NULL, o ? o->text_bytes : 0) < 0)
             return RILL_ERR_MEMORY;
     }
-    verdict.seen = outputs > 0;
+    verdict.n_outputs = outputs > 0;
     cli_counts_add(counts, &verdict);
     return RILL_OK;
 }
@@ -118,13 +120,13 @@ uint64_t cli_result_hash(const rill_result *result)
 {
     uint64_t hash = 14695981039346656037u;
     hash = hash_bytes(hash, &result->status, sizeof result->status);
-    for (int32_t i = 0; i < result->n; i++) {
-        const rill_output *o = &result->output[i];
-        hash = hash_bytes(hash, o->text, o->length + 1);
-        hash = hash_bytes(hash, &o->score, sizeof o->score);
+    for (int32_t i = 0; i < result->n_outputs; i++) {
+        const rill_output *o = &result->outputs[i];
+        hash = hash_bytes(hash, o->text, o->text_bytes + 1);
+        hash = hash_bytes(hash, &o->path_score, sizeof o->path_score);
         hash = hash_bytes(hash, &o->logp, sizeof o->logp);
-        hash = hash_bytes(hash, o->action, (size_t)o->n_actions * sizeof *o->action);
-        hash = hash_bytes(hash, o->action_logp, (size_t)o->n_actions * sizeof *o->action_logp);
+        hash = hash_bytes(hash, o->ids, (size_t)o->n_ids * sizeof *o->ids);
+        hash = hash_bytes(hash, o->id_logps, (size_t)o->n_ids * sizeof *o->id_logps);
     }
     return hash;
 }

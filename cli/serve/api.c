@@ -9,15 +9,15 @@
 #include <string.h>
 
 #include "cli.h"
-#include "libre.h"
+#include "document_job.h"
+#include "libretranslate.h"
 #include "metrics.h"
 #include "openapi.h"
 #include "page.h"
-#include "parts.h"
 #include "report.h"
+#include "request_constraints.h"
+#include "request_trace.h"
 #include "result.h"
-#include "tracing.h"
-#include "wishes.h"
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
@@ -33,12 +33,12 @@ api_answer api_refuse(unsigned code, const char *name, const char *format, ...)
         .json = json_pack("{s:{s:s, s:o}}", "error", "code", name, "message", cli_json_text(why, strlen(why)))};
 }
 
-static const api_answer waits = {.code = 0};
+static const api_answer wait_for_job_answer = {.code = 0};
 
 /* --- reading a request -------------------------------------------------------------------------------------------- */
 
 /* What is given and not known is refused. */
-static int is_known(const json_t *body, const char *const *keys, const char **unknown)
+static int has_known_keys(const json_t *body, const char *const *keys, const char **unknown)
 {
     const char *key;
     json_t *value;
@@ -60,17 +60,19 @@ static service *find_service(const models *a, const char *name)
 }
 
 /* A text without a NUL in it. */
-static int is_plain(const json_t *value)
+static int is_text_without_nul(const json_t *value)
 {
     return json_is_string(value) && strlen(json_string_value(value)) == json_string_length(value);
 }
 
 /* The model that the request names; without a name the first. */
-static service *service_of(const models *a, const json_t *body, api_answer *refused)
+static service *requested_service(const models *a, const json_t *body, api_answer *refused)
 {
     const json_t *name = json_object_get(body, "model");
-    service *found = name == NULL ? a->service[0] : is_plain(name) ? find_service(a, json_string_value(name)) : NULL;
-    if (!found && is_plain(name))
+    service *found = name == NULL                ? a->service[0]
+                     : is_text_without_nul(name) ? find_service(a, json_string_value(name))
+                                                 : NULL;
+    if (!found && is_text_without_nul(name))
         *refused = api_refuse(404, "unknown-model", "there is no model \"%s\" here: GET /v1/models names them",
                               json_string_value(name));
     else if (!found)
@@ -79,18 +81,18 @@ static service *service_of(const models *a, const json_t *body, api_answer *refu
 }
 
 /* A JSON value as the text of an option of that row (NULL: of none); NULL: it is of another type. JSON has no infinity: "inf" is one. */
-static const char *text_of(const rill_option *row, const json_t *value, char out[64])
+static const char *option_text(const rill_option *row, const json_t *value, char out[64])
 {
     const rill_option_type type = row ? row->type : RILL_OPTION_TEXT;
-    const int is_whole = type == RILL_OPTION_INT || type == RILL_OPTION_BYTES,
-              is_number = is_whole || type == RILL_OPTION_REAL;
+    const int is_integer = type == RILL_OPTION_INT || type == RILL_OPTION_BYTES,
+              is_number = is_integer || type == RILL_OPTION_REAL;
     if (json_is_boolean(value)) return type != RILL_OPTION_SWITCH ? NULL : json_is_true(value) ? "1" : "0";
     if (json_is_string(value)) {
-        if (!is_plain(value)) return NULL;
+        if (!is_text_without_nul(value)) return NULL;
         const char *text = json_string_value(value);
-        return is_whole || type == RILL_OPTION_SWITCH || (is_number && strcmp(text, "inf") != 0) ? NULL : text;
+        return is_integer || type == RILL_OPTION_SWITCH || (is_number && strcmp(text, "inf") != 0) ? NULL : text;
     }
-    if (!is_number || !json_is_number(value) || (is_whole && !json_is_integer(value))) return NULL;
+    if (!is_number || !json_is_number(value) || (is_integer && !json_is_integer(value))) return NULL;
     if (json_is_integer(value))
         snprintf(out, 64, "%lld", (long long)json_integer_value(value));
     else
@@ -98,7 +100,7 @@ static const char *text_of(const rill_option *row, const json_t *value, char out
     return out;
 }
 
-static const char *kind_of(rill_option_type type)
+static const char *type_name(rill_option_type type)
 {
     switch (type) {
     case RILL_OPTION_INT:
@@ -110,41 +112,45 @@ static const char *kind_of(rill_option_type type)
 }
 
 /* A request's settings, as they stand in its body. */
-typedef struct said {
-    service *to;
+typedef struct request_settings {
+    service *service;
     json_t *settings;
-    void *at;                 /* in them */
-    const rill_option *wrong; /* of a value that is of another type */
+    void *iterator;              /* in them */
+    const rill_option *mistyped; /* of a value that is of another type */
     char text[64];
-} said;
+} request_settings;
 
-static int next_said(void *user, int i, const char **name, const char **value)
+static int next_request_setting(void *user, int i, const char **name, const char **value)
 {
-    said *all = user;
-    all->at = i == 0 ? json_object_iter(all->settings) : json_object_iter_next(all->settings, all->at);
-    if (!all->at) return 0;
-    *name = json_object_iter_key(all->at);
+    request_settings *given_settings = user;
+    given_settings->iterator = i == 0 ? json_object_iter(given_settings->settings)
+                                      : json_object_iter_next(given_settings->settings, given_settings->iterator);
+    if (!given_settings->iterator) return 0;
+    *name = json_object_iter_key(given_settings->iterator);
     const rill_option *row = rill_option_find(rill_setting_table(), *name);
-    if (!row) row = rill_option_find(rill_domain_input_rows(rill_model_domain(service_model(all->to))), *name);
-    *value = text_of(row, json_object_iter_value(all->at), all->text);
+    if (!row)
+        row = rill_option_find(rill_domain_input_rows(rill_model_domain(service_model(given_settings->service))),
+                               *name);
+    *value = option_text(row, json_object_iter_value(given_settings->iterator), given_settings->text);
     if (!*value && !row) *value = ""; /* the name is what is wrong */
-    if (!*value) all->wrong = row;
+    if (!*value) given_settings->mistyped = row;
     return *value != NULL;
 }
 
-static int read_settings(service *to, json_t *settings, job *j, api_answer *refused)
+static int read_settings(service *target, json_t *settings, job *j, api_answer *refused)
 {
-    said all = {.to = to, .settings = settings};
+    request_settings given_settings = {.service = target, .settings = settings};
     const char *why;
     if (settings == NULL) return 1;
     if (!json_is_object(settings)) {
         *refused = api_refuse(400, "bad-request", "settings: expected an object {NAME: VALUE}");
         return 0;
     }
-    const rill_status status = service_read(to, next_said, &all, j, &why);
-    if (status == RILL_OK && !all.wrong) return 1;
-    *refused = all.wrong ? api_refuse(400, "bad-setting", "settings: %s: expected %s", all.wrong->name,
-                                      kind_of(all.wrong->type))
+    const rill_status status = service_read_settings(target, next_request_setting, &given_settings, j, &why);
+    if (status == RILL_OK && !given_settings.mistyped) return 1;
+    *refused = given_settings.mistyped
+                   ? api_refuse(400, "bad-setting", "settings: %s: expected %s", given_settings.mistyped->name,
+                                type_name(given_settings.mistyped->type))
                : status == RILL_ERR_OPTION ? api_refuse(400, "bad-setting", "settings: %s", why)
                                            : api_refuse(503, "out-of-memory", "%s", why);
     return 0;
@@ -165,7 +171,7 @@ static int read_deadline(const json_t *body, job *j, api_answer *refused)
     const double seconds = json_number_value(value);
     if (value == NULL) return 1;
     if (json_is_number(value) && seconds > 0 && seconds < 1e6) {
-        j->deadline = j->since + seconds;
+        j->deadline = j->arrival_time + seconds;
         return 1;
     }
     *refused = api_refuse(400, "bad-request", "deadline: expected a number of seconds, above 0");
@@ -179,9 +185,9 @@ int api_check_inputs(const api *a, const json_t *inputs, api_answer *refused)
         *refused = api_refuse(400, "bad-request", "expected a text, or a list of texts, as inputs");
         return 0;
     }
-    if (n > (size_t)a->most_inputs) {
+    if (n > (size_t)a->max_inputs) {
         *refused = api_refuse(413, "too-many-inputs", "%zu inputs: a request may have %lld", n,
-                              (long long)a->most_inputs);
+                              (long long)a->max_inputs);
         return 0;
     }
     for (size_t i = 0; i < json_array_size(inputs); i++)
@@ -214,14 +220,14 @@ job *api_job(const api *a, const service *to, const json_t *inputs, api_answer *
 /* Hand the job in; what cannot be taken is refused at once. */
 api_answer api_submit(api_request *request)
 {
-    const rill_status status = service_submit(request->to, request->job);
-    if (status == RILL_OK) return waits;
-    const char *why = service_failure(request->to);
+    const rill_status status = service_submit(request->service, request->job);
+    if (status == RILL_OK) return wait_for_job_answer;
+    const char *why = service_failure(request->service);
     api_answer refused = why[0]                 ? api_refuse(503, "failed", "%s has failed and is opened again: %s",
-                                                             service_name(request->to), why)
+                                                             service_name(request->service), why)
                          : status == RILL_AGAIN ? api_refuse(503, "busy", "too many inputs are waiting: try again")
                                                 : api_refuse(503, "stopping", "the server takes no more requests");
-    refused.retry = 1;
+    refused.retry_after = 1;
     return refused;
 }
 
@@ -231,13 +237,14 @@ static int read_decode(const api_request *r, api_answer *refused)
 {
     const json_t *body = r->body;
     job *j = r->job;
-    if (!read_settings(r->to, json_object_get(body, "settings"), j, refused) ||
-        !read_switch(body, "tokens", &j->tokens, refused) || !read_switch(body, "stream", &j->stream, refused) ||
-        !read_deadline(body, j, refused) || !wishes_read(r, refused))
+    if (!read_settings(r->service, json_object_get(body, "settings"), j, refused) ||
+        !read_switch(body, "tokens", &j->wants_tokens, refused) ||
+        !read_switch(body, "stream", &j->is_stream, refused) || !read_deadline(body, j, refused) ||
+        !request_constraints_read(r, refused))
         return 0;
-    if (j->stream && r->document)
+    if (j->is_stream && r->document)
         *refused = api_refuse(400, "bad-request", "a stream tells of whole inputs: leave out \"stream\" or \"split\"");
-    return !j->stream || !r->document;
+    return !j->is_stream || !r->document;
 }
 
 static api_answer begin_decode(api *a, api_request *request)
@@ -249,27 +256,28 @@ static api_answer begin_decode(api *a, api_request *request)
     api_answer refused = {0};
     document_split split;
     const char *unknown;
-    if (!is_known(body, keys, &unknown)) return api_refuse(400, "bad-request", "\"%s\" is not known here", unknown);
-    if (!parts_read_split(json_object_get(body, "split"), &split, &refused)) return refused;
+    if (!has_known_keys(body, keys, &unknown))
+        return api_refuse(400, "bad-request", "\"%s\" is not known here", unknown);
+    if (!document_job_read_split(json_object_get(body, "split"), &split, &refused)) return refused;
     if (!input == !inputs) return api_refuse(400, "bad-request", "expected one of \"input\" and \"inputs\"");
     if (input && !json_is_string(input)) return api_refuse(400, "bad-request", "input: expected a text");
-    request->to = service_of(request->models, body, &refused);
-    if (request->to) request->job = parts_job(a, request, input ? input : inputs, split, &refused);
+    request->service = requested_service(request->models, body, &refused);
+    if (request->service) request->job = document_job_create(a, request, input ? input : inputs, split, &refused);
     job *j = request->job;
     if (!j || !read_decode(request, &refused)) return refused;
     if (j->n > 0) return api_submit(request);
-    if (!j->stream) return api_routes[0].end(a, request);
-    job_say_end(j);
-    return waits;
+    if (!j->is_stream) return api_routes[0].end(a, request);
+    job_append_end_event(j);
+    return wait_for_job_answer;
 }
 
 /* One bad input among others is told in its place; a single one is what the request is about. */
-static unsigned code_of(const api_request *request)
+static unsigned http_status(const api_request *request)
 {
-    const int one = request->one && !request->document;
+    const int one = request->is_single && !request->document;
     const rill_status status = one ? request->job->input[0].status : RILL_OK;
     if (status >= 0) return 200;
-    if (status == RILL_ERR_INPUT || status == RILL_ERR_NO_HYPOTHESIS || status == RILL_ERR_LATE) return 422;
+    if (status == RILL_ERR_INPUT || status == RILL_ERR_NO_HYPOTHESIS || status == RILL_ERR_DEADLINE) return 422;
     if (status == RILL_ERR_CANCELLED) return 499; /* nobody reads it: for the counters */
     return status == RILL_ERR_OPTION ? 400 : 500;
 }
@@ -279,20 +287,21 @@ static api_answer end_decode(api *a, api_request *request)
     (void)a;
     json_t *results = json_array();
     for (size_t i = 0; i < request->n_documents; i++)
-        json_array_append_new(
-            results, json_pack("{s:o, s:o}", "text", parts_text(request, i, 0), "parts", parts_results(request, i)));
+        json_array_append_new(results, json_pack("{s:o, s:o}", "text", document_job_text(request, i, 0), "parts",
+                                                 document_job_results(request, i)));
     for (int32_t i = 0; i < request->job->n && !request->document; i++)
         json_array_append(results, request->job->input[i].result);
-    json_t *body = request->one ? json_incref(json_array_get(results, 0))
-                                : json_pack("{s:s, s:O}", "model", service_name(request->to), "results", results);
-    if (request->one) json_object_set_new(body, "model", json_string(service_name(request->to)));
+    json_t *body = request->is_single
+                       ? json_incref(json_array_get(results, 0))
+                       : json_pack("{s:s, s:O}", "model", service_name(request->service), "results", results);
+    if (request->is_single) json_object_set_new(body, "model", json_string(service_name(request->service)));
     json_decref(results);
-    return (api_answer){.code = code_of(request), .json = body};
+    return (api_answer){.code = http_status(request), .json = body};
 }
 
 /* --- traces ------------------------------------------------------------------------------------------------------- */
 
-enum { MOST_TRACED = 20 };
+enum { MAX_TRACED_INPUTS = 20 };
 
 static api_answer begin_trace(api *a, api_request *request)
 {
@@ -300,18 +309,19 @@ static api_answer begin_trace(api *a, api_request *request)
     const json_t *body = request->body, *inputs = json_object_get(body, "inputs");
     api_answer refused = {0};
     const char *unknown;
-    if (!is_known(body, keys, &unknown)) return api_refuse(400, "bad-request", "\"%s\" is not known here", unknown);
-    if (!json_is_array(inputs) || json_array_size(inputs) == 0 || json_array_size(inputs) > MOST_TRACED)
-        return api_refuse(400, "bad-request", "inputs: expected a list of 1 to %d texts", MOST_TRACED);
-    request->to = service_of(request->models, body, &refused);
-    if (request->to) request->job = api_job(a, request->to, inputs, &refused);
-    if (!request->job || !read_settings(request->to, json_object_get(body, "settings"), request->job, &refused))
+    if (!has_known_keys(body, keys, &unknown))
+        return api_refuse(400, "bad-request", "\"%s\" is not known here", unknown);
+    if (!json_is_array(inputs) || json_array_size(inputs) == 0 || json_array_size(inputs) > MAX_TRACED_INPUTS)
+        return api_refuse(400, "bad-request", "inputs: expected a list of 1 to %d texts", MAX_TRACED_INPUTS);
+    request->service = requested_service(request->models, body, &refused);
+    if (request->service) request->job = api_job(a, request->service, inputs, &refused);
+    if (!request->job || !read_settings(request->service, json_object_get(body, "settings"), request->job, &refused))
         return refused;
-    const rill_status status = tracing_start(request->to, request->job);
-    if (status == RILL_OK) return waits;
+    const rill_status status = request_trace_start(request->service, request->job);
+    if (status == RILL_OK) return wait_for_job_answer;
     if (status == RILL_ERR_OPTION) return api_refuse(400, "bad-request", "this model's searches cannot be looked at");
     refused = api_refuse(503, "busy", "another request is being looked at: try again");
-    refused.retry = 1;
+    refused.retry_after = 1;
     return refused;
 }
 
@@ -354,7 +364,7 @@ static api_answer list_models(api *a, api_request *request)
     for (int i = 0; i < m->n; i++) {
         service *s = m->service[i];
         service_counts c;
-        service_count(s, &c);
+        service_get_counts(s, &c);
         const rill_domain_info *info = rill_model_info(service_model(s));
         json_array_append_new(list,
                               json_pack("{s:s, s:s, s:s, s:s*, s:o, s:o}", "name", service_name(s), "domain",
@@ -362,14 +372,14 @@ static api_answer list_models(api *a, api_request *request)
                                         info->description ? info->description : "", "device", service_device(s),
                                         "settings", settings_json(service_settings(s)), "inputs",
                                         json_pack("{s:I, s:I, s:I}", "waiting", (json_int_t)c.waiting, "under_way",
-                                                  (json_int_t)c.under_way, "done", (json_int_t)c.inputs)));
+                                                  (json_int_t)c.in_flight, "done", (json_int_t)c.inputs)));
     }
     return (api_answer){.code = 200, .json = json_pack("{s:o}", "models", list)};
 }
 
 /* --- health ------------------------------------------------------------------------------------------------------- */
 
-static api_answer health(api *a, api_request *request)
+static api_answer show_health(api *a, api_request *request)
 {
     const models *m = request->models;
     (void)a;
@@ -380,18 +390,18 @@ static api_answer health(api *a, api_request *request)
     return (api_answer){.code = 200, .json = json_pack("{s:s}", "status", "ok")};
 }
 
-static api_answer ready(api *a, api_request *request)
+static api_answer show_readiness(api *a, api_request *request)
 {
-    return a->draining ? api_refuse(503, "stopping", "the server takes no more requests") : health(a, request);
+    return a->is_draining ? api_refuse(503, "stopping", "the server takes no more requests") : show_health(a, request);
 }
 
-static api_answer describe(api *a, api_request *request)
+static api_answer show_openapi(api *a, api_request *request)
 {
     (void)a;
     return (api_answer){.code = 200, .json = openapi_document(request->models)};
 }
 
-static api_answer tell_metrics(api *a, api_request *request)
+static api_answer show_metrics(api *a, api_request *request)
 {
     (void)a;
     char *text = metrics_text(request->models->service, request->models->n);
@@ -406,11 +416,11 @@ const api_route api_routes[] = {
     {"POST", "/v1/trace", 0, 0, begin_trace, end_trace},
     {"GET", "/", 1, 0, show_page, NULL},
     {"GET", "/v1/models", 0, 0, list_models, NULL},
-    {"POST", "/translate", 0, 1, libre_translate, libre_translated},
+    {"POST", "/translate", 0, 1, libre_begin_translate, libre_end_translate},
     {"GET", "/languages", 0, 0, libre_languages, NULL},
-    {"GET", "/health", 1, 0, health, NULL},
-    {"GET", "/ready", 1, 0, ready, NULL},
-    {"GET", "/metrics", 0, 0, tell_metrics, NULL},
-    {"GET", "/openapi.json", 1, 0, describe, NULL},
+    {"GET", "/health", 1, 0, show_health, NULL},
+    {"GET", "/ready", 1, 0, show_readiness, NULL},
+    {"GET", "/metrics", 0, 0, show_metrics, NULL},
+    {"GET", "/openapi.json", 1, 0, show_openapi, NULL},
     {NULL, NULL, 0, 0, NULL, NULL},
 };

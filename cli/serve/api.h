@@ -11,8 +11,8 @@
 #include "models.h"
 
 typedef struct api {
-    int64_t most_inputs; /* of a request */
-    atomic_int draining;
+    int64_t max_inputs; /* of a request */
+    atomic_int is_draining;
 } api;
 
 /* An answer: one of the two bodies. */
@@ -21,28 +21,29 @@ typedef struct api_answer {
     json_t *json;  /* the caller's to free */
     char *text;    /* (not JSON) the caller's to free, of this type: */
     const char *type;
-    const char *allow; /* methods that the path takes; NULL: not said */
-    int is_preflight;  /* says what pages of an allowed origin may send */
-    int retry;         /* seconds after which the client had better try again; 0: not said */
+    const char *allowed_methods; /* methods that the path takes; NULL: not said */
+    int is_preflight;            /* says what pages of an allowed origin may send */
+    int retry_after;             /* seconds after which the client had better try again; 0: not said */
 } api_answer;
 
 /* A request as it is handled. */
 typedef struct api_request {
-    models *models;      /* that it is for; they stay until it is answered */
-    const json_t *body;  /* of a POST, for `begin`; NULL: there is none */
-    int alternatives;    /* other outputs that are asked for (LibreTranslate's) */
-    service *to;         /* of the job */
-    job *job;            /* made by `begin`, released by the caller */
-    int one;             /* a single input was given as such, and gets a single answer */
-    service *then;       /* the outputs are decoded once more, by this; NULL: they are the answer */
-    document **document; /* [n_documents] inputs whose parts are the job's (parts.h); NULL: its inputs are whole */
+    models *models;          /* that it is for; they stay until it is answered */
+    const json_t *body;      /* of a POST, for `begin`; NULL: there is none */
+    int alternatives;        /* other outputs that are asked for (LibreTranslate's) */
+    service *service;        /* of the job */
+    job *job;                /* made by `begin`, released by the caller */
+    int is_single;           /* a single input was given as such, and gets a single answer */
+    service *second_service; /* the outputs are decoded once more, by this; NULL: they are the answer */
+    document *
+        *document; /* [n_documents] inputs whose parts are the job's (document_job.h); NULL: its inputs are whole */
     size_t n_documents;
 } api_request;
 
 typedef struct api_route {
     const char *method, *path;
-    int open;  /* needs no token */
-    int libre; /* LibreTranslate's: takes forms, too, and its errors are texts */
+    int needs_no_token;    /* needs no token */
+    int is_libretranslate; /* LibreTranslate's: takes forms, too, and its errors are texts */
     api_answer (*begin)(api *a, api_request *request);
     api_answer (*end)(api *a, api_request *request); /* of code 0: it made another job. NULL: there are no jobs */
 } api_route;

@@ -6,28 +6,29 @@
 #include <sys/random.h>
 
 typedef struct entry {
-    struct entry *chain;
+    struct entry *next_in_chain;
     struct entry *newer, *older;
     uint64_t hash;
-    size_t key, bytes; /* of the key; of all of it */
-    char text[];       /* the key, then the answer with its NUL */
+    size_t key_length, bytes; /* of the key; of all of it */
+    char text[];              /* the key, then the answer with its NUL */
 } entry;
 
 struct cache {
-    size_t most, used, n, room;
+    size_t max_bytes, used, n, n_chains;
     uint64_t seed[2];
-    entry **at; /* [room], a power of two */
+    entry **chains; /* [room], a power of two */
     entry *newest, *oldest;
 };
 
-enum { FIRST_ROOM = 256 };
+enum { FIRST_N_CHAINS = 256 };
 
-cache *cache_create(size_t most)
+cache *cache_create(size_t max_bytes)
 {
     cache *c = calloc(1, sizeof *c);
     if (!c) return NULL;
-    *c = (cache){.most = most, .room = FIRST_ROOM, .at = calloc(FIRST_ROOM, sizeof *c->at)};
-    if (!c->at) {
+    *c = (cache){
+        .max_bytes = max_bytes, .n_chains = FIRST_N_CHAINS, .chains = calloc(FIRST_N_CHAINS, sizeof *c->chains)};
+    if (!c->chains) {
         free(c);
         return NULL;
     }
@@ -43,7 +44,7 @@ void cache_destroy(cache *c)
         free(e);
         e = next;
     }
-    free(c->at);
+    free(c->chains);
     free(c);
 }
 
@@ -60,9 +61,9 @@ uint64_t cache_hash(const cache *c, const void *key, size_t length)
     return x ^ x >> 32;
 }
 
-static entry **chain_of(const cache *c, uint64_t hash)
+static entry **find_chain(const cache *c, uint64_t hash)
 {
-    return &c->at[hash & (c->room - 1)];
+    return &c->chains[hash & (c->n_chains - 1)];
 }
 
 static void link_newest(cache *c, entry *e)
@@ -79,27 +80,27 @@ static void unlink_entry(cache *c, entry *e)
     *(e->older ? &e->older->newer : &c->oldest) = e->newer;
 }
 
-static entry *look_up(const cache *c, uint64_t hash, const void *key, size_t length)
+static entry *find_in_chain(const cache *c, uint64_t hash, const void *key, size_t length)
 {
-    entry *e = *chain_of(c, hash);
-    while (e && (e->hash != hash || e->key != length || memcmp(e->text, key, length) != 0)) e = e->chain;
+    entry *e = *find_chain(c, hash);
+    while (e && (e->hash != hash || e->key_length != length || memcmp(e->text, key, length) != 0)) e = e->next_in_chain;
     return e;
 }
 
 const char *cache_find(cache *c, uint64_t hash, const void *key, size_t length)
 {
-    entry *e = look_up(c, hash, key, length);
+    entry *e = find_in_chain(c, hash, key, length);
     if (!e) return NULL;
     unlink_entry(c, e);
     link_newest(c, e);
-    return e->text + e->key;
+    return e->text + e->key_length;
 }
 
 static void drop_oldest(cache *c)
 {
-    entry *e = c->oldest, **from = chain_of(c, e->hash);
-    while (*from != e) from = &(*from)->chain;
-    *from = e->chain;
+    entry *e = c->oldest, **from = find_chain(c, e->hash);
+    while (*from != e) from = &(*from)->next_in_chain;
+    *from = e->next_in_chain;
     unlink_entry(c, e);
     c->used -= e->bytes;
     c->n--;
@@ -107,30 +108,30 @@ static void drop_oldest(cache *c)
 }
 
 /* More chains, so that they stay short; without memory they grow. */
-static void widen(cache *c)
+static void double_chains(cache *c)
 {
-    entry **more = calloc(2 * c->room, sizeof(entry *));
+    entry **more = calloc(2 * c->n_chains, sizeof(entry *));
     if (!more) return;
-    free(c->at);
-    c->at = more;
-    c->room *= 2;
+    free(c->chains);
+    c->chains = more;
+    c->n_chains *= 2;
     for (entry *e = c->newest; e; e = e->older) {
-        entry **to = chain_of(c, e->hash);
-        e->chain = *to;
+        entry **to = find_chain(c, e->hash);
+        e->next_in_chain = *to;
         *to = e;
     }
 }
 
-void cache_keep(cache *c, uint64_t hash, const void *key, size_t length, const char *answer)
+void cache_add(cache *c, uint64_t hash, const void *key, size_t length, const char *answer)
 {
     const size_t text = strlen(answer) + 1, bytes = sizeof(entry) + sizeof(entry *) + length + text;
-    if (bytes > c->most || look_up(c, hash, key, length)) return;
-    while (c->used + bytes > c->most) drop_oldest(c);
+    if (bytes > c->max_bytes || find_in_chain(c, hash, key, length)) return;
+    while (c->used + bytes > c->max_bytes) drop_oldest(c);
     entry *e = malloc(sizeof *e + length + text);
     if (!e) return;
-    if (c->n >= c->room) widen(c);
-    entry **chain = chain_of(c, hash);
-    *e = (entry){.chain = *chain, .hash = hash, .key = length, .bytes = bytes};
+    if (c->n >= c->n_chains) double_chains(c);
+    entry **chain = find_chain(c, hash);
+    *e = (entry){.next_in_chain = *chain, .hash = hash, .key_length = length, .bytes = bytes};
     memcpy(e->text, key, length);
     memcpy(e->text + length, answer, text);
     *chain = e;
@@ -139,12 +140,12 @@ void cache_keep(cache *c, uint64_t hash, const void *key, size_t length, const c
     c->n++;
 }
 
-size_t cache_entries(const cache *c)
+size_t cache_n_entries(const cache *c)
 {
     return c->n;
 }
 
-size_t cache_bytes(const cache *c)
+size_t cache_n_bytes(const cache *c)
 {
     return c->used;
 }

@@ -6,21 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "document_inside.h"
-#include "sentences.h"
-#include "words.h"
+#include "document_internal.h"
+#include "sentence_splitter.h"
+#include "serve_words.h"
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
 
 void buffer_add(buffer *b, const char *text, size_t length)
 {
-    if (b->used + length + 1 > b->room) {
-        const size_t room = 2 * (b->used + length) + 64;
-        char *more = realloc(b->data, room);
-        b->failed |= !more;
+    if (b->used + length + 1 > b->capacity) {
+        const size_t capacity = 2 * (b->used + length) + 64;
+        char *more = realloc(b->data, capacity);
+        b->is_out_of_memory |= !more;
         if (!more) return;
         b->data = more;
-        b->room = room;
+        b->capacity = capacity;
     }
     if (length > 0) memcpy(b->data + b->used, text, length);
     b->used += length;
@@ -30,23 +30,23 @@ void buffer_add(buffer *b, const char *text, size_t length)
 piece *document_add(document *d, piece_kind kind, const char *text, size_t length)
 {
     static piece spare; /* never read: the document has failed */
-    if (d->n == d->room) {
-        const int32_t room = 2 * d->room + 16;
-        piece *more = realloc(d->piece, (size_t)room * sizeof *more);
-        int32_t *parts = realloc(d->of_part, (size_t)room * sizeof *parts);
+    if (d->n == d->piece_capacity) {
+        const int32_t capacity = 2 * d->piece_capacity + 16;
+        piece *more = realloc(d->piece, (size_t)capacity * sizeof *more);
+        int32_t *parts = realloc(d->part_pieces, (size_t)capacity * sizeof *parts);
         if (more) d->piece = more;
-        if (parts) d->of_part = parts;
-        d->failed |= !more || !parts;
-        if (d->failed) return &spare;
-        d->room = room;
+        if (parts) d->part_pieces = parts;
+        d->has_failed |= !more || !parts;
+        if (d->has_failed) return &spare;
+        d->piece_capacity = capacity;
     }
     const int is_part = kind == PIECE_SENTENCE || kind == PIECE_TAGGED;
     piece *p = &d->piece[d->n];
     *p = (piece){.kind = kind, .begin = d->text.used, .length = length, .part = is_part ? d->n_parts : -1};
-    if (is_part) d->of_part[d->n_parts++] = d->n;
+    if (is_part) d->part_pieces[d->n_parts++] = d->n;
     d->n++;
     buffer_add(&d->text, text, length);
-    d->failed |= d->text.failed;
+    d->has_failed |= d->text.is_out_of_memory;
     return p;
 }
 
@@ -56,21 +56,21 @@ const char *document_split_name(document_split split)
     return names[split];
 }
 
-int32_t document_parts(const document *d)
+int32_t document_n_parts(const document *d)
 {
     return d->n_parts;
 }
 
 const char *document_part(const document *d, int32_t i, size_t *length)
 {
-    const piece *p = &d->piece[d->of_part[i]];
+    const piece *p = &d->piece[d->part_pieces[i]];
     *length = p->length;
     return d->text.data + p->begin;
 }
 
 int document_is_sentence(const document *d, int32_t i)
 {
-    return d->piece[d->of_part[i]].kind == PIECE_SENTENCE;
+    return d->piece[d->part_pieces[i]].kind == PIECE_SENTENCE;
 }
 
 void document_close(document *d)
@@ -78,77 +78,77 @@ void document_close(document *d)
     if (!d) return;
     free(d->text.data);
     free(d->piece);
-    free(d->of_part);
+    free(d->part_pieces);
     free(d);
 }
 
 /* --- sentences ---------------------------------------------------------------------------------------------------- */
 
 /* Found sentences on their way: as many as are wanted. */
-typedef struct finding {
+typedef struct sentence_sink {
     const document *d;
     void (*found)(void *user, size_t begin, size_t end);
     void *user;
-} finding;
+} sentence_sink;
 
-static int give_sentence(void *user, size_t begin, size_t end)
+static int pass_sentence(void *user, size_t begin, size_t end)
 {
-    const finding *f = user;
+    const sentence_sink *f = user;
     f->found(f->user, begin, end);
-    return f->d->n_parts > f->d->most;
+    return f->d->n_parts > f->d->max_parts;
 }
 
 void document_sentences(document *d, const char *text, size_t length, const char *language,
                         void (*found)(void *user, size_t begin, size_t end), void *user)
 {
-    finding f = {d, found, user};
+    sentence_sink f = {d, found, user};
     if (d->split == DOCUMENT_LINES)
-        rill_sentence_whole(text, length, give_sentence, &f);
+        rill_sentences_whole_text(text, length, pass_sentence, &f);
     else
-        rill_sentences(text, length, language, give_sentence, &f);
+        rill_sentences_split(text, length, language, pass_sentence, &f);
 }
 
 /* --- cutting ------------------------------------------------------------------------------------------------------ */
 
-typedef struct cutting {
+typedef struct line_cutter {
     document *d;
     const char *text;
     size_t done;
-} cutting;
+} line_cutter;
 
 static void add_sentence(void *user, size_t begin, size_t end)
 {
-    cutting *c = user;
-    if (begin > c->done) document_add(c->d, PIECE_KEPT, c->text + c->done, begin - c->done);
+    line_cutter *c = user;
+    if (begin > c->done) document_add(c->d, PIECE_VERBATIM, c->text + c->done, begin - c->done);
     document_add(c->d, PIECE_SENTENCE, c->text + begin, end - begin);
     c->done = end;
 }
 
 static void cut_lines(document *d, const char *text, size_t length, const char *language)
 {
-    for (size_t begin = 0; begin < length && d->n_parts <= d->most;) {
+    for (size_t begin = 0; begin < length && d->n_parts <= d->max_parts;) {
         const char *end = memchr(text + begin, '\n', length - begin);
         const size_t line = (end ? (size_t)(end - text) + 1 : length) - begin;
-        cutting c = {.d = d, .text = text + begin};
+        line_cutter c = {.d = d, .text = text + begin};
         document_sentences(d, c.text, line, language, add_sentence, &c);
-        if (c.done < line) document_add(d, PIECE_KEPT, c.text + c.done, line - c.done);
+        if (c.done < line) document_add(d, PIECE_VERBATIM, c.text + c.done, line - c.done);
         begin += line;
     }
 }
 
-document *document_open(const char *text, size_t length, document_split split, const char *language, int32_t most)
+document *document_open(const char *text, size_t length, document_split split, const char *language, int32_t max_parts)
 {
     document *d = calloc(1, sizeof *d);
     if (!d) return NULL;
     d->split = split;
-    d->most = most;
+    d->max_parts = max_parts;
     if (length > INT32_MAX)
-        d->failed = 1;
+        d->has_failed = 1;
     else if (split == DOCUMENT_HTML)
         markup_read(d, text, length, language);
     else
         cut_lines(d, text, length, language);
-    if (!d->failed) return d;
+    if (!d->has_failed) return d;
     document_close(d);
     return NULL;
 }
@@ -167,67 +167,70 @@ static int find_output(const char *in, size_t n, size_t from, const char *what, 
     return found;
 }
 
-static size_t in_proportion(const char *text, size_t n, const piece *tag, size_t of)
+static size_t proportional_offset(const char *text, size_t n, const piece *tag, size_t source_length)
 {
-    return words_edge(text, n, (size_t)((double)tag->at / (double)of * (double)n + 0.5), !tag->opens && !tag->alone);
+    return words_edge(text, n, (size_t)((double)tag->offset / (double)source_length * (double)n + 0.5),
+                      !tag->is_opening && !tag->is_standalone);
 }
 
 /* A place that is known, and not in proportion. */
-#define FIXED (~(SIZE_MAX >> 1))
+#define FIXED_OFFSET (~(SIZE_MAX >> 1))
 
 /* What a sentence has become: its output, or itself. */
-typedef struct joined {
-    char *text;        /* [n] */
-    size_t n, *at;     /* of the piece `first` + i: where a tag goes; SIZE_MAX: not known */
-    int32_t first, to; /* the pieces within it */
-} joined;
+typedef struct joined_sentence {
+    char *text;                     /* [n] */
+    size_t n, *tag_offsets;         /* of the piece `first` + i: where a tag goes; SIZE_MAX: not known */
+    int32_t first_piece, end_piece; /* the pieces within it */
+} joined_sentence;
 
 /* Tags whose text is found in the sentence's output get their places around it. */
-static void place_found(const document *d, joined *s, const char *(*output)(void *user, int32_t i), void *user)
+static void place_by_text(const document *d, joined_sentence *s, const char *(*output)(void *user, int32_t i),
+                          void *user)
 {
-    size_t least = 0, begin = 0, end = 0;
+    size_t min_offset = 0, begin = 0, end = 0;
     char *folded = words_fold(s->text, s->n);
-    for (int32_t i = s->first; i < s->to; i++) s->at[i - s->first] = SIZE_MAX;
-    for (int32_t i = s->first; i < s->to && folded; i++) {
+    for (int32_t i = s->first_piece; i < s->end_piece; i++) s->tag_offsets[i - s->first_piece] = SIZE_MAX;
+    for (int32_t i = s->first_piece; i < s->end_piece && folded; i++) {
         const char *own = d->piece[i].kind == PIECE_TAGGED ? output(user, d->piece[i].part) : NULL;
-        if (!own || !find_output(folded, s->n, least, own, &begin, &end)) continue;
-        for (int32_t t = i - 1; t >= s->first && d->piece[t].opens; t--) s->at[t - s->first] = begin;
-        for (int32_t t = i + 1; t < s->to && d->piece[t].kind == PIECE_TAG && !d->piece[t].opens; t++)
-            s->at[t - s->first] = end;
-        least = end;
+        if (!own || !find_output(folded, s->n, min_offset, own, &begin, &end)) continue;
+        for (int32_t t = i - 1; t >= s->first_piece && d->piece[t].is_opening; t--)
+            s->tag_offsets[t - s->first_piece] = begin;
+        for (int32_t t = i + 1; t < s->end_piece && d->piece[t].kind == PIECE_TAG && !d->piece[t].is_opening; t++)
+            s->tag_offsets[t - s->first_piece] = end;
+        min_offset = end;
     }
     free(folded);
 }
 
 /* All others are placed in proportion, between those that have their places: their order stays. */
-static void place_others(const document *d, joined *s)
+static void place_by_proportion(const document *d, joined_sentence *s)
 {
-    const size_t of = d->piece[s->first - 1].length;
-    size_t least = 0, most = s->n;
-    for (int32_t i = s->first; i < s->to; i++)
-        if (d->piece[i].kind == PIECE_TAG && s->at[i - s->first] == SIZE_MAX)
-            s->at[i - s->first] = in_proportion(s->text, s->n, &d->piece[i], of);
+    const size_t source_length = d->piece[s->first_piece - 1].length;
+    size_t min_offset = 0, max_offset = s->n;
+    for (int32_t i = s->first_piece; i < s->end_piece; i++)
+        if (d->piece[i].kind == PIECE_TAG && s->tag_offsets[i - s->first_piece] == SIZE_MAX)
+            s->tag_offsets[i - s->first_piece] = proportional_offset(s->text, s->n, &d->piece[i], source_length);
         else if (d->piece[i].kind == PIECE_TAG)
-            s->at[i - s->first] |= FIXED;
+            s->tag_offsets[i - s->first_piece] |= FIXED_OFFSET;
     /* From behind: not beyond a place that is known; then from the front: not before one. */
-    for (int32_t i = s->to - 1; i >= s->first; i--) {
-        size_t *at = &s->at[i - s->first];
+    for (int32_t i = s->end_piece - 1; i >= s->first_piece; i--) {
+        size_t *offset = &s->tag_offsets[i - s->first_piece];
         if (d->piece[i].kind != PIECE_TAG) continue;
-        if (*at & FIXED) most = *at &= ~FIXED;
-        if (*at > most) *at = most;
+        if (*offset & FIXED_OFFSET) max_offset = *offset &= ~FIXED_OFFSET;
+        if (*offset > max_offset) *offset = max_offset;
     }
-    for (int32_t i = s->first; i < s->to; i++) {
-        size_t *at = &s->at[i - s->first];
+    for (int32_t i = s->first_piece; i < s->end_piece; i++) {
+        size_t *offset = &s->tag_offsets[i - s->first_piece];
         if (d->piece[i].kind != PIECE_TAG) continue;
-        if (*at < least) *at = least;
-        least = *at;
+        if (*offset < min_offset) *offset = min_offset;
+        min_offset = *offset;
     }
 }
 
 /* A sentence without an output stays as it was. */
-static void place_back(const document *d, joined *s)
+static void place_as_in_source(const document *d, joined_sentence *s)
 {
-    for (int32_t i = s->first; i < s->to; i++) s->at[i - s->first] = d->piece[i].at;
+    for (int32_t i = s->first_piece; i < s->end_piece; i++) s->tag_offsets[i - s->first_piece] = d->piece[i].offset;
 }
 
 static void write_text(const document *d, buffer *out, const char *text, size_t length)
@@ -239,19 +242,21 @@ static void write_text(const document *d, buffer *out, const char *text, size_t 
 }
 
 /* One that stands alone, like a picture, has blanks around it where it had some. */
-static void write_tag(const document *d, const piece *tag, const char *whole, size_t at, buffer *out)
+static void write_tag(const document *d, const piece *tag, const char *sentence, size_t offset, buffer *out)
 {
-    if (tag->alone && tag->blank_before && at > 0 && out->data[out->used - 1] != ' ') buffer_add(out, " ", 1);
+    if (tag->is_standalone && tag->has_space_before && offset > 0 && out->data[out->used - 1] != ' ')
+        buffer_add(out, " ", 1);
     buffer_add(out, d->text.data + tag->begin, tag->length);
-    if (tag->alone && tag->blank_behind && whole[at] && !strchr(" .,;:!?", whole[at])) buffer_add(out, " ", 1);
+    if (tag->is_standalone && tag->has_space_after && sentence[offset] && !strchr(" .,;:!?", sentence[offset]))
+        buffer_add(out, " ", 1);
 }
 
-static void write_sentence(const document *d, const joined *s, buffer *out)
+static void write_sentence(const document *d, const joined_sentence *s, buffer *out)
 {
     size_t done = 0;
-    for (int32_t i = s->first; i < s->to; i++) {
+    for (int32_t i = s->first_piece; i < s->end_piece; i++) {
         if (d->piece[i].kind != PIECE_TAG) continue;
-        const size_t place = s->at[i - s->first];
+        const size_t place = s->tag_offsets[i - s->first_piece];
         write_text(d, out, s->text + done, place - done);
         done = place;
         write_tag(d, &d->piece[i], s->text, place, out);
@@ -264,31 +269,34 @@ static int32_t join_sentence(const document *d, int32_t sentence, const char *(*
                              void *user, buffer *out)
 {
     const piece *p = &d->piece[sentence];
-    const char *given = output(user, p->part);
+    const char *translation = output(user, p->part);
     buffer text = {0};
-    joined s = {.first = sentence + 1, .to = sentence + 1};
-    while (s.to < d->n && (d->piece[s.to].kind == PIECE_TAG || d->piece[s.to].kind == PIECE_TAGGED)) s.to++;
-    buffer_add(&text, given ? given : d->text.data + p->begin, given ? strlen(given) : p->length);
+    joined_sentence s = {.first_piece = sentence + 1, .end_piece = sentence + 1};
+    while (s.end_piece < d->n &&
+           (d->piece[s.end_piece].kind == PIECE_TAG || d->piece[s.end_piece].kind == PIECE_TAGGED))
+        s.end_piece++;
+    buffer_add(&text, translation ? translation : d->text.data + p->begin,
+               translation ? strlen(translation) : p->length);
     s.text = text.data;
     s.n = text.used;
-    s.at = malloc((size_t)(s.to - sentence) * sizeof *s.at);
-    out->failed |= text.failed || !s.at;
-    if (!out->failed) {
-        if (given) place_found(d, &s, output, user);
-        if (given) place_others(d, &s);
-        if (!given) place_back(d, &s);
+    s.tag_offsets = malloc((size_t)(s.end_piece - sentence) * sizeof *s.tag_offsets);
+    out->is_out_of_memory |= text.is_out_of_memory || !s.tag_offsets;
+    if (!out->is_out_of_memory) {
+        if (translation) place_by_text(d, &s, output, user);
+        if (translation) place_by_proportion(d, &s);
+        if (!translation) place_as_in_source(d, &s);
         write_sentence(d, &s, out);
     }
     free(text.data);
-    free(s.at);
-    return s.to;
+    free(s.tag_offsets);
+    return s.end_piece;
 }
 
 char *document_join(const document *d, const char *(*output)(void *user, int32_t i), void *user)
 {
     buffer out = {0};
     buffer_add(&out, "", 0);
-    for (int32_t i = 0; i < d->n && !out.failed;) {
+    for (int32_t i = 0; i < d->n && !out.is_out_of_memory;) {
         const piece *p = &d->piece[i];
         if (p->kind == PIECE_SENTENCE) {
             i = join_sentence(d, i, output, user, &out);
@@ -297,7 +305,7 @@ char *document_join(const document *d, const char *(*output)(void *user, int32_t
             i++;
         }
     }
-    if (!out.failed) return out.data;
+    if (!out.is_out_of_memory) return out.data;
     free(out.data);
     return NULL;
 }

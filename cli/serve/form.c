@@ -36,13 +36,13 @@ static int add(json_t *form, char *part, size_t n)
     const char *word = json_string_value(key);
     int fine = key && value && strlen(word) == json_string_length(key);
     if (fine) {
-        json_t *before = json_object_get(form, word);
-        if (!before)
+        json_t *previous = json_object_get(form, word);
+        if (!previous)
             fine = !json_object_set(form, word, value);
-        else if (json_is_array(before))
-            fine = !json_array_append(before, value);
+        else if (json_is_array(previous))
+            fine = !json_array_append(previous, value);
         else
-            fine = !json_object_set_new(form, word, json_pack("[O, O]", before, value));
+            fine = !json_object_set_new(form, word, json_pack("[O, O]", previous, value));
     }
     json_decref(key);
     json_decref(value);
@@ -55,11 +55,11 @@ json_t *form_read(const char *body, size_t length)
     char *copy = malloc(length + 1);
     int fine = form && copy;
     if (fine && length > 0) memcpy(copy, body, length);
-    for (size_t at = 0; fine && at < length;) {
-        const char *end = memchr(copy + at, '&', length - at);
-        const size_t n = end ? (size_t)(end - copy) - at : length - at;
-        if (n > 0) fine = add(form, copy + at, n);
-        at += n + 1;
+    for (size_t offset = 0; fine && offset < length;) {
+        const char *end = memchr(copy + offset, '&', length - offset);
+        const size_t n = end ? (size_t)(end - copy) - offset : length - offset;
+        if (n > 0) fine = add(form, copy + offset, n);
+        offset += n + 1;
     }
     free(copy);
     if (fine) return form;

@@ -23,9 +23,9 @@ job *job_create(int32_t n)
         return NULL;
     }
     j->n = n;
-    j->references = 1;
-    j->since = cli_now();
-    for (int32_t i = 0; i < n; i++) j->input[i].of = j;
+    j->n_references = 1;
+    j->arrival_time = cli_now();
+    for (int32_t i = 0; i < n; i++) j->input[i].job = j;
     return j;
 }
 
@@ -40,10 +40,10 @@ int job_set_text(job *j, int32_t i, const char *text, size_t length)
     return 1;
 }
 
-job *job_hold(job *j)
+job *job_retain(job *j)
 {
     pthread_mutex_lock(&j->lock);
-    j->references++;
+    j->n_references++;
     pthread_mutex_unlock(&j->lock);
     return j;
 }
@@ -52,9 +52,9 @@ void job_release(job *j)
 {
     if (!j) return;
     pthread_mutex_lock(&j->lock);
-    const int left = --j->references;
+    const int n_left = --j->n_references;
     pthread_mutex_unlock(&j->lock);
-    if (left > 0) return;
+    if (n_left > 0) return;
     for (int32_t i = 0; i < j->n; i++) {
         free(j->input[i].text);
         free(j->input[i].constraints);
@@ -73,90 +73,91 @@ void job_release(job *j)
 
 /* --- events ------------------------------------------------------------------------------------------------------- */
 
-enum { EVENTS_MANY = 64 << 10 };
+enum { MAX_EVENT_BYTES = 64 << 10 };
 
 /* Append "event: NAME, data: JSON", of which the latter is given over. Under the lock; what there is no memory for is left out. */
-static void say(job *j, const char *name, json_t *data)
+static void append_event(job *j, const char *name, json_t *data)
 {
-    char *text = data ? result_text(data) : NULL;
-    const size_t most = text ? strlen(text) + strlen(name) + 32 : 0;
+    char *text = data ? result_line(data) : NULL;
+    const size_t max_bytes = text ? strlen(text) + strlen(name) + 32 : 0;
     json_decref(data);
-    if (text && j->events_used + most > j->events_room) {
-        const size_t room = 2 * (j->events_used + most);
-        char *more = realloc(j->events, room);
+    if (text && j->events_used + max_bytes > j->events_capacity) {
+        const size_t capacity = 2 * (j->events_used + max_bytes);
+        char *more = realloc(j->events, capacity);
         if (more) j->events = more;
-        if (more) j->events_room = room;
+        if (more) j->events_capacity = capacity;
     }
-    if (text && j->events_used + most <= j->events_room)
+    if (text && j->events_used + max_bytes <= j->events_capacity)
         j->events_used += (size_t)sprintf(j->events + j->events_used, "event: %s\ndata: %s\n\n", name, text);
     free(text);
 }
 
-static void say_text(job_input *input, const char *name, char **last, const char *text, size_t length, int32_t actions)
+static void append_text_event(job_input *input, const char *name, char **last, const char *text, size_t length,
+                              int32_t actions)
 {
     if (*last && strlen(*last) == length && !memcmp(*last, text, length)) return;
     free(*last);
     *last = strndup(text, length);
-    say(input->of, name,
-        json_pack("{s:i, s:o, s:i}", "input", (int)(input - input->of->input), "text", cli_json_text(text, length),
-                  "length", (int)actions));
+    append_event(input->job, name,
+                 json_pack("{s:i, s:o, s:i}", "input", (int)(input - input->job->input), "text",
+                           cli_json_text(text, length), "length", (int)actions));
 }
 
 void job_progress(job_input *input, const rill_progress *p)
 {
-    job *j = input->of;
+    job *j = input->job;
     pthread_mutex_lock(&j->lock);
-    if (!j->cancelled && j->events_used - j->events_at < EVENTS_MANY) {
+    if (!j->is_cancelled && j->events_used - j->events_read < MAX_EVENT_BYTES) {
         if (p->final_actions > 0)
-            say_text(input, "final", &input->final, p->final_text, p->final_length, p->final_actions);
-        say_text(input, "draft", &input->draft, p->draft_text, p->draft_length, p->draft_actions);
-        if (j->told) j->told(j->user);
+            append_text_event(input, "final", &input->final, p->final_text, p->final_length, p->final_actions);
+        append_text_event(input, "draft", &input->draft, p->draft_text, p->draft_length, p->draft_actions);
+        if (j->notify) j->notify(j->notify_user);
     }
     pthread_mutex_unlock(&j->lock);
 }
 
-size_t job_take_events(job *j, char *out, size_t most)
+size_t job_take_events(job *j, char *out, size_t max_bytes)
 {
-    const size_t left = j->events_used - j->events_at, n = left < most ? left : most;
+    const size_t available = j->events_used - j->events_read, n = available < max_bytes ? available : max_bytes;
     if (n == 0) return 0;
-    memcpy(out, j->events + j->events_at, n);
-    j->events_at += n;
-    if (n == left) j->events_at = j->events_used = 0;
+    memcpy(out, j->events + j->events_read, n);
+    j->events_read += n;
+    if (n == available) j->events_read = j->events_used = 0;
     return n;
 }
 
-static void say_result(job_input *input)
+static void append_result_event(job_input *input)
 {
-    job *j = input->of;
-    json_t *told = json_copy(input->result);
-    if (told) json_object_set_new(told, "input", json_integer(input - j->input));
-    say(j, "result", told);
-    if (j->done == j->n) say(j, "end", json_object());
+    job *j = input->job;
+    json_t *event_data = json_copy(input->result);
+    if (event_data) json_object_set_new(event_data, "input", json_integer(input - j->input));
+    append_event(j, "result", event_data);
+    if (j->n_done == j->n) append_event(j, "end", json_object());
 }
 
-void job_say_end(job *j)
+void job_append_end_event(job *j)
 {
-    say(j, "end", json_object());
+    append_event(j, "end", json_object());
 }
 
 /* --- results ------------------------------------------------------------------------------------------------------ */
 
-void job_note(job_input *input, rill_status status, json_t *result)
+void job_set_result(job_input *input, rill_status status, json_t *result)
 {
-    job *j = input->of;
+    job *j = input->job;
     pthread_mutex_lock(&j->lock);
     input->result = result ? result : json_null();
     input->status = result ? status : RILL_ERR_MEMORY;
-    j->done++;
-    if (j->stream) say_result(input);
-    if ((j->stream || j->done == j->n) && j->told) j->told(j->user);
+    j->n_done++;
+    if (j->is_stream) append_result_event(input);
+    if ((j->is_stream || j->n_done == j->n) && j->notify) j->notify(j->notify_user);
     pthread_mutex_unlock(&j->lock);
 }
 
 int job_is_done(job *j)
 {
     pthread_mutex_lock(&j->lock);
-    const int done = j->done == j->n;
+    const int done = j->n_done == j->n;
     pthread_mutex_unlock(&j->lock);
     return done;
 }

@@ -19,7 +19,7 @@ typedef struct job job;
 struct decoding;
 
 typedef struct job_input {
-    job *of;
+    job *job;
     char *text; /* [length] */
     size_t length;
     char *constraints;   /* a line of them (rill/constraints.h); NULL: there are none */
@@ -29,50 +29,50 @@ typedef struct job_input {
     /* The service's, under its lock: */
     char *key; /* [key_length] what is asked, as bytes; NULL: not yet known */
     size_t key_length;
-    uint64_t hash;                   /* of it */
-    struct decoding *decoding;       /* whose result it waits for; NULL: it waits in the queue, or is done */
-    struct job_input *next, *before; /* others that wait for that */
+    uint64_t hash;                 /* of it */
+    struct decoding *decoding;     /* whose result it waits for; NULL: it waits in the queue, or is done */
+    struct job_input *next, *prev; /* others that wait for that */
 } job_input;
 
 struct job {
     pthread_mutex_t lock;
-    int references;
-    job *next, *before;     /* the service's queue */
-    job_input *input;       /* [n] */
-    int32_t n, given, done; /* (given: those before it have left the queue) */
-    int submitted;          /* a service has it, or had it */
-    int cancelled;          /* nobody waits for it any more */
-    rill_settings settings; /* how its inputs are searched */
-    int own_settings;       /* they are not the service's */
-    char *options;          /* how its inputs are read (rill_request.options); NULL: as the model was opened */
-    int tokens;             /* outputs tell their actions */
-    double deadline;        /* by cli_now(); 0: none */
-    double since;           /* when it came, by cli_now() */
-    char *trace;            /* (traces) all of it */
-    int stream;             /* its client is told of progress: */
-    char *events;           /* [events_used] server-sent events; those before events_at have been fetched */
-    size_t events_at, events_used, events_room;
+    int n_references;
+    job *next, *prev;              /* the service's queue */
+    job_input *input;              /* [n] */
+    int32_t n, n_dequeued, n_done; /* (given: those before it have left the queue) */
+    int is_submitted;              /* a service has it, or had it */
+    int is_cancelled;              /* nobody waits for it any more */
+    rill_settings settings;        /* how its inputs are searched */
+    int has_own_settings;          /* they are not the service's */
+    char *options;                 /* how its inputs are read (rill_request.options); NULL: as the model was opened */
+    int wants_tokens;              /* outputs tell their actions */
+    double deadline;               /* by cli_now(); 0: none */
+    double arrival_time;           /* when it came, by cli_now() */
+    char *trace;                   /* (traces) all of it */
+    int is_stream;                 /* its client is told of progress: */
+    char *events;                  /* [events_used] server-sent events; those before events_read have been fetched */
+    size_t events_read, events_used, events_capacity;
     /* Called when all inputs are done, of a stream whenever there are events; under the lock. NULL: nobody asks. */
-    void (*told)(void *user);
-    void *user;
+    void (*notify)(void *user);
+    void *notify_user;
 };
 
 /* A job of n inputs without texts; the caller holds a reference, and the settings are its own to fill. NULL: out of memory. */
 job *job_create(int32_t n);
 /* Set an input's text, which is copied. 0: out of memory. */
 int job_set_text(job *j, int32_t i, const char *text, size_t length);
-job *job_hold(job *j);
+job *job_retain(job *j);
 void job_release(job *j); /* NULL is allowed */
 
 /* Note what came of an input and tell who waits. Takes the result over; NULL (out of memory) is noted as such. Any thread. */
-void job_note(job_input *input, rill_status status, json_t *result);
+void job_set_result(job_input *input, rill_status status, json_t *result);
 int job_is_done(job *j);
 
 /* Tell a stream without inputs of its end. */
-void job_say_end(job *j);
+void job_append_end_event(job *j);
 /* Of a stream: note how far the search of an input has come. Any thread. */
 void job_progress(job_input *input, const rill_progress *progress);
 /* Under the lock: take up to `most` bytes of events. */
-size_t job_take_events(job *j, char *out, size_t most);
+size_t job_take_events(job *j, char *out, size_t max_bytes);
 
 #endif

@@ -10,12 +10,12 @@
 #include <strings.h>
 #include <unicode/utf8.h>
 
-#include "document_inside.h"
+#include "document_internal.h"
 
 /* --- entities ----------------------------------------------------------------------------------------------------- */
 
 /* In order of their numbers, from 160. */
-static const char *const latin[] = {
+static const char *const latin_entities[] = {
     "nbsp",   "iexcl",  "cent",   "pound",  "curren", "yen",    "brvbar", "sect",   "uml",    "copy",   "ordf",
     "laquo",  "not",    "shy",    "reg",    "macr",   "deg",    "plusmn", "sup2",   "sup3",   "acute",  "micro",
     "para",   "middot", "cedil",  "sup1",   "ordm",   "raquo",  "frac14", "frac12", "frac34", "iquest", "Agrave",
@@ -29,14 +29,15 @@ static const char *const latin[] = {
 static const struct {
     const char *name;
     int32_t number;
-} others[] = {{"amp", '&'},       {"lt", '<'},        {"gt", '>'},       {"quot", '"'},     {"apos", '\''},
-              {"ndash", 0x2013},  {"mdash", 0x2014},  {"lsquo", 0x2018}, {"rsquo", 0x2019}, {"sbquo", 0x201A},
-              {"ldquo", 0x201C},  {"rdquo", 0x201D},  {"bdquo", 0x201E}, {"bull", 0x2022},  {"hellip", 0x2026},
-              {"lsaquo", 0x2039}, {"rsaquo", 0x203A}, {"euro", 0x20AC},  {"trade", 0x2122}, {"OElig", 0x152},
-              {"oelig", 0x153},   {"Scaron", 0x160},  {"scaron", 0x161}, {"Yuml", 0x178},   {"ZeroWidthSpace", 0x200B},
-              {"NoBreak", 0x2060}};
+} named_entities[] = {
+    {"amp", '&'},       {"lt", '<'},        {"gt", '>'},       {"quot", '"'},     {"apos", '\''},
+    {"ndash", 0x2013},  {"mdash", 0x2014},  {"lsquo", 0x2018}, {"rsquo", 0x2019}, {"sbquo", 0x201A},
+    {"ldquo", 0x201C},  {"rdquo", 0x201D},  {"bdquo", 0x201E}, {"bull", 0x2022},  {"hellip", 0x2026},
+    {"lsaquo", 0x2039}, {"rsaquo", 0x203A}, {"euro", 0x20AC},  {"trade", 0x2122}, {"OElig", 0x152},
+    {"oelig", 0x153},   {"Scaron", 0x160},  {"scaron", 0x161}, {"Yuml", 0x178},   {"ZeroWidthSpace", 0x200B},
+    {"NoBreak", 0x2060}};
 
-static int32_t number_of(const char *name, size_t length)
+static int32_t entity_code_point(const char *name, size_t length)
 {
     char digits[12];
     if (length > 1 && length < sizeof digits && name[0] == '#') {
@@ -48,10 +49,11 @@ static int32_t number_of(const char *name, size_t length)
         const int fine = digits[0] && !*end && number > 0 && number < 0x110000 && (number < 0xD800 || number > 0xDFFF);
         return fine && digits[0] != '-' && digits[0] != '+' && digits[0] != ' ' ? (int32_t)number : -1;
     }
-    for (size_t i = 0; i < sizeof latin / sizeof *latin; i++)
-        if (strlen(latin[i]) == length && !memcmp(latin[i], name, length)) return (int32_t)(160 + i);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strlen(others[i].name) == length && !memcmp(others[i].name, name, length)) return others[i].number;
+    for (size_t i = 0; i < sizeof latin_entities / sizeof *latin_entities; i++)
+        if (strlen(latin_entities[i]) == length && !memcmp(latin_entities[i], name, length)) return (int32_t)(160 + i);
+    for (size_t i = 0; i < sizeof named_entities / sizeof *named_entities; i++)
+        if (strlen(named_entities[i].name) == length && !memcmp(named_entities[i].name, name, length))
+            return named_entities[i].number;
     return -1;
 }
 
@@ -68,18 +70,18 @@ static int is_digit(char c)
 /* Behind the entity at a '&'; NULL: none is there. */
 static const char *entity_end(const char *text, const char *end)
 {
-    enum { LONGEST = 33 }; /* &CounterClockwiseContourIntegral; */
+    enum { MAX_ENTITY_LENGTH = 33 }; /* &CounterClockwiseContourIntegral; */
     const char *last = text + 1;
     if (last < end && *last == '#') last++;
     const char *first = last;
-    while (last < end && last - text < LONGEST && (is_letter(*last) || is_digit(*last))) last++;
+    while (last < end && last - text < MAX_ENTITY_LENGTH && (is_letter(*last) || is_digit(*last))) last++;
     return last > first && last < end && *last == ';' ? last + 1 : NULL;
 }
 
 /* An entity as UTF-8 in out; 0: it is not known here. */
-static size_t read_entity(const char *text, const char *behind, char out[4])
+static size_t read_entity(const char *text, const char *entity_end_pos, char out[4])
 {
-    const int32_t number = number_of(text + 1, (size_t)(behind - text) - 2);
+    const int32_t number = entity_code_point(text + 1, (size_t)(entity_end_pos - text) - 2);
     size_t n = 0;
     if (number >= 0) U8_APPEND_UNSAFE((uint8_t *)out, n, number);
     return n;
@@ -99,8 +101,8 @@ typedef struct tag {
     const char *name; /* [name_length]; none of a comment */
     size_t name_length;
     const char *end; /* behind it */
-    int closes, closes_itself, is_doctype;
-    int says_no; /* what is within is not to be translated */
+    int is_end_tag, is_self_closing, is_doctype;
+    int is_untranslated; /* what is within is not to be translated */
 } tag;
 
 /* Of a name or a value: its bytes. */
@@ -109,96 +111,96 @@ typedef struct span {
     size_t length;
 } span;
 
-static size_t blanks(const char *at, const char *end)
+static size_t count_spaces(const char *pos, const char *end)
 {
     size_t n = 0;
-    while (at + n < end && strchr(" \t\r\n\f", at[n]) && at[n]) n++;
+    while (pos + n < end && strchr(" \t\r\n\f", pos[n]) && pos[n]) n++;
     return n;
 }
 
-static int is_text(span s, const char *text)
+static int equals_text(span s, const char *text)
 {
     return s.length == strlen(text) && !strncasecmp(s.begin, text, s.length);
 }
 
 /* Up to a byte of `ends`. */
-static span read_until(const char **at, const char *end, const char *ends)
+static span read_until(const char **pos, const char *end, const char *ends)
 {
-    span s = {.begin = *at};
-    while (*at < end && (!strchr(ends, **at) || !**at)) ++*at;
-    s.length = (size_t)(*at - s.begin);
+    span s = {.begin = *pos};
+    while (*pos < end && (!strchr(ends, **pos) || !**pos)) ++*pos;
+    s.length = (size_t)(*pos - s.begin);
     return s;
 }
 
 /* The value at *at: a word, or what is in quotes. */
-static span read_value(const char **at, const char *end)
+static span read_value(const char **pos, const char *end)
 {
-    if (*at == end || (**at != '"' && **at != '\'')) return read_until(at, end, " \t\r\n\f>");
-    const char quote[] = {*(*at)++, '\0'};
-    const span value = read_until(at, end, quote);
-    if (*at < end) ++*at;
+    if (*pos == end || (**pos != '"' && **pos != '\'')) return read_until(pos, end, " \t\r\n\f>");
+    const char quote[] = {*(*pos)++, '\0'};
+    const span value = read_until(pos, end, quote);
+    if (*pos < end) ++*pos;
     return value;
 }
 
 static int has_word(span value, const char *word)
 {
-    const char *at = value.begin, *end = at + value.length;
-    while (at < end) {
-        at += blanks(at, end);
-        if (is_text(read_until(&at, end, " \t\r\n\f"), word)) return 1;
+    const char *pos = value.begin, *end = pos + value.length;
+    while (pos < end) {
+        pos += count_spaces(pos, end);
+        if (equals_text(read_until(&pos, end, " \t\r\n\f"), word)) return 1;
     }
     return 0;
 }
 
 /* The attributes behind a tag's name, up to its '>'. */
-static void read_attributes(tag *t, const char *at, const char *end)
+static void read_attributes(tag *t, const char *pos, const char *end)
 {
-    while ((at += blanks(at, end)) < end && *at != '>') {
-        const int slash = *at == '/';
-        if (slash) at++;
-        t->closes_itself = slash && at < end && *at == '>';
+    while ((pos += count_spaces(pos, end)) < end && *pos != '>') {
+        const int slash = *pos == '/';
+        if (slash) pos++;
+        t->is_self_closing = slash && pos < end && *pos == '>';
         if (slash) continue;
-        const char *begin = at++; /* even a '=' */
-        read_until(&at, end, " \t\r\n\f/>=");
-        const span name = {begin, (size_t)(at - begin)};
-        span value = {at, 0};
-        const char *equals = at + blanks(at, end);
+        const char *begin = pos++; /* even a '=' */
+        read_until(&pos, end, " \t\r\n\f/>=");
+        const span name = {begin, (size_t)(pos - begin)};
+        span value = {pos, 0};
+        const char *equals = pos + count_spaces(pos, end);
         if (equals < end && *equals == '=') {
-            at = equals + 1;
-            at += blanks(at, end);
-            value = read_value(&at, end);
+            pos = equals + 1;
+            pos += count_spaces(pos, end);
+            value = read_value(&pos, end);
         }
-        t->says_no |= (is_text(name, "translate") && is_text(value, "no")) ||
-                      (is_text(name, "class") && has_word(value, "notranslate"));
+        t->is_untranslated |= (equals_text(name, "translate") && equals_text(value, "no")) ||
+                              (equals_text(name, "class") && has_word(value, "notranslate"));
     }
-    t->end = at < end ? at + 1 : end;
+    t->end = pos < end ? pos + 1 : end;
 }
 
 /* Behind `what`; the end where it is not. */
-static const char *find(const char *at, const char *end, const char *what)
+static const char *find_after(const char *pos, const char *end, const char *what)
 {
-    const char *found = memmem(at, (size_t)(end - at), what, strlen(what));
+    const char *found = memmem(pos, (size_t)(end - pos), what, strlen(what));
     return found ? found + strlen(what) : end;
 }
 
 /* 0: a '<' that begins none. */
-static int read_tag(const char *at, const char *end, tag *out)
+static int read_tag(const char *pos, const char *end, tag *out)
 {
-    *out = (tag){.closes = at + 1 < end && at[1] == '/'};
-    const char *name = at + 1 + out->closes;
+    *out = (tag){.is_end_tag = pos + 1 < end && pos[1] == '/'};
+    const char *name = pos + 1 + out->is_end_tag;
     if (name < end && is_letter(*name)) {
         out->name = name;
         out->name_length = read_until(&name, end, " \t\r\n\f/>").length;
         read_attributes(out, name, end);
         return 1;
     }
-    if (name >= end || out->closes || (*name != '!' && *name != '?')) return 0;
+    if (name >= end || out->is_end_tag || (*name != '!' && *name != '?')) return 0;
     out->is_doctype = name + 1 < end && is_letter(name[1]) && *name == '!';
-    out->end = end - at > 4 && !memcmp(at, "<!--", 4) ? find(at + 2, end, "-->") : find(name, end, ">");
+    out->end = end - pos > 4 && !memcmp(pos, "<!--", 4) ? find_after(pos + 2, end, "-->") : find_after(name, end, ">");
     return 1;
 }
 
-static int is_one_of(const tag *t, const char *const *names)
+static int has_name_in(const tag *t, const char *const *names)
 {
     for (; *names; names++)
         if (strlen(*names) == t->name_length && !strncasecmp(*names, t->name, t->name_length)) return 1;
@@ -225,13 +227,13 @@ static const char *const title_names[] = {"title", NULL};
 /* Of such an element: where its end tag begins. */
 static const char *plain_end(const tag *t, const char *end)
 {
-    const char *at = t->end;
-    while ((at = memchr(at, '<', (size_t)(end - at)))) {
-        const char *behind = at + 2 + t->name_length;
-        if (behind < end && at[1] == '/' && !strncasecmp(at + 2, t->name, t->name_length) &&
-            strchr(" \t\r\n\f/>", *behind) && *behind)
-            return at;
-        at++;
+    const char *pos = t->end;
+    while ((pos = memchr(pos, '<', (size_t)(end - pos)))) {
+        const char *name_end = pos + 2 + t->name_length;
+        if (name_end < end && pos[1] == '/' && !strncasecmp(pos + 2, t->name, t->name_length) &&
+            strchr(" \t\r\n\f/>", *name_end) && *name_end)
+            return pos;
+        pos++;
     }
     return end;
 }
@@ -241,17 +243,17 @@ static const char *element_end(const tag *t, const char *end)
 {
     int depth = 1;
     tag other;
-    const int is_plain = is_one_of(t, plain_names);
-    for (const char *at = is_plain ? plain_end(t, end) : t->end; at < end;) {
-        if (*at != '<' || !read_tag(at, end, &other)) {
-            at++;
+    const int is_plain = has_name_in(t, plain_names);
+    for (const char *pos = is_plain ? plain_end(t, end) : t->end; pos < end;) {
+        if (*pos != '<' || !read_tag(pos, end, &other)) {
+            pos++;
             continue;
         }
         const int same = other.name_length == t->name_length && other.name &&
-                         !strncasecmp(other.name, t->name, t->name_length) && !other.closes_itself;
-        if (same) depth += other.closes ? -1 : 1;
-        at = !other.closes && is_one_of(&other, plain_names) ? plain_end(&other, end) : other.end;
-        if (depth == 0) return at;
+                         !strncasecmp(other.name, t->name, t->name_length) && !other.is_self_closing;
+        if (same) depth += other.is_end_tag ? -1 : 1;
+        pos = !other.is_end_tag && has_name_in(&other, plain_names) ? plain_end(&other, end) : other.end;
+        if (depth == 0) return pos;
     }
     return end;
 }
@@ -259,10 +261,10 @@ static const char *element_end(const tag *t, const char *end)
 /* --- paragraphs --------------------------------------------------------------------------------------------------- */
 
 typedef struct mark {
-    const char *raw;   /* [length] */
-    size_t length, at; /* in the paragraph's plain text */
-    int depth;         /* of elements, behind it */
-    int opens, alone;
+    const char *raw;       /* [length] */
+    size_t length, offset; /* in the paragraph's plain text */
+    int depth;             /* of elements, behind it */
+    int is_opening, is_standalone;
 } mark;
 
 /* A paragraph as it is read: its text with entities decoded and blanks drawn together, and the tags in it. */
@@ -270,133 +272,138 @@ typedef struct paragraph {
     document *d;
     const char *language, *end; /* of the page */
     buffer plain;
-    mark *mark;           /* [n] */
-    size_t n, room, used; /* of marks; those that have become pieces */
-    size_t done;          /* of plain */
+    mark *mark;                            /* [n] */
+    size_t n, mark_capacity, n_used_marks; /* of marks; those that have become pieces */
+    size_t plain_done;                     /* of plain */
     int depth;
 } paragraph;
 
 static void add_mark(paragraph *p, const char *raw, size_t length, int step)
 {
-    if (p->n == p->room) {
-        const size_t room = 2 * p->room + 16;
-        mark *more = realloc(p->mark, room * sizeof *more);
-        p->d->failed |= !more;
+    if (p->n == p->mark_capacity) {
+        const size_t capacity = 2 * p->mark_capacity + 16;
+        mark *more = realloc(p->mark, capacity * sizeof *more);
+        p->d->has_failed |= !more;
         if (!more) return;
         p->mark = more;
-        p->room = room;
+        p->mark_capacity = capacity;
     }
     p->depth += step;
     if (p->depth < 0) p->depth = 0;
-    p->mark[p->n++] = (mark){
-        .raw = raw, .length = length, .at = p->plain.used, .depth = p->depth, .opens = step > 0, .alone = step == 0};
+    p->mark[p->n++] = (mark){.raw = raw,
+                             .length = length,
+                             .offset = p->plain.used,
+                             .depth = p->depth,
+                             .is_opening = step > 0,
+                             .is_standalone = step == 0};
 }
 
 /* An entity that is not known here is a tag of its own accord: it stays as it is written. */
-static void add_text(paragraph *p, const char *at, const char *end)
+static void add_text(paragraph *p, const char *pos, const char *end)
 {
     char bytes[4];
-    while (at < end) {
-        const char *behind = *at == '&' ? entity_end(at, end) : NULL;
-        const size_t n = behind ? read_entity(at, behind, bytes) : blanks(at, end);
-        if (behind && n == 0)
-            add_mark(p, at, (size_t)(behind - at), 0);
-        else if (behind)
+    while (pos < end) {
+        const char *after_entity = *pos == '&' ? entity_end(pos, end) : NULL;
+        const size_t n = after_entity ? read_entity(pos, after_entity, bytes) : count_spaces(pos, end);
+        if (after_entity && n == 0)
+            add_mark(p, pos, (size_t)(after_entity - pos), 0);
+        else if (after_entity)
             buffer_add(&p->plain, bytes, n);
         else if (n == 0)
-            buffer_add(&p->plain, at, 1);
+            buffer_add(&p->plain, pos, 1);
         else if (p->plain.used == 0 || p->plain.data[p->plain.used - 1] != ' ')
             buffer_add(&p->plain, " ", 1);
-        at = behind ? behind : at + (n > 0 ? n : 1);
+        pos = after_entity ? after_entity : pos + (n > 0 ? n : 1);
     }
 }
 
-static int is_before_blank(const paragraph *p, const mark *m)
+static int is_before_space(const paragraph *p, const mark *m)
 {
-    return blanks(m->raw + m->length, p->end) > 0;
+    return count_spaces(m->raw + m->length, p->end) > 0;
 }
 
 /* Between sentences: text up to `to`, and marks that stand there, with a blank between two that had one. */
-static void keep(paragraph *p, size_t to)
+static void keep_until(paragraph *p, size_t to)
 {
     buffer out = {0};
-    for (; p->used < p->n && p->mark[p->used].at <= to; p->used++) {
-        const mark *m = &p->mark[p->used];
-        const int is_last = p->used + 1 == p->n && m->at == p->plain.used;
-        markup_write(&out, p->plain.data + p->done, m->at - p->done);
+    for (; p->n_used_marks < p->n && p->mark[p->n_used_marks].offset <= to; p->n_used_marks++) {
+        const mark *m = &p->mark[p->n_used_marks];
+        const int is_last = p->n_used_marks + 1 == p->n && m->offset == p->plain.used;
+        markup_write(&out, p->plain.data + p->plain_done, m->offset - p->plain_done);
         buffer_add(&out, m->raw, m->length);
-        if (m->alone && is_before_blank(p, m) && !is_last && p->plain.data[m->at] != ' ') buffer_add(&out, " ", 1);
-        p->done = m->at;
+        if (m->is_standalone && is_before_space(p, m) && !is_last && p->plain.data[m->offset] != ' ')
+            buffer_add(&out, " ", 1);
+        p->plain_done = m->offset;
     }
-    if (to > p->done) markup_write(&out, p->plain.data + p->done, to - p->done);
-    if (out.used > 0) document_add(p->d, PIECE_KEPT, out.data, out.used);
-    p->d->failed |= out.failed;
-    p->done = to;
+    if (to > p->plain_done) markup_write(&out, p->plain.data + p->plain_done, to - p->plain_done);
+    if (out.used > 0) document_add(p->d, PIECE_VERBATIM, out.data, out.used);
+    p->d->has_failed |= out.is_out_of_memory;
+    p->plain_done = to;
     free(out.data);
 }
 
 /* The text of elements, from there to the next mark or the sentence's end. */
 static void add_tagged(paragraph *p, size_t begin, size_t sentence, size_t end)
 {
-    if (p->used < p->n && p->mark[p->used].at < end) end = p->mark[p->used].at;
+    if (p->n_used_marks < p->n && p->mark[p->n_used_marks].offset < end) end = p->mark[p->n_used_marks].offset;
     while (begin < end && p->plain.data[begin] == ' ') begin++;
     while (begin < end && p->plain.data[end - 1] == ' ') end--;
-    if (begin < end) document_add(p->d, PIECE_TAGGED, p->plain.data + begin, end - begin)->at = begin - sentence;
+    if (begin < end) document_add(p->d, PIECE_TAGGED, p->plain.data + begin, end - begin)->offset = begin - sentence;
 }
 
 static void add_sentence(void *user, size_t begin, size_t end)
 {
     paragraph *p = user;
-    keep(p, begin);
+    keep_until(p, begin);
     document_add(p->d, PIECE_SENTENCE, p->plain.data + begin, end - begin);
-    const int marked = p->used < p->n && p->mark[p->used].at < end;
-    if (marked && p->used > 0 && p->mark[p->used - 1].depth > 0) add_tagged(p, begin, begin, end);
-    for (; p->used < p->n && p->mark[p->used].at < end;) {
-        const mark *m = &p->mark[p->used++];
+    const int marked = p->n_used_marks < p->n && p->mark[p->n_used_marks].offset < end;
+    if (marked && p->n_used_marks > 0 && p->mark[p->n_used_marks - 1].depth > 0) add_tagged(p, begin, begin, end);
+    for (; p->n_used_marks < p->n && p->mark[p->n_used_marks].offset < end;) {
+        const mark *m = &p->mark[p->n_used_marks++];
         piece *within = document_add(p->d, PIECE_TAG, m->raw, m->length);
-        within->at = m->at - begin;
-        within->opens = m->opens;
-        within->alone = m->alone;
-        within->blank_before = m->at > 0 && blanks(m->raw - 1, m->raw) > 0;
-        within->blank_behind = is_before_blank(p, m);
-        if (m->depth > 0 && p->d->n_parts <= p->d->most) add_tagged(p, m->at, begin, end);
+        within->offset = m->offset - begin;
+        within->is_opening = m->is_opening;
+        within->is_standalone = m->is_standalone;
+        within->has_space_before = m->offset > 0 && count_spaces(m->raw - 1, m->raw) > 0;
+        within->has_space_after = is_before_space(p, m);
+        if (m->depth > 0 && p->d->n_parts <= p->d->max_parts) add_tagged(p, m->offset, begin, end);
     }
-    p->done = end;
+    p->plain_done = end;
 }
 
 static void end_paragraph(paragraph *p)
 {
     buffer_add(&p->plain, "", 0);
-    p->d->failed |= p->plain.failed;
-    if (!p->d->failed) {
+    p->d->has_failed |= p->plain.is_out_of_memory;
+    if (!p->d->has_failed) {
         document_sentences(p->d, p->plain.data, p->plain.used, p->language, add_sentence, p);
-        keep(p, p->plain.used);
+        keep_until(p, p->plain.used);
     }
-    p->plain.used = p->n = p->used = p->done = 0;
+    p->plain.used = p->n = p->n_used_marks = p->plain_done = 0;
     p->depth = 0;
 }
 
 /* --- pages -------------------------------------------------------------------------------------------------------- */
 
 /* Comments are; "<!DOCTYPE" is not. */
-static int is_within_lines(const tag *t)
+static int is_inline(const tag *t)
 {
-    return t->name ? is_one_of(t, inline_names) || is_one_of(t, break_names) : !t->is_doctype;
+    return t->name ? has_name_in(t, inline_names) || has_name_in(t, break_names) : !t->is_doctype;
 }
 
 /* Blanks before a paragraph and behind it stay as they are. */
-static void read_text(paragraph *p, const char *at, const char *end, int block_follows)
+static void read_text(paragraph *p, const char *pos, const char *end, int block_follows)
 {
     const char *last = end;
-    if (p->plain.used == 0 && p->n == 0 && blanks(at, end) > 0) {
-        document_add(p->d, PIECE_KEPT, at, blanks(at, end));
-        at += blanks(at, end);
+    if (p->plain.used == 0 && p->n == 0 && count_spaces(pos, end) > 0) {
+        document_add(p->d, PIECE_VERBATIM, pos, count_spaces(pos, end));
+        pos += count_spaces(pos, end);
     }
-    while (block_follows && last > at && blanks(last - 1, last)) last--;
-    add_text(p, at, last);
+    while (block_follows && last > pos && count_spaces(last - 1, last)) last--;
+    add_text(p, pos, last);
     if (last == end) return;
     end_paragraph(p);
-    document_add(p->d, PIECE_KEPT, last, (size_t)(end - last));
+    document_add(p->d, PIECE_VERBATIM, last, (size_t)(end - last));
 }
 
 /* A title's text has no tags in it. */
@@ -408,32 +415,32 @@ static const char *read_title(paragraph *p, const tag *t)
 }
 
 /* An element that is not read is one tag, of which nothing is within. Returns what is behind. */
-static const char *read_markup(paragraph *p, const char *at, tag *t)
+static const char *read_markup(paragraph *p, const char *pos, tag *t)
 {
-    const int is_empty = !t->name || is_one_of(t, empty_names) || t->closes_itself;
-    const int is_raw = !is_empty && !t->closes && (is_one_of(t, raw_names) || t->says_no);
+    const int is_empty = !t->name || has_name_in(t, empty_names) || t->is_self_closing;
+    const int is_raw = !is_empty && !t->is_end_tag && (has_name_in(t, raw_names) || t->is_untranslated);
     if (is_raw) t->end = element_end(t, p->end);
-    if (is_one_of(t, break_names)) return t->end;
-    if (is_within_lines(t)) {
-        add_mark(p, at, (size_t)(t->end - at), is_empty || is_raw ? 0 : t->closes ? -1 : 1);
+    if (has_name_in(t, break_names)) return t->end;
+    if (is_inline(t)) {
+        add_mark(p, pos, (size_t)(t->end - pos), is_empty || is_raw ? 0 : t->is_end_tag ? -1 : 1);
         return t->end;
     }
     end_paragraph(p);
-    document_add(p->d, PIECE_KEPT, at, (size_t)(t->end - at));
-    return !is_raw && !is_empty && !t->closes && is_one_of(t, title_names) ? read_title(p, t) : t->end;
+    document_add(p->d, PIECE_VERBATIM, pos, (size_t)(t->end - pos));
+    return !is_raw && !is_empty && !t->is_end_tag && has_name_in(t, title_names) ? read_title(p, t) : t->end;
 }
 
 void markup_read(document *d, const char *text, size_t length, const char *language)
 {
     const char *end = text + length;
     paragraph p = {.d = d, .language = language, .end = end};
-    for (const char *at = text; at < end && !d->failed && d->n_parts <= d->most;) {
+    for (const char *pos = text; pos < end && !d->has_failed && d->n_parts <= d->max_parts;) {
         tag t;
-        const char *next = memchr(at, '<', (size_t)(end - at));
+        const char *next = memchr(pos, '<', (size_t)(end - pos));
         while (next && !read_tag(next, end, &t)) next = memchr(next + 1, '<', (size_t)(end - next - 1));
         if (!next) next = end;
-        read_text(&p, at, next, next == end || !is_within_lines(&t));
-        at = next < end ? read_markup(&p, next, &t) : end;
+        read_text(&p, pos, next, next == end || !is_inline(&t));
+        pos = next < end ? read_markup(&p, next, &t) : end;
     }
     end_paragraph(&p);
     free(p.plain.data);

@@ -13,17 +13,17 @@ static struct {
     pthread_mutex_t lock;
     int64_t by_code[CODES], below[BOUNDS + 1];
     double seconds;
-} counted = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} request_counts = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void metrics_request(unsigned code, double seconds)
 {
     size_t b = 0;
     while (b < BOUNDS && seconds > bounds[b]) b++;
-    pthread_mutex_lock(&counted.lock);
-    counted.by_code[code < CODES ? code : 0]++;
-    counted.below[b]++;
-    counted.seconds += seconds;
-    pthread_mutex_unlock(&counted.lock);
+    pthread_mutex_lock(&request_counts.lock);
+    request_counts.by_code[code < CODES ? code : 0]++;
+    request_counts.below[b]++;
+    request_counts.seconds += seconds;
+    pthread_mutex_unlock(&request_counts.lock);
 }
 
 static void put(FILE *out, const char *name, const char *type, const char *help)
@@ -34,19 +34,20 @@ static void put(FILE *out, const char *name, const char *type, const char *help)
 static void put_requests(FILE *out)
 {
     int64_t sum = 0;
-    pthread_mutex_lock(&counted.lock);
+    pthread_mutex_lock(&request_counts.lock);
     put(out, "requests_total", "counter", "Answered requests by HTTP status.");
     for (int c = 0; c < CODES; c++)
-        if (counted.by_code[c] > 0)
-            fprintf(out, "rill_requests_total{code=\"%d\"} %lld\n", c, (long long)counted.by_code[c]);
+        if (request_counts.by_code[c] > 0)
+            fprintf(out, "rill_requests_total{code=\"%d\"} %lld\n", c, (long long)request_counts.by_code[c]);
     put(out, "request_seconds", "histogram", "Seconds from a request's arrival to its answer.");
     for (size_t b = 0; b < BOUNDS; b++)
-        fprintf(out, "rill_request_seconds_bucket{le=\"%g\"} %lld\n", bounds[b], (long long)(sum += counted.below[b]));
-    sum += counted.below[BOUNDS];
+        fprintf(out, "rill_request_seconds_bucket{le=\"%g\"} %lld\n", bounds[b],
+                (long long)(sum += request_counts.below[b]));
+    sum += request_counts.below[BOUNDS];
     fprintf(out, "rill_request_seconds_bucket{le=\"+Inf\"} %lld\nrill_request_seconds_sum %.9g\n", (long long)sum,
-            counted.seconds);
+            request_counts.seconds);
     fprintf(out, "rill_request_seconds_count %lld\n", (long long)sum);
-    pthread_mutex_unlock(&counted.lock);
+    pthread_mutex_unlock(&request_counts.lock);
 }
 
 /* A label's value: quotes, backslashes and ends of lines are escaped. */
@@ -72,7 +73,7 @@ typedef struct series {
         return c->expression;                          \
     }
 VALUE(waiting, waiting)
-VALUE(under_way, under_way)
+VALUE(under_way, in_flight)
 VALUE(inputs, inputs)
 VALUE(from_cache, from_cache)
 VALUE(shared, shared)
@@ -81,8 +82,8 @@ VALUE(cache_bytes, cache_bytes)
 VALUE(failed, failed)
 VALUE(cancelled, cancelled)
 VALUE(actions, actions)
-VALUE(timesteps, run.timesteps)
-VALUE(expansions, run.expansions)
+VALUE(timesteps, stats.timesteps)
+VALUE(expansions, stats.expansions)
 
 static const series all[] = {
     {"inputs_waiting", "gauge", "Inputs that no engine has begun.", value_waiting},
@@ -110,7 +111,7 @@ char *metrics_text(service *const *services, int n)
         put(out, all[i].name, all[i].type, all[i].help);
         for (int s = 0; s < n; s++) {
             service_counts counts;
-            service_count(services[s], &counts);
+            service_get_counts(services[s], &counts);
             fprintf(out, "rill_%s{model=\"", all[i].name);
             put_label(out, service_name(services[s]));
             fprintf(out, "\"} %lld\n", (long long)all[i].value(&counts));

@@ -7,19 +7,20 @@
 #include "cli.h"
 
 /* The value of -m in any of its forms; NULL: it is none. *uses: how many words it takes. */
-static const char *model_of(char **argv, int argc, int at, int *uses)
+static const char *model_argument(char **argv, int argc, int arg_index, int *uses)
 {
     static const char *const starts[] = {"--model=", "-m"};
     *uses = 2;
-    if (!strcmp(argv[at], "-m") || !strcmp(argv[at], "--model")) return at + 1 < argc ? argv[at + 1] : NULL;
+    if (!strcmp(argv[arg_index], "-m") || !strcmp(argv[arg_index], "--model"))
+        return arg_index + 1 < argc ? argv[arg_index + 1] : NULL;
     *uses = 1;
     for (int i = 0; i < 2; i++)
-        if (!strncmp(argv[at], starts[i], strlen(starts[i]))) return argv[at] + strlen(starts[i]);
+        if (!strncmp(argv[arg_index], starts[i], strlen(starts[i]))) return argv[arg_index] + strlen(starts[i]);
     return NULL;
 }
 
 /* DIR's last part, or NAME. */
-static char *name_of(const char **model)
+static char *model_name(const char **model)
 {
     const char *equals = strchr(*model, '='), *slash = strchr(*model, '/');
     if (equals && equals > *model && (!slash || equals < slash)) {
@@ -40,14 +41,14 @@ static int find_models(models *all, int argc, char **argv)
     if (!all->line) return cli_fail_memory("the command line");
     all->line[all->n_line++] = argv[0];
     for (int i = 1, uses; i < argc; i++) {
-        const char *model = model_of(argv, argc, i, &uses);
+        const char *model = model_argument(argv, argc, i, &uses);
         if (!model) {
             all->line[all->n_line++] = argv[i];
             continue;
         }
         i += uses - 1;
         if (all->n == MODELS_MAX) return cli_fail("--model: at most %d", MODELS_MAX);
-        all->name[all->n] = name_of(&model);
+        all->name[all->n] = model_name(&model);
         all->model[all->n++] = model;
         for (int m = 0; m + 1 < all->n; m++)
             if (!strcmp(all->name[m], all->name[all->n - 1]))
@@ -115,7 +116,7 @@ static models *copy_names(const models *old)
     return NULL;
 }
 
-int models_open_failed(models **out, models *old, serve_options *options)
+int models_reopen_failed(models **out, models *old, serve_options *options)
 {
     models *all = copy_names(old);
     int code = all ? CLI_OK : cli_fail_memory("the models"), helped = 0;
@@ -135,7 +136,7 @@ int models_open_failed(models **out, models *old, serve_options *options)
         all->service[m] = old->service[m];
         free(all->name[m]);
         all->name[m] = old->name[m]; /* which the service has */
-        old->lent[m] = 1;
+        old->is_taken_over[m] = 1;
     }
     *out = all;
     return CLI_OK;
@@ -144,14 +145,14 @@ int models_open_failed(models **out, models *old, serve_options *options)
 void models_end(models *all, int now)
 {
     for (int m = 0; m < all->n; m++)
-        if (all->service[m] && !all->lent[m]) service_end(all->service[m], now);
+        if (all->service[m] && !all->is_taken_over[m]) service_end(all->service[m], now);
 }
 
 void models_close(models *all)
 {
     if (!all) return;
     for (int m = 0; m < MODELS_MAX; m++) {
-        if (all->lent[m]) continue;
+        if (all->is_taken_over[m]) continue;
         service_close(all->service[m]);
         free(all->name[m]);
     }

@@ -11,9 +11,9 @@ typedef struct models {
     service *service[MODELS_MAX]; /* [n] */
     char *name[MODELS_MAX];
     const char *model[MODELS_MAX]; /* as on the command line */
-    int lent[MODELS_MAX];          /* the set that took over from this one ends and closes it, not this one */
+    int is_taken_over[MODELS_MAX]; /* the set that took over from this one ends and closes it, not this one */
     int n;
-    int users;           /* requests that look at them; under the server's lock */
+    int n_users;         /* requests that look at them; under the server's lock */
     struct models *next; /* its owner's */
     char **line;         /* [n_line + 2] the command line without its models, with places for one */
     int n_line;
@@ -26,7 +26,7 @@ int models_open(models **out, serve_options *options, int argc, char **argv, int
 int models_start(models *m);
 /* Open those again whose run has failed; all others go on, in both sets. The new set is to be closed after the old one.
  *   *out: started; NULL on failure, and `old` is as before. CLI_OK or another code after a message */
-int models_open_failed(models **out, models *old, serve_options *options);
+int models_reopen_failed(models **out, models *old, serve_options *options);
 void models_end(models *m, int now); /* as service_end() */
 void models_close(models *m);        /* ended; NULL is allowed */
 

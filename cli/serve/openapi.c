@@ -14,7 +14,7 @@ static const struct {
 };
 
 /* A row as a schema. */
-static json_t *schema_of(const rill_option *row)
+static json_t *option_schema(const rill_option *row)
 {
     const char *type = row->type == RILL_OPTION_INT || row->type == RILL_OPTION_BYTES ? "integer"
                        : row->type == RILL_OPTION_REAL                                ? "number"
@@ -27,8 +27,8 @@ static json_t *schema_of(const rill_option *row)
                             json_pack("[{s:s}, {s:s, s:[s]}]", "type", "number", "type", "string", "enum", "inf"));
     }
     if (row->type == RILL_OPTION_INT) {
-        json_object_set_new(schema, "minimum", json_integer((json_int_t)row->least));
-        json_object_set_new(schema, "maximum", json_integer((json_int_t)fmin(row->most, 2147483647)));
+        json_object_set_new(schema, "minimum", json_integer((json_int_t)row->min));
+        json_object_set_new(schema, "maximum", json_integer((json_int_t)fmin(row->max, 2147483647)));
     }
     if (row->type == RILL_OPTION_WORD) {
         json_t *words = json_array();
@@ -48,11 +48,11 @@ json_t *openapi_document(const models *m)
     json_t *schemas = json_object_get(json_object_get(document, "components"), "schemas");
     json_t *settings = json_object_get(json_object_get(schemas, "Settings"), "properties");
     for (const rill_option *row = rill_setting_table(); settings && row->name; row++)
-        if (row->kind != RILL_OPTION_SCHEDULE && rill_request_heeds(row))
-            json_object_set_new(settings, row->name, schema_of(row));
+        if (row->kind != RILL_OPTION_SCHEDULE && rill_setting_is_per_request(row))
+            json_object_set_new(settings, row->name, option_schema(row));
     for (int i = 0; i < m->n; i++) {
         const rill_option *row = rill_domain_input_rows(rill_model_domain(service_model(m->service[i])));
-        for (; row && row->name; row++) json_object_set_new(settings, row->name, schema_of(row));
+        for (; row && row->name; row++) json_object_set_new(settings, row->name, option_schema(row));
     }
     json_object_set_new(json_object_get(document, "info"), "version", json_string(RILL_VERSION_STRING));
     return document;

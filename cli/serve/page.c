@@ -18,7 +18,7 @@ static void put(FILE *out, const cli_picture_file *files, size_t n, const char *
         if (!strcmp(strrchr(files[i].name, '.'), ending)) fwrite(files[i].text, 1, files[i].length, out);
 }
 
-static void put_all(FILE *out, const char *ending)
+static void write_files(FILE *out, const char *ending)
 {
     put(out, cli_picture_files, cli_picture_n_files, ending);
     put(out, page_files, sizeof page_files / sizeof *page_files, ending);
@@ -33,11 +33,11 @@ char *page_text(void)
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>rill</title>\n<style>\n",
           out);
-    put_all(out, ".css");
+    write_files(out, ".css");
     fputs("</style>\n</head>\n<body>\n", out);
-    put_all(out, ".html");
+    write_files(out, ".html");
     fputs("<script>\n", out);
-    put_all(out, ".js"); /* its own script follows those that it uses */
+    write_files(out, ".js"); /* its own script follows those that it uses */
     fputs("</script>\n</body>\n</html>\n", out);
     if (!fclose(out)) return text;
     free(text);

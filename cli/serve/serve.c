@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "head.h"
 #include "interrupt.h"
+#include "request_head.h"
 #include "rill/file.h"
 #include "server.h"
 
@@ -74,29 +74,29 @@ static int take_origin(serve_options *o, const char *value)
 {
     if (!head_is_origin(value))
         return cli_fail("--allow-origin: \"%s\": expected SCHEME://HOST or SCHEME://HOST:PORT, or *", value);
-    for (int i = 0; i < o->pages.n; i++)
-        if (!strcmp(o->pages.origin[i], value)) return CLI_OK;
-    if (o->pages.n == SERVE_ORIGINS_MAX) return cli_fail("--allow-origin: at most %d", SERVE_ORIGINS_MAX);
-    o->pages.origin[o->pages.n++] = value;
+    for (int i = 0; i < o->pages.n_origins; i++)
+        if (!strcmp(o->pages.origins[i], value)) return CLI_OK;
+    if (o->pages.n_origins == SERVE_ORIGINS_MAX) return cli_fail("--allow-origin: at most %d", SERVE_ORIGINS_MAX);
+    o->pages.origins[o->pages.n_origins++] = value;
     return CLI_OK;
 }
 
-int serve_take(serve_options *o, const cli_option *option, const char *value)
+int serve_take_option(serve_options *o, const cli_option *option, const char *value)
 {
     switch (option->id) {
     case TAKE_HOST: o->pages.host = value; return CLI_OK;
-    case TAKE_TOKEN: o->token_path = value; return CLI_OK;
-    case TAKE_PORT: return cli_whole("--port", value, 0, 65535, &o->port);
-    case TAKE_WAITING: return cli_whole("--max-waiting", value, 1, 1 << 28, &o->most_waiting);
-    case TAKE_INPUTS: return cli_whole("--max-inputs", value, 1, 1 << 24, &o->most_inputs);
-    case TAKE_BYTES: return cli_whole("--max-body", value, 1, 1 << 20, &o->most_kilobytes);
-    case TAKE_CONNECTIONS: return cli_whole("--max-connections", value, 1, 1 << 20, &o->most_connections);
-    case TAKE_WIDTH: return cli_whole("--max-width", value, 1, 65536, &o->most_width);
-    case TAKE_REQUEST: return cli_whole("--max-request", value, 1, 1 << 20, &o->request_megabytes);
-    case TAKE_CACHE: return cli_whole("--cache", value, 0, 1 << 20, &o->cache_megabytes);
-    case TAKE_TIMEOUT: return cli_whole("--request-timeout", value, 1, 86400, &o->request_timeout);
+    case TAKE_TOKEN: o->api_key_path = value; return CLI_OK;
+    case TAKE_PORT: return cli_parse_int("--port", value, 0, 65535, &o->port);
+    case TAKE_WAITING: return cli_parse_int("--max-waiting", value, 1, 1 << 28, &o->queue_size);
+    case TAKE_INPUTS: return cli_parse_int("--max-inputs", value, 1, 1 << 24, &o->max_inputs);
+    case TAKE_BYTES: return cli_parse_int("--max-body", value, 1, 1 << 20, &o->max_body_kilobytes);
+    case TAKE_CONNECTIONS: return cli_parse_int("--max-connections", value, 1, 1 << 20, &o->max_connections);
+    case TAKE_WIDTH: return cli_parse_int("--max-width", value, 1, 65536, &o->max_beam_size);
+    case TAKE_REQUEST: return cli_parse_int("--max-request", value, 1, 1 << 20, &o->request_megabytes);
+    case TAKE_CACHE: return cli_parse_int("--cache", value, 0, 1 << 20, &o->cache_megabytes);
+    case TAKE_TIMEOUT: return cli_parse_int("--request-timeout", value, 1, 86400, &o->request_timeout);
     case TAKE_ORIGIN: return take_origin(o, value);
-    case TAKE_DRAIN: return cli_whole("--drain", value, 0, 86400, &o->drain);
+    case TAKE_DRAIN: return cli_parse_int("--drain", value, 0, 86400, &o->shutdown_timeout);
     default: return CLI_OK;
     }
 }
@@ -107,8 +107,8 @@ int serve_parse(cli_session *session, int (*take)(void *user, const cli_option *
     const cli_group groups[] = {
         {"Model", cli_model_options},
         {"Server", server_options_rows},
-        {"Outputs", session->rows.outputs},
-        CLI_ROW_GROUPS(*session),
+        {"Outputs", session->rows.output_options},
+        CLI_OPTION_ROW_GROUPS(*session),
         {NULL, NULL},
     };
     const cli_syntax syntax = {
@@ -148,10 +148,10 @@ typedef struct serve {
     serve_options options;
     int argc;
     char **argv;
-    models *now, *old; /* those that answer; those that answer what they have taken */
-    char *token;       /* NULL: none is asked for */
+    models *current, *draining; /* those that answer; those that answer what they have taken */
+    char *token;                /* NULL: none is asked for */
     server *server;
-    double rests_until; /* no model that failed is opened before */
+    double retry_time; /* no model that failed is opened before */
 } serve;
 
 /* The first line of the file, the caller's to free. */
@@ -180,11 +180,11 @@ static int read_token(const char *path, char **out)
 static void close_idle(serve *s)
 {
     for (;;) {
-        models **at = &s->old;
-        while (*at && (*at)->next) at = &(*at)->next;
-        models *m = *at;
-        if (!m || server_users(s->server, m) > 0) return;
-        *at = NULL;
+        models **last_link = &s->draining;
+        while (*last_link && (*last_link)->next) last_link = &(*last_link)->next;
+        models *m = *last_link;
+        if (!m || server_n_users(s->server, m) > 0) return;
+        *last_link = NULL;
         models_end(m, 0);
         models_close(m);
     }
@@ -192,10 +192,10 @@ static void close_idle(serve *s)
 
 static void take_over(serve *s, models *next)
 {
-    server_switch(s->server, next, s->token);
-    s->now->next = s->old;
-    s->old = s->now;
-    s->now = next;
+    server_set_models(s->server, next, s->token);
+    s->current->next = s->draining;
+    s->draining = s->current;
+    s->current = next;
 }
 
 /* Read models and token again. Where that fails, what is there goes on. */
@@ -205,48 +205,48 @@ static void reload(serve *s)
     models *next = NULL;
     char *token = NULL;
     int helped = 0;
-    cli_say("reading the models again");
-    int code = read_token(s->options.token_path, &token);
+    cli_message("reading the models again");
+    int code = read_token(s->options.api_key_path, &token);
     if (code == CLI_OK) code = models_open(&next, &options, s->argc, s->argv, &helped);
     if (code == CLI_OK) code = models_start(next);
     if (code != CLI_OK) {
         if (next) models_end(next, 1);
         models_close(next);
         free(token);
-        cli_say("the models are those of before");
+        cli_message("the models are those of before");
         return;
     }
-    char *before = s->token;
+    char *old_token = s->token;
     s->token = token;
     take_over(s, next);
-    free(before);
-    cli_say("the models are new");
+    free(old_token);
+    cli_message("the models are new");
 }
 
 static int has_failed(const serve *s)
 {
-    for (int m = 0; m < s->now->n; m++)
-        if (service_failure(s->now->service[m])[0]) return 1;
+    for (int m = 0; m < s->current->n; m++)
+        if (service_failure(s->current->service[m])[0]) return 1;
     return 0;
 }
 
 /* A model whose run has failed is opened again; where that fails, too, some time later. */
 static void reopen(serve *s)
 {
-    enum { REST = 10 };
+    enum { RETRY_SECONDS = 10 };
     serve_options options = s->options;
     models *next;
-    if (!has_failed(s) || cli_now() < s->rests_until) return;
-    if (models_open_failed(&next, s->now, &options) != CLI_OK) {
-        s->rests_until = cli_now() + REST;
+    if (!has_failed(s) || cli_now() < s->retry_time) return;
+    if (models_reopen_failed(&next, s->current, &options) != CLI_OK) {
+        s->retry_time = cli_now() + RETRY_SECONDS;
         return;
     }
     take_over(s, next);
-    cli_say("what had failed is open again");
+    cli_message("what had failed is open again");
 }
 
 /* One of ours that is a terminal; -1: none is. */
-static int terminal_of(void)
+static int find_terminal(void)
 {
     return isatty(STDIN_FILENO) ? STDIN_FILENO : isatty(STDERR_FILENO) ? STDERR_FILENO : -1;
 }
@@ -254,10 +254,10 @@ static int terminal_of(void)
 static void wait_for_end(serve *s)
 {
     struct pollfd wanted = {.fd = cli_interrupt_descriptor(), .events = POLLIN};
-    const int stays = cli_interrupt_reloads(), terminal = stays ? -1 : terminal_of();
+    const int ignores_hup = cli_interrupt_reload_on_hup(), terminal = ignores_hup ? -1 : find_terminal();
     while (!cli_interrupted()) {
         poll(&wanted, 1, 1000);
-        if (cli_interrupt_hung_up()) {
+        if (cli_interrupt_take_hup()) {
             /* A terminal that is gone has its programs end, where nobody asked for the contrary (nohup). */
             if (terminal >= 0 && !isatty(terminal)) return;
             reload(s);
@@ -272,30 +272,33 @@ static void wait_for_end(serve *s)
 static int run(serve *s)
 {
     const serve_options *o = &s->options;
-    int code = read_token(o->token_path, &s->token), left = 0;
+    int code = read_token(o->api_key_path, &s->token), n_unanswered = 0;
     const server_options options = {.port = o->port,
                                     .token = s->token,
-                                    .most_connections = o->most_connections,
-                                    .most_inputs = o->most_inputs,
-                                    .most_bytes = (int64_t)o->most_kilobytes << 10,
+                                    .max_connections = o->max_connections,
+                                    .max_inputs = o->max_inputs,
+                                    .max_body_bytes = (int64_t)o->max_body_kilobytes << 10,
                                     .request_timeout = o->request_timeout,
                                     .pages = o->pages};
-    cli_interrupt_heed();
-    if (code == CLI_OK) code = models_start(s->now);
-    if (code == CLI_OK) code = server_open(&s->server, &options, s->now);
+    cli_interrupt_catch();
+    if (code == CLI_OK) code = models_start(s->current);
+    if (code == CLI_OK) code = server_open(&s->server, &options, s->current);
     if (code == CLI_OK) {
-        for (int m = 0; m < s->now->n; m++) cli_say("%s: at %s", s->now->name[m], server_address(s->server));
+        for (int m = 0; m < s->current->n; m++)
+            cli_message("%s: at %s", s->current->name[m], server_address(s->server));
         wait_for_end(s);
-        cli_say("stopping: what was accepted is answered");
-        left = server_drain(s->server, o->drain);
-        if (left > 0) cli_say("%d request%s not answered in %d seconds", left, left == 1 ? " was" : "s were", o->drain);
+        cli_message("stopping: what was accepted is answered");
+        n_unanswered = server_drain(s->server, o->shutdown_timeout);
+        if (n_unanswered > 0)
+            cli_message("%d request%s not answered in %d seconds", n_unanswered, n_unanswered == 1 ? " was" : "s were",
+                        o->shutdown_timeout);
     }
-    models_end(s->now, left > 0);
-    for (models *m = s->old; m; m = m->next) models_end(m, left > 0);
+    models_end(s->current, n_unanswered > 0);
+    for (models *m = s->draining; m; m = m->next) models_end(m, n_unanswered > 0);
     /* Those whose time is over are told so. */
-    if (left > 0) server_drain(s->server, 2);
+    if (n_unanswered > 0) server_drain(s->server, 2);
     server_close(s->server);
-    return code == CLI_OK && (left > 0 || has_failed(s)) ? CLI_FAILED : code;
+    return code == CLI_OK && (n_unanswered > 0 || has_failed(s)) ? CLI_FAILED : code;
 }
 
 int cli_serve(int argc, char **argv)
@@ -303,26 +306,26 @@ int cli_serve(int argc, char **argv)
     int helped = 0;
     serve s = {.options = {.pages = {.host = "127.0.0.1"},
                            .port = 8190,
-                           .most_waiting = 10000,
-                           .most_inputs = 1000,
-                           .most_kilobytes = 1024,
-                           .most_connections = 1000,
+                           .queue_size = 10000,
+                           .max_inputs = 1000,
+                           .max_body_kilobytes = 1024,
+                           .max_connections = 1000,
                            .request_timeout = 30,
-                           .drain = 30,
+                           .shutdown_timeout = 30,
                            .cache_megabytes = 64,
-                           .most_width = 1000,
+                           .max_beam_size = 1000,
                            .request_megabytes = 512},
                .argc = argc,
                .argv = argv};
     json_object_seed(0);
-    int code = models_open(&s.now, &s.options, argc, argv, &helped);
+    int code = models_open(&s.current, &s.options, argc, argv, &helped);
     if (code == CLI_OK && !helped) code = run(&s);
-    while (s.old) {
-        models *next = s.old->next;
-        models_close(s.old);
-        s.old = next;
+    while (s.draining) {
+        models *next = s.draining->next;
+        models_close(s.draining);
+        s.draining = next;
     }
-    models_close(s.now);
+    models_close(s.current);
     free(s.token);
     return code;
 }

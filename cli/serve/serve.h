@@ -8,15 +8,15 @@ enum { SERVE_ORIGINS_MAX = 64 };
 
 /* Whose requests are taken from browsers. */
 typedef struct serve_pages {
-    const char *host;                      /* the address that is listened at, as it was given */
-    const char *origin[SERVE_ORIGINS_MAX]; /* [n] whose pages may ask, "*": all */
-    int n;
+    const char *host;                       /* the address that is listened at, as it was given */
+    const char *origins[SERVE_ORIGINS_MAX]; /* [n] whose pages may ask, "*": all */
+    int n_origins;
 } serve_pages;
 
 typedef struct serve_options {
-    const char *token_path;
-    int port, most_waiting, most_inputs, most_kilobytes, most_connections, request_timeout, drain, cache_megabytes,
-        most_width, request_megabytes;
+    const char *api_key_path;
+    int port, queue_size, max_inputs, max_body_kilobytes, max_connections, request_timeout, shutdown_timeout,
+        cache_megabytes, max_beam_size, request_megabytes;
     serve_pages pages;
 } serve_options;
 
@@ -24,6 +24,6 @@ typedef struct serve_options {
 int serve_parse(cli_session *session, int (*take)(void *user, const cli_option *option, const char *value), void *user,
                 int argc, char **argv, int *helped);
 /* Note an option that is not a session's. */
-int serve_take(serve_options *options, const cli_option *option, const char *value);
+int serve_take_option(serve_options *options, const cli_option *option, const char *value);
 
 #endif

@@ -20,13 +20,13 @@
 
 #include "api.h"
 #include "cli.h"
+#include "connection_watch.h"
+#include "document_job.h"
 #include "form.h"
-#include "head.h"
-#include "libre.h"
+#include "libretranslate.h"
 #include "metrics.h"
-#include "parts.h"
+#include "request_head.h"
 #include "result.h"
-#include "watch.h"
 
 struct server {
     server_options options;
@@ -35,24 +35,24 @@ struct server {
     watch *watch;
     char address[128];
     pthread_mutex_t lock; /* of what follows, and of the token */
-    pthread_cond_t quiet;
-    models *models;         /* of requests that come */
-    int busy;               /* exchanges whose request is here */
-    int quiesced, listened; /* then, the socket that nobody listens at any more */
+    pthread_cond_t became_idle;
+    models *models;             /* of requests that come */
+    int n_busy;                 /* exchanges whose request is here */
+    int is_quiesced, listen_fd; /* then, the socket that nobody listens at any more */
 };
 
 typedef struct exchange {
-    server *of;
+    server *server;
     struct MHD_Connection *connection;
     const api_route *route;
     api_request request;
     json_t *parsed;
     char *body; /* [used] */
-    size_t used, room;
-    double since;
+    size_t body_length, body_capacity;
+    double start_time;
     api_answer refused; /* of code != 0: as soon as the body is here, which is not kept */
-    int fd, counted, suspended, watched, answered, streams, form;
-    int closes; /* the connection ends with the answer */
+    int fd, is_counted, is_suspended, is_watched, is_answered, is_streaming, is_form;
+    int closes_connection; /* the connection ends with the answer */
 } exchange;
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
@@ -60,7 +60,7 @@ typedef struct exchange {
 /* Pages of an allowed origin may read the answer (fetch.spec.whatwg.org, 3.3). */
 static void add_origin(const exchange *x, struct MHD_Response *response)
 {
-    const char *origin = head_allowed(x->connection, &x->of->options.pages);
+    const char *origin = head_allowed_origin(x->connection, &x->server->options.pages);
     if (!origin) return;
     MHD_add_response_header(response, "Access-Control-Allow-Origin", origin);
     MHD_add_response_header(response, "Access-Control-Expose-Headers", "Retry-After");
@@ -68,12 +68,12 @@ static void add_origin(const exchange *x, struct MHD_Response *response)
 }
 
 /* A browser asks before it sends a page's request. */
-static api_answer allow_page(void)
+static api_answer preflight_answer(void)
 {
     return (api_answer){.code = 204, .text = strdup(""), .type = "text/plain", .is_preflight = 1};
 }
 
-static void drop_answer(api_answer *a)
+static void free_answer(api_answer *a)
 {
     json_decref(a->json);
     free(a->text);
@@ -81,10 +81,10 @@ static void drop_answer(api_answer *a)
 }
 
 /* The answer's body is given over. */
-static enum MHD_Result answer(exchange *x, api_answer a)
+static enum MHD_Result send_answer(exchange *x, api_answer a)
 {
-    if (x->route && x->route->libre) a = libre_error(a);
-    char *text = a.json ? result_text(a.json) : a.text;
+    if (x->route && x->route->is_libretranslate) a = libre_error(a);
+    char *text = a.json ? result_line(a.json) : a.text;
     const char *type = a.json ? "application/json" : a.type;
     char seconds[16];
     json_decref(a.json);
@@ -94,7 +94,7 @@ static enum MHD_Result answer(exchange *x, api_answer a)
         free(text);
         return MHD_NO;
     }
-    snprintf(seconds, sizeof seconds, "%d", a.retry);
+    snprintf(seconds, sizeof seconds, "%d", a.retry_after);
     MHD_add_response_header(response, "Content-Type", type);
     if (!strncmp(type, "text/html", 9))
         MHD_add_response_header(
@@ -106,27 +106,27 @@ static enum MHD_Result answer(exchange *x, api_answer a)
         MHD_add_response_header(response, "Access-Control-Max-Age", "600");
     }
     add_origin(x, response);
-    if (a.retry) MHD_add_response_header(response, "Retry-After", seconds);
-    if (a.allow) MHD_add_response_header(response, "Allow", a.allow);
+    if (a.retry_after) MHD_add_response_header(response, "Retry-After", seconds);
+    if (a.allowed_methods) MHD_add_response_header(response, "Allow", a.allowed_methods);
     if (a.code == 401) MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
-    if (x->of->api.draining || x->closes || a.code == 408 || a.code == 413)
+    if (x->server->api.is_draining || x->closes_connection || a.code == 408 || a.code == 413)
         MHD_add_response_header(response, "Connection", "close");
     enum MHD_Result queued = MHD_queue_response(x->connection, a.code, response);
     MHD_destroy_response(response);
-    x->answered = 1;
-    watch_answer(x->of->watch, x->fd);
-    metrics_request(a.code, cli_now() - x->since);
+    x->is_answered = 1;
+    watch_answering(x->server->watch, x->fd);
+    metrics_request(a.code, cli_now() - x->start_time);
     return queued;
 }
 
 /* --- waiting ------------------------------------------------------------------------------------------------------ */
 
 /* The job is done; under its lock, on whatever thread. */
-static void wake(void *user)
+static void resume_exchange(void *user)
 {
     exchange *x = user;
-    if (!x->suspended) return;
-    x->suspended = 0;
+    if (!x->is_suspended) return;
+    x->is_suspended = 0;
     MHD_resume_connection(x->connection);
 }
 
@@ -134,61 +134,61 @@ static void wake(void *user)
 static void client_gone(void *user)
 {
     exchange *x = user;
-    service_cancel(x->request.to, x->request.job);
+    service_cancel(x->request.service, x->request.job);
 }
 
 static void stop_watching(exchange *x)
 {
-    if (x->watched) watch_leave(x->of->watch, x->fd);
-    x->watched = 0;
+    if (x->is_watched) watch_stop_wait(x->server->watch, x->fd);
+    x->is_watched = 0;
 }
 
 /* Go on when the job is done. 0: it is done already. */
 static int wait_for_job(exchange *x)
 {
     job *j = x->request.job;
-    watch_for(x->of->watch, x->fd, x);
-    x->watched = 1;
+    watch_wait(x->server->watch, x->fd, x);
+    x->is_watched = 1;
     pthread_mutex_lock(&j->lock);
-    const int waits = j->done < j->n;
-    j->told = wake;
-    j->user = x;
-    x->suspended = waits;
+    const int waits = j->n_done < j->n;
+    j->notify = resume_exchange;
+    j->notify_user = x;
+    x->is_suspended = waits;
     if (waits) MHD_suspend_connection(x->connection);
     pthread_mutex_unlock(&j->lock);
     return waits;
 }
 
-static enum MHD_Result go_on(exchange *x)
+static enum MHD_Result continue_exchange(exchange *x)
 {
     for (;;) {
         if (wait_for_job(x)) return MHD_YES;
         stop_watching(x);
-        api_answer a = x->route->end(&x->of->api, &x->request);
-        if (a.code) return answer(x, a);
+        api_answer a = x->route->end(&x->server->api, &x->request);
+        if (a.code) return send_answer(x, a);
     }
 }
 
 /* --- streams ------------------------------------------------------------------------------------------------------ */
 
 /* The next bytes of a stream; the connection is suspended while there are none. */
-static ssize_t next_bytes(void *user, uint64_t at, char *out, size_t most)
+static ssize_t next_bytes(void *user, uint64_t stream_pos, char *out, size_t max_bytes)
 {
     exchange *x = user;
     job *j = x->request.job;
-    (void)at;
+    (void)stream_pos;
     pthread_mutex_lock(&j->lock);
-    size_t n = job_take_events(j, out, most);
-    const int over = n == 0 && j->done == j->n;
+    size_t n = job_take_events(j, out, max_bytes);
+    const int over = n == 0 && j->n_done == j->n;
     if (n == 0 && !over) {
-        x->suspended = 1;
+        x->is_suspended = 1;
         MHD_suspend_connection(x->connection);
     }
     pthread_mutex_unlock(&j->lock);
     return over ? MHD_CONTENT_READER_END_OF_STREAM : (ssize_t)n;
 }
 
-static enum MHD_Result stream(exchange *x)
+static enum MHD_Result start_stream(exchange *x)
 {
     struct MHD_Response *response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 32 << 10, next_bytes, x, NULL);
     job *j = x->request.job;
@@ -197,11 +197,11 @@ static enum MHD_Result stream(exchange *x)
     MHD_add_response_header(response, "Cache-Control", "no-store");
     MHD_add_response_header(response, "X-Accel-Buffering", "no");
     add_origin(x, response);
-    watch_for(x->of->watch, x->fd, x);
-    x->watched = x->answered = x->streams = 1;
+    watch_wait(x->server->watch, x->fd, x);
+    x->is_watched = x->is_answered = x->is_streaming = 1;
     pthread_mutex_lock(&j->lock);
-    j->user = x;
-    j->told = wake;
+    j->notify_user = x;
+    j->notify = resume_exchange;
     pthread_mutex_unlock(&j->lock);
     enum MHD_Result queued = MHD_queue_response(x->connection, 200, response);
     MHD_destroy_response(response);
@@ -211,23 +211,24 @@ static enum MHD_Result stream(exchange *x)
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
 /* In a time that does not tell how much of it is right. */
-static int same_token(const char *given, const char *token)
+static int same_token(const char *client_token, const char *token)
 {
-    const size_t n = strlen(given), m = strlen(token);
+    const size_t n = strlen(client_token), m = strlen(token);
     unsigned char differs = n != m;
-    for (size_t i = 0; i < n; i++) differs |= (unsigned char)given[i] ^ (unsigned char)token[m > 0 ? i % m : 0];
+    for (size_t i = 0; i < n; i++) differs |= (unsigned char)client_token[i] ^ (unsigned char)token[m > 0 ? i % m : 0];
     return !differs;
 }
 
 static int is_authorised(const exchange *x)
 {
     static const char scheme[] = "Bearer ";
-    server *s = x->of;
-    const char *given = head_value(x->connection, MHD_HTTP_HEADER_AUTHORIZATION);
-    const int is_bearer = given && !strncasecmp(given, scheme, sizeof scheme - 1);
+    server *s = x->server;
+    const char *client_token = head_value(x->connection, MHD_HTTP_HEADER_AUTHORIZATION);
+    const int is_bearer = client_token && !strncasecmp(client_token, scheme, sizeof scheme - 1);
     pthread_mutex_lock(&s->lock);
     const char *token = s->options.token;
-    const int fine = !token || x->route->open || (is_bearer && same_token(given + sizeof scheme - 1, token));
+    const int fine = !token || x->route->needs_no_token ||
+                     (is_bearer && same_token(client_token + sizeof scheme - 1, token));
     pthread_mutex_unlock(&s->lock);
     return fine;
 }
@@ -235,28 +236,29 @@ static int is_authorised(const exchange *x)
 static api_answer find_route(exchange *x, const char *method, const char *path)
 {
     const int head = !strcmp(method, "HEAD");
-    const int preflight = !strcmp(method, "OPTIONS") && head_allowed(x->connection, &x->of->options.pages);
-    const char *there = NULL;
+    const int preflight = !strcmp(method, "OPTIONS") && head_allowed_origin(x->connection, &x->server->options.pages);
+    const char *path_method = NULL;
     for (const api_route *r = api_routes; r->method; r++) {
         if (strcmp(r->path, path) != 0) continue;
-        there = r->method;
+        path_method = r->method;
         if (preflight) x->route = r;
-        if (preflight) return allow_page();
+        if (preflight) return preflight_answer();
         if (!strcmp(r->method, head ? "GET" : method)) {
             x->route = r;
             return (api_answer){.code = 0};
         }
     }
-    api_answer refused = there ? api_refuse(405, "bad-method", "%s does not take %s", path, method)
-                               : api_refuse(404, "not-found",
-                                            "there is no %s here: GET /openapi.json tells what there is", path);
-    refused.allow = there && !strcmp(there, "GET") ? "GET, HEAD" : there;
+    api_answer refused = path_method ? api_refuse(405, "bad-method", "%s does not take %s", path, method)
+                                     : api_refuse(404, "not-found",
+                                                  "there is no %s here: GET /openapi.json tells what there is", path);
+    refused.allowed_methods = path_method && !strcmp(path_method, "GET") ? "GET, HEAD" : path_method;
     return refused;
 }
 
 static api_answer refuse_large(const exchange *x)
 {
-    return api_refuse(413, "too-large", "a request's body may have %lld bytes", (long long)x->of->options.most_bytes);
+    return api_refuse(413, "too-large", "a request's body may have %lld bytes",
+                      (long long)x->server->options.max_body_bytes);
 }
 
 /* A body's type. curl says of whatever it sends that it is a form: what begins as JSON is JSON, unless a browser sent it, whose pages may
@@ -265,9 +267,9 @@ static api_answer check_type(exchange *x)
 {
     const char *type = head_value(x->connection, MHD_HTTP_HEADER_CONTENT_TYPE);
     const int is_page = head_value(x->connection, MHD_HTTP_HEADER_ORIGIN) != NULL;
-    x->form = head_has_type(x->connection, "application/x-www-form-urlencoded");
+    x->is_form = head_has_type(x->connection, "application/x-www-form-urlencoded");
     if (head_has_type(x->connection, "application/json")) return (api_answer){.code = 0};
-    if (x->form ? x->route->libre || !is_page : !type && !is_page) return (api_answer){.code = 0};
+    if (x->is_form ? x->route->is_libretranslate || !is_page : !type && !is_page) return (api_answer){.code = 0};
     return api_refuse(415, "bad-type", "expected a body of application/json, found \"%s\"", type ? type : "");
 }
 
@@ -276,23 +278,23 @@ static api_answer check_head(exchange *x, const char *method, const char *path, 
 {
     api_answer refused;
     if (!head_check_framing(x->connection, version, &refused)) {
-        x->closes = 1;
+        x->closes_connection = 1;
         return refused;
     }
     api_answer elsewhere = find_route(x, method, path);
-    if (!head_check_source(x->connection, &x->of->options.pages, &refused)) {
-        drop_answer(&elsewhere);
+    if (!head_check_source(x->connection, &x->server->options.pages, &refused)) {
+        free_answer(&elsewhere);
         return refused;
     }
     if (elsewhere.code) return elsewhere;
     if (!is_authorised(x))
         return api_refuse(401, "unauthorized", "expected the server's token, as \"Authorization: Bearer TOKEN\"");
     const char *length = head_value(x->connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    if (length && strtoll(length, NULL, 10) > x->of->options.most_bytes) return refuse_large(x);
+    if (length && strtoll(length, NULL, 10) > x->server->options.max_body_bytes) return refuse_large(x);
     if (strcmp(x->route->method, "POST") != 0) return (api_answer){.code = 0};
-    if (x->of->api.draining) {
+    if (x->server->api.is_draining) {
         refused = api_refuse(503, "stopping", "the server takes no more requests");
-        refused.retry = 1;
+        refused.retry_after = 1;
         return refused;
     }
     return check_type(x);
@@ -301,31 +303,31 @@ static api_answer check_head(exchange *x, const char *method, const char *path, 
 /* 0: it is more than may be, or there is no memory. */
 static int take_bytes(exchange *x, const char *bytes, size_t n)
 {
-    if (x->used + n > (size_t)x->of->options.most_bytes) return 0;
-    if (x->used + n + 1 > x->room) {
-        const size_t room = 2 * (x->used + n) + 1;
-        char *more = realloc(x->body, room);
+    if (x->body_length + n > (size_t)x->server->options.max_body_bytes) return 0;
+    if (x->body_length + n + 1 > x->body_capacity) {
+        const size_t capacity = 2 * (x->body_length + n) + 1;
+        char *more = realloc(x->body, capacity);
         if (!more) return 0;
         x->body = more;
-        x->room = room;
+        x->body_capacity = capacity;
     }
-    memcpy(x->body + x->used, bytes, n);
-    x->used += n;
-    x->body[x->used] = '\0';
+    memcpy(x->body + x->body_length, bytes, n);
+    x->body_length += n;
+    x->body[x->body_length] = '\0';
     return 1;
 }
 
-static api_answer begin(exchange *x)
+static api_answer begin_request(exchange *x)
 {
     json_error_t error;
     if (!strcmp(x->route->method, "POST")) {
-        if (x->used > 0 && x->body[strspn(x->body, " \t\r\n")] == '{') x->form = 0;
-        if (x->form && !x->route->libre)
+        if (x->body_length > 0 && x->body[strspn(x->body, " \t\r\n")] == '{') x->is_form = 0;
+        if (x->is_form && !x->route->is_libretranslate)
             return api_refuse(415, "bad-type", "expected a body of application/json, found a form");
-        x->parsed = x->form
-                        ? form_read(x->body, x->used)
-                        : json_loadb(x->body ? x->body : "", x->used, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
-        if (!x->parsed && x->form) return api_refuse(400, "bad-form", "expected NAME=VALUE&NAME=VALUE in UTF-8");
+        x->parsed = x->is_form ? form_read(x->body, x->body_length)
+                               : json_loadb(x->body ? x->body : "", x->body_length,
+                                            JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+        if (!x->parsed && x->is_form) return api_refuse(400, "bad-form", "expected NAME=VALUE&NAME=VALUE in UTF-8");
         if (!x->parsed)
             return api_refuse(400, "bad-json", "line %d, column %d: %s", error.line, error.column, error.text);
         if (!json_is_object(x->parsed)) return api_refuse(400, "bad-json", "expected an object");
@@ -333,7 +335,7 @@ static api_answer begin(exchange *x)
     }
     free(x->body);
     x->body = NULL;
-    api_answer a = x->route->begin(&x->of->api, &x->request);
+    api_answer a = x->route->begin(&x->server->api, &x->request);
     /* It may be large in memory, and the answer is far off. */
     json_decref(x->parsed);
     x->parsed = NULL;
@@ -343,7 +345,7 @@ static api_answer begin(exchange *x)
 
 /* --- what the library calls --------------------------------------------------------------------------------------- */
 
-static int socket_of(struct MHD_Connection *connection)
+static int connection_fd(struct MHD_Connection *connection)
 {
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
@@ -352,9 +354,9 @@ static exchange *open_exchange(server *s, struct MHD_Connection *connection)
 {
     exchange *x = calloc(1, sizeof *x);
     if (!x) return NULL;
-    *x = (exchange){.of = s, .connection = connection, .since = cli_now(), .fd = socket_of(connection)};
+    *x = (exchange){.server = s, .connection = connection, .start_time = cli_now(), .fd = connection_fd(connection)};
     pthread_mutex_lock(&s->lock);
-    s->models->users++;
+    s->models->n_users++;
     x->request.models = s->models;
     pthread_mutex_unlock(&s->lock);
     return x;
@@ -369,8 +371,8 @@ static int sends_body(struct MHD_Connection *connection)
     return !expect && (is_chunked || (length && strtoll(length, NULL, 10) > 0));
 }
 
-static enum MHD_Result handle(void *user, struct MHD_Connection *connection, const char *path, const char *method,
-                              const char *version, const char *bytes, size_t *n, void **state)
+static enum MHD_Result on_request(void *user, struct MHD_Connection *connection, const char *path, const char *method,
+                                  const char *version, const char *bytes, size_t *n, void **state)
 {
     exchange *x = *state;
     if (!x) {
@@ -378,28 +380,29 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
         if (!x) return MHD_NO;
         const api_answer refused = check_head(x, method, path, version);
         if (!refused.code) return MHD_YES;
-        if (x->closes || !sends_body(connection)) return answer(x, refused);
+        if (x->closes_connection || !sends_body(connection)) return send_answer(x, refused);
         x->refused = refused;
         return MHD_YES;
     }
-    if (x->request.job && !x->answered) return go_on(x);
+    if (x->request.job && !x->is_answered) return continue_exchange(x);
     if (*n > 0) {
         /* No answer is possible before the body's end; what is too much of it is not kept. */
-        if (!x->answered && !x->refused.code && !take_bytes(x, bytes, *n)) x->refused = refuse_large(x);
+        if (!x->is_answered && !x->refused.code && !take_bytes(x, bytes, *n)) x->refused = refuse_large(x);
         *n = 0;
         return MHD_YES;
     }
-    if (x->answered) return MHD_YES;
-    pthread_mutex_lock(&x->of->lock);
-    x->of->busy += !x->counted;
-    x->counted = 1;
-    pthread_mutex_unlock(&x->of->lock);
-    const api_answer a = x->refused.code ? x->refused : begin(x);
+    if (x->is_answered) return MHD_YES;
+    pthread_mutex_lock(&x->server->lock);
+    x->server->n_busy += !x->is_counted;
+    x->is_counted = 1;
+    pthread_mutex_unlock(&x->server->lock);
+    const api_answer a = x->refused.code ? x->refused : begin_request(x);
     x->refused = (api_answer){.code = 0};
-    return a.code ? answer(x, a) : x->request.job->stream ? stream(x) : go_on(x);
+    return a.code ? send_answer(x, a) : x->request.job->is_stream ? start_stream(x) : continue_exchange(x);
 }
 
-static void completed(void *user, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode why)
+static void on_completed(void *user, struct MHD_Connection *connection, void **state,
+                         enum MHD_RequestTerminationCode why)
 {
     server *s = user;
     exchange *x = *state;
@@ -410,42 +413,42 @@ static void completed(void *user, struct MHD_Connection *connection, void **stat
     stop_watching(x);
     watch_begin(s->watch, x->fd); /* the next request's time begins */
     job *j = x->request.job;
-    if (x->streams) metrics_request(200, cli_now() - x->since);
+    if (x->is_streaming) metrics_request(200, cli_now() - x->start_time);
     if (j) {
         pthread_mutex_lock(&j->lock);
-        j->told = NULL;
+        j->notify = NULL;
         pthread_mutex_unlock(&j->lock);
-        if (!job_is_done(j)) service_cancel(x->request.to, j);
+        if (!job_is_done(j)) service_cancel(x->request.service, j);
         job_release(j);
     }
-    parts_clear(&x->request);
+    document_job_clear(&x->request);
     json_decref(x->parsed);
-    drop_answer(&x->refused);
+    free_answer(&x->refused);
     free(x->body);
     pthread_mutex_lock(&s->lock);
-    x->request.models->users--;
-    s->busy -= x->counted;
+    x->request.models->n_users--;
+    s->n_busy -= x->is_counted;
     free(x);
-    pthread_cond_signal(&s->quiet);
+    pthread_cond_signal(&s->became_idle);
     pthread_mutex_unlock(&s->lock);
 }
 
-static void connected(void *user, struct MHD_Connection *connection, void **state,
-                      enum MHD_ConnectionNotificationCode what)
+static void on_connection(void *user, struct MHD_Connection *connection, void **state,
+                          enum MHD_ConnectionNotificationCode what)
 {
     server *s = user;
-    const int fd = socket_of(connection);
+    const int fd = connection_fd(connection);
     (void)state;
     if (what != MHD_CONNECTION_NOTIFY_STARTED) {
         watch_end(s->watch, fd);
         return;
     }
     watch_begin(s->watch, fd);
-    watch_make_room(s->watch, fd, s->options.most_connections);
+    watch_limit(s->watch, fd, s->options.max_connections);
 }
 
 /* What the library has to say of clients' mistakes is theirs; it is not logged. */
-static void say_nothing(void *user, const char *format, va_list arguments)
+static void ignore_log(void *user, const char *format, va_list arguments)
 {
     (void)user;
     (void)format;
@@ -454,7 +457,7 @@ static void say_nothing(void *user, const char *format, va_list arguments)
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static int make_socket(const server_options *o, char address[128])
+static int open_listener(const server_options *o, char address[128])
 {
     char port[16], host[64];
     struct addrinfo *found, hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
@@ -462,7 +465,7 @@ static int make_socket(const server_options *o, char address[128])
     snprintf(port, sizeof port, "%d", o->port);
     const int failed = getaddrinfo(all ? NULL : o->pages.host, port, &hints, &found);
     if (failed) {
-        cli_say("--host: %s: %s", o->pages.host, gai_strerror(failed));
+        cli_message("--host: %s: %s", o->pages.host, gai_strerror(failed));
         return -1;
     }
     const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -476,7 +479,7 @@ static int make_socket(const server_options *o, char address[128])
     const int error = errno, six = found->ai_family == AF_INET6;
     freeaddrinfo(found);
     if (bad) {
-        cli_say("%s:%s: %s", o->pages.host, port, strerror(error));
+        cli_message("%s:%s: %s", o->pages.host, port, strerror(error));
         if (fd >= 0) close(fd);
         return -1;
     }
@@ -484,15 +487,15 @@ static int make_socket(const server_options *o, char address[128])
     return fd;
 }
 
-static int start(server *s)
+static int start_daemon(server *s)
 {
     const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
-    const int fd = make_socket(&s->options, s->address);
+    const int fd = open_listener(&s->options, s->address);
     if (fd < 0) return CLI_FAILED;
     s->daemon = MHD_start_daemon(
-        flags, 0, NULL, NULL, handle, s, MHD_OPTION_EXTERNAL_LOGGER, say_nothing, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_NOTIFY_COMPLETED, completed, s, MHD_OPTION_NOTIFY_CONNECTION, connected, s,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)s->options.most_connections, MHD_OPTION_CONNECTION_TIMEOUT,
+        flags, 0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, ignore_log, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)s->options.max_connections, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)s->options.request_timeout, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(32 << 10), MHD_OPTION_END);
     if (s->daemon) return CLI_OK;
     close(fd);
@@ -503,14 +506,15 @@ int server_open(server **out, const server_options *options, models *now)
 {
     server *s = calloc(1, sizeof *s);
     *out = NULL;
-    if (!s || pthread_mutex_init(&s->lock, NULL) || pthread_cond_init(&s->quiet, NULL)) {
+    if (!s || pthread_mutex_init(&s->lock, NULL) || pthread_cond_init(&s->became_idle, NULL)) {
         free(s);
         return cli_fail_memory("the server");
     }
     s->options = *options;
     s->models = now;
-    s->api = (api){.most_inputs = options->most_inputs};
-    int code = watch_open(&s->watch, options->request_timeout, client_gone) ? start(s) : cli_fail_memory("the server");
+    s->api = (api){.max_inputs = options->max_inputs};
+    int code = watch_open(&s->watch, options->request_timeout, client_gone) ? start_daemon(s)
+                                                                            : cli_fail_memory("the server");
     if (code == CLI_OK)
         *out = s;
     else
@@ -518,7 +522,7 @@ int server_open(server **out, const server_options *options, models *now)
     return code;
 }
 
-void server_switch(server *s, models *next, const char *token)
+void server_set_models(server *s, models *next, const char *token)
 {
     pthread_mutex_lock(&s->lock);
     s->models = next;
@@ -526,10 +530,10 @@ void server_switch(server *s, models *next, const char *token)
     pthread_mutex_unlock(&s->lock);
 }
 
-int server_users(server *s, const models *m)
+int server_n_users(server *s, const models *m)
 {
     pthread_mutex_lock(&s->lock);
-    const int n = m->users;
+    const int n = m->n_users;
     pthread_mutex_unlock(&s->lock);
     return n;
 }
@@ -544,27 +548,27 @@ int server_drain(server *s, double seconds)
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += (time_t)seconds;
-    atomic_store(&s->api.draining, 1);
-    if (!s->quiesced) {
+    atomic_store(&s->api.is_draining, 1);
+    if (!s->is_quiesced) {
         /* The library's thread may look at it until it ends. */
-        s->listened = MHD_quiesce_daemon(s->daemon);
-        if (s->listened >= 0) shutdown(s->listened, SHUT_RDWR);
-        s->quiesced = 1;
+        s->listen_fd = MHD_quiesce_daemon(s->daemon);
+        if (s->listen_fd >= 0) shutdown(s->listen_fd, SHUT_RDWR);
+        s->is_quiesced = 1;
     }
     pthread_mutex_lock(&s->lock);
-    while (s->busy > 0 && pthread_cond_timedwait(&s->quiet, &s->lock, &until) == 0) continue;
-    const int left = s->busy;
+    while (s->n_busy > 0 && pthread_cond_timedwait(&s->became_idle, &s->lock, &until) == 0) continue;
+    const int n_left = s->n_busy;
     pthread_mutex_unlock(&s->lock);
-    return left;
+    return n_left;
 }
 
 void server_close(server *s)
 {
     if (!s) return;
     if (s->daemon) MHD_stop_daemon(s->daemon);
-    if (s->quiesced && s->listened >= 0) close(s->listened);
+    if (s->is_quiesced && s->listen_fd >= 0) close(s->listen_fd);
     watch_close(s->watch);
-    pthread_cond_destroy(&s->quiet);
+    pthread_cond_destroy(&s->became_idle);
     pthread_mutex_destroy(&s->lock);
     free(s);
 }

@@ -18,11 +18,11 @@ typedef struct service service;
 
 typedef struct service_counts {
     int64_t waiting;                            /* inputs, now */
-    int64_t under_way;                          /* what engines have, now */
+    int64_t in_flight;                          /* what engines have, now */
     int64_t inputs, failed, cancelled, actions; /* so far; (actions: of searches) */
     int64_t from_cache, shared;                 /* inputs that were answered without a search of their own */
     int64_t cache_entries, cache_bytes;
-    rill_stats run;
+    rill_stats stats;
 } service_counts;
 
 /* Open the model that a command line describes (without names of its own: `rill decode`'s options).
@@ -50,17 +50,18 @@ const rill_settings *service_settings(const service *s); /* of requests that say
  * `said` gives the i-th as *name and *value, 0 behind the last. Threads: one at a time.
  *   RILL_OK · RILL_ERR_OPTION (*why, valid until the next call: unknown, refused, impossible, or more than the server gives a request) ·
  *   RILL_ERR_MEMORY */
-rill_status service_read(service *s, int (*said)(void *user, int i, const char **name, const char **value), void *user,
-                         job *j, const char **why);
+rill_status service_read_settings(service *s,
+                                  int (*next_setting)(void *user, int i, const char **name, const char **value),
+                                  void *user, job *j, const char **why);
 /* Whether a line of constraints is one, on the connections' thread.
  *   RILL_OK · RILL_ERR_INPUT (*why, valid until the next call) · RILL_ERR_MEMORY */
 rill_status service_check_constraints(service *s, const char *line, const char **why);
-/* The language that it translates from, as rill_sentences() takes it: --source-lang, or its name, which may be FROM-TO. */
+/* The language that it translates from, as rill_sentences_split() takes it: --source-lang, or its name, which may be FROM-TO. */
 const char *service_language(const service *s);
 /* The main thread's, before the start and after the end. */
 rill_context *service_context(const service *s);
 rill_model *service_model(const service *s);
 const char *service_device(const service *s);
-void service_count(service *s, service_counts *out);
+void service_get_counts(service *s, service_counts *out);
 
 #endif

@@ -7,18 +7,18 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "foreign.h"
 #include "rill/file.h"
 #include "rill/plugin.h"
 #include "try.h"
+#include "unsupported_format.h"
 
 /* The file that is being read. */
-typedef struct reading {
+typedef struct folder_reader {
     rill_folder *folder;
     const char *file;
-} reading;
+} folder_reader;
 
-static rill_status bad(const reading *r, const char *key, const char *wanted)
+static rill_status fail_key(const folder_reader *r, const char *key, const char *wanted)
 {
     return rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s: \"%s\" must be %s", r->file, key, wanted);
 }
@@ -36,58 +36,58 @@ static int scalar_text(const json_t *value, char *out, size_t size)
     return length >= 0 && (size_t)length < size;
 }
 
-static rill_status take(const reading *r, const char *key, const char *name, const char *text)
+static rill_status set_search_option(const folder_reader *r, const char *key, const char *name, const char *text)
 {
     rill_context *ctx = r->folder->ctx;
     char why[512];
     if (rill_option_find(rill_output_table(), name) != NULL)
         return rill_fail(ctx, RILL_ERR_OPTION, "%s: \"%s\" under \"search\": what is written is the user's to say",
                          r->file, key);
-    const rill_status status = rill_layer_set(r->folder->search, name, text);
+    const rill_status status = rill_option_source_set(r->folder->search, name, text);
     if (status != RILL_ERR_OPTION) return status;
     snprintf(why, sizeof why, "%s", rill_error(ctx));
     return rill_fail(ctx, status, "%s: \"%s\" under \"search\" was refused: %s", r->file, key, why);
 }
 
 /* A list of "NAME:ARGS", each of which is what `name` would take. */
-static rill_status take_list(const reading *r, const char *key, const json_t *list, const char *name)
+static rill_status set_list(const folder_reader *r, const char *key, const json_t *list, const char *name)
 {
-    if (!json_is_array(list)) return bad(r, key, "a list of \"NAME:ARGS\"");
+    if (!json_is_array(list)) return fail_key(r, key, "a list of \"NAME:ARGS\"");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *text = json_string_value(json_array_get(list, i));
-        if (text == NULL) return bad(r, key, "a list of \"NAME:ARGS\"");
-        TRY(take(r, key, name, text));
+        if (text == NULL) return fail_key(r, key, "a list of \"NAME:ARGS\"");
+        TRY(set_search_option(r, key, name, text));
     }
     return RILL_OK;
 }
 
 /* What a value of the row is, where it is none. */
-static rill_status bad_type(const reading *r, const char *key, const rill_option *row)
+static rill_status bad_type(const folder_reader *r, const char *key, const rill_option *row)
 {
     switch (row->type) {
-    case RILL_OPTION_INT: return bad(r, key, "a whole number");
-    case RILL_OPTION_REAL: return bad(r, key, "a number");
-    case RILL_OPTION_BYTES: return bad(r, key, "a number of bytes, or a text such as \"2G\"");
-    case RILL_OPTION_SWITCH: return bad(r, key, "true or false");
-    case RILL_OPTION_PATH: return bad(r, key, "the path of a file");
-    default: return bad(r, key, row->kind == RILL_OPTION_SEARCH ? "a number or a text" : "a text");
+    case RILL_OPTION_INT: return fail_key(r, key, "a whole number");
+    case RILL_OPTION_REAL: return fail_key(r, key, "a number");
+    case RILL_OPTION_BYTES: return fail_key(r, key, "a number of bytes, or a text such as \"2G\"");
+    case RILL_OPTION_SWITCH: return fail_key(r, key, "true or false");
+    case RILL_OPTION_PATH: return fail_key(r, key, "the path of a file");
+    default: return fail_key(r, key, row->kind == RILL_OPTION_SEARCH ? "a number or a text" : "a text");
     }
 }
 
 /* A file stands beside config.json, so that the directory works from wherever it is named. */
-static rill_status take_scalar(const reading *r, const char *key, const json_t *value)
+static rill_status set_scalar(const folder_reader *r, const char *key, const json_t *value)
 {
     char text[1024], path[4096];
-    const rill_option *row = rill_layer_row(r->folder->ctx, key);
+    const rill_option *row = rill_option_row(r->folder->ctx, key);
     const int is_path = row != NULL && row->type == RILL_OPTION_PATH;
-    if (!scalar_text(value, text, sizeof text)) return bad(r, key, "a number, a string, true or false");
+    if (!scalar_text(value, text, sizeof text)) return fail_key(r, key, "a number, a string, true or false");
     if (row != NULL && json_is_boolean(value) && row->type != RILL_OPTION_SWITCH) return bad_type(r, key, row);
     if (is_path && (text[0] == '\0' || !json_is_string(value))) return bad_type(r, key, row);
-    if (!is_path || text[0] == '/') return take(r, key, key, text);
+    if (!is_path || text[0] == '/') return set_search_option(r, key, key, text);
     const size_t directory = (size_t)(strrchr(r->file, '/') + 1 - r->file);
     if (snprintf(path, sizeof path, "%.*s%s", (int)directory, r->file, text) >= (int)sizeof path)
-        return bad(r, key, "a shorter path");
-    return take(r, key, key, path);
+        return fail_key(r, key, "a shorter path");
+    return set_search_option(r, key, key, path);
 }
 
 /* Of what is registered of a kind, the i-th; NULL behind the last. */
@@ -95,16 +95,16 @@ static const char *chain_name(const rill_context *ctx, rill_chain chain, size_t 
 {
     const rill_heuristic *h = chain == RILL_CHAIN_HEURISTICS ? rill_heuristic_at(ctx, i) : NULL;
     const rill_scorer *s = chain == RILL_CHAIN_SCORERS ? rill_scorer_at(ctx, i) : NULL;
-    const rill_policy *p = chain == RILL_CHAIN_POLICY ? rill_policy_at(ctx, i) : NULL;
+    const rill_scheduler *p = chain == RILL_CHAIN_SCHEDULER ? rill_scheduler_at(ctx, i) : NULL;
     return h != NULL ? h->name : s != NULL ? s->name : p != NULL ? p->name : NULL;
 }
 
 /* An engine would refuse it too, but without the file. */
-static rill_status check_chain(const reading *r, rill_chain chain, const char *kind)
+static rill_status check_chain(const folder_reader *r, rill_chain chain, const char *kind)
 {
     rill_context *ctx = r->folder->ctx;
     int32_t n;
-    const rill_chain_entry *entry = rill_layer_entries(r->folder->search, chain, &n);
+    const rill_chain_entry *entry = rill_option_source_chain(r->folder->search, chain, &n);
     for (int32_t i = 0; i < n; i++) {
         const char *name, *near = NULL, *wanted = entry[i].name;
         for (size_t j = 0; (name = chain_name(ctx, chain, j)) != NULL && strcmp(name, wanted) != 0; j++) {
@@ -124,28 +124,28 @@ static rill_status check_chain(const reading *r, rill_chain chain, const char *k
 }
 
 /* Defaults that contradict each other are the model's fault; those that only contradict what the user asks for are left out later. */
-static rill_status read_search(const reading *r, const json_t *search)
+static rill_status read_search(const folder_reader *r, const json_t *search)
 {
     rill_context *ctx = r->folder->ctx;
     char why[512];
     const char *key;
     json_t *value;
     if (search == NULL) return RILL_OK;
-    if (!json_is_object(search)) return bad(r, "search", "an object");
+    if (!json_is_object(search)) return fail_key(r, "search", "an object");
     json_object_foreach((json_t *)(uintptr_t)search, key, value)
     {
         if (strcmp(key, "heuristics") == 0) {
-            TRY(take_list(r, key, value, "heuristic"));
+            TRY(set_list(r, key, value, "heuristic"));
         } else if (strcmp(key, "scorers") == 0) {
-            TRY(take_list(r, key, value, "scorer"));
+            TRY(set_list(r, key, value, "scorer"));
         } else {
-            TRY(take_scalar(r, key, value));
+            TRY(set_scalar(r, key, value));
         }
     }
     TRY(check_chain(r, RILL_CHAIN_HEURISTICS, "heuristic"));
     TRY(check_chain(r, RILL_CHAIN_SCORERS, "scorer"));
-    TRY(check_chain(r, RILL_CHAIN_POLICY, "policy"));
-    const rill_status status = rill_layer_check(r->folder->search);
+    TRY(check_chain(r, RILL_CHAIN_SCHEDULER, "policy"));
+    const rill_status status = rill_option_source_check(r->folder->search);
     if (status != RILL_ERR_OPTION) return status;
     snprintf(why, sizeof why, "%s", rill_error(ctx));
     return rill_fail(ctx, status, "%s: %s", r->file, why);
@@ -155,7 +155,7 @@ static rill_status read_search(const reading *r, const json_t *search)
 
 /* Other keys are the domain's. One that is all but ours is a slip, and would leave the model without its search; and so is one that
  * belongs into it. */
-static rill_status check_keys(const reading *r, const json_t *rill)
+static rill_status check_keys(const folder_reader *r, const json_t *rill)
 {
     static const char *const ours[] = {"domain", "search"};
     const char *key;
@@ -165,7 +165,7 @@ static rill_status check_keys(const reading *r, const json_t *rill)
         const char *gone = rill_removed_option("setting", key);
         if (gone != NULL)
             return rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s: \"%s\" under \"rill\": %s", r->file, key, gone);
-        if (rill_layer_row(r->folder->ctx, key) != NULL || strcmp(key, "heuristics") == 0 ||
+        if (rill_option_row(r->folder->ctx, key) != NULL || strcmp(key, "heuristics") == 0 ||
             strcmp(key, "scorers") == 0)
             return rill_fail(r->folder->ctx, RILL_ERR_FORMAT,
                              "%s: \"%s\" under \"rill\" belongs under \"search\" there", r->file, key);
@@ -178,20 +178,20 @@ static rill_status check_keys(const reading *r, const json_t *rill)
 }
 
 /* Beside "rill" stand the makers' keys. They have none of how a model is opened here: somebody means us. */
-static void say_misplaced(const reading *r, const json_t *root)
+static void warn_misplaced(const folder_reader *r, const json_t *root)
 {
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)root, key, value)
     {
-        const rill_option *row = rill_layer_row(r->folder->ctx, key);
+        const rill_option *row = rill_option_row(r->folder->ctx, key);
         if (row != NULL && row->kind == RILL_OPTION_MODEL)
             rill_log(r->folder->ctx, RILL_LOG_WARNING,
                      "%s: \"%s\" is not read there: put it under \"rill\": {\"search\": {...}}", r->file, key);
     }
 }
 
-static const char *reader_of(const rill_context *ctx, const char *type)
+static const char *domain_for_type(const rill_context *ctx, const char *type)
 {
     const rill_domain *d;
     for (size_t i = 0; (d = rill_domain_at(ctx, i)) != NULL; i++)
@@ -210,15 +210,15 @@ static int has_ct2(const char *config)
            stat(path, &info) == 0;
 }
 
-static rill_status read_domain(const reading *r, const json_t *root, const json_t *rill)
+static rill_status read_domain(const folder_reader *r, const json_t *root, const json_t *rill)
 {
     rill_folder *f = r->folder;
     const json_t *domain = json_object_get(rill, "domain");
     const char *type = json_string_value(json_object_get(root, "model_type"));
     if (type == NULL && has_ct2(r->file)) type = "ctranslate2";
-    const char *reader = type != NULL ? reader_of(f->ctx, type) : NULL;
+    const char *reader = type != NULL ? domain_for_type(f->ctx, type) : NULL;
     if (domain != NULL && (!json_is_string(domain) || json_string_length(domain) >= sizeof f->domain))
-        return bad(r, "domain", "a domain's name");
+        return fail_key(r, "domain", "a domain's name");
     if (domain != NULL) reader = json_string_value(domain);
     if (reader != NULL)
         snprintf(f->domain, sizeof f->domain, "%s", reader);
@@ -227,7 +227,7 @@ static rill_status read_domain(const reading *r, const json_t *root, const json_
     return RILL_OK;
 }
 
-static rill_status read_text(const reading *r, const rill_text *text)
+static rill_status read_text(const folder_reader *r, const rill_text *text)
 {
     json_error_t error;
     json_t *root = json_loadb(text->data, text->length, JSON_REJECT_DUPLICATES, &error);
@@ -237,9 +237,9 @@ static rill_status read_text(const reading *r, const rill_text *text)
     if (!json_is_object(root))
         status = rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s: an object was expected", r->file);
     else if (rill != NULL && !json_is_object(rill))
-        status = bad(r, "rill", "an object");
+        status = fail_key(r, "rill", "an object");
     if (status == RILL_OK) status = check_keys(r, rill);
-    if (status == RILL_OK) say_misplaced(r, root);
+    if (status == RILL_OK) warn_misplaced(r, root);
     if (status == RILL_OK) status = read_domain(r, root, rill);
     if (status == RILL_OK) status = read_search(r, json_object_get(rill, "search"));
     json_decref(root);
@@ -250,15 +250,15 @@ static rill_status read_text(const reading *r, const rill_text *text)
 
 /* Of a model that says nothing of its search. What is wrong in its files is told when it is opened; what could not be read now may be
  * readable then, and the search would be another one without a word. */
-static rill_status ask_domain(rill_folder *f, const char *path, const char *name)
+static rill_status use_domain_defaults(rill_folder *f, const char *path, const char *name)
 {
     const rill_domain *domain = rill_find_domain(f->ctx, name);
     rill_text text = {.ctx = f->ctx};
     rill_status status = RILL_OK;
-    if (rill_layer_searches(f->search) || domain == NULL || domain->advise == NULL) return RILL_OK;
+    if (rill_option_source_sets_search(f->search) || domain == NULL || domain->advise == NULL) return RILL_OK;
     status = domain->advise(domain, f->ctx, path, &text);
     if (status == RILL_OK && text.length > 0)
-        status = rill_layer_set_all(f->search, text.data);
+        status = rill_option_source_set_all(f->search, text.data);
     else if (status != RILL_ERR_IO && status != RILL_ERR_MEMORY) {
         rill_error_clear(f->ctx);
         status = RILL_OK;
@@ -272,11 +272,11 @@ static rill_status read_config(rill_folder *f, const char *path)
     char file[4096];
     if (snprintf(file, sizeof file, "%s/config.json", path) >= (int)sizeof file)
         return rill_fail(f->ctx, RILL_ERR_NOT_FOUND, "model %s: the path is too long", path);
-    const reading r = {f, file};
+    const folder_reader r = {f, file};
     rill_text text = {.ctx = f->ctx};
     rill_status status = rill_file_read(&text, file, RILL_FILE_TEXT_MAX);
     f->found = status != RILL_ERR_NOT_FOUND;
-    const char *reader = !f->found && has_ct2(file) ? reader_of(f->ctx, "ctranslate2") : NULL;
+    const char *reader = !f->found && has_ct2(file) ? domain_for_type(f->ctx, "ctranslate2") : NULL;
     if (reader != NULL) snprintf(f->domain, sizeof f->domain, "%s", reader);
     if (status == RILL_OK) status = read_text(&r, &text);
     if (!f->found) rill_error_clear(f->ctx);
@@ -288,39 +288,39 @@ rill_status rill_folder_read(rill_folder *out, rill_context *ctx, const char *pa
 {
     struct stat info;
     *out = (rill_folder){.ctx = ctx};
-    TRY(rill_layer_create(&out->search, ctx, RILL_FROM_USER));
+    TRY(rill_option_source_create(&out->search, ctx, RILL_FROM_USER));
     if (path != NULL && stat(path, &info) != 0)
         return rill_fail(ctx, RILL_ERR_NOT_FOUND, "model %s: %s", path, strerror(errno));
     /* A model in one file: the domain knows what to do with it. */
     if (path != NULL && S_ISDIR(info.st_mode)) TRY(read_config(out, path));
-    return ask_domain(out, path, domain != NULL ? domain : out->domain);
+    return use_domain_defaults(out, path, domain != NULL ? domain : out->domain);
 }
 
 void rill_folder_clear(rill_folder *folder)
 {
-    rill_layer_free(folder->search);
+    rill_option_source_free(folder->search);
     folder->search = NULL;
 }
 
-rill_status rill_folder_nameless(const rill_folder *f, const char *path)
+rill_status rill_folder_fail_no_domain(const rill_folder *f, const char *path)
 {
     char types[256] = "", domains[256] = "";
     const rill_domain *d;
     struct stat info;
-    for (size_t i = 0, at = 0; (d = rill_domain_at(f->ctx, i)) != NULL; i++)
-        for (const char *const *t = d->model_types; t != NULL && *t != NULL && at < sizeof types; t++)
-            at += (size_t)snprintf(types + at, sizeof types - at, "%s%s", at > 0 ? ", " : "", *t);
-    for (size_t i = 0, at = 0; (d = rill_domain_at(f->ctx, i)) != NULL && at < sizeof domains; i++)
-        at += (size_t)snprintf(domains + at, sizeof domains - at, "%s%s", at > 0 ? ", " : "", d->name);
+    for (size_t i = 0, used = 0; (d = rill_domain_at(f->ctx, i)) != NULL; i++)
+        for (const char *const *t = d->model_types; t != NULL && *t != NULL && used < sizeof types; t++)
+            used += (size_t)snprintf(types + used, sizeof types - used, "%s%s", used > 0 ? ", " : "", *t);
+    for (size_t i = 0, used = 0; (d = rill_domain_at(f->ctx, i)) != NULL && used < sizeof domains; i++)
+        used += (size_t)snprintf(domains + used, sizeof domains - used, "%s%s", used > 0 ? ", " : "", d->name);
     if (!f->found && stat(path, &info) == 0 && !S_ISDIR(info.st_mode))
         return rill_fail(
             f->ctx, RILL_ERR_NOT_FOUND,
             "model %s: it is a file; name the folder that it is in, or the domain that reads it with --domain", path);
-    if (f->type[0] == '\0') TRY(rill_foreign_fail(f->ctx, path));
+    if (f->type[0] == '\0') TRY(rill_unsupported_format_fail(f->ctx, path));
     if (!f->found)
         return rill_fail(f->ctx, RILL_ERR_NOT_FOUND,
                          "model %s: there is no config.json; name the domain with --domain (%s)", path, domains);
-    if (f->type[0] != '\0') TRY(rill_foreign_type(f->ctx, path, f->type));
+    if (f->type[0] != '\0') TRY(rill_unsupported_type_fail(f->ctx, path, f->type));
     if (f->type[0] != '\0')
         return rill_fail(
             f->ctx, RILL_ERR_NOT_FOUND,

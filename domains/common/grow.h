@@ -19,6 +19,6 @@
     } while (0)
 
 /* Give it back. */
-#define DROP(ctx, array, room) rill_free((ctx), (array), (room) * sizeof *(array))
+#define FREE_ARRAY(ctx, array, room) rill_free((ctx), (array), (room) * sizeof *(array))
 
 #endif

@@ -10,26 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tensors.h"
+#include "tensor_file.h"
 #include "try.h"
 
-enum { LENGTH_BYTES = 8, POINTER_LIMIT = 1024 /* bytes that a pointer of Git LFS stays below: its specification */ };
-#define HEADER_LIMIT ((uint64_t)100 << 20) /* as in the format's own reader */
+enum { LENGTH_BYTES = 8, MAX_LFS_POINTER = 1024 /* bytes that a pointer of Git LFS stays below: its specification */ };
+#define MAX_HEADER ((uint64_t)100 << 20) /* as in the format's own reader */
 
 /* --- header entries ----------------------------------------------------------------------------------------------- */
 
 /* What is being read: a part's header, and the entries that it becomes. */
-typedef struct reading {
-    rill_tensors *t;
+typedef struct part_reader {
+    rill_tensor_file *tensor_file;
     tensor_part *part;
     tensor_entry *entry; /* [count] of this part */
     size_t count;
-} reading;
+} part_reader;
 
 /* One sentence about one tensor. */
-static rill_status fail_tensor(const reading *r, const char *name, const char *why)
+static rill_status fail_tensor(const part_reader *r, const char *name, const char *why)
 {
-    return tensor_fail(r->t, r->part, name, why);
+    return tensor_fail(r->tensor_file, r->part, name, why);
 }
 
 static int is_size(const json_t *value)
@@ -38,7 +38,8 @@ static int is_size(const json_t *value)
 }
 
 /* Reads "shape" and gives the number of bytes that it and the element type call for. */
-static rill_status read_shape(const reading *r, const json_t *shape, size_t element, rill_tensor *e, size_t *bytes)
+static rill_status read_shape(const part_reader *r, const json_t *shape, size_t element, rill_file_tensor *e,
+                              size_t *bytes)
 {
     if (!json_is_array(shape)) return fail_tensor(r, e->name, "expected an array as shape");
     if (json_array_size(shape) > RILL_TENSOR_MAX_RANK)
@@ -55,7 +56,7 @@ static rill_status read_shape(const reading *r, const json_t *shape, size_t elem
     return RILL_OK;
 }
 
-static rill_status read_offsets(const reading *r, const json_t *offsets, rill_tensor *e)
+static rill_status read_offsets(const part_reader *r, const json_t *offsets, rill_file_tensor *e)
 {
     const json_t *begin = json_array_get(offsets, 0), *end = json_array_get(offsets, 1);
     if (json_array_size(offsets) != 2 || !is_size(begin) || !is_size(end))
@@ -73,12 +74,12 @@ static rill_status read_offsets(const reading *r, const json_t *offsets, rill_te
     return RILL_OK;
 }
 
-static rill_status read_entry(const reading *r, const char *name, const json_t *value, rill_tensor *e)
+static rill_status read_entry(const part_reader *r, const char *name, const json_t *value, rill_file_tensor *e)
 {
-    *e = (rill_tensor){.name = name};
+    *e = (rill_file_tensor){.name = name};
     const char *type_name = json_string_value(json_object_get(value, "dtype"));
     if (type_name == NULL) return fail_tensor(r, name, "expected an object with dtype, shape and data_offsets");
-    const tensor_type *type = tensor_type_named(type_name);
+    const tensor_type *type = tensor_type_find(type_name);
     char why[120];
     if (type == NULL) {
         snprintf(why, sizeof why, "its dtype \"%.20s\" is not known", type_name);
@@ -96,31 +97,32 @@ static rill_status read_entry(const reading *r, const char *name, const json_t *
 /* --- layout of the data ------------------------------------------------------------------------------------------- */
 
 /* By place; a tensor without bytes comes before the one that starts where it stands. */
-static int by_place(const void *a, const void *b)
+static int by_offset(const void *a, const void *b)
 {
-    const rill_tensor *x = &((const tensor_entry *)a)->tensor, *y = &((const tensor_entry *)b)->tensor;
+    const rill_file_tensor *x = &((const tensor_entry *)a)->tensor, *y = &((const tensor_entry *)b)->tensor;
     if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
     return (x->end > y->end) - (x->end < y->end);
 }
 
 /* The tensors must lie end to end. Leaves the entries in order of place. */
-static rill_status check_layout(const reading *r)
+static rill_status check_layout(const part_reader *r)
 {
     char why[120];
-    size_t at = 0;
-    if (r->count > 0) qsort(r->entry, r->count, sizeof *r->entry, by_place);
+    size_t offset = 0;
+    if (r->count > 0) qsort(r->entry, r->count, sizeof *r->entry, by_offset);
     for (size_t i = 0; i < r->count; i++) {
-        const rill_tensor *e = &r->entry[i].tensor;
-        if (e->begin != at) {
-            snprintf(why, sizeof why, "expected at byte %zu of the data, found at %zu: tensors %s", at, e->begin,
-                     e->begin < at ? "overlap" : "leave a gap");
+        const rill_file_tensor *e = &r->entry[i].tensor;
+        if (e->begin != offset) {
+            snprintf(why, sizeof why, "expected at byte %zu of the data, found at %zu: tensors %s", offset, e->begin,
+                     e->begin < offset ? "overlap" : "leave a gap");
             return fail_tensor(r, e->name, why);
         }
-        at = e->end;
+        offset = e->end;
     }
-    if (at != r->part->data_size)
-        return rill_fail(r->t->blocks.ctx, RILL_ERR_FORMAT, "%s: tensors end at byte %zu of the data, which has %zu",
-                         r->part->name, at, r->part->data_size);
+    if (offset != r->part->data_size)
+        return rill_fail(r->tensor_file->arena.ctx, RILL_ERR_FORMAT,
+                         "%s: tensors end at byte %zu of the data, which has %zu", r->part->name, offset,
+                         r->part->data_size);
     return RILL_OK;
 }
 
@@ -131,12 +133,12 @@ static rill_status parse_header(rill_context *ctx, tensor_part *p, size_t length
     json_error_t error;
     char *text = rill_alloc(ctx, length);
     if (text == NULL) return rill_fail_memory(ctx, length, p->name);
-    rill_status status = tensor_get(p, LENGTH_BYTES, length, text);
+    rill_status status = tensor_part_read(p, LENGTH_BYTES, length, text);
     if (status == RILL_OK) {
-        p->header = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
-        if (p->header == NULL)
+        p->header_json = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+        if (p->header_json == NULL)
             status = rill_fail(ctx, RILL_ERR_FORMAT, "%s: header, byte %d: %s", p->name, error.position, error.text);
-        else if (!json_is_object((const json_t *)p->header))
+        else if (!json_is_object((const json_t *)p->header_json))
             status = rill_fail(ctx, RILL_ERR_FORMAT, "%s: header: expected an object", p->name);
     }
     rill_free(ctx, text, length);
@@ -149,10 +151,10 @@ static rill_status read_header(rill_context *ctx, tensor_part *p)
     if (p->size < LENGTH_BYTES)
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected 8 bytes of header length, the file has %zu bytes", p->name,
                          p->size);
-    TRY(tensor_get(p, 0, sizeof prefix, prefix));
+    TRY(tensor_part_read(p, 0, sizeof prefix, prefix));
     uint64_t length = 0;
     for (int i = LENGTH_BYTES - 1; i >= 0; i--) length = length << 8 | prefix[i];
-    if (memcmp(prefix, "version ", LENGTH_BYTES) == 0 && p->size < POINTER_LIMIT)
+    if (memcmp(prefix, "version ", LENGTH_BYTES) == 0 && p->size < MAX_LFS_POINTER)
         return rill_fail(ctx, RILL_ERR_FORMAT,
                          "%s: this is Git LFS's pointer to the weights, not the weights: `git lfs pull` fetches them",
                          p->name);
@@ -160,27 +162,27 @@ static rill_status read_header(rill_context *ctx, tensor_part *p)
         return rill_fail(ctx, RILL_ERR_FORMAT,
                          "%s: the header of %llu bytes goes beyond the end of the file (%zu bytes)", p->name,
                          (unsigned long long)length, p->size);
-    if (length > HEADER_LIMIT)
+    if (length > MAX_HEADER)
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected a header of at most 100 MiB, found %llu bytes", p->name,
                          (unsigned long long)length);
-    p->data = LENGTH_BYTES + (size_t)length;
-    p->data_size = p->size - p->data;
+    p->data_offset = LENGTH_BYTES + (size_t)length;
+    p->data_size = p->size - p->data_offset;
     return parse_header(ctx, p, (size_t)length);
 }
 
-void safetensors_release(tensor_part *part)
+void safetensors_free_header(tensor_part *part)
 {
-    json_decref(part->header);
+    json_decref(part->header_json);
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-static rill_status read_entries(rill_tensors *t, size_t part)
+static rill_status read_entries(rill_tensor_file *t, size_t part)
 {
-    reading r = {.t = t, .part = &t->part[part], .entry = t->entry + t->count};
+    part_reader r = {.tensor_file = t, .part = &t->part[part], .entry = t->entries + t->count};
     const char *name;
     json_t *value;
-    json_object_foreach((json_t *)r.part->header, name, value)
+    json_object_foreach((json_t *)r.part->header_json, name, value)
     {
         if (strcmp(name, "__metadata__") == 0) continue;
         tensor_entry *entry = &r.entry[r.count++];
@@ -191,15 +193,15 @@ static rill_status read_entries(rill_tensors *t, size_t part)
     return check_layout(&r);
 }
 
-rill_status safetensors_read(rill_tensors *t)
+rill_status safetensors_read(rill_tensor_file *t)
 {
-    size_t most = 0;
-    for (size_t i = 0; i < t->parts; i++) {
-        TRY(read_header(t->blocks.ctx, &t->part[i]));
-        most += json_object_size(t->part[i].header);
+    size_t max_entries = 0;
+    for (size_t i = 0; i < t->n_parts; i++) {
+        TRY(read_header(t->arena.ctx, &t->part[i]));
+        max_entries += json_object_size(t->part[i].header_json);
     }
-    TRY(tensor_more(t, most));
-    for (size_t i = 0; i < t->parts; i++) TRY(read_entries(t, i));
-    tensor_sort(t);
+    TRY(tensor_reserve_entries(t, max_entries));
+    for (size_t i = 0; i < t->n_parts; i++) TRY(read_entries(t, i));
+    tensor_sort_entries(t);
     return RILL_OK;
 }

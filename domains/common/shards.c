@@ -8,96 +8,99 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tensors.h"
+#include "tensor_file.h"
 #include "try.h"
 
-enum { MOST_FILES = 256 }; /* which stay open */
+enum { MAX_FILES = 256 }; /* which stay open */
 
-typedef struct shard_index {
-    rill_tensors *t;
+typedef struct shard_reader {
+    rill_tensor_file *tensor_file;
     rill_context *ctx;
-    const json_t *map;
-    const char *file[MOST_FILES]; /* in the order in which they are first named: part i is file[i] */
-    size_t files;
-} shard_index;
+    const json_t *weight_map;
+    const char *file_names[MAX_FILES]; /* in the order in which they are first named: part i is file[i] */
+    size_t n_files;
+} shard_reader;
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-static rill_status add_file(shard_index *x, const char *tensor, const json_t *value)
+static rill_status add_file_name(shard_reader *x, const char *tensor, const json_t *value)
 {
     const char *name = json_string_value(value);
     if (name == NULL || name[0] == '\0' || strchr(name, '/') != NULL || strcmp(name, "..") == 0)
         return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: weight_map: \"%s\": expected the name of a file beside it",
-                         x->t->name, tensor);
-    for (size_t i = 0; i < x->files; i++)
-        if (strcmp(x->file[i], name) == 0) return RILL_OK;
-    if (x->files == MOST_FILES)
-        return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: weight_map: expected at most %d files", x->t->name, MOST_FILES);
-    x->file[x->files++] = name;
+                         x->tensor_file->name, tensor);
+    for (size_t i = 0; i < x->n_files; i++)
+        if (strcmp(x->file_names[i], name) == 0) return RILL_OK;
+    if (x->n_files == MAX_FILES)
+        return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: weight_map: expected at most %d files", x->tensor_file->name,
+                         MAX_FILES);
+    x->file_names[x->n_files++] = name;
     return RILL_OK;
 }
 
 /* A missing file is the index's fault: it is not one that need not be there. */
-static rill_status open_file(const shard_index *x, size_t i)
+static rill_status open_shard(const shard_reader *x, size_t i)
 {
     char path[4096], why[512];
-    const char *end = strrchr(x->t->name, '/');
-    const int folder = end != NULL ? (int)(end + 1 - x->t->name) : 0;
-    if (snprintf(path, sizeof path, "%.*s%s", folder, x->t->name, x->file[i]) >= (int)sizeof path)
-        return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: weight_map: the path of a file is too long", x->t->name);
-    const rill_status status = tensor_part_open(x->t, i, path, NULL, 0);
+    const char *end = strrchr(x->tensor_file->name, '/');
+    const int folder = end != NULL ? (int)(end + 1 - x->tensor_file->name) : 0;
+    if (snprintf(path, sizeof path, "%.*s%s", folder, x->tensor_file->name, x->file_names[i]) >= (int)sizeof path)
+        return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: weight_map: the path of a file is too long",
+                         x->tensor_file->name);
+    const rill_status status = tensor_part_open(x->tensor_file, i, path, NULL, 0);
     if (status != RILL_ERR_NOT_FOUND) return status;
     snprintf(why, sizeof why, "%s", rill_error(x->ctx));
-    return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: weight_map names a file that is not there: %s", x->t->name, why);
+    return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: weight_map names a file that is not there: %s", x->tensor_file->name,
+                     why);
 }
 
 /* --- the two sides compared --------------------------------------------------------------------------------------- */
 
-static rill_status check_entry(const shard_index *x, const tensor_entry *entry)
+static rill_status check_shard_of_entry(const shard_reader *x, const tensor_entry *entry)
 {
-    const char *name = entry->tensor.name, *said = json_string_value(json_object_get(x->map, name));
-    if (said == NULL)
+    const char *name = entry->tensor.name, *expected_file = json_string_value(json_object_get(x->weight_map, name));
+    if (expected_file == NULL)
         return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\" is not in the weight_map of %s",
-                         x->t->part[entry->part].name, name, x->t->name);
-    if (strcmp(said, x->file[entry->part]) == 0) return RILL_OK;
+                         x->tensor_file->part[entry->part].name, name, x->tensor_file->name);
+    if (strcmp(expected_file, x->file_names[entry->part]) == 0) return RILL_OK;
     return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\" should be in %s by the weight_map of %s",
-                     x->t->part[entry->part].name, name, said, x->t->name);
+                     x->tensor_file->part[entry->part].name, name, expected_file, x->tensor_file->name);
 }
 
 /* Entries have names of their own once each is where the index says. */
-static rill_status compare(const shard_index *x)
+static rill_status check_index_matches(const shard_reader *x)
 {
     const char *name;
     json_t *value;
-    for (size_t i = 0; i < x->t->count; i++) TRY(check_entry(x, &x->t->entry[i]));
-    json_object_foreach((json_t *)(uintptr_t)x->map, name, value)
+    for (size_t i = 0; i < x->tensor_file->count; i++) TRY(check_shard_of_entry(x, &x->tensor_file->entries[i]));
+    json_object_foreach((json_t *)(uintptr_t)x->weight_map, name, value)
     {
-        if (rill_tensors_find(x->t, name) != NULL) continue;
-        return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: weight_map: tensor \"%s\" is not in %s", x->t->name, name,
-                         json_string_value(value));
+        if (rill_tensor_file_find(x->tensor_file, name) != NULL) continue;
+        return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: weight_map: tensor \"%s\" is not in %s", x->tensor_file->name,
+                         name, json_string_value(value));
     }
     return RILL_OK;
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-static rill_status read_all(rill_tensors *t, const json_t *map)
+static rill_status read_weight_map(rill_tensor_file *t, const json_t *map)
 {
-    shard_index x = {.t = t, .ctx = t->blocks.ctx, .map = map};
+    shard_reader x = {.tensor_file = t, .ctx = t->arena.ctx, .weight_map = map};
     const char *name;
     json_t *value;
     if (!json_is_object(map) || json_object_size(map) == 0)
         return rill_fail(x.ctx, RILL_ERR_FORMAT, "%s: weight_map: expected an object of tensor: file", t->name);
-    json_object_foreach((json_t *)(uintptr_t)map, name, value) TRY(add_file(&x, name, value));
-    TRY(tensor_parts(t, x.files));
-    for (size_t i = 0; i < x.files; i++) TRY(open_file(&x, i));
+    json_object_foreach((json_t *)(uintptr_t)map, name, value) TRY(add_file_name(&x, name, value));
+    TRY(tensor_alloc_parts(t, x.n_files));
+    for (size_t i = 0; i < x.n_files; i++) TRY(open_shard(&x, i));
     TRY(safetensors_read(t));
-    return compare(&x);
+    return check_index_matches(&x);
 }
 
-rill_status shards_read(rill_tensors *t)
+rill_status shards_read(rill_tensor_file *t)
 {
-    rill_context *ctx = t->blocks.ctx;
+    rill_context *ctx = t->arena.ctx;
     rill_text text = {.ctx = ctx};
     json_error_t error;
     rill_status status = rill_file_read(&text, t->name, RILL_FILE_TEXT_MAX);
@@ -106,7 +109,7 @@ rill_status shards_read(rill_tensors *t)
         if (root == NULL)
             status = rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: %s", t->name, error.line, error.text);
         else
-            status = read_all(t, json_object_get(root, "weight_map"));
+            status = read_weight_map(t, json_object_get(root, "weight_map"));
         json_decref(root);
     }
     rill_text_clear(&text);

@@ -15,43 +15,44 @@
 #include "seq2seq.h"
 
 typedef struct rnn_linear {
-    rill_matrix matrix; /* N x K */
+    rill_matrix weight; /* N x K */
     rill_constant bias; /* [N], or none */
 } rnn_linear;
 
 typedef struct rnn_net {
-    seq_net seq;     /* the first: what any architecture has */
-    int conditional; /* a GRU before attention and one behind it; else one GRU, whose input has the context */
-    int32_t unknown; /* the target's symbol, by the configuration */
-    size_t embedding, encoder, decoder, attention; /* E, H, D, A */
+    seq_net seq;         /* the first: what any architecture has */
+    int conditional_gru; /* a GRU before attention and one behind it; else one GRU, whose input has the context */
+    int32_t unk;         /* the target's symbol, by the configuration */
+    size_t embedding_width, encoder_width, decoder_width, attention_width; /* E, H, D, A */
 
-    rill_constant source, target; /* [words, E]; [V + 1, E], of which the last row, zeros, is what outputs start from */
-    rnn_linear reads;             /* 6H x E: gates forward, backward */
-    rill_matrix recurrent[2];     /* 3H x H of either direction */
-    rnn_linear begin;             /* D x 2H: the first state, of the mean annotation */
-    rnn_linear keys;              /* A x 2H */
-    rnn_linear word;              /* 3D + E x E: gates, and the word's part of the readout */
-    rnn_linear first;             /* conditional: 3D x D, recurrent gates of the first GRU */
-    rnn_linear hidden;            /* 3D + A x D: recurrent gates behind attention, and its query */
-    rill_constant additive;       /* [A] of attention's score */
-    rnn_linear context;           /* 3D x 2H: gates */
-    rnn_linear readout;           /* E x 2H + D: of context and state */
+    rill_constant source_embedding,
+        target_embedding;       /* [words, E]; [V + 1, E], of which the last row, zeros, is what outputs start from */
+    rnn_linear input_gates;     /* 6H x E: gates forward, backward */
+    rill_matrix recurrent[2];   /* 3H x H of either direction */
+    rnn_linear init_projection; /* D x 2H: the first state, of the mean annotation */
+    rnn_linear key_projection;  /* A x 2H */
+    rnn_linear word_gates;      /* 3D + E x E: gates, and the word's part of the readout */
+    rnn_linear first_gru;       /* conditional: 3D x D, recurrent gates of the first GRU */
+    rnn_linear second_gru;      /* 3D + A x D: recurrent gates behind attention, and its query */
+    rill_constant attention_vector; /* [A] of attention's score */
+    rnn_linear context_gates;       /* 3D x 2H: gates */
+    rnn_linear readout;             /* E x 2H + D: of context and state */
 
-    rill_table annotations, memory_keys, initial; /* of slots */
-    rill_table state, top, query;                 /* of nodes */
+    rill_table annotations, memory_keys, initial_state; /* of slots */
+    rill_table state, hidden_table, query;              /* of nodes */
 } rnn_net;
 
-static inline const rnn_net *rnn_net_of(const seq_net *net)
+static inline const rnn_net *rnn_from_seq(const seq_net *net)
 {
     return (const rnn_net *)net;
 }
 
-/* See seq_kind.
+/* See seq_arch.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and key, or tensor) · RILL_ERR_MEMORY */
-rill_status rnn_configure(seq_net *net, const char *directory, rill_codec_files *text);
+rill_status rnn_configure(seq_net *net, const char *directory, rill_tokenizer_files *text);
 rill_status rnn_load(seq_net *net, const char *directory);
-void rnn_encode(const seq_net *net, const seq_reader *reader);
-void rnn_step(const seq_net *net, const seq_writer *writer);
-rill_view rnn_state(const seq_net *net, rill_program program, rill_column node, rill_column slot);
+void rnn_encode(const seq_net *net, const seq_encoder_columns *columns);
+void rnn_step(const seq_net *net, const seq_decoder_columns *columns);
+rill_view rnn_decoder_output(const seq_net *net, rill_graph graph, rill_column node, rill_column slot);
 
 #endif

@@ -7,7 +7,7 @@
  * Invariant: an index table is at most half full, so a probe for a missing key ends soon. Nothing is ever removed.
  * Divisions: hashing, words, trie, types, reading a file, closing. */
 #include "grow.h"
-#include "lexicon_parts.h"
+#include "lexicon_internal.h"
 
 #include <string.h>
 
@@ -29,11 +29,11 @@ uint64_t rill__hash(uint64_t hash, const void *data, size_t length)
 /* The index slot where `data` is, or where it would go. */
 static size_t word_slot(const rill_lexicon *lexicon, const char *data, size_t length)
 {
-    size_t at = rill__hash(RILL__HASH_START, data, length) & lexicon->word_mask;
-    for (;; at = (at + 1) & lexicon->word_mask) {
-        int32_t id = lexicon->word_slots[at];
-        if (id == RILL__NONE) return at;
-        if (rill_slice_same(lexicon->words[id], (rill_slice){data, length})) return at;
+    size_t i = rill__hash(RILL__HASH_START, data, length) & lexicon->word_mask;
+    for (;; i = (i + 1) & lexicon->word_mask) {
+        int32_t id = lexicon->word_slots[i];
+        if (id == RILL__NONE) return i;
+        if (rill_slice_equal(lexicon->words[id], (rill_slice){data, length})) return i;
     }
 }
 
@@ -62,7 +62,7 @@ rill_status rill__lexicon_intern(rill_lexicon *lexicon, rill_slice word, int32_t
     if (!lexicon->word_slots || lexicon->word_count * 2 > lexicon->word_mask) TRY(grow_word_index(lexicon));
     size_t slot = word_slot(lexicon, word.data, word.length);
     if (lexicon->word_slots[slot] == RILL__NONE) {
-        PUSH(lexicon->ctx, lexicon->words, lexicon->word_room, lexicon->word_count, word, "lexicon words");
+        PUSH(lexicon->ctx, lexicon->words, lexicon->word_capacity, lexicon->word_count, word, "lexicon words");
         lexicon->word_slots[slot] = (int32_t)lexicon->word_count - 1;
     }
     *out = lexicon->word_slots[slot];
@@ -74,14 +74,14 @@ rill_status rill__lexicon_intern(rill_lexicon *lexicon, rill_slice word, int32_t
 static size_t edge_slot(const rill_lexicon *lexicon, int32_t state, int32_t word)
 {
     int32_t key[2] = {state, word};
-    size_t at = rill__hash(RILL__HASH_START, key, sizeof key) & lexicon->edge_mask;
-    for (;; at = (at + 1) & lexicon->edge_mask) {
-        const rill__edge *edge = &lexicon->edges[at];
-        if (edge->state == RILL__NONE || (edge->state == state && edge->word == word)) return at;
+    size_t i = rill__hash(RILL__HASH_START, key, sizeof key) & lexicon->edge_mask;
+    for (;; i = (i + 1) & lexicon->edge_mask) {
+        const rill__edge *edge = &lexicon->edges[i];
+        if (edge->state == RILL__NONE || (edge->state == state && edge->word == word)) return i;
     }
 }
 
-int32_t rill__lexicon_step(const rill_lexicon *lexicon, int32_t state, int32_t word)
+int32_t rill__lexicon_next_state(const rill_lexicon *lexicon, int32_t state, int32_t word)
 {
     if (word == RILL__NONE || !lexicon->edges) return RILL__NONE;
     const rill__edge *edge = &lexicon->edges[edge_slot(lexicon, state, word)];
@@ -100,18 +100,19 @@ static rill_status grow_edges(rill_lexicon *lexicon)
     lexicon->edge_mask = size - 1;
     for (size_t i = 0; i < old_size; i++)
         if (old[i].state != RILL__NONE) edges[edge_slot(lexicon, old[i].state, old[i].word)] = old[i];
-    DROP(lexicon->ctx, old, old_size);
+    FREE_ARRAY(lexicon->ctx, old, old_size);
     return RILL_OK;
 }
 
 static rill_status add_state(rill_lexicon *lexicon, int32_t *out)
 {
-    PUSH(lexicon->ctx, lexicon->states, lexicon->state_room, lexicon->state_count, RILL__NONE, "lexicon trie states");
+    PUSH(lexicon->ctx, lexicon->states, lexicon->state_capacity, lexicon->state_count, RILL__NONE,
+         "lexicon trie states");
     *out = (int32_t)lexicon->state_count - 1;
     return RILL_OK;
 }
 
-rill_status rill__lexicon_extend(rill_lexicon *lexicon, int32_t state, int32_t word, int32_t *out)
+rill_status rill__lexicon_add_state(rill_lexicon *lexicon, int32_t state, int32_t word, int32_t *out)
 {
     if (!lexicon->edges || lexicon->edge_count * 2 > lexicon->edge_mask) TRY(grow_edges(lexicon));
     rill__edge *edge = &lexicon->edges[edge_slot(lexicon, state, word)];
@@ -130,7 +131,7 @@ rill_status rill__lexicon_extend(rill_lexicon *lexicon, int32_t state, int32_t w
 int32_t rill__lexicon_type(const rill_lexicon *lexicon, const char *data, size_t length)
 {
     for (size_t i = 0; i < lexicon->type_count; i++)
-        if (rill_slice_same(lexicon->types[i].name, (rill_slice){data, length})) return (int32_t)i;
+        if (rill_slice_equal(lexicon->types[i].name, (rill_slice){data, length})) return (int32_t)i;
     return RILL__NONE;
 }
 
@@ -140,13 +141,13 @@ int32_t rill__lexicon_placeholder(const rill_lexicon *lexicon, const char *data,
     while (name > 0 && data[name - 1] >= '0' && data[name - 1] <= '9') name--;
     if (name == 0 || length - name > 9) return RILL__NONE;
     int32_t type = rill__lexicon_type(lexicon, data, name);
-    if (type == RILL__NONE || lexicon->types[type].plain != (name == length)) return RILL__NONE;
+    if (type == RILL__NONE || lexicon->types[type].unnumbered != (name == length)) return RILL__NONE;
     *number = 0;
     for (size_t i = name; i < length; i++) *number = *number * 10 + (data[i] - '0');
     return type;
 }
 
-int rill_lexicon_has_placeholder(const rill_lexicon *lexicon, const char *token, size_t length)
+int rill_lexicon_is_placeholder(const rill_lexicon *lexicon, const char *token, size_t length)
 {
     int64_t number;
     return rill__lexicon_placeholder(lexicon, token, length, &number) != RILL__NONE;
@@ -156,13 +157,13 @@ int rill_lexicon_has_placeholder(const rill_lexicon *lexicon, const char *token,
 
 static rill_status read_lines(rill_lexicon *lexicon)
 {
-    char *at = lexicon->source.data, *end = at + lexicon->source.length;
-    while (at < end) {
-        char *newline = memchr(at, '\n', (size_t)(end - at));
-        size_t length = (size_t)((newline ? newline : end) - at);
+    char *line = lexicon->source.data, *end = line + lexicon->source.length;
+    while (line < end) {
+        char *newline = memchr(line, '\n', (size_t)(end - line));
+        size_t length = (size_t)((newline ? newline : end) - line);
         lexicon->line++;
-        TRY(rill__lexicon_line(lexicon, at, length));
-        at += length + 1;
+        TRY(rill__lexicon_line(lexicon, line, length));
+        line += length + 1;
     }
     if (!lexicon->format)
         return rill_fail(lexicon->ctx, RILL_ERR_FORMAT,
@@ -171,7 +172,7 @@ static rill_status read_lines(rill_lexicon *lexicon)
 }
 
 /* Build a lexicon around `source`, which it takes over, also on failure. */
-static rill_status build(rill_context *ctx, const char *name, rill_text source, rill_lexicon **out)
+static rill_status build_lexicon(rill_context *ctx, const char *name, rill_text source, rill_lexicon **out)
 {
     rill_lexicon *lexicon = rill_calloc(ctx, 1, sizeof *lexicon);
     if (!lexicon) {
@@ -196,7 +197,7 @@ rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *b
     rill_text source = {.ctx = ctx};
     *out = NULL;
     TRY(rill_text_append(&source, bytes, length));
-    return build(ctx, name, source, out);
+    return build_lexicon(ctx, name, source, out);
 }
 
 rill_status rill_lexicon_open(rill_context *ctx, const char *path, rill_lexicon **out)
@@ -204,7 +205,7 @@ rill_status rill_lexicon_open(rill_context *ctx, const char *path, rill_lexicon 
     rill_text source = {.ctx = ctx};
     *out = NULL;
     rill_status status = rill_file_read(&source, path, SOURCE_LIMIT);
-    if (status == RILL_OK) return build(ctx, path, source, out);
+    if (status == RILL_OK) return build_lexicon(ctx, path, source, out);
     rill_text_clear(&source);
     return status;
 }
@@ -216,16 +217,16 @@ void rill_lexicon_close(rill_lexicon *lexicon)
     if (!lexicon) return;
     rill_context *ctx = lexicon->ctx;
     rill_text_clear(&lexicon->source);
-    DROP(ctx, lexicon->words, lexicon->word_room);
+    FREE_ARRAY(ctx, lexicon->words, lexicon->word_capacity);
     if (lexicon->word_slots)
         rill_free(ctx, lexicon->word_slots, (lexicon->word_mask + 1) * sizeof *lexicon->word_slots);
     if (lexicon->edges) rill_free(ctx, lexicon->edges, (lexicon->edge_mask + 1) * sizeof *lexicon->edges);
-    DROP(ctx, lexicon->states, lexicon->state_room);
-    DROP(ctx, lexicon->candidates, lexicon->candidate_room);
-    DROP(ctx, lexicon->types, lexicon->type_room);
-    DROP(ctx, lexicon->rules, lexicon->rule_room);
-    DROP(ctx, lexicon->preferences, lexicon->preference_room);
-    DROP(ctx, lexicon->elements, lexicon->element_room);
-    DROP(ctx, lexicon->choices, lexicon->choice_room);
+    FREE_ARRAY(ctx, lexicon->states, lexicon->state_capacity);
+    FREE_ARRAY(ctx, lexicon->candidates, lexicon->candidate_capacity);
+    FREE_ARRAY(ctx, lexicon->types, lexicon->type_capacity);
+    FREE_ARRAY(ctx, lexicon->rules, lexicon->rule_capacity);
+    FREE_ARRAY(ctx, lexicon->preferences, lexicon->preference_capacity);
+    FREE_ARRAY(ctx, lexicon->elements, lexicon->element_capacity);
+    FREE_ARRAY(ctx, lexicon->alternatives, lexicon->alternative_capacity);
     rill_free(ctx, lexicon, sizeof *lexicon);
 }

@@ -1,12 +1,12 @@
 /* The lexicon of a semantic-parsing model: what turns a typed question into the token form the model was trained on.
  *
  * A lexicon is read once from the model's lexicon.tsv (format: docs/lexicon.md) and never changes afterwards, so any
- * number of rill_question objects (text.h) may share one, in any threads. Order of use: open, questions, close.
+ * number of rill_question objects (question.h) may share one, in any threads. Order of use: open, questions, close.
  * Stability: inner header of the semparse domain; the file format is versioned by its `@format` line. */
 #ifndef RILL_SEMPARSE_LEXICON_H
 #define RILL_SEMPARSE_LEXICON_H
 
-#include "words.h"
+#include "text_words.h"
 
 RILL_C_BEGIN
 
@@ -24,7 +24,7 @@ rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *b
 
 /* Whether a token is written as a placeholder is: the name of a type with a number behind it, or the bare name where the type has
  * no numbers. */
-int rill_lexicon_has_placeholder(const rill_lexicon *lexicon, const char *token, size_t length);
+int rill_lexicon_is_placeholder(const rill_lexicon *lexicon, const char *token, size_t length);
 
 /* Every question that uses it must be closed already. NULL is allowed. */
 void rill_lexicon_close(rill_lexicon *lexicon);

@@ -8,7 +8,7 @@
  * Invariant: after a line succeeded every index made from it is in range; after a failure the lexicon is only closed.
  * Divisions: small readers of text, paths of the trie, entries, directives, lines. */
 #include "grow.h"
-#include "lexicon_parts.h"
+#include "lexicon_internal.h"
 #include "try.h"
 #include "utf8.h"
 
@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { COLUMNS = 8, FORMAT = 1, ALTERNATIVES = 64 };
+enum { MAX_LEXICON_COLUMNS = 8, FORMAT = 1, MAX_ALTERNATIVES = 64 };
 
 rill_status rill__lexicon_fail(rill_lexicon *lexicon, const char *format, ...)
 {
@@ -29,7 +29,7 @@ rill_status rill__lexicon_fail(rill_lexicon *lexicon, const char *format, ...)
 }
 
 /* For "%.*s" in errors: spans are long only in broken files. */
-static int shown(rill_slice word)
+static int print_length(rill_slice word)
 {
     return word.length > 80 ? 80 : (int)word.length;
 }
@@ -37,20 +37,20 @@ static int shown(rill_slice word)
 /* --- small readers of text ---------------------------------------------------------------------------------------- */
 
 /* Cut `text` at each `separator` into at most `room` parts; returns how many there are, also beyond `room`. */
-static int cut(rill_slice text, char separator, rill_slice *parts, int room)
+static int split_at(rill_slice text, char separator, rill_slice *parts, int capacity)
 {
     int count = 0;
     for (;;) {
         const char *end = memchr(text.data, separator, text.length);
         size_t length = end ? (size_t)(end - text.data) : text.length;
-        if (count < room) parts[count] = (rill_slice){text.data, length};
+        if (count < capacity) parts[count] = (rill_slice){text.data, length};
         count++;
         if (!end) return count;
         text = (rill_slice){end + 1, text.length - length - 1};
     }
 }
 
-static int decimal(rill_slice text, int *out)
+static int read_decimal(rill_slice text, int *out)
 {
     int value = 0;
     if (text.length == 0 || text.length > 6) return 0;
@@ -66,32 +66,32 @@ rill_status rill__lexicon_check_word(rill_lexicon *lexicon, rill_slice word)
 {
     if (word.length == 0)
         return rill__lexicon_fail(lexicon, "empty word; put single blanks between words and none at the ends");
-    if (word.length > RILL__WORD_BYTES)
+    if (word.length > RILL__MAX_WORD_BYTES)
         return rill__lexicon_fail(lexicon, "a word of more than %d bytes would never match; shorten it",
-                                  RILL__WORD_BYTES);
+                                  RILL__MAX_WORD_BYTES);
     for (size_t i = 0; i < word.length; i++)
         if (word.data[i] >= 'A' && word.data[i] <= 'Z')
             return rill__lexicon_fail(lexicon, "'%.*s' has capitals and would never match; write it in lower case",
-                                      shown(word), word.data);
+                                      print_length(word), word.data);
     if (word.length > 1 && strchr(".,;:?!\"", word.data[word.length - 1]))
         return rill__lexicon_fail(lexicon, "'%.*s' ends in punctuation, which is cut from questions; write it without",
-                                  shown(word), word.data);
+                                  print_length(word), word.data);
     return RILL_OK;
 }
 
 /* --- paths of the trie -------------------------------------------------------------------------------------------- */
 
 typedef struct surface_path {
-    int32_t words[RILL__PATH_WORDS];
+    int32_t words[RILL__MAX_PATH_WORDS];
     int count;
 } surface_path;
 
 static rill_status path_append(rill_lexicon *lexicon, surface_path *path, rill_slice text)
 {
-    rill_slice parts[RILL__PATH_WORDS];
-    int count = cut(text, ' ', parts, RILL__PATH_WORDS);
-    if (path->count + count > RILL__PATH_WORDS)
-        return rill__lexicon_fail(lexicon, "more than %d words in a row", RILL__PATH_WORDS);
+    rill_slice parts[RILL__MAX_PATH_WORDS];
+    int count = split_at(text, ' ', parts, RILL__MAX_PATH_WORDS);
+    if (path->count + count > RILL__MAX_PATH_WORDS)
+        return rill__lexicon_fail(lexicon, "more than %d words in a row", RILL__MAX_PATH_WORDS);
     for (int i = 0; i < count; i++) {
         TRY(rill__lexicon_check_word(lexicon, parts[i]));
         TRY(rill__lexicon_intern(lexicon, parts[i], &path->words[path->count]));
@@ -103,16 +103,16 @@ static rill_status path_append(rill_lexicon *lexicon, surface_path *path, rill_s
 static rill_status add_candidate(rill_lexicon *lexicon, const surface_path *path, rill__candidate candidate)
 {
     int32_t state = 0;
-    for (int i = 0; i < path->count; i++) TRY(rill__lexicon_extend(lexicon, state, path->words[i], &state));
+    for (int i = 0; i < path->count; i++) TRY(rill__lexicon_add_state(lexicon, state, path->words[i], &state));
     int32_t last = RILL__NONE;
-    for (int32_t at = lexicon->states[state]; at != RILL__NONE; at = lexicon->candidates[at].next) {
-        const rill__candidate *old = &lexicon->candidates[at];
-        if (old->type == candidate.type && rill_slice_same(old->text, candidate.text))
+    for (int32_t index = lexicon->states[state]; index != RILL__NONE; index = lexicon->candidates[index].next) {
+        const rill__candidate *old = &lexicon->candidates[index];
+        if (old->type == candidate.type && rill_slice_equal(old->text, candidate.text))
             return rill__lexicon_fail(lexicon, "already listed with this type and constant in line %d; remove one",
                                       old->line);
-        last = at;
+        last = index;
     }
-    TRY(GROW(lexicon->ctx, lexicon->candidates, lexicon->candidate_room, lexicon->candidate_count + 1,
+    TRY(GROW(lexicon->ctx, lexicon->candidates, lexicon->candidate_capacity, lexicon->candidate_count + 1,
              "lexicon entries"));
     candidate.next = RILL__NONE;
     candidate.line = lexicon->line;
@@ -137,9 +137,9 @@ static rill_status read_alternatives(rill_lexicon *lexicon, rill_slice text, ril
         if (compulsory) return rill__lexicon_fail(lexicon, "'!' without words behind it");
         return RILL_OK;
     }
-    int more = cut(text, '|', parts + *count, ALTERNATIVES - *count);
-    if (*count + more > ALTERNATIVES)
-        return rill__lexicon_fail(lexicon, "more than %d heads or tails", ALTERNATIVES - 1);
+    int more = split_at(text, '|', parts + *count, MAX_ALTERNATIVES - *count);
+    if (*count + more > MAX_ALTERNATIVES)
+        return rill__lexicon_fail(lexicon, "more than %d heads or tails", MAX_ALTERNATIVES - 1);
     *count += more;
     return RILL_OK;
 }
@@ -148,8 +148,8 @@ static rill_status find_type(rill_lexicon *lexicon, rill_slice name, int32_t *ou
 {
     *out = rill__lexicon_type(lexicon, name.data, name.length);
     if (*out == RILL__NONE)
-        return rill__lexicon_fail(lexicon, "unknown type '%.*s'; declare it above with '@type<TAB>%.*s'", shown(name),
-                                  name.data, shown(name), name.data);
+        return rill__lexicon_fail(lexicon, "unknown type '%.*s'; declare it above with '@type<TAB>%.*s'",
+                                  print_length(name), name.data, print_length(name), name.data);
     return RILL_OK;
 }
 
@@ -182,15 +182,15 @@ static rill_status read_entry(rill_lexicon *lexicon, const rill_slice *column, i
     rill__candidate candidate = {.text = column[2]};
     TRY(find_type(lexicon, column[1], &candidate.type));
     TRY(check_constant(lexicon, column[2]));
-    rill_slice tails[ALTERNATIVES], heads[ALTERNATIVES], none = {column[0].data, 0};
+    rill_slice tails[MAX_ALTERNATIVES], heads[MAX_ALTERNATIVES], none = {column[0].data, 0};
     int tail_count, head_count;
     TRY(read_alternatives(lexicon, count > 3 ? column[3] : none, tails, &tail_count));
     TRY(read_alternatives(lexicon, count > 4 ? column[4] : none, heads, &head_count));
     if (count > 5 && column[5].length) {
         if (!rill_slice_is(column[5], "cue"))
-            return rill__lexicon_fail(lexicon, "unknown flag '%.*s'; the only flag is 'cue'", shown(column[5]),
+            return rill__lexicon_fail(lexicon, "unknown flag '%.*s'; the only flag is 'cue'", print_length(column[5]),
                                       column[5].data);
-        candidate.cue = 1;
+        candidate.needs_preference = 1;
     }
     for (int h = 0; h < head_count; h++)
         for (int t = 0; t < tail_count; t++) TRY(add_surface(lexicon, heads[h], column[0], tails[t], candidate));
@@ -201,43 +201,43 @@ static rill_status read_entry(rill_lexicon *lexicon, const rill_slice *column, i
 
 static rill_status read_format(rill_lexicon *lexicon, const rill_slice *column)
 {
-    if (!decimal(column[1], &lexicon->format) || lexicon->format != FORMAT)
-        return rill__lexicon_fail(lexicon, "format '%.*s' is not known; this program reads format %d", shown(column[1]),
-                                  column[1].data, FORMAT);
+    if (!read_decimal(column[1], &lexicon->format) || lexicon->format != FORMAT)
+        return rill__lexicon_fail(lexicon, "format '%.*s' is not known; this program reads format %d",
+                                  print_length(column[1]), column[1].data, FORMAT);
     return RILL_OK;
 }
 
 /* A directive with two values: 1 for `yes`, 0 for `no`. */
-static rill_status read_either(rill_lexicon *lexicon, const rill_slice *column, const char *yes, const char *no,
+static rill_status read_one_of(rill_lexicon *lexicon, const rill_slice *column, const char *yes, const char *no,
                                int *out)
 {
     *out = rill_slice_is(column[1], yes);
     if (*out || rill_slice_is(column[1], no)) return RILL_OK;
-    return rill__lexicon_fail(lexicon, "'%.*s' takes '%s' or '%s', not '%.*s'", shown(column[0]), column[0].data, yes,
-                              no, shown(column[1]), column[1].data);
+    return rill__lexicon_fail(lexicon, "'%.*s' takes '%s' or '%s', not '%.*s'", print_length(column[0]), column[0].data,
+                              yes, no, print_length(column[1]), column[1].data);
 }
 
 static rill_status read_stem(rill_lexicon *lexicon, const rill_slice *column)
 {
-    return read_either(lexicon, column, "english", "none", &lexicon->stem);
+    return read_one_of(lexicon, column, "english", "none", &lexicon->stem);
 }
 
 static rill_status read_apostrophe(rill_lexicon *lexicon, const rill_slice *column)
 {
-    return read_either(lexicon, column, "keep", "drop", &lexicon->keep_apostrophe);
+    return read_one_of(lexicon, column, "keep", "drop", &lexicon->keep_apostrophe);
 }
 
 static rill_status read_possessive(rill_lexicon *lexicon, const rill_slice *column)
 {
-    return read_either(lexicon, column, "keep", "drop", &lexicon->keep_possessive);
+    return read_one_of(lexicon, column, "keep", "drop", &lexicon->keep_possessive);
 }
 
 static rill_status read_afternoon(rill_lexicon *lexicon, const rill_slice *column)
 {
     rill_slice ends[2];
-    if (cut(column[1], '-', ends, 2) != 2 || !decimal(ends[0], &lexicon->afternoon_low) ||
-        !decimal(ends[1], &lexicon->afternoon_high) || lexicon->afternoon_low < 1 || lexicon->afternoon_high > 11 ||
-        lexicon->afternoon_low > lexicon->afternoon_high)
+    if (split_at(column[1], '-', ends, 2) != 2 || !read_decimal(ends[0], &lexicon->afternoon_low) ||
+        !read_decimal(ends[1], &lexicon->afternoon_high) || lexicon->afternoon_low < 1 ||
+        lexicon->afternoon_high > 11 || lexicon->afternoon_low > lexicon->afternoon_high)
         return rill__lexicon_fail(lexicon, "'@afternoon' takes a range of hours within 1-11, such as 1-6");
     return RILL_OK;
 }
@@ -249,15 +249,15 @@ static rill_status read_type(rill_lexicon *lexicon, const rill_slice *column)
     for (size_t i = 0; i < name.length; i++)
         if (name.data[i] != '_' && (name.data[i] < 'a' || name.data[i] > 'z')) name.length = 0;
     if (name.length == 0 || name.length > 64)
-        return rill__lexicon_fail(lexicon, "'%.*s' is no type name; use letters a-z and '_'", shown(column[1]),
+        return rill__lexicon_fail(lexicon, "'%.*s' is no type name; use letters a-z and '_'", print_length(column[1]),
                                   column[1].data);
     if (rill__lexicon_type(lexicon, name.data, name.length) != RILL__NONE)
-        return rill__lexicon_fail(lexicon, "type '%.*s' is declared twice; remove one", shown(name), name.data);
+        return rill__lexicon_fail(lexicon, "type '%.*s' is declared twice; remove one", print_length(name), name.data);
     if (more && !rill_slice_is(column[2], "plain"))
-        return rill__lexicon_fail(lexicon, "'%.*s' behind a type: only 'plain' is known", shown(column[2]),
+        return rill__lexicon_fail(lexicon, "'%.*s' behind a type: only 'plain' is known", print_length(column[2]),
                                   column[2].data);
-    const rill__type type = {.name = name, .plain = more};
-    PUSH(lexicon->ctx, lexicon->types, lexicon->type_room, lexicon->type_count, type, "lexicon types");
+    const rill__type type = {.name = name, .unnumbered = more};
+    PUSH(lexicon->ctx, lexicon->types, lexicon->type_capacity, lexicon->type_count, type, "lexicon types");
     return RILL_OK;
 }
 
@@ -265,8 +265,9 @@ static rill_status read_type(rill_lexicon *lexicon, const rill_slice *column)
 static rill_status read_keep(rill_lexicon *lexicon, const rill_slice *column)
 {
     int32_t word;
-    if (column[1].length == 0 || column[1].length > RILL__WORD_BYTES || memchr(column[1].data, ' ', column[1].length))
-        return rill__lexicon_fail(lexicon, "'@keep' takes one token of at most %d bytes", RILL__WORD_BYTES);
+    if (column[1].length == 0 || column[1].length > RILL__MAX_WORD_BYTES ||
+        memchr(column[1].data, ' ', column[1].length))
+        return rill__lexicon_fail(lexicon, "'@keep' takes one token of at most %d bytes", RILL__MAX_WORD_BYTES);
     return rill__lexicon_intern(lexicon, column[1], &word);
 }
 
@@ -285,7 +286,7 @@ static rill_status read_rule(rill_lexicon *lexicon, const rill_slice *column)
     TRY(rill__lexicon_pattern(lexicon, column[2], 0, &rule.pattern));
     TRY(check_constant(lexicon, column[3]));
     TRY(rill__lexicon_constant(lexicon, column[3], &rule));
-    PUSH(lexicon->ctx, lexicon->rules, lexicon->rule_room, lexicon->rule_count, rule, "lexicon rules");
+    PUSH(lexicon->ctx, lexicon->rules, lexicon->rule_capacity, lexicon->rule_count, rule, "lexicon rules");
     return RILL_OK;
 }
 
@@ -294,14 +295,14 @@ static rill_status read_prefer(rill_lexicon *lexicon, const rill_slice *column)
     rill__preference preference = {.type = RILL__NONE};
     TRY(find_type(lexicon, column[1], &preference.type));
     TRY(rill__lexicon_pattern(lexicon, column[2], 1, &preference.pattern));
-    PUSH(lexicon->ctx, lexicon->preferences, lexicon->preference_room, lexicon->preference_count, preference,
+    PUSH(lexicon->ctx, lexicon->preferences, lexicon->preference_capacity, lexicon->preference_count, preference,
          "lexicon preferences");
     return RILL_OK;
 }
 
 typedef struct directive {
     const char *name;
-    int least, most; /* columns, the name included */
+    int min_columns, max_columns; /* columns, the name included */
     const char *usage;
     rill_status (*read)(rill_lexicon *lexicon, const rill_slice *column); /* those that are not there have no data */
 } directive;
@@ -327,11 +328,11 @@ static rill_status read_directive(rill_lexicon *lexicon, const rill_slice *colum
         if (!lexicon->format && known->read != read_format)
             return rill__lexicon_fail(lexicon, "'%s' before '@format'; begin the file with '@format<TAB>%d'",
                                       known->name, FORMAT);
-        if (count < known->least || count > known->most)
+        if (count < known->min_columns || count > known->max_columns)
             return rill__lexicon_fail(lexicon, "%d columns; write '%s'", count, known->usage);
         return known->read(lexicon, column);
     }
-    return rill__lexicon_fail(lexicon, "unknown directive '%.*s'; docs/lexicon.md lists them", shown(column[0]),
+    return rill__lexicon_fail(lexicon, "unknown directive '%.*s'; docs/lexicon.md lists them", print_length(column[0]),
                               column[0].data);
 }
 
@@ -344,9 +345,9 @@ rill_status rill__lexicon_line(rill_lexicon *lexicon, const char *text, size_t l
     if (bad < length)
         return rill__lexicon_fail(lexicon, "byte %zu of the line is not UTF-8; save the file as UTF-8", bad + 1);
     if (length == 0 || text[0] == '#') return RILL_OK;
-    rill_slice column[COLUMNS] = {0};
-    int count = cut((rill_slice){text, length}, '\t', column, COLUMNS);
-    if (count > COLUMNS) return rill__lexicon_fail(lexicon, "%d columns; none needs more than 6", count);
+    rill_slice column[MAX_LEXICON_COLUMNS] = {0};
+    int count = split_at((rill_slice){text, length}, '\t', column, MAX_LEXICON_COLUMNS);
+    if (count > MAX_LEXICON_COLUMNS) return rill__lexicon_fail(lexicon, "%d columns; none needs more than 6", count);
     if (text[0] == '@') return read_directive(lexicon, column, count);
     if (!lexicon->format)
         return rill__lexicon_fail(lexicon, "an entry before '@format'; begin the file with '@format<TAB>%d'", FORMAT);

@@ -16,23 +16,23 @@
 #include "rill/file.h"
 #include "seq2seq.h"
 
-enum { FIRST = 100, BEST = 100 }; /* as in marian-decoder */
+enum { DEFAULT_FREQUENT = 100, DEFAULT_BEST = 100 }; /* as in marian-decoder */
 
 /* One line of the file. */
-typedef struct pair {
+typedef struct lexicon_pair {
     int32_t source, target;
     float probability;
-} pair;
+} lexicon_pair;
 
 struct seq_shortlist {
     rill_context *ctx;
     const uint64_t *legal; /* of the model */
-    int32_t first, best, end, words, actions;
-    int32_t widest;  /* most translations of any source symbol, `best` at most */
+    int32_t n_frequent, n_best, end, source_vocab_size, target_vocab_size;
+    int32_t max_translations; /* most translations of any source symbol, `best` at most */
     int32_t *offset; /* [words + 1] translations of source symbol s are target[offset[s]] .. target[offset[s + 1]] */
     int32_t *target;
-    int32_t *same; /* [words] the target symbol with the same piece, or -1 */
-    rill_blocks blocks;
+    int32_t *copy_id; /* [words] the target symbol with the same piece, or -1 */
+    rill_arena arena;
 };
 
 /* --- the option --------------------------------------------------------------------------------------------------- */
@@ -40,12 +40,12 @@ struct seq_shortlist {
 /* Take ",NUMBER" from the end of text[0..*length); 0 if it does not end so. */
 static int take_number(const char *text, size_t *length, int32_t *out)
 {
-    size_t at = *length;
+    size_t pos = *length;
     int64_t value = 0, unit = 1;
-    for (; at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9' && unit <= 100000000; at--, unit *= 10)
-        value += unit * (text[at - 1] - '0');
-    if (at == *length || at == 0 || text[at - 1] != ',') return 0;
-    *length = at - 1;
+    for (; pos > 0 && text[pos - 1] >= '0' && text[pos - 1] <= '9' && unit <= 100000000; pos--, unit *= 10)
+        value += unit * (text[pos - 1] - '0');
+    if (pos == *length || pos == 0 || text[pos - 1] != ',') return 0;
+    *length = pos - 1;
     *out = (int32_t)value;
     return 1;
 }
@@ -53,72 +53,72 @@ static int take_number(const char *text, size_t *length, int32_t *out)
 /* "FILE", "FILE,FIRST" or "FILE,FIRST,BEST"; *length of FILE. */
 static void read_option(seq_shortlist *s, const char *option, size_t *length)
 {
-    int32_t last, before;
+    int32_t last, second_last;
     *length = strlen(option);
-    s->first = FIRST;
-    s->best = BEST;
+    s->n_frequent = DEFAULT_FREQUENT;
+    s->n_best = DEFAULT_BEST;
     if (!take_number(option, length, &last)) return;
-    s->first = last;
-    if (!take_number(option, length, &before)) return;
-    s->first = before;
-    s->best = last;
+    s->n_frequent = last;
+    if (!take_number(option, length, &second_last)) return;
+    s->n_frequent = second_last;
+    s->n_best = last;
 }
 
 /* --- the file ----------------------------------------------------------------------------------------------------- */
 
 /* What reading passes around. */
-typedef struct reader {
-    seq_shortlist *list;
+typedef struct lexicon_reader {
+    seq_shortlist *shortlist;
     const rill_vocabulary *source, *target;
     const char *path;
-    pair *pairs;
-    size_t n, room;
+    lexicon_pair *pairs;
+    size_t n, capacity;
     int64_t line;
-} reader;
+} lexicon_reader;
 
-static rill_status bad_line(const reader *r)
+static rill_status bad_line(const lexicon_reader *r)
 {
-    return rill_fail(r->list->ctx, RILL_ERR_FORMAT,
+    return rill_fail(r->shortlist->ctx, RILL_ERR_FORMAT,
                      "%s:%lld: expected a target piece, a source piece and a probability from 0 to 1 between blanks",
                      r->path, (long long)r->line);
 }
 
 /* Pairs with a piece that has no number are of no use; giza's and fast_align's NULL is among them. */
-static rill_status read_line(reader *r, rill_slice line)
+static rill_status read_line(lexicon_reader *r, rill_slice line)
 {
     const rill_slice target = rill_next_word(&line), source = rill_next_word(&line), share = rill_next_word(&line);
-    char number[32], *behind;
+    char number[32], *number_end;
     if (target.length == 0) return RILL_OK;
     if (share.length == 0 || share.length >= sizeof number || rill_next_word(&line).length > 0) return bad_line(r);
     memcpy(number, share.data, share.length);
     number[share.length] = '\0';
-    const pair p = {.target = rill_vocabulary_id(r->target, target.data, target.length),
-                    .source = rill_vocabulary_id(r->source, source.data, source.length),
-                    .probability = (float)rill_read_number(number, &behind)};
-    if (*behind != '\0' || !(p.probability >= 0.0f && p.probability <= 1.0f)) return bad_line(r);
-    if (p.target >= 0 && p.source >= 0) PUSH(r->list->ctx, r->pairs, r->room, r->n, p, "a shortlist");
+    const lexicon_pair p = {.target = rill_vocabulary_id(r->target, target.data, target.length),
+                            .source = rill_vocabulary_id(r->source, source.data, source.length),
+                            .probability = (float)rill_read_number(number, &number_end)};
+    if (*number_end != '\0' || !(p.probability >= 0.0f && p.probability <= 1.0f)) return bad_line(r);
+    if (p.target >= 0 && p.source >= 0) PUSH(r->shortlist->ctx, r->pairs, r->capacity, r->n, p, "a shortlist");
     return RILL_OK;
 }
 
-static rill_status read_lines(reader *r, const char *bytes, size_t size)
+static rill_status read_lines(lexicon_reader *r, const char *bytes, size_t size)
 {
     const char *end = bytes + size;
     if (size >= 2 && memcmp(bytes, "\x1F\x8B", 2) == 0)
-        return rill_fail(r->list->ctx, RILL_ERR_FORMAT, "%s: is compressed; unpack it with gunzip", r->path);
-    for (const char *at = bytes; at < end;) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline != NULL ? newline : end;
+        return rill_fail(r->shortlist->ctx, RILL_ERR_FORMAT, "%s: is compressed; unpack it with gunzip", r->path);
+    for (const char *line = bytes; line < end;) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line)), *stop = newline != NULL ? newline : end;
         r->line++;
-        TRY(read_line(r, (rill_slice){at, (size_t)(stop - at)}));
-        at = stop + (newline != NULL);
+        TRY(read_line(r, (rill_slice){line, (size_t)(stop - line)}));
+        line = stop + (newline != NULL);
     }
     if (r->n > 0) return RILL_OK;
-    return rill_fail(r->list->ctx, RILL_ERR_FORMAT,
+    return rill_fail(r->shortlist->ctx, RILL_ERR_FORMAT,
                      "%s: no line has a piece of the target vocabulary, then one of the source vocabulary", r->path);
 }
 
-static rill_status read_file(reader *r)
+static rill_status read_file(lexicon_reader *r)
 {
-    rill_text text = {.ctx = r->list->ctx};
+    rill_text text = {.ctx = r->shortlist->ctx};
     rill_status status = rill_file_read(&text, r->path, SIZE_MAX);
     if (status == RILL_OK) status = read_lines(r, text.data, text.length);
     rill_text_clear(&text);
@@ -128,44 +128,44 @@ static rill_status read_file(reader *r)
 /* By source symbol; of one of them the most probable first, then the smaller target symbol. */
 static int compare(const void *a, const void *b)
 {
-    const pair *x = a, *y = b;
+    const lexicon_pair *x = a, *y = b;
     if (x->source != y->source) return x->source < y->source ? -1 : 1;
     if (x->probability != y->probability) return x->probability > y->probability ? -1 : 1;
     return (x->target > y->target) - (x->target < y->target);
 }
 
 /* Keep the best of each source symbol. */
-static rill_status index_pairs(reader *r)
+static rill_status index_pairs(lexicon_reader *r)
 {
-    seq_shortlist *s = r->list;
+    seq_shortlist *s = r->shortlist;
     int32_t kept = 0;
-    TRY(rill_blocks_get(&s->blocks, &s->offset, (size_t)s->words + 1, sizeof *s->offset, "a shortlist"));
-    TRY(rill_blocks_get(&s->blocks, &s->target, r->n, sizeof *s->target, "a shortlist"));
+    TRY(rill_arena_alloc(&s->arena, &s->offset, (size_t)s->source_vocab_size + 1, sizeof *s->offset, "a shortlist"));
+    TRY(rill_arena_alloc(&s->arena, &s->target, r->n, sizeof *s->target, "a shortlist"));
     qsort(r->pairs, r->n, sizeof *r->pairs, compare);
-    size_t at = 0;
-    for (int32_t source = 0; source < s->words; source++) {
+    size_t i = 0;
+    for (int32_t source = 0; source < s->source_vocab_size; source++) {
         s->offset[source] = kept;
-        for (; at < r->n && r->pairs[at].source == source; at++)
-            if (kept - s->offset[source] < s->best) s->target[kept++] = r->pairs[at].target;
-        if (kept - s->offset[source] > s->widest) s->widest = kept - s->offset[source];
+        for (; i < r->n && r->pairs[i].source == source; i++)
+            if (kept - s->offset[source] < s->n_best) s->target[kept++] = r->pairs[i].target;
+        if (kept - s->offset[source] > s->max_translations) s->max_translations = kept - s->offset[source];
     }
-    s->offset[s->words] = kept;
+    s->offset[s->source_vocab_size] = kept;
     return RILL_OK;
 }
 
 /* The pieces that copy. */
-static rill_status find_same(reader *r)
+static rill_status find_copies(lexicon_reader *r)
 {
-    seq_shortlist *s = r->list;
-    TRY(rill_blocks_get(&s->blocks, &s->same, (size_t)s->words, sizeof *s->same, "a shortlist"));
-    for (int32_t i = 0; i < s->words; i++) {
+    seq_shortlist *s = r->shortlist;
+    TRY(rill_arena_alloc(&s->arena, &s->copy_id, (size_t)s->source_vocab_size, sizeof *s->copy_id, "a shortlist"));
+    for (int32_t i = 0; i < s->source_vocab_size; i++) {
         size_t length;
-        s->same[i] = i;
+        s->copy_id[i] = i;
         if (r->source == r->target) continue;
-        s->same[i] = -1;
+        s->copy_id[i] = -1;
         if (i >= rill_vocabulary_count(r->source)) continue;
         const char *piece = rill_vocabulary_token(r->source, i, &length);
-        s->same[i] = rill_vocabulary_id(r->target, piece, length);
+        s->copy_id[i] = rill_vocabulary_id(r->target, piece, length);
     }
     return RILL_OK;
 }
@@ -178,14 +178,15 @@ static rill_status open_file(seq_shortlist *s, const seq_net *net, const char *o
     if (length == 0)
         return rill_fail(s->ctx, RILL_ERR_OPTION, "shortlist: expected FILE, FILE,F or FILE,F,B, found \"%.60s\"",
                          option);
-    const rill_codec *text = net->text;
-    reader r = {.list = s, .source = rill_codec_source(text), .target = rill_codec_target(text)};
+    const rill_tokenizer *text = net->tokenizer;
+    lexicon_reader r = {
+        .shortlist = s, .source = rill_tokenizer_source_vocab(text), .target = rill_tokenizer_target_vocab(text)};
     rill_status status = rill_text_append(&path, option, length);
     r.path = path.data;
     if (status == RILL_OK) status = read_file(&r);
     if (status == RILL_OK) status = index_pairs(&r);
-    if (status == RILL_OK) status = find_same(&r);
-    DROP(s->ctx, r.pairs, r.room);
+    if (status == RILL_OK) status = find_copies(&r);
+    FREE_ARRAY(s->ctx, r.pairs, r.capacity);
     rill_text_clear(&path);
     return status;
 }
@@ -194,62 +195,64 @@ rill_status seq_shortlist_open(seq_shortlist **out, const seq_net *net, const ch
 {
     seq_shortlist *s = *out = rill_calloc(net->ctx, 1, sizeof *s);
     if (s == NULL) return rill_fail_memory(net->ctx, sizeof *s, "a shortlist");
-    s->ctx = s->blocks.ctx = net->ctx;
+    s->ctx = s->arena.ctx = net->ctx;
     s->legal = net->legal;
-    s->end = net->end;
-    s->words = net->words;
-    s->actions = net->actions;
+    s->end = net->eos;
+    s->source_vocab_size = net->source_vocab_size;
+    s->target_vocab_size = net->target_vocab_size;
     return open_file(s, net, option);
 }
 
 void seq_shortlist_close(seq_shortlist *s)
 {
     if (s == NULL) return;
-    rill_blocks_clear(&s->blocks);
+    rill_arena_clear(&s->arena);
     rill_free(s->ctx, s, sizeof *s);
 }
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
-static void mark_one(const seq_shortlist *s, uint64_t *mark, int32_t action)
+static void mark_id(const seq_shortlist *s, uint64_t *mark, int32_t action)
 {
-    if (action >= 0 && action < s->actions) mark[action / 64] |= UINT64_C(1) << (action % 64);
+    if (action >= 0 && action < s->target_vocab_size) mark[action / 64] |= UINT64_C(1) << (action % 64);
 }
 
 /* Mark the symbols of an input's list in [words] words. */
-static void mark_list(const seq_shortlist *s, const int32_t *ids, int32_t length, uint64_t *mark, size_t words)
+static void set_subset_bits(const seq_shortlist *s, const int32_t *ids, int32_t length, uint64_t *mark, size_t words)
 {
     memset(mark, 0, words * sizeof *mark);
-    for (int32_t i = 0; i < s->first && i < s->actions; i++) mark_one(s, mark, i);
+    for (int32_t i = 0; i < s->n_frequent && i < s->target_vocab_size; i++) mark_id(s, mark, i);
     for (int32_t i = 0; i < length; i++) {
-        mark_one(s, mark, s->same[ids[i]]);
-        for (int32_t at = s->offset[ids[i]]; at < s->offset[ids[i] + 1]; at++) mark_one(s, mark, s->target[at]);
+        mark_id(s, mark, s->copy_id[ids[i]]);
+        for (int32_t index = s->offset[ids[i]]; index < s->offset[ids[i] + 1]; index++)
+            mark_id(s, mark, s->target[index]);
     }
-    mark_one(s, mark, s->end);
+    mark_id(s, mark, s->end);
     for (size_t w = 0; w < words; w++) mark[w] &= s->legal[w];
 }
 
-rill_status seq_list_make(const seq_shortlist *s, rill_context *ctx, const int32_t *ids, int32_t length, seq_list *list)
+rill_status seq_vocab_subset_make(const seq_shortlist *s, rill_context *ctx, const int32_t *ids, int32_t length,
+                                  seq_vocab_subset *list)
 {
-    const size_t words = ((size_t)s->actions + 63) / 64, most = seq_list_most(s, (size_t)length);
-    TRY(GROW(ctx, list->mark, list->mark_room, words, "a shortlist"));
-    TRY(GROW(ctx, list->symbol, list->symbol_room, most, "a shortlist"));
-    mark_list(s, ids, length, list->mark, words);
+    const size_t words = ((size_t)s->target_vocab_size + 63) / 64, max_ids = seq_vocab_subset_max(s, (size_t)length);
+    TRY(GROW(ctx, list->bits, list->bits_capacity, words, "a shortlist"));
+    TRY(GROW(ctx, list->ids, list->ids_capacity, max_ids, "a shortlist"));
+    set_subset_bits(s, ids, length, list->bits, words);
     list->n = 0;
     for (size_t w = 0; w < words; w++)
-        for (uint64_t bits = list->mark[w]; bits != 0; bits &= bits - 1)
-            list->symbol[list->n++] = (int32_t)w * 64 + __builtin_ctzll(bits);
+        for (uint64_t bits = list->bits[w]; bits != 0; bits &= bits - 1)
+            list->ids[list->n++] = (int32_t)w * 64 + __builtin_ctzll(bits);
     return RILL_OK;
 }
 
-void seq_list_clear(seq_list *list, rill_context *ctx)
+void seq_vocab_subset_clear(seq_vocab_subset *list, rill_context *ctx)
 {
-    DROP(ctx, list->mark, list->mark_room);
-    DROP(ctx, list->symbol, list->symbol_room);
+    FREE_ARRAY(ctx, list->bits, list->bits_capacity);
+    FREE_ARRAY(ctx, list->ids, list->ids_capacity);
 }
 
-size_t seq_list_most(const seq_shortlist *s, size_t pieces)
+size_t seq_vocab_subset_max(const seq_shortlist *s, size_t pieces)
 {
-    const size_t first = (size_t)(s->first < s->actions ? s->first : s->actions);
-    return first + 1 + pieces * ((size_t)s->widest + 1);
+    const size_t first = (size_t)(s->n_frequent < s->target_vocab_size ? s->n_frequent : s->target_vocab_size);
+    return first + 1 + pieces * ((size_t)s->max_translations + 1);
 }

@@ -1,20 +1,20 @@
-/* stack.h: the transition system of [ch], on cells (model.h). Inner header of the shiftreduce domain. */
+/* stack.h: the transition system of [ch], on cells (shiftreduce_model.h). Inner header of the shiftreduce domain. */
 #ifndef RILL_SHIFTREDUCE_STACK_H
 #define RILL_SHIFTREDUCE_STACK_H
 
-#include "model.h"
+#include "shiftreduce_model.h"
 
 /* The cell of a child of node `from`. */
 static inline parser_cell stack_shift(const parser_cell *cell, int32_t from)
 {
     const parser_cell *s = &cell[from];
-    return (parser_cell){.below = s->c > 0 ? from : RILL_NO_NODE, .a = s->b, .b = s->c, .c = s->c + 1};
+    return (parser_cell){.below_node = s->c > 0 ? from : RILL_NO_NODE, .a = s->b, .b = s->c, .c = s->c + 1};
 }
 
 static inline parser_cell stack_combine(const parser_cell *cell, int32_t from)
 {
-    const parser_cell *s = &cell[from], *below = &cell[s->below];
-    return (parser_cell){.below = below->below, .a = below->a, .b = s->a, .c = s->c};
+    const parser_cell *s = &cell[from], *below = &cell[s->below_node];
+    return (parser_cell){.below_node = below->below_node, .a = below->a, .b = s->a, .c = s->c};
 }
 
 static inline int stack_can_shift(const parser_cell *s, int32_t words)
@@ -24,7 +24,7 @@ static inline int stack_can_shift(const parser_cell *s, int32_t words)
 
 static inline int stack_can_combine(const parser_cell *s)
 {
-    return s->below != RILL_NO_NODE;
+    return s->below_node != RILL_NO_NODE;
 }
 
 /* All words in one span: what is left is its label. */

@@ -7,8 +7,8 @@
 #ifndef RILL_TEXT_BPE_H
 #define RILL_TEXT_BPE_H
 
+#include "text_words.h"
 #include "vocabulary.h"
-#include "words.h"
 
 /* Read merges.txt at `path`.
  *   out: on success the caller closes it; on failure NULL
@@ -23,11 +23,11 @@ rill_status rill_merges_parse(rill_vocabulary **out, rill_context *ctx, const ch
 typedef struct rill_bpe {
     rill_context *ctx;
     const rill_vocabulary *merges;
-    int bare; /* words have no mark at their end */
+    int no_end_mark; /* words have no mark at their end */
     rill_text word, key;
-    struct rill_bpe_piece *piece;
-    struct rill_bpe_pair *heap, *round; /* a round's pairs are out of the heap */
-    size_t pieces, pairs, piece_room, heap_room, round_room;
+    struct rill_bpe_symbol *symbols;
+    struct rill_bpe_pair *heap, *round_pairs; /* a round's pairs are out of the heap */
+    size_t n_symbols, n_pairs, symbols_capacity, heap_capacity, round_capacity;
 } rill_bpe;
 
 void rill_bpe_clear(rill_bpe *bpe);

@@ -13,73 +13,73 @@
 /* --- letters ------------------------------------------------------------------------------------------------------ */
 
 /* Printable bytes of Latin-1 are their own letters; the others are U+0100 and so on, in order. */
-static int is_own(unsigned byte)
+static int is_printable_byte(unsigned byte)
 {
     return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
 }
 
-static int32_t letter_of(unsigned byte)
+static int32_t byte_to_letter(unsigned byte)
 {
-    if (is_own(byte)) return (int32_t)byte;
+    if (is_printable_byte(byte)) return (int32_t)byte;
     if (byte <= 0x20) return 0x100 + (int32_t)byte;
     return byte == 0xAD ? 0x143 : 0x121 + (int32_t)byte - 0x7F;
 }
 
-static int byte_of(int32_t letter)
+static int letter_to_byte(int32_t letter)
 {
-    if (letter >= 0 && letter < 0x100) return is_own((unsigned)letter) ? (int)letter : -1;
+    if (letter >= 0 && letter < 0x100) return is_printable_byte((unsigned)letter) ? (int)letter : -1;
     if (letter >= 0x100 && letter <= 0x120) return (int)letter - 0x100;
     if (letter >= 0x121 && letter <= 0x142) return (int)letter - 0x121 + 0x7F;
     return letter == 0x143 ? 0xAD : -1;
 }
 
-rill_status rill_byte_letters(const char *text, size_t length, rill_text *out)
+rill_status rill_byte_text_to_letters(const char *text, size_t length, rill_text *out)
 {
     for (size_t i = 0; i < length; i++) {
         utf8proc_uint8_t letter[4];
-        const utf8proc_ssize_t n = utf8proc_encode_char(letter_of((unsigned char)text[i]), letter);
+        const utf8proc_ssize_t n = utf8proc_encode_char(byte_to_letter((unsigned char)text[i]), letter);
         TRY(rill_text_append(out, (const char *)letter, (size_t)n));
     }
     return RILL_OK;
 }
 
-rill_status rill_byte_text(const char *piece, size_t length, rill_text *out)
+rill_status rill_byte_letters_to_text(const char *piece, size_t length, rill_text *out)
 {
-    const size_t before = out->length;
-    for (size_t at = 0; at < length;) {
+    const size_t old_length = out->length;
+    for (size_t pos = 0; pos < length;) {
         utf8proc_int32_t letter = -1;
-        const utf8proc_ssize_t n = utf8proc_iterate((const utf8proc_uint8_t *)piece + at,
-                                                    (utf8proc_ssize_t)(length - at), &letter);
-        const int byte = n > 0 ? byte_of(letter) : -1;
+        const utf8proc_ssize_t n = utf8proc_iterate((const utf8proc_uint8_t *)piece + pos,
+                                                    (utf8proc_ssize_t)(length - pos), &letter);
+        const int byte = n > 0 ? letter_to_byte(letter) : -1;
         if (byte < 0) {
-            out->length = before;
+            out->length = old_length;
             return rill_text_append(out, piece, length);
         }
         const char one = (char)byte;
         TRY(rill_text_append(out, &one, 1));
-        at += (size_t)n;
+        pos += (size_t)n;
     }
     return RILL_OK;
 }
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
 
-typedef enum sort { SORT_END, SORT_BLANK, SORT_LETTER, SORT_DIGIT, SORT_OTHER } sort;
+typedef enum char_class { CLASS_END, CLASS_SPACE, CLASS_LETTER, CLASS_DIGIT, CLASS_OTHER } char_class;
 
 /* The character at `at`, and where the next begins. */
-static sort sort_at(const char *text, size_t length, size_t at, size_t *next)
+static char_class class_at(const char *text, size_t length, size_t pos, size_t *next)
 {
     utf8proc_int32_t c = -1;
-    *next = at;
-    if (at >= length) return SORT_END;
-    *next += (size_t)utf8proc_iterate((const utf8proc_uint8_t *)text + at, (utf8proc_ssize_t)(length - at), &c);
-    if (rill_is_blank(c)) return SORT_BLANK;
+    *next = pos;
+    if (pos >= length) return CLASS_END;
+    *next += (size_t)utf8proc_iterate((const utf8proc_uint8_t *)text + pos, (utf8proc_ssize_t)(length - pos), &c);
+    if (rill_is_white_space(c)) return CLASS_SPACE;
     const utf8proc_category_t kind = utf8proc_category(c);
-    if (kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LO) return SORT_LETTER;
-    return kind >= UTF8PROC_CATEGORY_ND && kind <= UTF8PROC_CATEGORY_NO ? SORT_DIGIT : SORT_OTHER;
+    if (kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LO) return CLASS_LETTER;
+    return kind >= UTF8PROC_CATEGORY_ND && kind <= UTF8PROC_CATEGORY_NO ? CLASS_DIGIT : CLASS_OTHER;
 }
 
-static size_t contraction(const char *text, size_t length)
+static size_t contraction_length(const char *text, size_t length)
 {
     static const char *const all[] = {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -90,25 +90,25 @@ static size_t contraction(const char *text, size_t length)
 }
 
 /* Where a run of one sort, from `at` on, ends. */
-static size_t run_end(const char *text, size_t length, size_t at, sort kind, size_t *last)
+static size_t run_end(const char *text, size_t length, size_t pos, char_class kind, size_t *last)
 {
     size_t next;
-    while (sort_at(text, length, at, &next) == kind) {
-        *last = at;
-        at = next;
+    while (class_at(text, length, pos, &next) == kind) {
+        *last = pos;
+        pos = next;
     }
-    return at;
+    return pos;
 }
 
 size_t rill_byte_word(const char *text, size_t length)
 {
     size_t next, last = 0;
-    const size_t short_form = contraction(text, length);
+    const size_t short_form = contraction_length(text, length);
     if (length == 0 || short_form > 0) return short_form;
     size_t from = text[0] == ' ' ? 1 : 0;
-    sort kind = sort_at(text, length, from, &next);
-    if (kind == SORT_END || kind == SORT_BLANK) { /* no word behind one blank */
-        const size_t end = run_end(text, length, 0, SORT_BLANK, &last);
+    char_class kind = class_at(text, length, from, &next);
+    if (kind == CLASS_END || kind == CLASS_SPACE) { /* no word behind one blank */
+        const size_t end = run_end(text, length, 0, CLASS_SPACE, &last);
         return end < length && last > 0 ? last : end;
     }
     return run_end(text, length, from, kind, &last);
@@ -117,7 +117,7 @@ size_t rill_byte_word(const char *text, size_t length)
 /* --- repair ------------------------------------------------------------------------------------------------------- */
 
 /* How many bytes, one at least, are the beginning of a character that then breaks off. */
-static size_t broken(const char *bytes, size_t length)
+static size_t broken_length(const char *bytes, size_t length)
 {
     const unsigned char *b = (const unsigned char *)bytes;
     const size_t want = b[0] >= 0xC2 && b[0] <= 0xDF   ? 2
@@ -146,13 +146,13 @@ rill_status rill_byte_repair(rill_text *text, size_t from)
     rill_text copy = {.ctx = text->ctx};
     rill_status status = rill_text_append(&copy, text->data + from, length);
     text->length = from;
-    for (size_t at = 0; status == RILL_OK && at < length;) {
-        const size_t good = rill_utf8_check(copy.data + at, length - at);
-        status = rill_text_append(text, copy.data + at, good);
-        at += good;
-        if (at == length || status != RILL_OK) break;
+    for (size_t pos = 0; status == RILL_OK && pos < length;) {
+        const size_t good = rill_utf8_check(copy.data + pos, length - pos);
+        status = rill_text_append(text, copy.data + pos, good);
+        pos += good;
+        if (pos == length || status != RILL_OK) break;
         status = rill_text_append(text, mark, sizeof mark - 1);
-        at += broken(copy.data + at, length - at);
+        pos += broken_length(copy.data + pos, length - pos);
     }
     rill_text_clear(&copy);
     return status;

@@ -11,96 +11,97 @@
 #include "try.h"
 
 /* What opening passes around. */
-typedef struct opening {
-    rill_family_text *text;
+typedef struct family_opener {
+    rill_family_tokenizer *tokenizer;
     rill_context *ctx;
-    const rill_codec_files *files;
-    const rill_said *said;
+    const rill_tokenizer_files *files;
+    const rill_tokenizer_config *config;
     const char *begin, *pad, *unknown, *mask; /* names; NULL: there is none */
     rill_text path;
-} opening;
+} family_opener;
 
 static const char END[] = "</s>";
 
 /* --- numbers of pieces -------------------------------------------------------------------------------------------- */
 
-static rill_status put(const opening *o, const char *token)
+static rill_status add_base_token(const family_opener *o, const char *token)
 {
-    return rill_tokens_base(&o->text->tokens, token, strlen(token));
+    return rill_token_set_add_base(&o->tokenizer->tokens, token, strlen(token));
 }
 
 /* Pieces from number `from` on. */
-static rill_status put_pieces(const opening *o, int32_t from)
+static rill_status add_spm_pieces(const family_opener *o, int32_t from)
 {
-    const rill_spm *spm = o->text->spm;
+    const rill_spm *spm = o->tokenizer->spm;
     for (int32_t i = from; i < rill_spm_count(spm); i++) {
         size_t length;
         const char *piece = rill_spm_piece(spm, i, &length);
-        TRY(rill_tokens_base(&o->text->tokens, piece, length));
+        TRY(rill_token_set_add_base(&o->tokenizer->tokens, piece, length));
     }
     return RILL_OK;
 }
 
-static rill_status number_fairseq(const opening *o)
+static rill_status add_fairseq_tokens(const family_opener *o)
 {
     static const char *const first[] = {"<unk>", "<s>", "</s>"};
     for (int32_t i = 0; i < 3; i++) {
         size_t length;
-        const char *piece = i < rill_spm_count(o->text->spm) ? rill_spm_piece(o->text->spm, i, &length) : "nothing";
+        const char *piece = i < rill_spm_count(o->tokenizer->spm) ? rill_spm_piece(o->tokenizer->spm, i, &length)
+                                                                  : "nothing";
         if (strcmp(piece, first[i]) != 0)
-            return rill_fail(o->ctx, RILL_ERR_FORMAT, "%s: piece %d: expected %s, found %.40s", o->text->tokens.name, i,
-                             first[i], piece);
+            return rill_fail(o->ctx, RILL_ERR_FORMAT, "%s: piece %d: expected %s, found %.40s",
+                             o->tokenizer->tokens.name, i, first[i], piece);
     }
-    TRY(put(o, o->begin));
-    TRY(put(o, o->pad));
-    TRY(put(o, END));
-    TRY(put(o, o->unknown));
-    return put_pieces(o, 3);
+    TRY(add_base_token(o, o->begin));
+    TRY(add_base_token(o, o->pad));
+    TRY(add_base_token(o, END));
+    TRY(add_base_token(o, o->unknown));
+    return add_spm_pieces(o, 3);
 }
 
 /* Masks, and symbols of the makers' own training, before all pieces but two. */
-static rill_status number_pegasus(const opening *o)
+static rill_status add_pegasus_tokens(const family_opener *o)
 {
-    const char *sentence = rill_said_text(o->said, "mask_token_sent");
+    const char *sentence = rill_tokenizer_config_string(o->config, "mask_token_sent");
     int64_t offset;
     char name[32];
-    TRY(rill_said_number(o->said, "offset", 2, 10000, 103, &offset));
-    TRY(put(o, o->pad));
-    TRY(put(o, END));
-    TRY(put(o, sentence != NULL ? sentence : "<mask_1>"));
-    TRY(put(o, o->mask));
+    TRY(rill_tokenizer_config_int(o->config, "offset", 2, 10000, 103, &offset));
+    TRY(add_base_token(o, o->pad));
+    TRY(add_base_token(o, END));
+    TRY(add_base_token(o, sentence != NULL ? sentence : "<mask_1>"));
+    TRY(add_base_token(o, o->mask));
     for (int64_t i = 2; i < offset; i++) {
         snprintf(name, sizeof name, "<unk_%d>", (int)i);
-        TRY(put(o, name));
+        TRY(add_base_token(o, name));
     }
-    return put_pieces(o, 2);
+    return add_spm_pieces(o, 2);
 }
 
 /* vocab.json's, which leaves no number out. */
-static rill_status number_listed(opening *o)
+static rill_status add_listed_tokens(family_opener *o)
 {
     rill_vocabulary *listed;
     rill_status status = RILL_OK;
     TRY(rill_path_join(&o->path, o->files->directory, "vocab.json"));
-    TRY(rill_vocabulary_open_json(&listed, o->ctx, o->path.data, o->files->words));
+    TRY(rill_vocabulary_open_json(&listed, o->ctx, o->path.data, o->files->source_vocab_size));
     for (int32_t i = 0; status == RILL_OK && i < rill_vocabulary_count(listed); i++) {
         size_t length;
         const char *token = rill_vocabulary_token(listed, i, &length);
-        status = rill_tokens_base(&o->text->tokens, token, length);
+        status = rill_token_set_add_base(&o->tokenizer->tokens, token, length);
     }
     rill_vocabulary_close(listed);
     return status;
 }
 
-static rill_status number(opening *o)
+static rill_status add_numbered_tokens(family_opener *o)
 {
-    switch (o->text->family.numbering) {
-    case RILL_NUMBERS_FAIRSEQ: TRY(number_fairseq(o)); break;
-    case RILL_NUMBERS_PEGASUS: TRY(number_pegasus(o)); break;
-    case RILL_NUMBERS_SPM: TRY(put_pieces(o, 0)); break;
-    default: TRY(number_listed(o));
+    switch (o->tokenizer->family.numbering) {
+    case RILL_NUMBERS_FAIRSEQ: TRY(add_fairseq_tokens(o)); break;
+    case RILL_NUMBERS_PEGASUS: TRY(add_pegasus_tokens(o)); break;
+    case RILL_NUMBERS_SPM: TRY(add_spm_pieces(o, 0)); break;
+    default: TRY(add_listed_tokens(o));
     }
-    return rill_tokens_settle(&o->text->tokens);
+    return rill_token_set_end_base(&o->tokenizer->tokens);
 }
 
 /* --- where pieces come from --------------------------------------------------------------------------------------- */
@@ -108,253 +109,256 @@ static rill_status number(opening *o)
 /* Whether a model of SentencePiece is read: not where nothing is cut and numbers are listed elsewhere. */
 static int reads_spm(const rill_family *f, int tokenized)
 {
-    return f->model != NULL && !(tokenized && f->numbering == RILL_NUMBERS_LISTED);
+    return f->spm_file != NULL && !(tokenized && f->numbering == RILL_NUMBERS_VOCAB_JSON);
 }
 
 /* The files that a row's own vocabulary is in; NULL behind the last. */
-static void own_files(const rill_family *f, int tokenized, const char *names[3])
+static void vocabulary_files(const rill_family *f, int tokenized, const char *names[3])
 {
     size_t n = 0;
     names[0] = names[1] = names[2] = NULL;
-    if (reads_spm(f, tokenized)) names[n++] = f->model;
-    if (f->numbering == RILL_NUMBERS_LISTED || f->numbering == RILL_NUMBERS_BYTES) names[n++] = "vocab.json";
+    if (reads_spm(f, tokenized)) names[n++] = f->spm_file;
+    if (f->numbering == RILL_NUMBERS_VOCAB_JSON || f->numbering == RILL_NUMBERS_BYTES) names[n++] = "vocab.json";
     if (f->numbering == RILL_NUMBERS_BYTES) names[n] = "merges.txt";
 }
 
-static int has_own(const rill_family *f, const rill_codec_files *files)
+static int has_vocabulary_files(const rill_family *f, const rill_tokenizer_files *files)
 {
     const char *names[3], *directory = files->directory;
-    own_files(f, files->tokenized, names);
+    vocabulary_files(f, files->tokenized, names);
     for (size_t i = 0; i < 3 && names[i] != NULL; i++)
-        if (!rill_said_has(directory, names[i])) return 0;
+        if (!rill_directory_has_file(directory, names[i])) return 0;
     return 1;
 }
 
-static rill_status open_spm(opening *o)
+static rill_status open_spm(family_opener *o)
 {
     rill_text bytes = {.ctx = o->ctx};
     rill_status status = rill_file_read(&bytes, o->path.data, RILL_FILE_TEXT_MAX);
-    if (status == RILL_OK) status = rill_spm_open(&o->text->spm, o->ctx, o->path.data, bytes.data, bytes.length);
+    if (status == RILL_OK) status = rill_spm_open(&o->tokenizer->spm, o->ctx, o->path.data, bytes.data, bytes.length);
     rill_text_clear(&bytes);
     return status;
 }
 
-static rill_status open_own(opening *o)
+static rill_status open_vocabulary_files(family_opener *o)
 {
-    rill_family_text *t = o->text;
+    rill_family_tokenizer *t = o->tokenizer;
     int prefix;
-    if (t->family.model != NULL) {
+    if (t->family.spm_file != NULL) {
         if (reads_spm(&t->family, o->files->tokenized)) TRY(open_spm(o));
-        return number(o);
+        return add_numbered_tokens(o);
     }
-    TRY(rill_said_switch(o->said, "add_prefix_space", 0, &prefix));
+    TRY(rill_tokenizer_config_bool(o->config, "add_prefix_space", 0, &prefix));
     TRY(rill_path_join(&o->path, o->files->directory, "merges.txt"));
-    TRY(rill_pipeline_bytes(&t->pipeline, o->ctx, o->path.data, prefix));
-    return number(o);
+    TRY(rill_pipeline_open_byte_level(&t->pipeline, o->ctx, o->path.data, prefix));
+    return add_numbered_tokens(o);
 }
 
 /* A name that messages need for as long as the text. */
-static rill_status keep(const opening *o, const char *name, const char **out)
+static rill_status copy_name(const family_opener *o, const char *name, const char **out)
 {
     const size_t length = strlen(name) + 1;
     char *copy;
-    TRY(rill_blocks_get(&o->text->blocks, &copy, length, 1, "names of files"));
+    TRY(rill_arena_alloc(&o->tokenizer->arena, &copy, length, 1, "names of files"));
     memcpy(copy, name, length);
     *out = copy;
     return RILL_OK;
 }
 
-static rill_status open_pieces(opening *o)
+static rill_status open_pieces(family_opener *o)
 {
-    rill_family_text *t = o->text;
+    rill_family_tokenizer *t = o->tokenizer;
     const char *names[3], *directory = o->files->directory;
-    if (o->said->tokenizer == NULL && !has_own(&t->family, o->files)) {
-        own_files(&t->family, o->files->tokenized, names);
+    if (o->config->tokenizer == NULL && !has_vocabulary_files(&t->family, o->files)) {
+        vocabulary_files(&t->family, o->files->tokenized, names);
         return rill_fail(o->ctx, RILL_ERR_NOT_FOUND, "%s: expected %s%s%s%s%s, or tokenizer.json", directory, names[0],
                          names[1] != NULL ? " and " : "", names[1] != NULL ? names[1] : "",
                          names[2] != NULL ? " and " : "", names[2] != NULL ? names[2] : "");
     }
-    TRY(keep(o, directory, &t->directory));
-    TRY(rill_path_join(&o->path, directory, o->said->tokenizer != NULL ? "tokenizer.json" : o->files->source));
-    TRY(keep(o, o->path.data, &t->tokens.name));
-    if (o->said->tokenizer != NULL)
-        return rill_pipeline_open(&t->pipeline, o->ctx, t->tokens.name, o->said->tokenizer, &t->tokens);
-    return open_own(o);
+    TRY(copy_name(o, directory, &t->directory));
+    TRY(rill_path_join(&o->path, directory, o->config->tokenizer != NULL ? "tokenizer.json" : o->files->source));
+    TRY(copy_name(o, o->path.data, &t->tokens.name));
+    if (o->config->tokenizer != NULL)
+        return rill_pipeline_open(&t->pipeline, o->ctx, t->tokens.name, o->config->tokenizer, &t->tokens);
+    return open_vocabulary_files(o);
 }
 
 /* --- added tokens ------------------------------------------------------------------------------------------------- */
 
-static int has_token(const rill_family_text *t, const char *token)
+static int has_token(const rill_family_tokenizer *t, const char *token)
 {
-    return rill_tokens_find(&t->tokens, token, strlen(token)) >= 0;
+    return rill_token_set_find(&t->tokens, token, strlen(token)) >= 0;
 }
 
-static rill_status add(const opening *o, const char *token, int flags)
+static rill_status add_extra_token(const family_opener *o, const char *token, int flags)
 {
-    return rill_tokens_add(&o->text->tokens, token, strlen(token), -1, flags);
+    return rill_token_set_add(&o->tokenizer->tokens, token, strlen(token), -1, flags);
 }
 
 /* What must be there is what a text cannot do without. */
-static rill_status name_symbols(const opening *o)
+static rill_status find_special_tokens(const family_opener *o)
 {
-    rill_family_text *t = o->text;
+    rill_family_tokenizer *t = o->tokenizer;
     const char *const names[] = {o->begin, o->pad, END, o->unknown};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (names[i] == NULL) continue;
         if (has_token(t, names[i]))
-            TRY(add(o, names[i], RILL_TOKEN_SPECIAL));
+            TRY(add_extra_token(o, names[i], RILL_TOKEN_SPECIAL));
         else if (names[i] != o->pad)
             return rill_fail(o->ctx, RILL_ERR_FORMAT, "%s: expected a token %.40s", t->tokens.name, names[i]);
     }
-    t->end = rill_tokens_find(&t->tokens, END, sizeof END - 1);
-    t->unknown = rill_tokens_find(&t->tokens, o->unknown, strlen(o->unknown));
-    t->begin = o->begin != NULL ? rill_tokens_find(&t->tokens, o->begin, strlen(o->begin)) : -1;
+    t->eos = rill_token_set_find(&t->tokens, END, sizeof END - 1);
+    t->unk = rill_token_set_find(&t->tokens, o->unknown, strlen(o->unknown));
+    t->bos = o->begin != NULL ? rill_token_set_find(&t->tokens, o->begin, strlen(o->begin)) : -1;
     return RILL_OK;
 }
 
 /* T5's, the highest first; a vocabulary that is full without them has none. */
-static rill_status add_sentinels(const opening *o)
+static rill_status add_sentinels(const family_opener *o)
 {
-    const rill_tokens *tokens = &o->text->tokens;
-    int64_t count, said;
+    const rill_token_set *tokens = &o->tokenizer->tokens;
+    int64_t count, extra_ids;
     char name[32];
-    if (o->text->family.numbering != RILL_NUMBERS_SPM || has_token(o->text, "<extra_id_0>")) return RILL_OK;
-    TRY(rill_said_number(o->said, "extra_ids", 0, 100000, -1, &said));
-    count = said >= 0 ? said : 100;
-    if ((int64_t)tokens->n + count > tokens->limit) return RILL_OK;
+    if (o->tokenizer->family.numbering != RILL_NUMBERS_SPM || has_token(o->tokenizer, "<extra_id_0>")) return RILL_OK;
+    TRY(rill_tokenizer_config_int(o->config, "extra_ids", 0, 100000, -1, &extra_ids));
+    count = extra_ids >= 0 ? extra_ids : 100;
+    if ((int64_t)tokens->n_tokens + count > tokens->limit) return RILL_OK;
     for (int64_t i = count - 1; i >= 0; i--) {
         snprintf(name, sizeof name, "<extra_id_%d>", (int)i);
-        TRY(add(o, name, RILL_TOKEN_SPECIAL));
+        TRY(add_extra_token(o, name, RILL_TOKEN_SPECIAL));
     }
     return RILL_OK;
 }
 
-static int has_languages(const rill_family_text *t)
+static int has_languages(const rill_family_tokenizer *t)
 {
     rill_slice name;
     for (size_t i = 0; i < t->tokens.n_added; i++)
-        if (rill_language_named(t->family.form, t->tokens.added[i].text.data, t->tokens.added[i].text.length, &name))
+        if (rill_language_token_name(t->family.language_form, t->tokens.added[i].text.data,
+                                     t->tokens.added[i].text.length, &name))
             return 1;
     return 0;
 }
 
 /* Those of the table. */
-static rill_status add_languages(const opening *o)
+static rill_status add_languages(const family_opener *o)
 {
-    rill_family_text *t = o->text;
+    rill_family_tokenizer *t = o->tokenizer;
     const char *names = t->family.languages;
     char symbol[48];
     if (names == NULL || has_languages(t)) return RILL_OK;
-    rill_slice left = {names, strlen(names)};
-    const char *const around = t->family.form == RILL_LANGUAGES_M2M ? "__" : "";
-    for (rill_slice word; (word = rill_next_word(&left)).length > 0;) {
-        snprintf(symbol, sizeof symbol, "%s%.*s%s", around, (int)word.length, word.data, around);
-        TRY(add(o, symbol, RILL_TOKEN_SPECIAL));
+    rill_slice remaining = {names, strlen(names)};
+    const char *const underscores = t->family.language_form == RILL_LANGUAGES_M2M ? "__" : "";
+    for (rill_slice word; (word = rill_next_word(&remaining)).length > 0;) {
+        snprintf(symbol, sizeof symbol, "%s%.*s%s", underscores, (int)word.length, word.data, underscores);
+        TRY(add_extra_token(o, symbol, RILL_TOKEN_SPECIAL));
     }
     return RILL_OK;
 }
 
 /* A mask takes the blanks before it, but for Pegasus', which are two. */
-static rill_status add_mask(const opening *o)
+static rill_status add_mask(const family_opener *o)
 {
-    const int pegasus = o->text->family.numbering == RILL_NUMBERS_PEGASUS;
-    const char *sentence = rill_said_text(o->said, "mask_token_sent");
+    const int pegasus = o->tokenizer->family.numbering == RILL_NUMBERS_PEGASUS;
+    const char *sentence = rill_tokenizer_config_string(o->config, "mask_token_sent");
     if (o->mask == NULL) return RILL_OK;
-    if (!pegasus) return add(o, o->mask, RILL_TOKEN_SPECIAL | RILL_TOKEN_LEFT);
-    TRY(add(o, sentence != NULL ? sentence : "<mask_1>", RILL_TOKEN_SPECIAL));
-    return add(o, o->mask, RILL_TOKEN_SPECIAL);
+    if (!pegasus) return add_extra_token(o, o->mask, RILL_TOKEN_SPECIAL | RILL_TOKEN_LSTRIP);
+    TRY(add_extra_token(o, sentence != NULL ? sentence : "<mask_1>", RILL_TOKEN_SPECIAL));
+    return add_extra_token(o, o->mask, RILL_TOKEN_SPECIAL);
 }
 
-static rill_status add_unused(const opening *o)
+static rill_status add_unused(const family_opener *o)
 {
     int64_t offset;
     char name[32];
-    if (o->text->family.numbering != RILL_NUMBERS_PEGASUS) return RILL_OK;
-    TRY(rill_said_number(o->said, "offset", 2, 10000, 103, &offset));
+    if (o->tokenizer->family.numbering != RILL_NUMBERS_PEGASUS) return RILL_OK;
+    TRY(rill_tokenizer_config_int(o->config, "offset", 2, 10000, 103, &offset));
     for (int64_t i = 2; i < offset; i++) {
         snprintf(name, sizeof name, "<unk_%d>", (int)i);
-        TRY(add(o, name, RILL_TOKEN_SPECIAL));
+        TRY(add_extra_token(o, name, RILL_TOKEN_SPECIAL));
     }
     return RILL_OK;
 }
 
 /* The order is that in which numbers are given. Languages that a folder lists are NLLB's; of the others the tokenizer's count. */
-static rill_status add_all(const opening *o)
+static rill_status add_all(const family_opener *o)
 {
-    const int listed = o->text->family.form == RILL_LANGUAGES_FLORES;
-    TRY(name_symbols(o));
-    if (o->said->tokenizer != NULL) return rill_said_add_listed(o->said, &o->text->tokens);
-    TRY(rill_said_add(o->said, &o->text->tokens));
+    const int listed = o->tokenizer->family.language_form == RILL_LANGUAGES_FLORES;
+    TRY(find_special_tokens(o));
+    if (o->config->tokenizer != NULL) return rill_tokenizer_config_add_special(o->config, &o->tokenizer->tokens);
+    TRY(rill_tokenizer_config_add_tokens(o->config, &o->tokenizer->tokens));
     TRY(add_sentinels(o));
     TRY(add_unused(o));
-    if (listed) TRY(rill_said_add_listed(o->said, &o->text->tokens));
+    if (listed) TRY(rill_tokenizer_config_add_special(o->config, &o->tokenizer->tokens));
     TRY(add_languages(o));
     TRY(add_mask(o));
-    return rill_said_add_listed(o->said, &o->text->tokens);
+    return rill_tokenizer_config_add_special(o->config, &o->tokenizer->tokens);
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-static const char *name_of(const opening *o, const char *key, const char *usual)
+static const char *token_name(const family_opener *o, const char *key, const char *fallback)
 {
-    const char *said = usual != NULL ? rill_said_text(o->said, key) : NULL;
-    return said != NULL ? said : usual;
+    const char *name = fallback != NULL ? rill_tokenizer_config_string(o->config, key) : NULL;
+    return name != NULL ? name : fallback;
 }
 
 /* M2M100's languages for WMT, NLLB's symbols in their first places, and what is cleaned. */
-static rill_status read_switches(opening *o)
+static rill_status read_family_switches(family_opener *o)
 {
-    rill_family_text *t = o->text;
+    rill_family_tokenizer *t = o->tokenizer;
     int legacy = 0;
-    const char *codes = rill_said_text(o->said, "language_codes");
-    if (t->family.form == RILL_LANGUAGES_M2M && codes != NULL && strcmp(codes, "wmt21") == 0)
+    const char *codes = rill_tokenizer_config_string(o->config, "language_codes");
+    if (t->family.language_form == RILL_LANGUAGES_M2M && codes != NULL && strcmp(codes, "wmt21") == 0)
         t->family.languages = "en ha is ja cs ru zh de";
-    else if (t->family.form == RILL_LANGUAGES_M2M && codes != NULL && strcmp(codes, "m2m100") != 0)
+    else if (t->family.language_form == RILL_LANGUAGES_M2M && codes != NULL && strcmp(codes, "m2m100") != 0)
         return rill_fail(o->ctx, RILL_ERR_FORMAT,
                          "%s/tokenizer_config.json: language_codes: expected m2m100 or wmt21, found \"%.40s\"",
                          o->files->directory, codes);
-    if (t->family.form == RILL_LANGUAGES_FLORES) TRY(rill_said_switch(o->said, "legacy_behaviour", 0, &legacy));
+    if (t->family.language_form == RILL_LANGUAGES_FLORES)
+        TRY(rill_tokenizer_config_bool(o->config, "legacy_behaviour", 0, &legacy));
     if (legacy) {
-        t->family.before = RILL_AROUND_NOTHING;
-        t->family.behind = RILL_AROUND_SOURCE;
+        t->family.prefix = RILL_EXTRA_NONE;
+        t->family.suffix = RILL_EXTRA_SOURCE_LANGUAGE;
     }
-    TRY(rill_said_switch(o->said, "clean_up_tokenization_spaces", 0, &t->clean));
-    if (t->family.form == RILL_LANGUAGES_FLORES || (t->pipeline != NULL && rill_pipeline_pairs(t->pipeline)))
-        t->clean = 0;
+    TRY(rill_tokenizer_config_bool(o->config, "clean_up_tokenization_spaces", 0, &t->clean_up_spaces));
+    if (t->family.language_form == RILL_LANGUAGES_FLORES || (t->pipeline != NULL && rill_pipeline_is_bpe(t->pipeline)))
+        t->clean_up_spaces = 0;
     return RILL_OK;
 }
 
-static rill_status open_all(opening *o)
+static rill_status open_vocabulary_of_family(family_opener *o)
 {
-    rill_family_text *t = o->text;
-    o->begin = name_of(o, t->family.numbering == RILL_NUMBERS_BYTES ? "cls_token" : "bos_token", t->family.begin);
-    o->pad = name_of(o, "pad_token", t->family.pad);
-    o->unknown = name_of(o, "unk_token", t->family.unknown);
-    o->mask = name_of(o, "mask_token", t->family.mask);
+    rill_family_tokenizer *t = o->tokenizer;
+    o->begin = token_name(o, t->family.numbering == RILL_NUMBERS_BYTES ? "cls_token" : "bos_token", t->family.begin);
+    o->pad = token_name(o, "pad_token", t->family.pad);
+    o->unknown = token_name(o, "unk_token", t->family.unknown);
+    o->mask = token_name(o, "mask_token", t->family.mask);
     TRY(open_pieces(o));
-    TRY(read_switches(o));
+    TRY(read_family_switches(o));
     TRY(add_all(o));
-    TRY(rill_tokens_finish(&t->tokens, &t->vocabulary));
-    if (t->pipeline != NULL) TRY(rill_pipeline_use(t->pipeline, t->vocabulary));
-    return rill_languages_open(t, o->ctx, o->said, o->files);
+    TRY(rill_token_set_finish(&t->tokens, &t->vocabulary));
+    if (t->pipeline != NULL) TRY(rill_pipeline_set_vocabulary(t->pipeline, t->vocabulary));
+    return rill_languages_open(t, o->ctx, o->config, o->files);
 }
 
-rill_status rill_family_open(rill_family_text **out, rill_context *ctx, const rill_codec_files *files)
+rill_status rill_family_open(rill_family_tokenizer **out, rill_context *ctx, const rill_tokenizer_files *files)
 {
-    rill_said said;
-    rill_family_text *t = rill_calloc(ctx, 1, sizeof *t);
+    rill_tokenizer_config config;
+    rill_family_tokenizer *t = rill_calloc(ctx, 1, sizeof *t);
     *out = NULL;
     if (t == NULL) return rill_fail_memory(ctx, sizeof *t, "vocabularies");
     t->family = *files->family;
-    t->blocks.ctx = t->tokens.blocks.ctx = ctx;
-    t->tokens.limit = files->words;
+    t->arena.ctx = t->tokens.arena.ctx = ctx;
+    t->tokens.limit = files->source_vocab_size;
     t->tokenized = files->tokenized;
-    t->columns = files->language_columns;
-    t->forced = files->forced_first;
-    opening o = {.text = t, .ctx = ctx, .files = files, .said = &said, .path.ctx = ctx};
-    rill_status status = rill_said_open(&said, ctx, files->directory, !has_own(&t->family, files));
-    if (status == RILL_OK) status = open_all(&o);
-    rill_said_close(&said);
+    t->language_columns = files->language_columns;
+    t->forced_bos = files->forced_bos;
+    family_opener o = {.tokenizer = t, .ctx = ctx, .files = files, .config = &config, .path.ctx = ctx};
+    rill_status status = rill_tokenizer_config_open(&config, ctx, files->directory,
+                                                    !has_vocabulary_files(&t->family, files));
+    if (status == RILL_OK) status = open_vocabulary_of_family(&o);
+    rill_tokenizer_config_close(&config);
     rill_text_clear(&o.path);
     if (status == RILL_OK)
         *out = t;
@@ -363,14 +367,14 @@ rill_status rill_family_open(rill_family_text **out, rill_context *ctx, const ri
     return status;
 }
 
-void rill_family_close(rill_family_text *t)
+void rill_family_close(rill_family_tokenizer *t)
 {
     if (t == NULL) return;
-    rill_context *ctx = t->blocks.ctx;
+    rill_context *ctx = t->arena.ctx;
     rill_spm_close(t->spm);
     rill_pipeline_close(t->pipeline);
-    rill_tokens_clear(&t->tokens);
+    rill_token_set_clear(&t->tokens);
     rill_vocabulary_close(t->vocabulary);
-    rill_blocks_clear(&t->blocks);
+    rill_arena_clear(&t->arena);
     rill_free(ctx, t, sizeof *t);
 }

@@ -23,34 +23,34 @@ static int is_upper(char c)
 /* Two or three small letters, _, and a script or a region: Latn, or XX. */
 static int is_code(const char *token, size_t length, int script)
 {
-    size_t at = 0;
-    while (at < length && is_lower(token[at])) at++;
-    if (at < 2 || at > 3 || length != at + (script ? 5 : 3) || token[at] != '_') return 0;
-    if (!script) return is_upper(token[at + 1]) && is_upper(token[at + 2]);
-    return is_upper(token[at + 1]) && is_lower(token[at + 2]) && is_lower(token[at + 3]) && is_lower(token[at + 4]);
+    size_t pos = 0;
+    while (pos < length && is_lower(token[pos])) pos++;
+    if (pos < 2 || pos > 3 || length != pos + (script ? 5 : 3) || token[pos] != '_') return 0;
+    if (!script) return is_upper(token[pos + 1]) && is_upper(token[pos + 2]);
+    return is_upper(token[pos + 1]) && is_lower(token[pos + 2]) && is_lower(token[pos + 3]) && is_lower(token[pos + 4]);
 }
 
 /* What stands between two marks. */
-static int is_between(const char *token, size_t length, const char *left, const char *right, rill_slice *name)
+static int strip_affixes(const char *token, size_t length, const char *prefix, const char *suffix, rill_slice *name)
 {
-    const size_t before = strlen(left), behind = strlen(right);
-    if (length <= before + behind || memcmp(token, left, before) != 0) return 0;
-    if (memcmp(token + length - behind, right, behind) != 0) return 0;
-    *name = (rill_slice){token + before, length - before - behind};
+    const size_t prefix_length = strlen(prefix), suffix_length = strlen(suffix);
+    if (length <= prefix_length + suffix_length || memcmp(token, prefix, prefix_length) != 0) return 0;
+    if (memcmp(token + length - suffix_length, suffix, suffix_length) != 0) return 0;
+    *name = (rill_slice){token + prefix_length, length - prefix_length - suffix_length};
     for (size_t i = 0; i < name->length; i++)
         if (!is_lower(name->data[i]) && !is_upper(name->data[i]) && name->data[i] != '_' && name->data[i] != '-')
             return 0;
     return 1;
 }
 
-int rill_language_named(rill_language_form form, const char *token, size_t length, rill_slice *name)
+int rill_language_token_name(rill_language_form form, const char *token, size_t length, rill_slice *name)
 {
     *name = (rill_slice){token, length};
     switch (form) {
     case RILL_LANGUAGES_FLORES: return is_code(token, length, 1);
     case RILL_LANGUAGES_MBART: return is_code(token, length, 0);
-    case RILL_LANGUAGES_M2M: return is_between(token, length, "__", "__", name);
-    case RILL_LANGUAGES_TAGS: return is_between(token, length, "<2", ">", name);
+    case RILL_LANGUAGES_M2M: return strip_affixes(token, length, "__", "__", name);
+    case RILL_LANGUAGES_TAGS: return strip_affixes(token, length, "<2", ">", name);
     default: return 0;
     }
 }
@@ -58,45 +58,45 @@ int rill_language_named(rill_language_form form, const char *token, size_t lengt
 /* --- finding them ------------------------------------------------------------------------------------------------- */
 
 /* Those of a multilingual model have been added; tags are pieces. */
-static rill_status find_all(rill_family_text *t, rill_context *ctx, size_t *room)
+static rill_status find_all_languages(rill_family_tokenizer *t, rill_context *ctx, size_t *capacity)
 {
-    const int added = t->family.form != RILL_LANGUAGES_TAGS;
+    const int added = t->family.language_form != RILL_LANGUAGES_TAGS;
     for (int32_t id = 0; id < rill_vocabulary_count(t->vocabulary); id++) {
         size_t length;
         rill_slice name;
         char *copy;
         const char *token = rill_vocabulary_token(t->vocabulary, id, &length);
-        if (!rill_language_named(t->family.form, token, length, &name)) continue;
-        if (added && rill_tokens_flags(&t->tokens, id) < 0) continue;
-        TRY(rill_blocks_get(&t->blocks, &copy, name.length + 1, 1, "languages"));
+        if (!rill_language_token_name(t->family.language_form, token, length, &name)) continue;
+        if (added && rill_token_set_flags(&t->tokens, id) < 0) continue;
+        TRY(rill_arena_alloc(&t->arena, &copy, name.length + 1, 1, "languages"));
         memcpy(copy, name.data, name.length);
         copy[name.length] = '\0';
         const rill_language language = {copy, id};
-        PUSH(ctx, t->language, *room, t->languages, language, "languages");
+        PUSH(ctx, t->language, *capacity, t->n_languages, language, "languages");
     }
     return RILL_OK;
 }
 
-static rill_status keep(rill_family_text *t, rill_language *found)
+static rill_status keep_languages(rill_family_tokenizer *t, rill_language *found)
 {
-    const size_t n = t->languages;
+    const size_t n = t->n_languages;
     t->language = NULL;
     if (n == 0) return RILL_OK;
-    TRY(rill_blocks_get(&t->blocks, &t->language, n, sizeof *t->language, "languages"));
-    TRY(rill_blocks_get(&t->blocks, &t->names, n + 1, sizeof *t->names, "languages"));
+    TRY(rill_arena_alloc(&t->arena, &t->language, n, sizeof *t->language, "languages"));
+    TRY(rill_arena_alloc(&t->arena, &t->language_names, n + 1, sizeof *t->language_names, "languages"));
     memcpy(t->language, found, n * sizeof *found);
-    for (size_t i = 0; i < n; i++) t->names[i] = found[i].name;
-    t->names[n] = NULL;
+    for (size_t i = 0; i < n; i++) t->language_names[i] = found[i].name;
+    t->language_names[n] = NULL;
     return RILL_OK;
 }
 
 /* By its name, or by its symbol; -1: unknown. */
-static int32_t find(const rill_family_text *t, rill_slice word)
+static int32_t find_language(const rill_family_tokenizer *t, rill_slice word)
 {
-    for (size_t i = 0; i < t->languages; i++) {
+    for (size_t i = 0; i < t->n_languages; i++) {
         size_t length;
         const char *token = rill_vocabulary_token(t->vocabulary, t->language[i].id, &length);
-        if (rill_slice_is(word, t->language[i].name) || rill_slice_same(word, (rill_slice){token, length}))
+        if (rill_slice_is(word, t->language[i].name) || rill_slice_equal(word, (rill_slice){token, length}))
             return t->language[i].id;
     }
     return -1;
@@ -104,98 +104,102 @@ static int32_t find(const rill_family_text *t, rill_slice word)
 
 /* --- what is usual ------------------------------------------------------------------------------------------------ */
 
-static int reads_source(const rill_family_text *t)
+static int reads_source(const rill_family_tokenizer *t)
 {
-    return t->family.before == RILL_AROUND_SOURCE || t->family.behind == RILL_AROUND_SOURCE;
+    return t->family.prefix == RILL_EXTRA_SOURCE_LANGUAGE || t->family.suffix == RILL_EXTRA_SOURCE_LANGUAGE;
 }
 
 /* Whether a model can do nothing before it knows the target. */
-static int needs_target(const rill_family_text *t)
+static int needs_target(const rill_family_tokenizer *t)
 {
-    return t->languages > 0 && t->family.form != RILL_LANGUAGES_TAGS;
+    return t->n_languages > 0 && t->family.language_form != RILL_LANGUAGES_TAGS;
 }
 
 /* A sentence that names some of the languages, and the nearest. */
-static rill_status unknown(const rill_family_text *t, rill_context *ctx, rill_status status, const char *what,
-                           rill_slice word)
+static rill_status fail_unknown_language(const rill_family_tokenizer *t, rill_context *ctx, rill_status status,
+                                         const char *what, rill_slice word)
 {
-    enum { SHOWN = 6 };
+    enum { N_SHOWN = 6 };
     char some[160] = "", asked[64];
     snprintf(asked, sizeof asked, "%.*s", (int)(word.length < 60 ? word.length : 60), word.data);
-    const char *near = rill_nearest(asked, t->names, t->languages);
-    for (size_t i = 0, at = 0; i < t->languages && i < SHOWN && at < sizeof some; i++)
-        at += (size_t)snprintf(some + at, sizeof some - at, "%s%s", i > 0 ? ", " : "", t->names[i]);
+    const char *near = rill_nearest(asked, t->language_names, t->n_languages);
+    for (size_t i = 0, used = 0; i < t->n_languages && i < N_SHOWN && used < sizeof some; i++)
+        used += (size_t)snprintf(some + used, sizeof some - used, "%s%s", i > 0 ? ", " : "", t->language_names[i]);
     return rill_fail(ctx, status, "%s: the model does not know the language \"%s\"; its %zu languages are %s%s%s%s%s",
-                     what, asked, t->languages, some, t->languages > SHOWN ? ", ..." : "",
+                     what, asked, t->n_languages, some, t->n_languages > N_SHOWN ? ", ..." : "",
                      near != NULL ? "; did you mean \"" : "", near != NULL ? near : "", near != NULL ? "\"?" : "");
 }
 
-static rill_status read_option(const rill_family_text *t, rill_context *ctx, const char *option, const char *value,
+static rill_status read_option(const rill_family_tokenizer *t, rill_context *ctx, const char *option, const char *value,
                                int32_t *id)
 {
     if (value == NULL) return RILL_OK;
-    if (t->languages == 0)
+    if (t->n_languages == 0)
         return rill_fail(ctx, RILL_ERR_OPTION, "%s: the model is not multilingual: it has no symbols of languages",
                          option);
-    *id = find(t, (rill_slice){value, strlen(value)});
-    return *id >= 0 ? RILL_OK : unknown(t, ctx, RILL_ERR_OPTION, option, (rill_slice){value, strlen(value)});
+    *id = find_language(t, (rill_slice){value, strlen(value)});
+    return *id >= 0 ? RILL_OK
+                    : fail_unknown_language(t, ctx, RILL_ERR_OPTION, option, (rill_slice){value, strlen(value)});
 }
 
 /* What tokenizer_config.json says of it. One that the model has no symbol for, as "en" of a model that was saved without a language, says
  * nothing. */
-static int32_t said_language(const rill_family_text *t, const rill_said *said, const char *key)
+static int32_t config_language(const rill_family_tokenizer *t, const rill_tokenizer_config *config, const char *key)
 {
-    const char *text = rill_said_text(said, key);
-    return text != NULL ? find(t, (rill_slice){text, strlen(text)}) : -1;
+    const char *text = rill_tokenizer_config_string(config, key);
+    return text != NULL ? find_language(t, (rill_slice){text, strlen(text)}) : -1;
 }
 
 /* Of a decoder that starts from a language, the one that it starts from. */
-static int32_t start_language(const rill_family_text *t, const rill_codec_files *files)
+static int32_t start_language(const rill_family_tokenizer *t, const rill_tokenizer_files *files)
 {
-    for (size_t i = 0; i < t->languages; i++)
-        if (t->family.target == RILL_TARGET_START && t->language[i].id == files->start) return files->start;
+    for (size_t i = 0; i < t->n_languages; i++)
+        if (t->family.target == RILL_TARGET_DECODER_START && t->language[i].id == files->decoder_start)
+            return files->decoder_start;
     return -1;
 }
 
 /* A model that is not told the language of its outputs writes any. */
-rill_status rill_languages_ready(const rill_family_text *t, rill_context *ctx)
+rill_status rill_languages_check(const rill_family_tokenizer *t, rill_context *ctx)
 {
-    const int source = reads_source(t) && t->usual.source < 0;
-    const int target = t->usual.target < 0 && (t->forced < 0 || t->family.target != RILL_TARGET_FIRST);
-    if (!needs_target(t) || t->columns || (!source && !target)) return RILL_OK;
+    const int source = reads_source(t) && t->default_languages.source < 0;
+    const int target = t->default_languages.target < 0 &&
+                       (t->forced_bos < 0 || t->family.target != RILL_TARGET_FORCED_BOS);
+    if (!needs_target(t) || t->language_columns || (!source && !target)) return RILL_OK;
     return rill_fail(ctx, RILL_ERR_OPTION,
                      "%s: the model has %zu languages, as %s and %s: say %s%s%s, or give inputs as SOURCE-LANGUAGE TAB "
                      "TARGET-LANGUAGE TAB TEXT with language-columns",
-                     t->directory, t->languages, t->names[0], t->names[t->languages - 1],
+                     t->directory, t->n_languages, t->language_names[0], t->language_names[t->n_languages - 1],
                      source ? "which one texts are in with source-lang" : "", source && target ? " and " : "",
                      target ? "which one to write with target-lang" : "");
 }
 
-static rill_status set_usual(rill_family_text *t, rill_context *ctx, const rill_said *said,
-                             const rill_codec_files *files)
+static rill_status set_default_languages(rill_family_tokenizer *t, rill_context *ctx,
+                                         const rill_tokenizer_config *config, const rill_tokenizer_files *files)
 {
-    t->usual = (rill_turn){said_language(t, said, "src_lang"), said_language(t, said, "tgt_lang")};
-    if (t->family.form == RILL_LANGUAGES_TAGS) t->usual = (rill_turn){-1, -1};
-    if (t->usual.target < 0) t->usual.target = start_language(t, files);
-    TRY(read_option(t, ctx, "source-lang", files->source_language, &t->usual.source));
+    t->default_languages = (rill_language_pair){config_language(t, config, "src_lang"),
+                                                config_language(t, config, "tgt_lang")};
+    if (t->family.language_form == RILL_LANGUAGES_TAGS) t->default_languages = (rill_language_pair){-1, -1};
+    if (t->default_languages.target < 0) t->default_languages.target = start_language(t, files);
+    TRY(read_option(t, ctx, "source-lang", files->source_language, &t->default_languages.source));
     if (files->source_language != NULL && !reads_source(t))
         return rill_fail(ctx, RILL_ERR_OPTION, "source-lang: the model is not told what language texts are in");
-    TRY(read_option(t, ctx, "target-lang", files->target_language, &t->usual.target));
-    if (t->columns && t->languages == 0)
+    TRY(read_option(t, ctx, "target-lang", files->target_language, &t->default_languages.target));
+    if (t->language_columns && t->n_languages == 0)
         return rill_fail(ctx, RILL_ERR_OPTION, "language-columns: the model is not multilingual");
     return RILL_OK;
 }
 
-rill_status rill_languages_open(rill_family_text *t, rill_context *ctx, const rill_said *said,
-                                const rill_codec_files *files)
+rill_status rill_languages_open(rill_family_tokenizer *t, rill_context *ctx, const rill_tokenizer_config *config,
+                                const rill_tokenizer_files *files)
 {
-    size_t room = 0;
-    rill_status status = find_all(t, ctx, &room);
+    size_t capacity = 0;
+    rill_status status = find_all_languages(t, ctx, &capacity);
     rill_language *found = t->language;
-    if (status == RILL_OK) status = keep(t, found);
-    DROP(ctx, found, room);
-    if (status != RILL_OK) t->languages = 0;
-    return status == RILL_OK ? set_usual(t, ctx, said, files) : status;
+    if (status == RILL_OK) status = keep_languages(t, found);
+    FREE_ARRAY(ctx, found, capacity);
+    if (status != RILL_OK) t->n_languages = 0;
+    return status == RILL_OK ? set_default_languages(t, ctx, config, files) : status;
 }
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */
@@ -206,30 +210,30 @@ static int take_column(const char **bytes, size_t *length, rill_slice *out)
     const char *tab = memchr(*bytes, '\t', *length);
     if (tab == NULL) return 0;
     const rill_slice column = {*bytes, (size_t)(tab - *bytes)};
-    rill_slice left = column;
-    *out = rill_next_word(&left);
-    if (out->length > 0 && rill_next_word(&left).length > 0) *out = column; /* several words are no language */
+    rill_slice remaining = column;
+    *out = rill_next_word(&remaining);
+    if (out->length > 0 && rill_next_word(&remaining).length > 0) *out = column; /* several words are no language */
     *length -= column.length + 1;
     *bytes = tab + 1;
     return 1;
 }
 
-static rill_status read_column(const rill_family_text *t, rill_context *ctx, const char *what, rill_slice word,
+static rill_status read_column(const rill_family_tokenizer *t, rill_context *ctx, const char *what, rill_slice word,
                                int32_t *id)
 {
     if (word.length == 0) return RILL_OK;
-    const int32_t found = find(t, word);
-    if (found < 0) return unknown(t, ctx, RILL_ERR_INPUT, what, word);
+    const int32_t found = find_language(t, word);
+    if (found < 0) return fail_unknown_language(t, ctx, RILL_ERR_INPUT, what, word);
     *id = found;
     return RILL_OK;
 }
 
-rill_status rill_languages_turn(const rill_family_text *t, rill_context *ctx, const char **bytes, size_t *length,
-                                rill_turn *turn)
+rill_status rill_languages_for_input(const rill_family_tokenizer *t, rill_context *ctx, const char **bytes,
+                                     size_t *length, rill_language_pair *turn)
 {
     rill_slice source, target;
-    *turn = t->usual;
-    if (!t->columns || *bytes == NULL) return RILL_OK;
+    *turn = t->default_languages;
+    if (!t->language_columns || *bytes == NULL) return RILL_OK;
     if (!take_column(bytes, length, &source) || !take_column(bytes, length, &target))
         return rill_fail(ctx, RILL_ERR_INPUT,
                          "expected SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT, as language-columns says");
@@ -237,7 +241,7 @@ rill_status rill_languages_turn(const rill_family_text *t, rill_context *ctx, co
     TRY(read_column(t, ctx, "the second column", target, &turn->target));
     if (needs_target(t) && reads_source(t) && turn->source < 0)
         return rill_fail(ctx, RILL_ERR_INPUT, "the first column is empty, and source-lang says no language either");
-    if (needs_target(t) && turn->target < 0 && (t->forced < 0 || t->family.target != RILL_TARGET_FIRST))
+    if (needs_target(t) && turn->target < 0 && (t->forced_bos < 0 || t->family.target != RILL_TARGET_FORCED_BOS))
         return rill_fail(ctx, RILL_ERR_INPUT, "the second column is empty, and target-lang says no language either");
     return RILL_OK;
 }
@@ -245,27 +249,28 @@ rill_status rill_languages_turn(const rill_family_text *t, rill_context *ctx, co
 /* T5's tasks stand before texts: "translate German to English: ", "<2en> ". 0: this is another task. */
 static size_t task_length(const char *bytes, size_t length)
 {
-    enum { LONGEST = 80 };
-    const size_t most = length < LONGEST ? length : LONGEST;
-    const int named = most > 10 && memcmp(bytes, "translate ", 10) == 0;
-    if (!named && (most < 5 || memcmp(bytes, "<2", 2) != 0)) return 0;
-    const char *end = memchr(bytes, named ? ':' : '>', most);
+    enum { MAX_TASK_BYTES = 80 };
+    const size_t max_bytes = length < MAX_TASK_BYTES ? length : MAX_TASK_BYTES;
+    const int named = max_bytes > 10 && memcmp(bytes, "translate ", 10) == 0;
+    if (!named && (max_bytes < 5 || memcmp(bytes, "<2", 2) != 0)) return 0;
+    const char *end = memchr(bytes, named ? ':' : '>', max_bytes);
     size_t n = end != NULL ? (size_t)(end - bytes) + 1 : 0;
     while (n > 0 && n < length && bytes[n] == ' ') n++;
     return n;
 }
 
-int rill_family_translates(const rill_family_text *t, const char *bytes, size_t length, size_t *head)
+int rill_family_is_translation(const rill_family_tokenizer *t, const char *bytes, size_t length, size_t *head)
 {
     rill_slice column;
-    const char *at = bytes;
+    const char *rest_bytes = bytes;
     size_t rest = length;
     *head = 0;
-    if (t->tokenized || t->family.form == RILL_LANGUAGES_NONE) return -1;
-    if (t->columns) {
-        if (length == 0 || !take_column(&at, &rest, &column) || !take_column(&at, &rest, &column)) return 0;
+    if (t->tokenized || t->family.language_form == RILL_LANGUAGES_NONE) return -1;
+    if (t->language_columns) {
+        if (length == 0 || !take_column(&rest_bytes, &rest, &column) || !take_column(&rest_bytes, &rest, &column))
+            return 0;
         *head = length - rest;
-    } else if (t->family.form == RILL_LANGUAGES_TAGS && t->usual.target < 0) {
+    } else if (t->family.language_form == RILL_LANGUAGES_TAGS && t->default_languages.target < 0) {
         *head = task_length(bytes, length);
         return *head > 0;
     }

@@ -20,9 +20,9 @@
 /* --- punctuation -------------------------------------------------------------------------------------------------- */
 
 /* Full-width and Chinese punctuation: replace-unicode-punctuation. */
-static const rill_rule unicode_rules[] = {
+static const rill_rewrite_rule unicode_rules[] = {
     {U"，", U",", 0},
-    {U"。" RW_BLANK RW_ANY, U". ", 0},
+    {U"。" RW_WHITE_SPACE RW_ANY, U". ", 0},
     {U"、", U",", 0},
     {U"”", U"\"", 0},
     {U"“", U"\"", 0},
@@ -37,7 +37,7 @@ static const rill_rule unicode_rules[] = {
     {U"；", U";", 0},
     {U"」", U"\"", 0},
     {U"「", U"\"", 0},
-    {U"．" RW_BLANK RW_ANY, U". ", 0},
+    {U"．" RW_WHITE_SPACE RW_ANY, U". ", 0},
     {U"～", U"~", 0},
     {U"’", U"'", 0},
     {U"…", U"...", 0},
@@ -60,7 +60,7 @@ static const rill_rule unicode_rules[] = {
 };
 
 /* What all languages share of normalize-punctuation: brackets, quotes, dashes, blanks that do not break. */
-static const rill_rule punctuation_rules[] = {
+static const rill_rewrite_rule punctuation_rules[] = {
     {U"\r", U"", 0},
     {U"(", U" (", 0},
     {U")", U") ", 0},
@@ -100,64 +100,66 @@ static const rill_rule punctuation_rules[] = {
 };
 
 /* English puts stops before the closing quote, German behind it; a blank that does not break groups digits. */
-static const rill_rule english_punctuation[] = {
+static const rill_rewrite_rule english_punctuation[] = {
     {U"\"" RW_STOP RW_RUN, RW_P1 U"\"", 0},
     {RW_DIGIT NBSP RW_DIGIT, RW_P0 U"." RW_P2, 0},
 };
-static const rill_rule german_punctuation[] = {
+static const rill_rewrite_rule german_punctuation[] = {
     {U",\"", U"\",", 0},
-    {U"." RW_RUN U"\"" RW_BLANK RW_ANY RW_NO_ANGLE, U"\"" RW_P0 RW_P2 RW_P3, 0},
+    {U"." RW_RUN U"\"" RW_WHITE_SPACE RW_ANY RW_NO_ANGLE, U"\"" RW_P0 RW_P2 RW_P3, 0},
     {RW_DIGIT NBSP RW_DIGIT, RW_P0 U"," RW_P2, 0},
 };
-static const rill_rule russian_punctuation[] = {
+static const rill_rewrite_rule russian_punctuation[] = {
     {RW_DIGIT NBSP RW_DIGIT, RW_P0 U"." RW_P2, 0},
 };
 
 /* --- tokens ------------------------------------------------------------------------------------------------------- */
 
-static const rill_rule cleaning_rules[] = {
+static const rill_rewrite_rule cleaning_rules[] = {
     {RW_INVISIBLE, U"", 0},
-    {RW_BLANK RW_RUN, U" ", 0},
+    {RW_WHITE_SPACE RW_RUN, U" ", 0},
 };
 
 /* Marks stand alone, but for those that may belong to a word: . ' ` , and -, the latter only beside other marks. Dots
  * in a row belong together, commas between digits to the number. */
-static const rill_rule token_rules[] = {
+static const rill_rewrite_rule token_rules[] = {
     {RW_MARK, U" " RW_P0 U" ", 0},
     {RW_WORD U"-" RW_WORD, RW_P0 U" @-@ ", 1},
-    {U"..", RW_HIDDEN, 1},
-    {RW_HIDDEN U".", RW_HIDDEN RW_HIDDEN U" ", 0},
-    {RW_NOT_HIDDEN RW_HIDDEN, RW_P0 U" " RW_HIDDEN, 0},
+    {U"..", RW_HIDDEN_DOT, 1},
+    {RW_HIDDEN_DOT U".", RW_HIDDEN_DOT RW_HIDDEN_DOT U" ", 0},
+    {RW_NOT_HIDDEN RW_HIDDEN_DOT, RW_P0 U" " RW_HIDDEN_DOT, 0},
     {RW_NO_NUMBER U",", RW_P0 U" , ", 0},
     {U"," RW_NO_NUMBER, U" , " RW_P1, 0},
     {RW_NUMBER U"," RW_END, RW_P0 U" , ", 0},
 };
 
 /* An apostrophe belongs to what follows it in English (it 's), elsewhere to nothing. */
-static const rill_rule english_apostrophes[] = {
+static const rill_rewrite_rule english_apostrophes[] = {
     {RW_NO_LETTER U"'" RW_NO_LETTER, RW_P0 U" ' " RW_P2, 0},
-    {RW_NEITHER U"'" RW_LETTER, RW_P0 U" ' " RW_P2, 0},
+    {RW_NOT_ALNUM U"'" RW_LETTER, RW_P0 U" ' " RW_P2, 0},
     {RW_LETTER U"'" RW_NO_LETTER, RW_P0 U" ' " RW_P2, 0},
     {RW_LETTER U"'" RW_LETTER, RW_P0 U" '" RW_P2, 0},
     {RW_NUMBER U"'s", RW_P0 U" 's", 0},
 };
-static const rill_rule other_apostrophes[] = {{U"'", U" ' ", 0}};
+static const rill_rewrite_rule other_apostrophes[] = {{U"'", U" ' ", 0}};
 
 /* Once periods are settled; the escapes keep tokens apart from Moses' own notation. */
-static const rill_rule escape_rules[] = {
-    {U".'" RW_END, U" . ' ", 0}, {RW_HIDDEN, U".", 0}, {U"&", U"&amp;", 0},   {U"|", U"&#124;", 0}, {U"<", U"&lt;", 0},
-    {U">", U"&gt;", 0},          {U"'", U"&apos;", 0}, {U"\"", U"&quot;", 0}, {U"[", U"&#91;", 0},  {U"]", U"&#93;", 0},
+static const rill_rewrite_rule escape_rules[] = {
+    {U".'" RW_END, U" . ' ", 0}, {RW_HIDDEN_DOT, U".", 0}, {U"&", U"&amp;", 0},  {U"|", U"&#124;", 0},
+    {U"<", U"&lt;", 0},          {U">", U"&gt;", 0},       {U"'", U"&apos;", 0}, {U"\"", U"&quot;", 0},
+    {U"[", U"&#91;", 0},         {U"]", U"&#93;", 0},
 };
 
 typedef struct rules {
-    const rill_rule *punctuation, *apostrophes;
+    const rill_rewrite_rule *punctuation, *apostrophes;
     size_t n_punctuation, n_apostrophes;
 } rules;
 
-static const rules rules_of[] = {
-    [RILL_EN] = {english_punctuation, english_apostrophes, COUNT(english_punctuation), COUNT(english_apostrophes)},
-    [RILL_DE] = {german_punctuation, other_apostrophes, COUNT(german_punctuation), COUNT(other_apostrophes)},
-    [RILL_RU] = {russian_punctuation, other_apostrophes, COUNT(russian_punctuation), COUNT(other_apostrophes)},
+static const rules language_rules[] = {
+    [RILL_MOSES_EN] = {english_punctuation, english_apostrophes, COUNT(english_punctuation),
+                       COUNT(english_apostrophes)},
+    [RILL_MOSES_DE] = {german_punctuation, other_apostrophes, COUNT(german_punctuation), COUNT(other_apostrophes)},
+    [RILL_MOSES_RU] = {russian_punctuation, other_apostrophes, COUNT(russian_punctuation), COUNT(other_apostrophes)},
 };
 
 /* --- periods ------------------------------------------------------------------------------------------------------ */
@@ -187,23 +189,23 @@ static rill_status keeps_period(rill_moses *m, const char32_t *word, size_t leng
     TRY(rill_chars_write(word, length, &m->bytes));
     rill_prefix_kind kind = rill_prefixes_find(m->prefixes, m->bytes.data, m->bytes.length);
     *out = kind == RILL_PREFIX_ALWAYS || is_lower(next) ||
-           (kind == RILL_PREFIX_BEFORE_NUMBER && next >= '0' && next <= '9');
+           (kind == RILL_PREFIX_NUMERIC_ONLY && next >= '0' && next <= '9');
     return RILL_OK;
 }
 
 /* Set off the periods that end a sentence; one blank stays between words. */
-static rill_status settle_periods(rill_moses *m)
+static rill_status split_periods(rill_moses *m)
 {
     size_t from = 0, length;
     size_t begin = rill_chars_word(&m->text, &from, &length);
-    m->spare.used = 0;
+    m->spare.length = 0;
     while (length > 0) {
-        const char32_t *word = m->text.at + begin;
+        const char32_t *word = m->text.data + begin;
         size_t size = length, next = rill_chars_word(&m->text, &from, &length);
         int kept = 1;
         if (size > 1 && word[size - 1] == '.')
-            TRY(keeps_period(m, word, size - 1, length > 0 ? m->text.at[next] : 0, &kept));
-        if (m->spare.used > 0) TRY(rill_chars_append(&m->spare, U" ", 1));
+            TRY(keeps_period(m, word, size - 1, length > 0 ? m->text.data[next] : 0, &kept));
+        if (m->spare.length > 0) TRY(rill_chars_append(&m->spare, U" ", 1));
         TRY(rill_chars_append(&m->spare, word, kept ? size : size - 1));
         if (!kept) TRY(rill_chars_append(&m->spare, U" .", 2));
         begin = next;
@@ -219,31 +221,31 @@ void rill_moses_clear(rill_moses *m)
     rill_chars_clear(&m->text);
     rill_chars_clear(&m->spare);
     rill_text_clear(&m->bytes);
-    DROP(m->ctx, m->quotes, m->quotes_room);
+    FREE_ARRAY(m->ctx, m->quotes, m->quotes_capacity);
 }
 
 /* Take the blanks at the ends away, of which there is one each at most. */
-static void trim(rill_chars *text)
+static void trim_ends(rill_chars *text)
 {
-    size_t begin = text->used > 0 && text->at[0] == ' ';
-    if (begin) memmove(text->at, text->at + 1, (text->used - 1) * sizeof *text->at);
-    text->used -= begin;
-    if (text->used > 0 && text->at[text->used - 1] == ' ') text->used--;
+    size_t begin = text->length > 0 && text->data[0] == ' ';
+    if (begin) memmove(text->data, text->data + 1, (text->length - 1) * sizeof *text->data);
+    text->length -= begin;
+    if (text->length > 0 && text->data[text->length - 1] == ' ') text->length--;
 }
 
-static rill_status prepare(rill_moses *m, int lower)
+static rill_status apply_rules(rill_moses *m, int lower)
 {
-    const rules *own = &rules_of[m->language];
-    for (size_t i = 0; lower && i < m->text.used; i++)
-        m->text.at[i] = (char32_t)utf8proc_tolower((utf8proc_int32_t)m->text.at[i]);
+    const rules *own = &language_rules[m->language];
+    for (size_t i = 0; lower && i < m->text.length; i++)
+        m->text.data[i] = (char32_t)utf8proc_tolower((utf8proc_int32_t)m->text.data[i]);
     TRY(rill_rewrite(unicode_rules, COUNT(unicode_rules), &m->text, &m->spare));
     TRY(rill_rewrite(punctuation_rules, COUNT(punctuation_rules), &m->text, &m->spare));
     TRY(rill_rewrite(own->punctuation, own->n_punctuation, &m->text, &m->spare));
     TRY(rill_rewrite(cleaning_rules, COUNT(cleaning_rules), &m->text, &m->spare));
-    trim(&m->text);
+    trim_ends(&m->text);
     TRY(rill_rewrite(token_rules, COUNT(token_rules), &m->text, &m->spare));
     TRY(rill_rewrite(own->apostrophes, own->n_apostrophes, &m->text, &m->spare));
-    TRY(settle_periods(m));
+    TRY(split_periods(m));
     return rill_rewrite(escape_rules, COUNT(escape_rules), &m->text, &m->spare);
 }
 
@@ -251,12 +253,12 @@ rill_status rill_moses_split(rill_moses *m, const char *text, size_t length, int
 {
     m->text.ctx = m->spare.ctx = m->bytes.ctx = m->ctx;
     TRY(rill_chars_read(&m->text, text, length));
-    TRY(prepare(m, lower));
+    TRY(apply_rules(m, lower));
     for (size_t from = 0, size;;) {
         size_t begin = rill_chars_word(&m->text, &from, &size);
         if (size == 0) return RILL_OK;
         rill_text_reset(&m->bytes);
-        TRY(rill_chars_write(m->text.at + begin, size, &m->bytes));
+        TRY(rill_chars_write(m->text.data + begin, size, &m->bytes));
         TRY(fn(user, m->bytes.data, m->bytes.length));
     }
 }

@@ -8,13 +8,13 @@
 #ifndef RILL_TEXT_MOSES_H
 #define RILL_TEXT_MOSES_H
 
-#include "prefixes.h"
+#include "nonbreaking_prefixes.h"
 #include "rewrite.h"
-#include "words.h"
+#include "text_words.h"
 
 /* Quotation marks of an output that count as alike, and whether the next of them closes. */
 typedef struct rill_quote {
-    const char32_t *at; /* [length], in the text at work */
+    const char32_t *text; /* [length], in the text at work */
     size_t length;
     int open;
 } rill_quote;
@@ -22,12 +22,12 @@ typedef struct rill_quote {
 /* What works by the rules of a language. Zero-initialise but for the first three; memory stays from text to text. */
 typedef struct rill_moses {
     rill_context *ctx;
-    rill_language language;
+    rill_moses_language language;
     const rill_prefixes *prefixes; /* of the same language */
     rill_chars text, spare;        /* the text at work */
     rill_text bytes;               /* a word as UTF-8 */
     rill_quote *quotes;            /* of the output at work, each kind once */
-    size_t quotes_room, n_quotes;
+    size_t quotes_capacity, n_quotes;
 } rill_moses;
 
 void rill_moses_clear(rill_moses *moses);

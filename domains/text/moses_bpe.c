@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "bpe.h"
-#include "config.h"
+#include "config_json.h"
 #include "moses.h"
 #include "moses_bpe.h"
 #include "rill/file.h"
@@ -12,7 +12,7 @@
 
 struct rill_moses_bpe {
     rill_context *ctx;
-    rill_language language[2]; /* of the source, of the target */
+    rill_moses_language language[2]; /* of the source, of the target */
     rill_prefixes *prefixes[2];
     rill_vocabulary *merges;
     int lower; /* texts become lower case */
@@ -20,25 +20,25 @@ struct rill_moses_bpe {
 
 /* --- languages ---------------------------------------------------------------------------------------------------- */
 
-typedef struct setup {
+typedef struct moses_config {
     rill_context *ctx;
-    rill_language language[2];
+    rill_moses_language language[2];
     int known, lower;
-} setup;
+} moses_config;
 
-static rill_status read_setup(void *user, const rill_config *config)
+static rill_status read_moses_config(void *user, const rill_config *config)
 {
     static const char *const side[] = {"source", "target"};
-    setup *s = user;
+    moses_config *s = user;
     int lower;
     TRY(rill_config_bool_or(config, "do_lower_case", 0, &lower));
     s->lower |= lower;
     for (size_t i = 0; i < 2; i++) {
         const char *name;
-        TRY(rill_config_element(config, "langs", i, 2, &name));
+        TRY(rill_config_array_string(config, "langs", i, 2, &name));
         s->known = name != NULL;
         if (!s->known) return RILL_OK;
-        if (rill_language_of(name, &s->language[i])) continue;
+        if (rill_moses_language_find(name, &s->language[i])) continue;
         return rill_fail(s->ctx, RILL_ERR_FORMAT,
                          "%s: langs: the tokeniser knows de, en and ru, and the %s language is \"%.20s\": tokenise "
                          "the text elsewhere and say --tokenized",
@@ -47,11 +47,11 @@ static rill_status read_setup(void *user, const rill_config *config)
     return RILL_OK;
 }
 
-static rill_status find_languages(setup *s, const char *directory)
+static rill_status find_languages(moses_config *s, const char *directory)
 {
     int found;
-    TRY(rill_config_read(s->ctx, directory, "tokenizer_config.json", read_setup, s, &found));
-    if (!s->known) TRY(rill_config_read(s->ctx, directory, "config.json", read_setup, s, NULL));
+    TRY(rill_config_read(s->ctx, directory, "tokenizer_config.json", read_moses_config, s, &found));
+    if (!s->known) TRY(rill_config_read(s->ctx, directory, "config.json", read_moses_config, s, NULL));
     if (s->known) return RILL_OK;
     return rill_fail(s->ctx, RILL_ERR_FORMAT,
                      "%s/config.json: langs: expected an array of two languages, found nothing", directory);
@@ -61,7 +61,7 @@ static rill_status find_languages(setup *s, const char *directory)
 
 static rill_status open_all(rill_moses_bpe *f, rill_text *path, const char *directory)
 {
-    setup s = {.ctx = f->ctx};
+    moses_config s = {.ctx = f->ctx};
     TRY(find_languages(&s, directory));
     f->lower = s.lower;
     for (size_t i = 0; i < 2; i++) {
@@ -97,28 +97,28 @@ void rill_moses_bpe_close(rill_moses_bpe *f)
 
 /* --- the two ways ------------------------------------------------------------------------------------------------- */
 
-static rill_moses moses_of(const rill_moses_bpe *f, rill_context *ctx, rill_side side)
+static rill_moses make_moses(const rill_moses_bpe *f, rill_context *ctx, rill_side side)
 {
     return (rill_moses){.ctx = ctx, .language = f->language[side], .prefixes = f->prefixes[side]};
 }
 
-typedef struct receiver {
+typedef struct bpe_receiver {
     rill_bpe bpe;
     rill_word_fn fn;
     void *user;
-} receiver;
+} bpe_receiver;
 
 static rill_status split_token(void *user, const char *token, size_t length)
 {
-    receiver *r = user;
+    bpe_receiver *r = user;
     return rill_bpe_split(&r->bpe, token, length, r->fn, r->user);
 }
 
 rill_status rill_moses_bpe_split(const rill_moses_bpe *f, rill_context *ctx, rill_side side, const char *text,
                                  size_t length, rill_word_fn fn, void *user)
 {
-    receiver r = {.bpe = {.ctx = ctx, .merges = f->merges}, .fn = fn, .user = user};
-    rill_moses moses = moses_of(f, ctx, side);
+    bpe_receiver r = {.bpe = {.ctx = ctx, .merges = f->merges}, .fn = fn, .user = user};
+    rill_moses moses = make_moses(f, ctx, side);
     const rill_status status = rill_moses_split(&moses, text, length, f->lower, split_token, &r);
     rill_moses_clear(&moses);
     rill_bpe_clear(&r.bpe);
@@ -128,10 +128,10 @@ rill_status rill_moses_bpe_split(const rill_moses_bpe *f, rill_context *ctx, ril
 /* </w> is where a word ends, wherever a piece has it; blanks that a piece may have are nothing. */
 static rill_status append_piece(rill_text *words, const char *piece, size_t length)
 {
-    for (size_t at = 0; at < length;) {
-        const int ends = length - at >= 4 && memcmp(piece + at, "</w>", 4) == 0;
-        if (ends || piece[at] != ' ') TRY(rill_text_append(words, ends ? " " : piece + at, 1));
-        at += ends ? 4 : 1;
+    for (size_t pos = 0; pos < length;) {
+        const int ends = length - pos >= 4 && memcmp(piece + pos, "</w>", 4) == 0;
+        if (ends || piece[pos] != ' ') TRY(rill_text_append(words, ends ? " " : piece + pos, 1));
+        pos += ends ? 4 : 1;
     }
     return RILL_OK;
 }
@@ -140,7 +140,7 @@ rill_status rill_moses_bpe_join(const rill_moses_bpe *f, size_t n, const char *c
                                 rill_text *out)
 {
     rill_text words = {.ctx = out->ctx};
-    rill_moses moses = moses_of(f, out->ctx, RILL_SIDE_TARGET);
+    rill_moses moses = make_moses(f, out->ctx, RILL_SIDE_TARGET);
     rill_status status = RILL_OK;
     for (size_t i = 0; i < n && status == RILL_OK; i++) status = append_piece(&words, piece[i], length[i]);
     if (status == RILL_OK) status = rill_moses_join(&moses, words.data, words.length, out);

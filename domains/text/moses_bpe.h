@@ -5,7 +5,7 @@
 #ifndef RILL_TEXT_MOSES_BPE_H
 #define RILL_TEXT_MOSES_BPE_H
 
-#include "words.h"
+#include "text_words.h"
 
 typedef struct rill_moses_bpe rill_moses_bpe;
 

@@ -14,9 +14,9 @@
 void rill_pipeline_close(rill_pipeline *p)
 {
     if (p == NULL) return;
-    rill_context *ctx = p->blocks.ctx;
+    rill_context *ctx = p->arena.ctx;
     rill_vocabulary_close(p->merges);
-    rill_blocks_clear(&p->blocks);
+    rill_arena_clear(&p->arena);
     rill_free(ctx, p, sizeof *p);
 }
 
@@ -24,7 +24,7 @@ void rill_pipeline_close(rill_pipeline *p)
 static rill_status read_merges(rill_pipeline *p, const char *path)
 {
     static const char version[] = "#version";
-    rill_context *ctx = p->blocks.ctx;
+    rill_context *ctx = p->arena.ctx;
     rill_text text = {.ctx = ctx};
     rill_status status = rill_file_read(&text, path, RILL_FILE_TEXT_MAX);
     if (status == RILL_OK) {
@@ -37,12 +37,12 @@ static rill_status read_merges(rill_pipeline *p, const char *path)
     return status;
 }
 
-rill_status rill_pipeline_bytes(rill_pipeline **out, rill_context *ctx, const char *path, int prefix)
+rill_status rill_pipeline_open_byte_level(rill_pipeline **out, rill_context *ctx, const char *path, int prefix)
 {
     rill_pipeline *p = rill_calloc(ctx, 1, sizeof *p);
     *out = NULL;
     if (p == NULL) return rill_fail_memory(ctx, sizeof *p, "a tokeniser");
-    *p = (rill_pipeline){.blocks.ctx = ctx, .name = "merges.txt", .bytes = 1, .prefix = prefix};
+    *p = (rill_pipeline){.arena.ctx = ctx, .name = "merges.txt", .byte_level = 1, .add_prefix_space = prefix};
     const rill_status status = read_merges(p, path);
     if (status == RILL_OK)
         *out = p;
@@ -51,20 +51,20 @@ rill_status rill_pipeline_bytes(rill_pipeline **out, rill_context *ctx, const ch
     return status;
 }
 
-rill_status rill_pipeline_use(rill_pipeline *p, const rill_vocabulary *vocabulary)
+rill_status rill_pipeline_set_vocabulary(rill_pipeline *p, const rill_vocabulary *vocabulary)
 {
     p->vocabulary = vocabulary;
-    return p->merges != NULL ? RILL_OK : rill_unigram_use(p);
+    return p->merges != NULL ? RILL_OK : rill_unigram_sort_vocabulary(p);
 }
 
-int rill_pipeline_pairs(const rill_pipeline *p)
+int rill_pipeline_is_bpe(const rill_pipeline *p)
 {
     return p->merges != NULL;
 }
 
-const char *rill_pipeline_unknown(const rill_pipeline *p)
+const char *rill_pipeline_unk(const rill_pipeline *p)
 {
-    return p->unknown;
+    return p->unk;
 }
 
 /* --- pieces of a word --------------------------------------------------------------------------------------------- */
@@ -74,17 +74,17 @@ typedef struct splitter {
     const rill_pipeline *p;
     rill_context *ctx;
     rill_bpe bpe;
-    rill_text text, spare, word, run;
+    rill_text text, spare, word, unknown_run;
     int first; /* of an input */
     rill_word_fn fn;
     void *user;
 } splitter;
 
-static rill_status end_run(splitter *s)
+static rill_status flush_unknown(splitter *s)
 {
     rill_status status = RILL_OK;
-    if (s->run.length > 0) status = s->fn(s->user, s->run.data, s->run.length);
-    rill_text_reset(&s->run);
+    if (s->unknown_run.length > 0) status = s->fn(s->user, s->unknown_run.data, s->unknown_run.length);
+    rill_text_reset(&s->unknown_run);
     return status;
 }
 
@@ -103,20 +103,20 @@ static int has_bytes(const rill_pipeline *p, const char *piece, size_t length)
     return 1;
 }
 
-static rill_status take_piece(void *user, const char *piece, size_t length)
+static rill_status add_piece(void *user, const char *piece, size_t length)
 {
     splitter *s = user;
     const rill_pipeline *p = s->p;
     char token[8];
     if (rill_vocabulary_id(p->vocabulary, piece, length) >= 0) {
-        TRY(end_run(s));
+        TRY(flush_unknown(s));
         return s->fn(s->user, piece, length);
     }
-    if (!p->fallback || !has_bytes(p, piece, length)) {
-        if (!p->fuse) TRY(end_run(s));
-        return rill_text_append(&s->run, piece, length);
+    if (!p->byte_fallback || !has_bytes(p, piece, length)) {
+        if (!p->fuse_unk) TRY(flush_unknown(s));
+        return rill_text_append(&s->unknown_run, piece, length);
     }
-    TRY(end_run(s));
+    TRY(flush_unknown(s));
     for (size_t i = 0; i < length; i++) {
         const size_t n = byte_token((unsigned char)piece[i], token);
         TRY(s->fn(s->user, token, n));
@@ -128,22 +128,22 @@ static rill_status split_word(splitter *s, const char *word, size_t length)
 {
     const rill_pipeline *p = s->p;
     if (length == 0) return RILL_OK;
-    if (p->whole_words && rill_vocabulary_id(p->vocabulary, word, length) >= 0) return s->fn(s->user, word, length);
+    if (p->ignore_merges && rill_vocabulary_id(p->vocabulary, word, length) >= 0) return s->fn(s->user, word, length);
     if (p->merges != NULL)
-        TRY(rill_bpe_split(&s->bpe, word, length, take_piece, s));
+        TRY(rill_bpe_split(&s->bpe, word, length, add_piece, s));
     else
-        TRY(rill_unigram_split(p, s->ctx, word, length, take_piece, s));
-    return end_run(s);
+        TRY(rill_unigram_split(p, s->ctx, word, length, add_piece, s));
+    return flush_unknown(s);
 }
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
 
-static rill_status split_bytes(splitter *s)
+static rill_status split_byte_level(splitter *s)
 {
     const rill_pipeline *p = s->p;
     const char *text = s->text.data;
     size_t length = s->text.length;
-    if (p->prefix && length > 0 && text[0] != ' ') {
+    if (p->add_prefix_space && length > 0 && text[0] != ' ') {
         rill_text_reset(&s->spare);
         TRY(rill_text_append(&s->spare, " ", 1));
         TRY(rill_text_append(&s->spare, text, length));
@@ -153,7 +153,7 @@ static rill_status split_bytes(splitter *s)
     for (size_t n; length > 0; text += n, length -= n) {
         n = rill_byte_word(text, length);
         rill_text_reset(&s->word);
-        TRY(rill_byte_letters(text, n, &s->word));
+        TRY(rill_byte_text_to_letters(text, n, &s->word));
         TRY(split_word(s, s->word.data, s->word.length));
     }
     return RILL_OK;
@@ -165,7 +165,7 @@ static int begins_with(const char *text, size_t length, rill_slice what)
 }
 
 /* A text in which marks stand for blanks. `first`: an input begins with it. */
-static rill_status split_marked(splitter *s, const char *text, size_t length, int first)
+static rill_status split_metaspace(splitter *s, const char *text, size_t length, int first)
 {
     const rill_pipeline *p = s->p;
     const rill_slice mark = p->mark;
@@ -186,39 +186,39 @@ static rill_status split_marked(splitter *s, const char *text, size_t length, in
     }
     for (size_t from = 0, to; from < word->length; from = to) {
         to = from + 1;
-        while (to < word->length && (p->whole || !begins_with(word->data + to, word->length - to, mark))) to++;
+        while (to < word->length && (p->keep_whole || !begins_with(word->data + to, word->length - to, mark))) to++;
         TRY(split_word(s, word->data + from, to - from));
     }
     return RILL_OK;
 }
 
 /* Blanks of any kind end words. */
-static rill_status split_blanks(splitter *s)
+static rill_status split_at_white_space(splitter *s)
 {
     const char *text = s->text.data;
     const size_t length = s->text.length;
-    for (size_t at = 0, n; at < length;) {
-        while (at < length && (n = rill_blank_length(text + at, length - at)) > 0) at += n;
-        const size_t from = at;
-        while (at < length && rill_blank_length(text + at, length - at) == 0) at++;
-        if (s->p->by_marks)
-            TRY(split_marked(s, text + from, at - from, s->first && from == 0));
+    for (size_t pos = 0, n; pos < length;) {
+        while (pos < length && (n = rill_white_space_length(text + pos, length - pos)) > 0) pos += n;
+        const size_t from = pos;
+        while (pos < length && rill_white_space_length(text + pos, length - pos) == 0) pos++;
+        if (s->p->metaspace)
+            TRY(split_metaspace(s, text + from, pos - from, s->first && from == 0));
         else
-            TRY(split_word(s, text + from, at - from));
+            TRY(split_word(s, text + from, pos - from));
     }
     return RILL_OK;
 }
 
 /* --- texts -------------------------------------------------------------------------------------------------------- */
 
-static rill_status split(splitter *s, const char *text, size_t length)
+static rill_status split_normalized(splitter *s, const char *text, size_t length)
 {
     const rill_pipeline *p = s->p;
     TRY(rill_normalize(p, text, length, &s->text, &s->spare));
     if (s->text.length == 0) return RILL_OK;
-    if (p->bytes) return split_bytes(s);
-    if (p->by_blanks) return split_blanks(s);
-    if (p->by_marks) return split_marked(s, s->text.data, s->text.length, s->first);
+    if (p->byte_level) return split_byte_level(s);
+    if (p->whitespace_split) return split_at_white_space(s);
+    if (p->metaspace) return split_metaspace(s, s->text.data, s->text.length, s->first);
     return split_word(s, s->text.data, s->text.length);
 }
 
@@ -227,25 +227,25 @@ rill_status rill_pipeline_split(const rill_pipeline *p, rill_context *ctx, int f
 {
     splitter s = {.p = p,
                   .ctx = ctx,
-                  .bpe = {.ctx = ctx, .merges = p->merges, .bare = 1},
+                  .bpe = {.ctx = ctx, .merges = p->merges, .no_end_mark = 1},
                   .text.ctx = ctx,
                   .spare.ctx = ctx,
                   .word.ctx = ctx,
-                  .run.ctx = ctx,
+                  .unknown_run.ctx = ctx,
                   .first = first,
                   .fn = fn,
                   .user = user};
-    const rill_status status = split(&s, text, length);
+    const rill_status status = split_normalized(&s, text, length);
     rill_text_clear(&s.text);
     rill_text_clear(&s.spare);
     rill_text_clear(&s.word);
-    rill_text_clear(&s.run);
+    rill_text_clear(&s.unknown_run);
     rill_bpe_clear(&s.bpe);
     return status;
 }
 
 /* The byte of <0x2A>; -1: it is another piece. */
-static int byte_of(const char *piece, size_t length)
+static int byte_token_value(const char *piece, size_t length)
 {
     static const char digits[] = "0123456789ABCDEF";
     if (length != 6 || memcmp(piece, "<0x", 3) != 0 || piece[5] != '>') return -1;
@@ -255,7 +255,7 @@ static int byte_of(const char *piece, size_t length)
 
 static rill_status join_marked(const rill_pipeline *p, const char *piece, size_t length, rill_text *out)
 {
-    const int byte = p->fallback ? byte_of(piece, length) : -1;
+    const int byte = p->byte_fallback ? byte_token_value(piece, length) : -1;
     const char one = (char)byte;
     if (byte >= 0) return rill_text_append(out, &one, 1);
     for (size_t i = 0; i < length;) {
@@ -271,8 +271,8 @@ rill_status rill_pipeline_join(const rill_pipeline *p, size_t n, const char *con
 {
     const size_t from = out->length;
     for (size_t i = 0; i < n; i++) {
-        if (p->bytes)
-            TRY(rill_byte_text(piece[i], length[i], out));
+        if (p->byte_level)
+            TRY(rill_byte_letters_to_text(piece[i], length[i], out));
         else
             TRY(join_marked(p, piece[i], length[i], out));
     }

@@ -15,39 +15,39 @@
 
 /* --- characters --------------------------------------------------------------------------------------------------- */
 
-static rill_status make_room(rill_chars *chars, size_t more)
+static rill_status reserve_chars(rill_chars *chars, size_t more)
 {
-    return GROW(chars->ctx, chars->at, chars->room, chars->used + more, "a text");
+    return GROW(chars->ctx, chars->data, chars->capacity, chars->length + more, "a text");
 }
 
-rill_status rill_chars_append(rill_chars *chars, const char32_t *at, size_t count)
+rill_status rill_chars_append(rill_chars *chars, const char32_t *chars_to_add, size_t count)
 {
-    TRY(make_room(chars, count));
-    if (count > 0) memcpy(chars->at + chars->used, at, count * sizeof *at);
-    chars->used += count;
+    TRY(reserve_chars(chars, count));
+    if (count > 0) memcpy(chars->data + chars->length, chars_to_add, count * sizeof *chars_to_add);
+    chars->length += count;
     return RILL_OK;
 }
 
 rill_status rill_chars_read(rill_chars *chars, const char *text, size_t length)
 {
-    chars->used = 0;
-    TRY(make_room(chars, length));
+    chars->length = 0;
+    TRY(reserve_chars(chars, length));
     for (size_t i = 0; i < length;) {
         utf8proc_int32_t c;
         utf8proc_ssize_t step = utf8proc_iterate((const utf8proc_uint8_t *)text + i, (utf8proc_ssize_t)(length - i),
                                                  &c);
         if (step <= 0) break; /* the caller has checked it */
-        chars->at[chars->used++] = (char32_t)c;
+        chars->data[chars->length++] = (char32_t)c;
         i += (size_t)step;
     }
     return RILL_OK;
 }
 
-rill_status rill_chars_write(const char32_t *at, size_t count, rill_text *out)
+rill_status rill_chars_write(const char32_t *text, size_t count, rill_text *out)
 {
     for (size_t i = 0; i < count; i++) {
         utf8proc_uint8_t bytes[4];
-        utf8proc_ssize_t length = utf8proc_encode_char((utf8proc_int32_t)at[i], bytes);
+        utf8proc_ssize_t length = utf8proc_encode_char((utf8proc_int32_t)text[i], bytes);
         TRY(rill_text_append(out, (const char *)bytes, (size_t)length));
     }
     return RILL_OK;
@@ -55,7 +55,7 @@ rill_status rill_chars_write(const char32_t *at, size_t count, rill_text *out)
 
 void rill_chars_clear(rill_chars *chars)
 {
-    DROP(chars->ctx, chars->at, chars->room);
+    FREE_ARRAY(chars->ctx, chars->data, chars->capacity);
     *chars = (rill_chars){.ctx = chars->ctx};
 }
 
@@ -69,9 +69,9 @@ void rill_chars_swap(rill_chars *a, rill_chars *b)
 size_t rill_chars_word(const rill_chars *chars, size_t *from, size_t *length)
 {
     size_t begin = *from;
-    while (begin < chars->used && rill_char_is(chars->at[begin], RW_BLANK)) begin++;
+    while (begin < chars->length && rill_char_is(chars->data[begin], RW_WHITE_SPACE)) begin++;
     size_t end = begin;
-    while (end < chars->used && !rill_char_is(chars->at[end], RW_BLANK)) end++;
+    while (end < chars->length && !rill_char_is(chars->data[end], RW_WHITE_SPACE)) end++;
     *length = end - begin;
     *from = end;
     return begin;
@@ -79,15 +79,15 @@ size_t rill_chars_word(const rill_chars *chars, size_t *from, size_t *length)
 
 /* --- classes ------------------------------------------------------------------------------------------------------ */
 
-static int within(char32_t c, char32_t low, char32_t high)
+static int in_range(char32_t c, char32_t low, char32_t high)
 {
     return c >= low && c <= high;
 }
 
-static int is_blank(char32_t c)
+static int is_white_space(char32_t c)
 {
-    if (c < 0x80) return c == ' ' || within(c, 0x09, 0x0D) || within(c, 0x1C, 0x1F);
-    return c == 0x85 || c == 0xA0 || c == 0x1680 || within(c, 0x2000, 0x200A) || c == 0x2028 || c == 0x2029 ||
+    if (c < 0x80) return c == ' ' || in_range(c, 0x09, 0x0D) || in_range(c, 0x1C, 0x1F);
+    return c == 0x85 || c == 0xA0 || c == 0x1680 || in_range(c, 0x2000, 0x200A) || c == 0x2028 || c == 0x2029 ||
            c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
@@ -98,18 +98,18 @@ static utf8proc_category_t category(char32_t c)
 
 static int is_digit(char32_t c)
 {
-    return c < 0x80 ? within(c, '0', '9') : category(c) == UTF8PROC_CATEGORY_ND;
+    return c < 0x80 ? in_range(c, '0', '9') : category(c) == UTF8PROC_CATEGORY_ND;
 }
 
 /* Number signs of Chinese texts. */
 static int is_han_number(char32_t c)
 {
-    return c == 0x3007 || within(c, 0x3021, 0x3029) || within(c, 0x3038, 0x303A);
+    return c == 0x3007 || in_range(c, 0x3021, 0x3029) || in_range(c, 0x3038, 0x303A);
 }
 
 static int is_number(char32_t c)
 {
-    if (c < 0x80) return within(c, '0', '9');
+    if (c < 0x80) return in_range(c, '0', '9');
     if (c > 0xFFFF || is_han_number(c)) return 0;
     utf8proc_category_t kind = category(c);
     return kind == UTF8PROC_CATEGORY_ND || kind == UTF8PROC_CATEGORY_NL || kind == UTF8PROC_CATEGORY_NO;
@@ -119,17 +119,17 @@ static int is_number(char32_t c)
  * a letter here, above. Variation selectors and joiners are of class 0 too. */
 static int belongs_to_letter(char32_t c)
 {
-    if (c == 0x34F || within(c, 0x180B, 0x180F) || within(c, 0xFE00, 0xFE0F)) return 0;
+    if (c == 0x34F || in_range(c, 0x180B, 0x180F) || in_range(c, 0xFE00, 0xFE0F)) return 0;
     int class = utf8proc_get_property((utf8proc_int32_t)c)->combining_class;
-    return class == 0 || class == 7 || within((char32_t)class, 9, 199);
+    return class == 0 || class == 7 || in_range((char32_t)class, 9, 199);
 }
 
 static int is_letter(char32_t c)
 {
-    if (c < 0x80) return within(c | 0x20, 'a', 'z');
+    if (c < 0x80) return in_range(c | 0x20, 'a', 'z');
     if (c > 0xFFFF || c == 0x3005 || c == 0x303B || is_han_number(c)) return 0;
-    if (within(c, 0x3400, 0x4DBF) || within(c, 0x4E00, 0x9FFF)) return 0;
-    if (within(c, 0xAC00, 0xD7A3) || within(c, 0xF900, 0xFAFF)) return 0;
+    if (in_range(c, 0x3400, 0x4DBF) || in_range(c, 0x4E00, 0x9FFF)) return 0;
+    if (in_range(c, 0xAC00, 0xD7A3) || in_range(c, 0xF900, 0xFAFF)) return 0;
     switch (category(c)) {
     case UTF8PROC_CATEGORY_LU:
     case UTF8PROC_CATEGORY_LL:
@@ -139,7 +139,7 @@ static int is_letter(char32_t c)
     case UTF8PROC_CATEGORY_NL:
     case UTF8PROC_CATEGORY_MC: return 1;
     case UTF8PROC_CATEGORY_MN: return belongs_to_letter(c);
-    default: return within(c, 0x24B6, 0x24E9); /* letters in circles */
+    default: return in_range(c, 0x24B6, 0x24E9); /* letters in circles */
     }
 }
 
@@ -150,24 +150,24 @@ static int is_word(char32_t c)
 
 static int is_mark(char32_t c)
 {
-    return c != '.' && c != '\'' && c != '`' && c != ',' && c != '-' && !is_word(c) && !is_blank(c);
+    return c != '.' && c != '\'' && c != '`' && c != ',' && c != '-' && !is_word(c) && !is_white_space(c);
 }
 
 static int is_invisible(char32_t c)
 {
-    if (within(c, 0x20, 0x7E)) return 0;
+    if (in_range(c, 0x20, 0x7E)) return 0;
     utf8proc_category_t kind = category(c);
     return kind == UTF8PROC_CATEGORY_CN || kind >= UTF8PROC_CATEGORY_CC;
 }
 
-static int is_one_of(char32_t c, const char *list)
+static int ascii_in(char32_t c, const char *list)
 {
     return c < 0x80 && c != 0 && strchr(list, (int)c) != NULL;
 }
 
 /* The numbers that the header's strings hold. */
 enum {
-    BLANK = 0x110001,
+    WHITE_SPACE = 0x110001,
     DIGIT,
     NUMBER,
     NO_NUMBER,
@@ -181,13 +181,13 @@ enum {
     NO_ANGLE,
     NOT_HIDDEN,
     INVISIBLE,
-    FIRST_CLASS = BLANK
+    FIRST_CLASS = WHITE_SPACE
 };
 
 int rill_char_is(char32_t c, const char32_t *class)
 {
     switch (*class) {
-    case BLANK: return is_blank(c);
+    case WHITE_SPACE: return is_white_space(c);
     case DIGIT: return is_digit(c);
     case NUMBER: return is_number(c);
     case NO_NUMBER: return !is_number(c);
@@ -196,10 +196,10 @@ int rill_char_is(char32_t c, const char32_t *class)
     case NEITHER: return !is_letter(c) && !is_number(c);
     case WORD: return is_word(c);
     case MARK: return is_mark(c);
-    case CLOSER: return is_one_of(c, ".!:?;,");
-    case STOP: return is_one_of(c, ".,");
+    case CLOSER: return ascii_in(c, ".!:?;,");
+    case STOP: return ascii_in(c, ".,");
     case NO_ANGLE: return c != '<';
-    case NOT_HIDDEN: return c != *RW_HIDDEN;
+    case NOT_HIDDEN: return c != *RW_HIDDEN_DOT;
     case INVISIBLE: return is_invisible(c);
     default: return c == *class;
     }
@@ -207,55 +207,55 @@ int rill_char_is(char32_t c, const char32_t *class)
 
 /* --- matching ----------------------------------------------------------------------------------------------------- */
 
-enum { PARTS = 8 }; /* most elements of a pattern */
+enum { MAX_PATTERN_PARTS = 8 }; /* most elements of a pattern */
 
-typedef struct match {
-    size_t begin[PARTS], end[PARTS];
+typedef struct rule_hit {
+    size_t begin[MAX_PATTERN_PARTS], end[MAX_PATTERN_PARTS];
     size_t to; /* where it ends */
-} match;
+} rule_hit;
 
-static size_t run_end(const rill_chars *text, size_t at, const char32_t *class)
+static size_t run_end(const rill_chars *text, size_t pos, const char32_t *class)
 {
-    while (at < text->used && rill_char_is(text->at[at], class)) at++;
-    return at;
+    while (pos < text->length && rill_char_is(text->data[pos], class)) pos++;
+    return pos;
 }
 
 /* Does the pattern, from its element `part` on, match at `at`? */
-static int match_at(const rill_chars *text, const char32_t *pattern, int part, size_t at, match *m)
+static int match_from(const rill_chars *text, const char32_t *pattern, int part, size_t pos, rule_hit *m)
 {
     for (; *pattern != 0; part++) {
         const char32_t *element = pattern++;
-        m->begin[part] = at;
+        m->begin[part] = pos;
         if (*element == *RW_END) {
-            if (at < text->used) return 0;
+            if (pos < text->length) return 0;
         } else if (*pattern == *RW_ANY) {
-            size_t most = run_end(text, at, element);
-            for (size_t end = most; end > at; end--) {
+            size_t run_end_pos = run_end(text, pos, element);
+            for (size_t end = run_end_pos; end > pos; end--) {
                 m->end[part] = end;
-                if (match_at(text, pattern + 1, part + 1, end, m)) return 1;
+                if (match_from(text, pattern + 1, part + 1, end, m)) return 1;
             }
             pattern++;
         } else {
-            if (at == text->used || !rill_char_is(text->at[at], element)) return 0;
-            at = *pattern == *RW_RUN ? run_end(text, at, element) : at + 1;
+            if (pos == text->length || !rill_char_is(text->data[pos], element)) return 0;
+            pos = *pattern == *RW_RUN ? run_end(text, pos, element) : pos + 1;
             pattern += *pattern == *RW_RUN;
         }
-        m->end[part] = at;
+        m->end[part] = pos;
     }
-    m->to = at;
+    m->to = pos;
     return 1;
 }
 
 /* The first match at or behind `from`. One that fails behind a run it begins with would fail from all of the run. */
-static int find(const rill_chars *text, const rill_rule *rule, size_t from, match *m)
+static int find_match(const rill_chars *text, const rill_rewrite_rule *rule, size_t from, rule_hit *m)
 {
     const int literal = *rule->pattern < FIRST_CLASS, run = rule->pattern[1] == *RW_RUN;
-    while (from < text->used) {
-        if (literal && text->at[from] != *rule->pattern) {
+    while (from < text->length) {
+        if (literal && text->data[from] != *rule->pattern) {
             from++;
             continue;
         }
-        if (match_at(text, rule->pattern, 0, from, m)) return 1;
+        if (match_from(text, rule->pattern, 0, from, m)) return 1;
         size_t end = run ? run_end(text, from, rule->pattern) : from + 1;
         from = end > from ? end : from + 1;
     }
@@ -264,36 +264,36 @@ static int find(const rill_chars *text, const rill_rule *rule, size_t from, matc
 
 /* --- rewriting ---------------------------------------------------------------------------------------------------- */
 
-static rill_status put_result(const rill_chars *text, const char32_t *result, const match *m, rill_chars *out)
+static rill_status put_result(const rill_chars *text, const char32_t *result, const rule_hit *m, rill_chars *out)
 {
     for (; *result != 0; result++) {
         size_t part = *result - *RW_P0;
         if (*result < *RW_P0)
             TRY(rill_chars_append(out, result, 1));
         else
-            TRY(rill_chars_append(out, text->at + m->begin[part], m->end[part] - m->begin[part]));
+            TRY(rill_chars_append(out, text->data + m->begin[part], m->end[part] - m->begin[part]));
     }
     return RILL_OK;
 }
 
-static rill_status apply(const rill_rule *rule, rill_chars *text, rill_chars *out)
+static rill_status apply_rule(const rill_rewrite_rule *rule, rill_chars *text, rill_chars *out)
 {
-    match m;
+    rule_hit m;
     size_t from = 0;
-    if (!find(text, rule, 0, &m)) return RILL_OK;
-    out->used = 0;
+    if (!find_match(text, rule, 0, &m)) return RILL_OK;
+    out->length = 0;
     do {
-        TRY(rill_chars_append(out, text->at + from, m.begin[0] - from));
+        TRY(rill_chars_append(out, text->data + from, m.begin[0] - from));
         TRY(put_result(text, rule->result, &m, out));
         from = m.to - (size_t)rule->keep;
-    } while (find(text, rule, from, &m));
-    TRY(rill_chars_append(out, text->at + from, text->used - from));
+    } while (find_match(text, rule, from, &m));
+    TRY(rill_chars_append(out, text->data + from, text->length - from));
     rill_chars_swap(text, out);
     return RILL_OK;
 }
 
-rill_status rill_rewrite(const rill_rule *rules, size_t count, rill_chars *text, rill_chars *spare)
+rill_status rill_rewrite(const rill_rewrite_rule *rules, size_t count, rill_chars *text, rill_chars *spare)
 {
-    for (size_t i = 0; i < count; i++) TRY(apply(&rules[i], text, spare));
+    for (size_t i = 0; i < count; i++) TRY(apply_rule(&rules[i], text, spare));
     return RILL_OK;
 }

@@ -7,7 +7,7 @@
 #ifndef RILL_TEXT_SPM_H
 #define RILL_TEXT_SPM_H
 
-#include "words.h"
+#include "text_words.h"
 
 RILL_C_BEGIN
 

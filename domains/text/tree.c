@@ -19,66 +19,66 @@ void rill_tree_begin(rill_tree *tree)
 
 void rill_tree_clear(rill_tree *tree)
 {
-    DROP(tree->ctx, tree->node, tree->node_room);
-    DROP(tree->ctx, tree->open, tree->open_room);
+    FREE_ARRAY(tree->ctx, tree->node, tree->node_capacity);
+    FREE_ARRAY(tree->ctx, tree->open_nodes, tree->open_capacity);
     *tree = (rill_tree){.ctx = tree->ctx};
 }
 
-static rill_status add(rill_tree *tree, rill_slice label, rill_slice word)
+static rill_status append_node(rill_tree *tree, rill_slice label, rill_slice word)
 {
     size_t count = (size_t)tree->count + 1;
     if (count > INT32_MAX) return rill_fail_memory(tree->ctx, SIZE_MAX, "a tree");
-    TRY(GROW(tree->ctx, tree->node, tree->node_room, count, "a tree"));
+    TRY(GROW(tree->ctx, tree->node, tree->node_capacity, count, "a tree"));
     tree->node[tree->count++] = (rill_tree_node){
         .label = label, .word = word, .end = tree->count, .from = tree->words, .to = word.data ? tree->words + 1 : 0};
     tree->words += word.data != NULL;
     return RILL_OK;
 }
 
-static rill_status push(rill_tree *tree, int32_t node)
+static rill_status push_open(rill_tree *tree, int32_t node)
 {
     size_t depth = (size_t)tree->depth + 1;
-    TRY(GROW(tree->ctx, tree->open, tree->open_room, depth, "a tree"));
-    tree->open[tree->depth++] = node;
+    TRY(GROW(tree->ctx, tree->open_nodes, tree->open_capacity, depth, "a tree"));
+    tree->open_nodes[tree->depth++] = node;
     return RILL_OK;
 }
 
 rill_status rill_tree_open(rill_tree *tree, rill_slice label)
 {
-    TRY(add(tree, label, (rill_slice){0}));
-    return push(tree, tree->count - 1);
+    TRY(append_node(tree, label, (rill_slice){0}));
+    return push_open(tree, tree->count - 1);
 }
 
 rill_status rill_tree_word(rill_tree *tree, rill_slice tag, rill_slice word)
 {
-    return add(tree, tag, word);
+    return append_node(tree, tag, word);
 }
 
 void rill_tree_close(rill_tree *tree)
 {
-    rill_tree_node *node = &tree->node[tree->open[--tree->depth]];
+    rill_tree_node *node = &tree->node[tree->open_nodes[--tree->depth]];
     node->end = tree->count;
     node->to = tree->words;
 }
 
 /* --- places and errors -------------------------------------------------------------------------------------------- */
 
-typedef struct reader {
+typedef struct tree_reader {
     rill_tree *tree;
     rill_tree_text *text;
     int flags;
-} reader;
+} tree_reader;
 
-/* Of byte `place`: text->line and line_at are brought there. Only errors ask, and going on does not look back. */
-static size_t column_of(rill_tree_text *text, size_t place)
+/* Of byte `place`: text->line and line_offset are brought there. Only errors ask, and going on does not look back. */
+static size_t error_column(rill_tree_text *text, size_t place)
 {
     size_t column = 1;
-    for (; text->counted < place; text->counted++) {
-        if (text->text[text->counted] != '\n') continue;
+    for (; text->counted_to < place; text->counted_to++) {
+        if (text->text[text->counted_to] != '\n') continue;
         text->line++;
-        text->line_at = text->counted + 1;
+        text->line_offset = text->counted_to + 1;
     }
-    for (size_t i = text->line_at; i < place; i++) column += ((unsigned char)text->text[i] & 0xC0) != 0x80;
+    for (size_t i = text->line_offset; i < place; i++) column += ((unsigned char)text->text[i] & 0xC0) != 0x80;
     return column;
 }
 
@@ -86,15 +86,15 @@ static size_t column_of(rill_tree_text *text, size_t place)
 static void skip_line(rill_tree_text *text, size_t place)
 {
     const char *end = place < text->length ? memchr(text->text + place, '\n', text->length - place) : NULL;
-    text->at = end != NULL ? (size_t)(end - text->text) + 1 : text->length;
+    text->offset = end != NULL ? (size_t)(end - text->text) + 1 : text->length;
 }
 
-static rill_status fail_at(reader *r, size_t place, const char *what)
+static rill_status fail_at_offset(tree_reader *r, size_t place, const char *what)
 {
     rill_tree_text *text = r->text;
     /* The place may lie before one that was asked for earlier. */
-    if (place < text->line_at) text->line = text->line_at = text->counted = 0;
-    size_t column = column_of(text, place);
+    if (place < text->line_offset) text->line = text->line_offset = text->counted_to = 0;
+    size_t column = error_column(text, place);
     rill_tree_begin(r->tree);
     skip_line(text, place);
     if (text->name == NULL) return rill_fail(r->tree->ctx, RILL_ERR_INPUT, "column %zu: %s", column, what);
@@ -102,39 +102,39 @@ static rill_status fail_at(reader *r, size_t place, const char *what)
 }
 
 /* The tree does not stand in its line as a whole; of a file with trees of several lines that is said. */
-static rill_status fail_whole(reader *r, size_t place, const char *what)
+static rill_status fail_incomplete(tree_reader *r, size_t place, const char *what)
 {
     char all[160];
     snprintf(all, sizeof all, "%s%s", what, r->text->name == NULL ? "; one tree per line is expected" : "");
-    return fail_at(r, place, all);
+    return fail_at_offset(r, place, all);
 }
 
-static size_t place_of(const reader *r, rill_slice slice)
+static size_t slice_offset(const tree_reader *r, rill_slice slice)
 {
     return (size_t)(slice.data - r->text->text);
 }
 
 /* --- reading a piece ---------------------------------------------------------------------------------------------- */
 
-static int is_blank(char c)
+static int is_tree_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
 }
 
-static void skip_blanks(rill_tree_text *text)
+static void skip_tree_spaces(rill_tree_text *text)
 {
-    while (text->at < text->length && is_blank(text->text[text->at])) text->at++;
+    while (text->offset < text->length && is_tree_space(text->text[text->offset])) text->offset++;
 }
 
 /* A label or a word: up to a blank or a bracket. */
-static rill_slice read_name(rill_tree_text *text)
+static rill_slice read_label_or_word(rill_tree_text *text)
 {
-    size_t from = text->at;
-    for (; text->at < text->length; text->at++) {
-        char c = text->text[text->at];
-        if (is_blank(c) || c == '(' || c == ')') break;
+    size_t from = text->offset;
+    for (; text->offset < text->length; text->offset++) {
+        char c = text->text[text->offset];
+        if (is_tree_space(c) || c == '(' || c == ')') break;
     }
-    return (rill_slice){text->text + from, text->at - from};
+    return (rill_slice){text->text + from, text->offset - from};
 }
 
 static int slice_is(rill_slice slice, const char *text)
@@ -142,110 +142,110 @@ static int slice_is(rill_slice slice, const char *text)
     return slice.length == strlen(text) && memcmp(slice.data, text, slice.length) == 0;
 }
 
-static int ends_label(char c, int flags)
+static int ends_label_at(char c, int flags)
 {
     return c == '-' || c == '=' || (c == '|' && !(flags & RILL_TREE_KEEP_BARS));
 }
 
-static rill_slice without_function(rill_slice label, int flags)
+static rill_slice strip_function_tag(rill_slice label, int flags)
 {
     for (size_t i = 1; i < label.length; i++)
-        if (ends_label(label.data[i], flags)) return (rill_slice){label.data, i};
+        if (ends_label_at(label.data[i], flags)) return (rill_slice){label.data, i};
     return label;
 }
 
-static rill_tree_node *top_of(const rill_tree *tree)
+static rill_tree_node *top_node(const rill_tree *tree)
 {
-    return &tree->node[tree->open[tree->depth - 1]];
+    return &tree->node[tree->open_nodes[tree->depth - 1]];
 }
 
 /* --- reading a tree ----------------------------------------------------------------------------------------------- */
 
-static rill_status read_open(reader *r)
+static rill_status read_open(tree_reader *r)
 {
     rill_tree *tree = r->tree;
     rill_tree_text *text = r->text;
-    size_t place = text->at++;
-    if (tree->depth > 0 && top_of(tree)->word.data != NULL)
-        return fail_at(r, place, "expected ')' behind a word, found '('");
-    rill_slice label = read_name(text);
+    size_t place = text->offset++;
+    if (tree->depth > 0 && top_node(tree)->word.data != NULL)
+        return fail_at_offset(r, place, "expected ')' behind a word, found '('");
+    rill_slice label = read_label_or_word(text);
     if (label.length == 0 && tree->depth > 0)
-        return fail_at(r, place + 1, "expected a label behind '('; only the outermost bracket may go without");
+        return fail_at_offset(r, place + 1, "expected a label behind '('; only the outermost bracket may go without");
     return rill_tree_open(tree, label);
 }
 
-static rill_status read_word(reader *r)
+static rill_status read_word(tree_reader *r)
 {
     rill_tree *tree = r->tree;
-    size_t place = r->text->at;
-    rill_slice word = read_name(r->text);
-    if (tree->depth == 0) return fail_whole(r, place, "expected '(' where a tree begins, found a word");
-    rill_tree_node *node = top_of(tree);
-    if (node->label.length == 0) return fail_at(r, place, "expected a tag before the word");
-    if (node->word.data != NULL) return fail_at(r, place, "expected ')' behind a word, found a second word");
+    size_t place = r->text->offset;
+    rill_slice word = read_label_or_word(r->text);
+    if (tree->depth == 0) return fail_incomplete(r, place, "expected '(' where a tree begins, found a word");
+    rill_tree_node *node = top_node(tree);
+    if (node->label.length == 0) return fail_at_offset(r, place, "expected a tag before the word");
+    if (node->word.data != NULL) return fail_at_offset(r, place, "expected ')' behind a word, found a second word");
     if (node != &tree->node[tree->count - 1] || node->to)
-        return fail_at(r, place, "expected '(' or ')' behind a bracket, found a word");
+        return fail_at_offset(r, place, "expected '(' or ')' behind a bracket, found a word");
     node->word = word;
     tree->words++;
     return RILL_OK;
 }
 
 /* The last node goes, and what holds it remembers that. */
-static void leave_out(rill_tree *tree)
+static void drop_last_node(rill_tree *tree)
 {
     tree->count--;
     tree->depth--;
-    if (tree->depth > 0) top_of(tree)->to = 1;
+    if (tree->depth > 0) top_node(tree)->to = 1;
 }
 
-static rill_status read_close(reader *r)
+static rill_status read_close(tree_reader *r)
 {
     rill_tree *tree = r->tree;
-    size_t place = r->text->at++;
-    if (tree->depth == 0) return fail_whole(r, place, "expected '(' where a tree begins, found ')'");
-    rill_tree_node *node = top_of(tree);
+    size_t place = r->text->offset++;
+    if (tree->depth == 0) return fail_incomplete(r, place, "expected '(' where a tree begins, found ')'");
+    rill_tree_node *node = top_node(tree);
     int clean = !(r->flags & RILL_TREE_AS_WRITTEN);
     if (node->word.data != NULL) {
         if (clean && slice_is(node->label, "-NONE-")) {
             tree->words--;
-            leave_out(tree);
+            drop_last_node(tree);
             return RILL_OK;
         }
     } else if (node == &tree->node[tree->count - 1]) {
-        if (!node->to) return fail_at(r, place, "a bracket with neither a word nor a bracket in it");
-        leave_out(tree);
+        if (!node->to) return fail_at_offset(r, place, "a bracket with neither a word nor a bracket in it");
+        drop_last_node(tree);
         return RILL_OK;
     } else if (node->label.length == 0) {
         node->label = (rill_slice){"TOP", 3};
     } else if (clean) {
-        node->label = without_function(node->label, r->flags);
+        node->label = strip_function_tag(node->label, r->flags);
     }
     rill_tree_close(tree);
     return RILL_OK;
 }
 
-static rill_status fail_open(reader *r)
+static rill_status fail_unclosed(tree_reader *r)
 {
     char what[96];
     snprintf(what, sizeof what, "the text ends, but %d bracket%s not closed, the last of them opened here",
              r->tree->depth, r->tree->depth == 1 ? " is" : "s are");
-    return fail_whole(r, place_of(r, top_of(r->tree)->label) - 1, what);
+    return fail_incomplete(r, slice_offset(r, top_node(r->tree)->label) - 1, what);
 }
 
 rill_status rill_tree_next(rill_tree *tree, rill_tree_text *text, int flags)
 {
-    reader r = {tree, text, flags};
+    tree_reader r = {tree, text, flags};
     rill_tree_begin(tree);
-    skip_blanks(text);
-    size_t start = text->at;
+    skip_tree_spaces(text);
+    size_t start = text->offset;
     if (start == text->length) return RILL_AGAIN;
     do {
-        skip_blanks(text);
-        if (text->at == text->length) return fail_open(&r);
-        char c = text->text[text->at];
+        skip_tree_spaces(text);
+        if (text->offset == text->length) return fail_unclosed(&r);
+        char c = text->text[text->offset];
         TRY(c == '(' ? read_open(&r) : c == ')' ? read_close(&r) : read_word(&r));
     } while (tree->depth > 0);
-    return tree->count > 0 ? RILL_OK : fail_at(&r, start, "a tree without words");
+    return tree->count > 0 ? RILL_OK : fail_at_offset(&r, start, "a tree without words");
 }
 
 rill_status rill_tree_parse(rill_tree *tree, const char *line, size_t length, int flags)
@@ -254,31 +254,31 @@ rill_status rill_tree_parse(rill_tree *tree, const char *line, size_t length, in
     rill_status status = rill_tree_next(tree, &text, flags);
     if (status == RILL_AGAIN) return rill_fail(tree->ctx, RILL_ERR_INPUT, "expected a tree, found an empty line");
     if (status != RILL_OK) return status;
-    skip_blanks(&text);
-    if (text.at == text.length) return RILL_OK;
-    reader r = {tree, &text, flags};
-    return fail_whole(&r, text.at,
-                      line[text.at] == ')' ? "a bracket is closed that was never opened"
-                                           : "expected nothing behind the tree");
+    skip_tree_spaces(&text);
+    if (text.offset == text.length) return RILL_OK;
+    tree_reader r = {tree, &text, flags};
+    return fail_incomplete(&r, text.offset,
+                           line[text.offset] == ')' ? "a bracket is closed that was never opened"
+                                                    : "expected nothing behind the tree");
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
 enum { INDENT = 2, DEEPEST_INDENT = 32 };
 
-static rill_status append(rill_text *out, rill_slice slice)
+static rill_status append_slice(rill_text *out, rill_slice slice)
 {
     return rill_text_append(out, slice.data, slice.length);
 }
 
 /* What stands between the node and what is before it. */
-static rill_status write_gap(const rill_tree *tree, int32_t i, rill_text *out, int indented)
+static rill_status write_separator(const rill_tree *tree, int32_t i, rill_text *out, int indented)
 {
     static const char newline[1 + INDENT * DEEPEST_INDENT + 1] =
         "\n                                                                ";
     const rill_tree_node *node = &tree->node[i];
     if (i == 0) return RILL_OK;
-    int32_t holder = tree->open[tree->depth - 1];
+    int32_t holder = tree->open_nodes[tree->depth - 1];
     /* As many words as nodes since its bracket was opened: there was nothing but words. */
     int stays = node->word.data != NULL && node->from - tree->node[holder].from == i - holder - 1;
     if (!indented || stays) return rill_text_append(out, " ", 1);
@@ -290,17 +290,17 @@ static rill_status write_node(rill_tree *tree, int32_t i, rill_text *out)
 {
     const rill_tree_node *node = &tree->node[i];
     TRY(rill_text_append(out, "(", 1));
-    TRY(append(out, node->label));
-    if (node->word.data == NULL) return push(tree, i);
+    TRY(append_slice(out, node->label));
+    if (node->word.data == NULL) return push_open(tree, i);
     TRY(rill_text_append(out, " ", 1));
-    TRY(append(out, node->word));
+    TRY(append_slice(out, node->word));
     return rill_text_append(out, ")", 1);
 }
 
 /* Close what ends before node i. */
 static rill_status write_closes(rill_tree *tree, int32_t i, rill_text *out)
 {
-    for (; tree->depth > 0 && tree->node[tree->open[tree->depth - 1]].end <= i; tree->depth--)
+    for (; tree->depth > 0 && tree->node[tree->open_nodes[tree->depth - 1]].end <= i; tree->depth--)
         TRY(rill_text_append(out, ")", 1));
     return RILL_OK;
 }
@@ -310,7 +310,7 @@ rill_status rill_tree_write(rill_tree *tree, rill_text *out, int indented)
     tree->depth = 0;
     for (int32_t i = 0; i < tree->count; i++) {
         TRY(write_closes(tree, i, out));
-        TRY(write_gap(tree, i, out, indented));
+        TRY(write_separator(tree, i, out, indented));
         TRY(write_node(tree, i, out));
     }
     return write_closes(tree, tree->count, out);

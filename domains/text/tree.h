@@ -18,7 +18,7 @@
 #ifndef RILL_TEXT_TREE_H
 #define RILL_TEXT_TREE_H
 
-#include "words.h"
+#include "text_words.h"
 
 typedef struct rill_tree_node {
     rill_slice label; /* of a word: its tag */
@@ -32,10 +32,10 @@ typedef struct rill_tree {
     rill_tree_node *node; /* [count] */
     int32_t count;
     int32_t words;
-    size_t node_room;
-    int32_t *open; /* [depth] nodes whose bracket has not been closed, while reading, building or writing */
+    size_t node_capacity;
+    int32_t *open_nodes; /* [depth] nodes whose bracket has not been closed, while reading, building or writing */
     int32_t depth;
-    size_t open_room;
+    size_t open_capacity;
 } rill_tree;
 
 enum { RILL_TREE_AS_WRITTEN = 1, RILL_TREE_KEEP_BARS = 2 };
@@ -45,9 +45,9 @@ typedef struct rill_tree_text {
     const char *name; /* of the file, for errors: "NAME:LINE:COLUMN: ..."; NULL for a line: "column COLUMN: ..." */
     const char *text;
     size_t length;
-    size_t at; /* in and out: byte the next tree is looked for from */
+    size_t offset; /* in and out: byte the next tree is looked for from */
     /* Inner: lines before byte `counted`, and where its line begins. */
-    size_t line, line_at, counted;
+    size_t line, line_offset, counted_to;
 } rill_tree_text;
 
 /* Read the next tree.

@@ -9,11 +9,11 @@
 #include "grow.h"
 #include "pipeline.h"
 
-typedef struct place {
-    double sum;
+typedef struct best_cut {
+    double score;
     size_t from; /* where the last token begins */
     int32_t id;  /* it, -1: there is no cut yet */
-} place;
+} best_cut;
 
 /* --- tokens in order ---------------------------------------------------------------------------------------------- */
 
@@ -25,20 +25,20 @@ static int compare(const void *a, const void *b, void *user)
 }
 
 /* Scores of tokens behind the model's own do not count: those are never looked for in words. */
-rill_status rill_unigram_use(rill_pipeline *p)
+rill_status rill_unigram_sort_vocabulary(rill_pipeline *p)
 {
-    TRY(rill_blocks_get(&p->blocks, &p->sorted, p->scores, sizeof *p->sorted, p->name));
-    for (size_t i = 0; i < p->scores; i++) p->sorted[i] = (int32_t)i;
-    qsort_r(p->sorted, p->scores, sizeof *p->sorted, compare, (void *)(uintptr_t)p->vocabulary);
+    TRY(rill_arena_alloc(&p->arena, &p->sorted_ids, p->n_scores, sizeof *p->sorted_ids, p->name));
+    for (size_t i = 0; i < p->n_scores; i++) p->sorted_ids[i] = (int32_t)i;
+    qsort_r(p->sorted_ids, p->n_scores, sizeof *p->sorted_ids, compare, (void *)(uintptr_t)p->vocabulary);
     return RILL_OK;
 }
 
 /* Tokens sorted[low .. high) share the first `n` bytes of a text; those that have `byte` next. */
-static size_t bound(const rill_pipeline *p, size_t low, size_t high, size_t n, int byte)
+static size_t lower_bound(const rill_pipeline *p, size_t low, size_t high, size_t n, int byte)
 {
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if ((unsigned char)rill_vocabulary_token(p->vocabulary, p->sorted[middle], NULL)[n] < byte)
+        if ((unsigned char)rill_vocabulary_token(p->vocabulary, p->sorted_ids[middle], NULL)[n] < byte)
             low = middle + 1;
         else
             high = middle;
@@ -48,11 +48,11 @@ static size_t bound(const rill_pipeline *p, size_t low, size_t high, size_t n, i
 
 /* --- the best cut ------------------------------------------------------------------------------------------------- */
 
-static void reach(place *best, size_t from, size_t to, int32_t id, double score)
+static void update_best(best_cut *best, size_t from, size_t to, int32_t id, double score)
 {
-    const double sum = best[from].sum + score;
-    if (best[to].id >= 0 && sum <= best[to].sum) return;
-    best[to] = (place){sum, from, id};
+    const double sum = best[from].score + score;
+    if (best[to].id >= 0 && sum <= best[to].score) return;
+    best[to] = (best_cut){sum, from, id};
 }
 
 static size_t character_length(const char *text, size_t length)
@@ -63,34 +63,34 @@ static size_t character_length(const char *text, size_t length)
 }
 
 /* All tokens that begin at a place; a character that none of them is stands for itself. */
-static void look(const rill_pipeline *p, const char *word, size_t length, size_t from, place *best)
+static void try_tokens_from(const rill_pipeline *p, const char *word, size_t length, size_t from, best_cut *best)
 {
     const size_t one = character_length(word + from, length - from);
-    size_t low = 0, high = p->scores;
+    size_t low = 0, high = p->n_scores;
     int single = 0;
     for (size_t n = 0; from + n < length && low < high; n++) {
         const int byte = (unsigned char)word[from + n];
-        low = bound(p, low, high, n, byte);
-        high = bound(p, low, high, n, byte + 1);
+        low = lower_bound(p, low, high, n, byte);
+        high = lower_bound(p, low, high, n, byte + 1);
         if (low == high) break;
         size_t token;
-        const int32_t id = p->sorted[low];
+        const int32_t id = p->sorted_ids[low];
         rill_vocabulary_token(p->vocabulary, id, &token);
         if (token != n + 1) continue;
-        reach(best, from, from + token, id, p->score[id]);
+        update_best(best, from, from + token, id, p->score[id]);
         single |= token == one;
     }
-    if (!single) reach(best, from, from + one, p->unknown_id, p->unknown_score);
+    if (!single) update_best(best, from, from + one, p->unk_id, p->unk_score);
 }
 
 /* Pieces in order; neighbours that are unknown are one. */
-static rill_status tell(const rill_pipeline *p, const char *word, const place *best, size_t *ends, size_t n,
-                        rill_word_fn fn, void *user)
+static rill_status emit_pieces(const rill_pipeline *p, const char *word, const best_cut *best, size_t *ends, size_t n,
+                               rill_word_fn fn, void *user)
 {
     for (size_t i = n; i > 0; i--) {
         size_t from = best[ends[i - 1]].from, to = ends[i - 1];
-        if (best[to].id == p->unknown_id)
-            for (; i > 1 && best[ends[i - 2]].id == p->unknown_id; i--) to = ends[i - 2];
+        if (best[to].id == p->unk_id)
+            for (; i > 1 && best[ends[i - 2]].id == p->unk_id; i--) to = ends[i - 2];
         TRY(fn(user, word + from, to - from));
     }
     return RILL_OK;
@@ -99,18 +99,18 @@ static rill_status tell(const rill_pipeline *p, const char *word, const place *b
 rill_status rill_unigram_split(const rill_pipeline *p, rill_context *ctx, const char *word, size_t length,
                                rill_word_fn fn, void *user)
 {
-    rill_blocks blocks = {.ctx = ctx};
-    place *best;
+    rill_arena arena = {.ctx = ctx};
+    best_cut *best;
     size_t *ends, n = 0;
-    rill_status status = rill_blocks_get(&blocks, &best, length + 1, sizeof *best, "a word");
-    if (status == RILL_OK) status = rill_blocks_get(&blocks, &ends, length + 1, sizeof *ends, "a word");
+    rill_status status = rill_arena_alloc(&arena, &best, length + 1, sizeof *best, "a word");
+    if (status == RILL_OK) status = rill_arena_alloc(&arena, &ends, length + 1, sizeof *ends, "a word");
     if (status == RILL_OK) {
-        for (size_t i = 0; i <= length; i++) best[i] = (place){.id = -1};
+        for (size_t i = 0; i <= length; i++) best[i] = (best_cut){.id = -1};
         for (size_t from = 0; from < length; from += character_length(word + from, length - from))
-            look(p, word, length, from, best);
-        for (size_t at = length; at > 0; at = best[at].from) ends[n++] = at;
-        status = tell(p, word, best, ends, n, fn, user);
+            try_tokens_from(p, word, length, from, best);
+        for (size_t pos = length; pos > 0; pos = best[pos].from) ends[n++] = pos;
+        status = emit_pieces(p, word, best, ends, n, fn, user);
     }
-    rill_blocks_clear(&blocks);
+    rill_arena_clear(&arena);
     return status;
 }

@@ -8,7 +8,7 @@
 
 /* The second byte's range excludes overlong forms (E0, F0), surrogates (ED) and what lies above U+10FFFF (F4); see table 3-7 of the
  * Unicode standard. */
-size_t rill_utf8_length(const char *bytes, size_t left)
+size_t rill_utf8_length(const char *bytes, size_t length_left)
 {
     const unsigned char *p = (const unsigned char *)bytes;
     unsigned char low = 0x80, high = 0xBF;
@@ -28,15 +28,15 @@ size_t rill_utf8_length(const char *bytes, size_t left)
     } else {
         return 0;
     }
-    if (left < length || p[1] < low || p[1] > high) return 0;
+    if (length_left < length || p[1] < low || p[1] > high) return 0;
     for (size_t i = 2; i < length; i++)
         if ((p[i] & 0xC0) != 0x80) return 0;
     return length;
 }
 
-int32_t rill_utf8_next(const char *bytes, size_t left, size_t *step)
+int32_t rill_utf8_next(const char *bytes, size_t length_left, size_t *step)
 {
-    const size_t length = rill_utf8_length(bytes, left);
+    const size_t length = rill_utf8_length(bytes, length_left);
     *step = length > 0 ? length : 1;
     if (length < 2) return length > 0 ? (unsigned char)bytes[0] : -1;
     int32_t c = (unsigned char)bytes[0] & (0x7F >> length);
@@ -46,19 +46,19 @@ int32_t rill_utf8_next(const char *bytes, size_t left, size_t *step)
 
 size_t rill_utf8_check(const char *bytes, size_t length)
 {
-    size_t at = 0;
-    while (at < length) {
+    size_t pos = 0;
+    while (pos < length) {
         uint64_t eight;
-        if (length - at >= sizeof eight) {
-            memcpy(&eight, bytes + at, sizeof eight);
+        if (length - pos >= sizeof eight) {
+            memcpy(&eight, bytes + pos, sizeof eight);
             if ((eight & UINT64_C(0x8080808080808080)) == 0) {
-                at += sizeof eight;
+                pos += sizeof eight;
                 continue;
             }
         }
-        size_t step = rill_utf8_length(bytes + at, length - at);
-        if (step == 0) return at;
-        at += step;
+        size_t step = rill_utf8_length(bytes + pos, length - pos);
+        if (step == 0) return pos;
+        pos += step;
     }
     return length;
 }

@@ -12,9 +12,9 @@
 size_t rill_utf8_check(const char *bytes, size_t length);
 
 /* Bytes of the well-formed character at the beginning of what is left, 0: there is none. left > 0 */
-size_t rill_utf8_length(const char *bytes, size_t left);
+size_t rill_utf8_length(const char *bytes, size_t length_left);
 
 /* The same character, and how many bytes to move on by; -1, and one byte, where there is none. */
-int32_t rill_utf8_next(const char *bytes, size_t left, size_t *step);
+int32_t rill_utf8_next(const char *bytes, size_t length_left, size_t *step);
 
 #endif

@@ -9,14 +9,14 @@
  * Divisions: hashing · reading · opening and closing · lookups. */
 #include <string.h>
 
-#include "blocks.h"
+#include "arena.h"
 #include "rill/file.h"
 #include "try.h"
 #include "utf8.h"
 #include "vocabulary.h"
 
 struct rill_vocabulary {
-    rill_blocks blocks;
+    rill_arena arena;
     char *text;      /* the file's bytes, a NUL behind each token */
     uint32_t *start; /* [count + 1] offsets in text */
     int32_t *table;  /* [mask + 1] token numbers, -1 for an empty place */
@@ -35,7 +35,7 @@ static uint32_t hash(const char *bytes, size_t length)
 }
 
 /* The place where the token is, or the empty one where it would go. */
-static uint32_t place_of(const rill_vocabulary *v, const char *token, size_t length)
+static uint32_t find_slot(const rill_vocabulary *v, const char *token, size_t length)
 {
     uint32_t place = hash(token, length) & v->mask;
     for (;; place = (place + 1) & v->mask) {
@@ -75,15 +75,15 @@ static rill_status check_token(rill_context *ctx, const char *name, int32_t line
 }
 
 /* Give the token at text[at] the next number, id. */
-static rill_status enter(rill_vocabulary *v, const char *name, int32_t id, uint32_t at, size_t size)
+static rill_status enter_token(rill_vocabulary *v, const char *name, int32_t id, uint32_t offset, size_t size)
 {
-    char *token = v->text + at;
+    char *token = v->text + offset;
     token[size] = '\0';
-    v->start[id] = at;
-    v->start[id + 1] = at + (uint32_t)size + 1;
-    uint32_t place = place_of(v, token, size);
+    v->start[id] = offset;
+    v->start[id + 1] = offset + (uint32_t)size + 1;
+    uint32_t place = find_slot(v, token, size);
     if (v->table[place] >= 0)
-        return rill_fail(v->blocks.ctx, RILL_ERR_FORMAT, "%s:%d: \"%.60s\" is in line %d already", name, id + 1, token,
+        return rill_fail(v->arena.ctx, RILL_ERR_FORMAT, "%s:%d: \"%.60s\" is in line %d already", name, id + 1, token,
                          v->table[place] + 1);
     v->table[place] = id;
     return RILL_OK;
@@ -92,21 +92,22 @@ static rill_status enter(rill_vocabulary *v, const char *name, int32_t id, uint3
 /* Split v->text at line feeds, number the lines, enter them in the table. */
 static rill_status enter_lines(rill_vocabulary *v, const char *name, size_t length)
 {
-    uint32_t at = 0;
+    uint32_t offset = 0;
     for (int32_t id = 0; id < v->count; id++) {
-        char *token = v->text + at;
-        char *feed = memchr(token, '\n', length - at);
-        size_t size = feed != NULL ? (size_t)(feed - token) : length - at;
-        rill_status status = check_token(v->blocks.ctx, name, id + 1, token, size);
-        if (status == RILL_OK) status = enter(v, name, id, at, size);
+        char *token = v->text + offset;
+        char *feed = memchr(token, '\n', length - offset);
+        size_t size = feed != NULL ? (size_t)(feed - token) : length - offset;
+        rill_status status = check_token(v->arena.ctx, name, id + 1, token, size);
+        if (status == RILL_OK) status = enter_token(v, name, id, offset, size);
         if (status != RILL_OK) return status;
-        at = v->start[id + 1];
+        offset = v->start[id + 1];
     }
     return RILL_OK;
 }
 
 /* A vocabulary without tokens yet, with room for `count` of `bytes` bytes, their ends counted. */
-static rill_status make_room(rill_vocabulary **out, rill_context *ctx, const char *name, int32_t count, size_t bytes)
+static rill_status alloc_vocabulary(rill_vocabulary **out, rill_context *ctx, const char *name, int32_t count,
+                                    size_t bytes)
 {
     size_t places = 4;
     while (places < 2 * (size_t)count) places *= 2;
@@ -114,10 +115,10 @@ static rill_status make_room(rill_vocabulary **out, rill_context *ctx, const cha
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected less than 4 GiB, found %zu bytes", name, bytes);
     rill_vocabulary *v = rill_calloc(ctx, 1, sizeof *v);
     if (v == NULL) return rill_fail_memory(ctx, sizeof *v, name);
-    *v = (rill_vocabulary){.blocks.ctx = ctx, .count = count, .mask = (uint32_t)(places - 1)};
-    rill_status status = rill_blocks_get(&v->blocks, &v->text, bytes, 1, name);
-    if (status == RILL_OK) status = rill_blocks_get(&v->blocks, &v->start, (size_t)count + 1, sizeof *v->start, name);
-    if (status == RILL_OK) status = rill_blocks_get(&v->blocks, &v->table, places, sizeof *v->table, name);
+    *v = (rill_vocabulary){.arena.ctx = ctx, .count = count, .mask = (uint32_t)(places - 1)};
+    rill_status status = rill_arena_alloc(&v->arena, &v->text, bytes, 1, name);
+    if (status == RILL_OK) status = rill_arena_alloc(&v->arena, &v->start, (size_t)count + 1, sizeof *v->start, name);
+    if (status == RILL_OK) status = rill_arena_alloc(&v->arena, &v->table, places, sizeof *v->table, name);
     if (status == RILL_OK)
         memset(v->table, 0xFF, places * sizeof *v->table);
     else
@@ -127,7 +128,7 @@ static rill_status make_room(rill_vocabulary **out, rill_context *ctx, const cha
 }
 
 /* Hand v over, or close it and hand over nothing. */
-static rill_status settle(rill_vocabulary **out, rill_vocabulary *v, rill_status status)
+static rill_status finish_open(rill_vocabulary **out, rill_vocabulary *v, rill_status status)
 {
     if (status == RILL_OK)
         *out = v;
@@ -148,27 +149,27 @@ rill_status rill_vocabulary_parse(rill_vocabulary **out, rill_context *ctx, cons
     if (count > limit)
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: expected at most %d tokens", name, limit + 1, limit);
     rill_vocabulary *v;
-    TRY(make_room(&v, ctx, name, count, length + 1));
+    TRY(alloc_vocabulary(&v, ctx, name, count, length + 1));
     memcpy(v->text, bytes, length);
-    return settle(out, v, enter_lines(v, name, length));
+    return finish_open(out, v, enter_lines(v, name, length));
 }
 
-rill_status rill_vocabulary_from(rill_vocabulary **out, rill_context *ctx, const char *name, const char *const *token,
-                                 const size_t *length, int32_t count)
+rill_status rill_vocabulary_from_list(rill_vocabulary **out, rill_context *ctx, const char *name,
+                                      const char *const *token, const size_t *length, int32_t count)
 {
     *out = NULL;
     size_t bytes = 0;
     for (int32_t i = 0; i < count; i++) bytes += length[i] + 1;
     rill_vocabulary *v;
-    rill_status status = make_room(&v, ctx, name, count, bytes);
+    rill_status status = alloc_vocabulary(&v, ctx, name, count, bytes);
     if (status != RILL_OK) return status;
-    uint32_t at = 0;
+    uint32_t offset = 0;
     for (int32_t i = 0; status == RILL_OK && i < count; i++) {
-        memcpy(v->text + at, token[i], length[i]);
-        status = enter(v, name, i, at, length[i]);
-        at += (uint32_t)length[i] + 1;
+        memcpy(v->text + offset, token[i], length[i]);
+        status = enter_token(v, name, i, offset, length[i]);
+        offset += (uint32_t)length[i] + 1;
     }
-    return settle(out, v, status);
+    return finish_open(out, v, status);
 }
 
 rill_status rill_vocabulary_open(rill_vocabulary **out, rill_context *ctx, const char *path, int32_t limit)
@@ -195,8 +196,8 @@ static rill_status check_expected(const rill_vocabulary *v, rill_context *ctx, c
     return RILL_OK;
 }
 
-rill_status rill_vocabulary_expect(rill_vocabulary **out, rill_context *ctx, const char *path, const char *key,
-                                   int32_t size, const char *const *special, int32_t specials)
+rill_status rill_vocabulary_open_checked(rill_vocabulary **out, rill_context *ctx, const char *path, const char *key,
+                                         int32_t size, const char *const *special, int32_t specials)
 {
     enum { LIMIT = 1 << 22 }; /* a file that is larger than configured is told by how many, up to here */
     rill_status status = rill_vocabulary_open(out, ctx, path, LIMIT);
@@ -211,8 +212,8 @@ rill_status rill_vocabulary_expect(rill_vocabulary **out, rill_context *ctx, con
 void rill_vocabulary_close(rill_vocabulary *v)
 {
     if (v == NULL) return;
-    rill_context *ctx = v->blocks.ctx;
-    rill_blocks_clear(&v->blocks);
+    rill_context *ctx = v->arena.ctx;
+    rill_arena_clear(&v->arena);
     rill_free(ctx, v, sizeof *v);
 }
 
@@ -225,7 +226,7 @@ int32_t rill_vocabulary_count(const rill_vocabulary *v)
 
 int32_t rill_vocabulary_id(const rill_vocabulary *v, const char *token, size_t length)
 {
-    return v->table[place_of(v, token, length)];
+    return v->table[find_slot(v, token, length)];
 }
 
 const char *rill_vocabulary_token(const rill_vocabulary *v, int32_t id, size_t *length)

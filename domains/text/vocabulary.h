@@ -20,8 +20,8 @@ rill_status rill_vocabulary_open(rill_vocabulary **out, rill_context *ctx, const
 /* Read the vocabulary of a model whose config.json says at `key` that it has `size` tokens, and which begins with those of
  * `special`.
  *   RILL_OK · as rill_vocabulary_open(), RILL_ERR_FORMAT also for another size or beginning */
-rill_status rill_vocabulary_expect(rill_vocabulary **out, rill_context *ctx, const char *path, const char *key,
-                                   int32_t size, const char *const *special, int32_t specials);
+rill_status rill_vocabulary_open_checked(rill_vocabulary **out, rill_context *ctx, const char *path, const char *key,
+                                         int32_t size, const char *const *special, int32_t specials);
 
 /* The same as rill_vocabulary_open() for bytes in memory, which are copied; `name` stands for the path in errors. */
 rill_status rill_vocabulary_parse(rill_vocabulary **out, rill_context *ctx, const char *name, const char *bytes,
@@ -30,8 +30,8 @@ rill_status rill_vocabulary_parse(rill_vocabulary **out, rill_context *ctx, cons
 /* The same for a list of tokens in order of their numbers, of which only that none comes twice is asked; they are copied. `name`
  * stands for the file in errors.
  *   token   [count] of [length[i]] bytes each, UTF-8 without NULs; count >= 1 */
-rill_status rill_vocabulary_from(rill_vocabulary **out, rill_context *ctx, const char *name, const char *const *token,
-                                 const size_t *length, int32_t count);
+rill_status rill_vocabulary_from_list(rill_vocabulary **out, rill_context *ctx, const char *name,
+                                      const char *const *token, const size_t *length, int32_t count);
 
 /* Read a JSON object of token: number, as vocab.json of Hugging Face directories, whose numbers must be all of 0 .. count - 1; or a JSON
  * list of tokens in order of their numbers, as CTranslate2's.

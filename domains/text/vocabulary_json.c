@@ -5,19 +5,20 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "blocks.h"
+#include "arena.h"
 #include "rill/file.h"
 #include "try.h"
 #include "vocabulary.h"
 
 /* The tokens in order of their numbers. */
-typedef struct list {
+typedef struct token_list {
     const char **token; /* [count], NULL where none is known yet */
     size_t *length;
     int32_t count;
-} list;
+} token_list;
 
-static rill_status put(rill_context *ctx, const char *name, const list *l, const char *token, const json_t *number)
+static rill_status put_token(rill_context *ctx, const char *name, const token_list *l, const char *token,
+                             const json_t *number)
 {
     json_int_t id = json_is_integer(number) ? json_integer_value(number) : -1;
     if (id < 0 || id >= l->count)
@@ -31,18 +32,18 @@ static rill_status put(rill_context *ctx, const char *name, const list *l, const
     return RILL_OK;
 }
 
-static rill_status read_list(rill_blocks *blocks, const char *name, json_t *root, list *l)
+static rill_status read_list(rill_arena *arena, const char *name, json_t *root, token_list *l)
 {
     size_t count = (size_t)l->count;
-    TRY(rill_blocks_get(blocks, &l->token, count, sizeof *l->token, name));
-    TRY(rill_blocks_get(blocks, &l->length, count, sizeof *l->length, name));
+    TRY(rill_arena_alloc(arena, &l->token, count, sizeof *l->token, name));
+    TRY(rill_arena_alloc(arena, &l->length, count, sizeof *l->length, name));
     memset(l->token, 0, count * sizeof *l->token);
     const char *token;
     json_t *number;
-    json_object_foreach(root, token, number) TRY(put(blocks->ctx, name, l, token, number));
+    json_object_foreach(root, token, number) TRY(put_token(arena->ctx, name, l, token, number));
     for (size_t i = 0; i < json_array_size(root); i++) {
         token = json_string_value(json_array_get(root, i));
-        if (token == NULL) return rill_fail(blocks->ctx, RILL_ERR_FORMAT, "%s: number %zu: expected a token", name, i);
+        if (token == NULL) return rill_fail(arena->ctx, RILL_ERR_FORMAT, "%s: number %zu: expected a token", name, i);
         l->token[i] = token;
         l->length[i] = strlen(token);
     }
@@ -56,11 +57,11 @@ static rill_status from_root(rill_vocabulary **out, rill_context *ctx, const cha
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected an object of token: number, or a list of tokens", name);
     if (count > (size_t)limit)
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected at most %d tokens, found %zu", name, limit, count);
-    rill_blocks blocks = {.ctx = ctx};
-    list l = {.count = (int32_t)count};
-    rill_status status = read_list(&blocks, name, root, &l);
-    if (status == RILL_OK) status = rill_vocabulary_from(out, ctx, name, l.token, l.length, l.count);
-    rill_blocks_clear(&blocks);
+    rill_arena arena = {.ctx = ctx};
+    token_list l = {.count = (int32_t)count};
+    rill_status status = read_list(&arena, name, root, &l);
+    if (status == RILL_OK) status = rill_vocabulary_from_list(out, ctx, name, l.token, l.length, l.count);
+    rill_arena_clear(&arena);
     return status;
 }
 

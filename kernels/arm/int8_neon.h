@@ -15,7 +15,7 @@ RILL_INLINE isum isum_zero(void)
 {
     return vdupq_n_s32(0);
 }
-RILL_INLINE iweights weights_at(const char *p)
+RILL_INLINE iweights load_int8_weights(const char *p)
 {
     return vld1q_s8((const int8_t *)p);
 }
@@ -27,7 +27,7 @@ RILL_INLINE void store_elements(element *to, vi x)
 {
     vst1_s8(to, vmovn_s16(vcombine_s16(vmovn_s32(x.low), vmovn_s32(x.high))));
 }
-RILL_INLINE irow row_at(const element *p)
+RILL_INLINE irow load_int8_row(const element *p)
 {
     int32_t four;
     memcpy(&four, p, sizeof four);

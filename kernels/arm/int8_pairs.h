@@ -7,7 +7,7 @@
 #ifndef RILL_KERNELS_INT8_PAIRS_H
 #define RILL_KERNELS_INT8_PAIRS_H
 
-#define MOST_PAIRS 3
+#define MAX_PAIRS 3
 #define PAIRS(X) X(0, 0, 1) X(1, 2, 3) X(2, 4, 5)
 #define QUADS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define QUADS2(X, p, i, i2) \
@@ -27,7 +27,7 @@
         l##p##j = vmmlaq_s32(l##p##j, r##p, left);  \
         h##p##j = vmmlaq_s32(h##p##j, r##p, right); \
     }
-#define QUAD_AT(j, u) vreinterpretq_s32_s8(weights_at(LINE_AT(j, u)))
+#define QUAD_AT(j, u) vreinterpretq_s32_s8(load_int8_weights(LINE_AT(j, u)))
 #define MULTIPLY_QUAD(j)                                                             \
     if ((j) < wide) {                                                                \
         const int32x4_t x = QUAD_AT(j, 0), y = two ? QUAD_AT(j, 1) : vdupq_n_s32(0); \
@@ -52,16 +52,16 @@
 RILL_INLINE void tile_of_pairs(const strip *s, const tile_rows *t, const int mr, const int nv)
 {
     const char *w = s->w;
-    const size_t apart = s->apart, count = s->k[0] + s->k[1];
+    const size_t block_stride = s->block_stride, count = s->k[0] + s->k[1];
     const int wide = nv * PER_VECTOR;
-    int32_t sums[2 * MOST_PAIRS][WIDE];
+    int32_t sums[2 * MAX_PAIRS][WIDE];
     size_t k = 0;
     PAIRS(DECLARE_PAIRS)
     PAIRS(POINT_PAIR)
     for (; k + 8 <= count; k += 8, w += 2 * LINE) STEP_PAIRS(1)
     if (k < count) STEP_PAIRS(k + 4 < count)
     PAIRS(PUT_PAIRS)
-    put_numbers(s, t, sums, mr, nv);
+    store_products(s, t, sums, mr, nv);
 }
 
 #endif

@@ -209,7 +209,7 @@ BOTH2(vm, vi_gt, vi, vcgtq_s32)
 BOTH1(vi, vi_nearest, vf, vcvtnq_s32_f32)
 BOTH1(vf, v_from_int, vi, vcvtq_f32_s32)
 BOTH1(vi, vi_magnitude, vf, v4_magnitude)
-static inline int32_t vi_most(vi x)
+static inline int32_t vi_hmax(vi x)
 {
     return vmaxvq_s32(vmaxq_s32(x.low, x.high));
 }

@@ -1,97 +1,98 @@
 /* attention.cu: paths from nodes to the root, and softmax of scores of a memory, then the weighted sum.
  *
  * A head of a row reads its keys and values once, so all of it is bound by memory. The work is cut like this:
- *   piece    PIECE rows of a memory. What a piece comes to is (largest score, sum of exponentials, sum of values), and a head is
- *            its pieces folded in order. Where pieces begin depends on nothing but their number
- *   narrow   heads of up to 256: a warp has a piece. GROUP lanes read a row of it, 16 bytes each, as many groups as fit read rows
- *            side by side, and each keeps a running softmax; the groups are folded at the end
- *   wide     heads beyond, additive scores, and values of another width: a block has a piece. Its warps share the scores' rows, then
+ *   chunk    CHUNK rows of a memory. What a chunk comes to is (largest score, sum of exponentials, sum of values), and a head is
+ *            its chunks merged in order. Where chunks begin depends on nothing but their number
+ *   narrow   heads of up to 256: a warp has a chunk. GROUP lanes read a row of it, 16 bytes each, as many groups as fit read rows
+ *            side by side, and each keeps a running softmax; the groups are merged at the end
+ *   wide     heads beyond, additive scores, and values of another width: a block has a chunk. Its warps share the scores' rows, then
  *            its threads the values' columns
- * Either goes over all pieces of its head itself; or, where heads are too few to fill a GPU, pieces go to `part`, each by a warp or
+ * Either goes over all chunks of its head itself; or, where heads are too few to fill a GPU, chunks go to `part`, each by a warp or
  * block of its own, and a second kernel folds them. Both fold alike, so it does not matter to the bits which way was taken.
  *
  * Lane i has floats 4 i .. 4 i + 3 of a row whether it reads them by 16 bytes or by 4: strides do not matter to the bits either. */
 #include "rows.cuh"
 
 enum {
-    PIECE = 128,
+    CHUNK = 128,
     WARPS = 4,                /* of a block of narrow heads: each goes its own way */
-    NARROW = GPU_ATTEND_PANEL, /* the widest narrow head */
+    NARROW = GPU_ATTEND_NARROW, /* the widest narrow head */
     WIDE_WARPS = 8,           /* of a block of wide heads */
-    FEW = 4096,               /* warps that fill a GPU: with more heads than this, pieces are not shared out */
-    TURNS = 4,                /* pieces by so many times FEW are shared out, so that `part` has a bound: with more, heads are many */
-    GRID_Y = 65535,           /* pieces that a grid can have */
+    GPU_FULL_WARPS = 4096, /* warps that fill a GPU: with more heads than this, chunks are not shared out */
+    MAX_SPLIT = 4,         /* chunks by so many times GPU_FULL_WARPS are shared out, so that `part` has a bound: with more, heads are
+                            * many */
+    GRID_Y = 65535,           /* chunks that a grid can have */
 };
 
 /* --- paths -------------------------------------------------------------------------------------------------------- */
 
 /* Each step waits for the one before it, so a walk takes as long as the path is: small blocks, to spread walks over the GPU. */
-__global__ static void __launch_bounds__(GPU_WARP) walk(gpu_path a)
+__global__ static void __launch_bounds__(GPU_WARP) walk_paths(gpu_path a)
 {
     const int32_t first = (int32_t)blockIdx.x * GPU_WARP, r = first + (int32_t)threadIdx.x, count = *a.rows.count;
     if (gpu_leave(first >= count)) return;
     if (r >= count || a.node[r] < 0) return;
     int32_t at = a.node[r];
-    if (a.parent != nullptr) a.above[at] = a.parent[r];
+    if (a.parent != nullptr) a.node_parent[at] = a.parent[r];
     int32_t *entry = a.entry + a.first[r];
     for (int32_t t = a.length[r] - 1; t >= 0; t--) {
         entry[t] = at;
-        if (t > 0) at = a.above[at];
+        if (t > 0) at = a.node_parent[at];
     }
 }
 
-void gpu_run_path(gpu_queue *queue, const gpu_path *args)
+void gpu_run_path(gpu_stream *cu_stream, const gpu_path *args)
 {
-    if (args->rows.most <= 0) return;
-    GPU_LAUNCH(queue, dim3((unsigned)((args->rows.most + GPU_WARP - 1) / GPU_WARP)), GPU_WARP, 0, walk, *args);
+    if (args->rows.max <= 0) return;
+    GPU_LAUNCH(cu_stream, dim3((unsigned)((args->rows.max + GPU_WARP - 1) / GPU_WARP)), GPU_WARP, 0, walk_paths, *args);
 }
 
-/* --- what pieces come to ------------------------------------------------------------------------------------------ */
+/* --- what chunks come to ------------------------------------------------------------------------------------------ */
 
 /* exp(x - max); where all scores are -infinity, or there are none, that is 0. A score that is NaN is left out of max, but not out of
  * what it makes NaN by its share: the sum, and all columns. */
-__device__ static inline float share_of(float x, float max)
+__device__ static inline float exp_minus_max(float x, float max)
 {
     return expf(x - (max == -INFINITY ? 0.0f : max));
 }
 
 /* The scores so far: the largest, and the sum of exp(score - max). */
-struct tally {
+struct softmax_sums {
     float max, sum;
 };
 
 /* What two tallies are together, and by what the sums of values of either are multiplied, which is done without fmaf: sums that stay
- * in a thread and sums that are folded later are to come to the same bits. */
-struct both {
-    tally all;
+ * in a thread and sums that are merged later are to come to the same bits. */
+struct merge_result {
+    softmax_sums all;
     float by_a, by_b;
 };
 
-__device__ static inline both folded(tally a, tally b)
+__device__ static inline merge_result merged(softmax_sums a, softmax_sums b)
 {
-    both x;
+    merge_result x;
     x.all.max = fmaxf(a.max, b.max);
-    x.by_a = share_of(a.max, x.all.max);
-    x.by_b = share_of(b.max, x.all.max);
+    x.by_a = exp_minus_max(a.max, x.all.max);
+    x.by_b = exp_minus_max(b.max, x.all.max);
     x.all.sum = a.sum * x.by_a + b.sum * x.by_b;
     return x;
 }
 
-/* A tally, and a thread's columns of the sum of values. */
+/* A softmax_sums, and a thread's columns of the sum of values. */
 template <int P>
-struct attended {
-    tally t;
-    gpu_piece<4> of[P];
+struct attend_partial {
+    softmax_sums t;
+    gpu_piece<4> vec[P];
 };
 
 template <int P>
-__device__ static inline attended<P> folded(const attended<P> &a, const attended<P> &b)
+__device__ static inline attend_partial<P> merged(const attend_partial<P> &a, const attend_partial<P> &b)
 {
-    const both x = folded(a.t, b.t);
-    attended<P> c;
+    const merge_result x = merged(a.t, b.t);
+    attend_partial<P> c;
     c.t = x.all;
     for (int i = 0; i < P; i++)
-        for (int j = 0; j < 4; j++) c.of[i].at[j] = a.of[i].at[j] * x.by_a + b.of[i].at[j] * x.by_b;
+        for (int j = 0; j < 4; j++) c.vec[i].v[j] = a.vec[i].v[j] * x.by_a + b.vec[i].v[j] * x.by_b;
     return c;
 }
 
@@ -99,44 +100,44 @@ __device__ static inline attended<P> folded(const attended<P> &a, const attended
 
 struct attend_work {
     gpu_attend a;
-    int32_t pieces; /* of the longest memory, which are shared out; 0: they are not */
+    int32_t chunks; /* of the longest memory, which are shared out; 0: they are not */
 };
 
 /* One head of one row. */
 struct attend_head {
     const float *query, *keys, *values;
     const int32_t *entry; /* or NULL */
-    int32_t first, length, pieces;
+    int32_t first, length, chunks;
     float *out; /* NULL: not wanted */
     const float *additive; /* or NULL */
     const float *relative; /* or NULL: its number for distance 0 */
-    int32_t place, reach;
+    int32_t position, reach;
 };
 
-__device__ static inline attend_head head_of(const gpu_attend &a, int32_t r, int32_t h)
+__device__ static inline attend_head make_head(const gpu_attend &a, int32_t r, int32_t h)
 {
     const float *query = gpu_row(a.query, r);
     float *out = gpu_row(a.out, r);
-    const size_t at = (size_t)h * (size_t)a.width, value_at = (size_t)h * (size_t)a.value_width;
+    const size_t at = (size_t)h * (size_t)a.width, value_offset = (size_t)h * (size_t)a.value_width;
     const int32_t length = a.length[r], first = length > 0 ? a.first[r] : 0;
     return {query != nullptr ? query + at : nullptr,
-            a.keys.at + at,
-            a.values.at + value_at,
+            a.keys.data + at,
+            a.values.data + value_offset,
             a.entry != nullptr ? a.entry + first : nullptr,
             first,
             length,
-            (length + PIECE - 1) / PIECE,
-            out != nullptr ? out + value_at : nullptr,
+            (length + CHUNK - 1) / CHUNK,
+            out != nullptr ? out + value_offset : nullptr,
             a.additive != nullptr ? a.additive + at : nullptr,
             a.relative != nullptr ? a.relative + (size_t)h * (size_t)(2 * a.reach + 1) + a.reach : nullptr,
-            a.relative != nullptr && a.place != nullptr ? a.place[r] : length - 1,
+            a.relative != nullptr && a.position != nullptr ? a.position[r] : length - 1,
             a.reach};
 }
 
 /* What is added to the score of memory row t. */
-__device__ static inline float relative_of(const attend_head &head, int32_t t)
+__device__ static inline float row_relative_bias(const attend_head &head, int32_t t)
 {
-    const int32_t d = t - head.place;
+    const int32_t d = t - head.position;
     return head.relative[d < -head.reach ? -head.reach : d > head.reach ? head.reach : d];
 }
 
@@ -161,7 +162,7 @@ __device__ static inline gpu_piece<4> read_four(const float *row, int32_t c, int
         if (c < width) x = gpu_read<4>(row, c / 4);
     } else {
         for (int j = 0; j < 4; j++)
-            if (c + j < width) x.at[j] = row[c + j];
+            if (c + j < width) x.v[j] = row[c + j];
     }
     return x;
 }
@@ -173,7 +174,7 @@ __device__ static inline void write_four(float *row, int32_t c, int32_t width, c
         if (c < width) gpu_write<4>(row, c / 4, x);
     } else {
         for (int j = 0; j < 4; j++)
-            if (c + j < width) row[c + j] = x.at[j];
+            if (c + j < width) row[c + j] = x.v[j];
     }
 }
 
@@ -187,25 +188,25 @@ __device__ static inline void write_out(const gpu_attend &a, float *out, int32_t
         if (c < a.value_width) gpu_write<4>(a.panel, r, at / 4, x);
     } else {
         for (int j = 0; j < 4; j++)
-            if (c + j < a.value_width) gpu_write<1>(a.panel, r, at + j, gpu_piece<1>{x.at[j]});
+            if (c + j < a.value_width) gpu_write<1>(a.panel, r, at + j, gpu_piece<1>{x.v[j]});
     }
 }
 
 /* Nobody wants the head. */
-__device__ static inline bool is_unwanted(const gpu_attend &a, const float *out)
+__device__ static inline bool is_not_wanted(const gpu_attend &a, const float *out)
 {
-    return out == nullptr && a.panel.at == nullptr;
+    return out == nullptr && a.panel.data == nullptr;
 }
 
 __device__ static inline float dot_four(const gpu_piece<4> &a, const gpu_piece<4> &b, float sum)
 {
-    for (int j = 0; j < 4; j++) sum = fmaf(a.at[j], b.at[j], sum);
+    for (int j = 0; j < 4; j++) sum = fmaf(a.v[j], b.v[j], sum);
     return sum;
 }
 
 __device__ static inline float add_four(const gpu_piece<4> &w, const gpu_piece<4> &a, const gpu_piece<4> &b, float sum)
 {
-    for (int j = 0; j < 4; j++) sum = fmaf(w.at[j], tanhf(a.at[j] + b.at[j]), sum);
+    for (int j = 0; j < 4; j++) sum = fmaf(w.v[j], tanhf(a.v[j] + b.v[j]), sum);
     return sum;
 }
 
@@ -215,20 +216,20 @@ __device__ static inline float one_over(const attend_head &head, float sum)
     return head.length > 0 ? 1.0f / sum : 0.0f;
 }
 
-/* In `part` a piece is its max, its sum, 2 floats of nothing, and its columns, up to a multiple of 4. */
+/* In `part` a chunk is its max, its sum, 2 floats of nothing, and its columns, up to a multiple of 4. */
 __host__ __device__ static inline size_t part_floats(int32_t width)
 {
     return 4 + ((size_t)width + 3) / 4 * 4;
 }
 
-__device__ static inline float *part_of(const attend_work &w, int32_t unit, int32_t piece)
+__device__ static inline float *head_part(const attend_work &w, int32_t unit, int32_t chunk)
 {
-    return w.a.part + ((size_t)unit * (size_t)w.pieces + (size_t)piece) * part_floats(w.a.value_width);
+    return w.a.part + ((size_t)unit * (size_t)w.chunks + (size_t)chunk) * part_floats(w.a.value_width);
 }
 
 /* --- narrow heads ------------------------------------------------------------------------------------------------- */
 
-enum { TOGETHER = 4 }; /* rows of a group whose loads are on their way at once */
+enum { ROWS_IN_FLIGHT = 4 }; /* rows of a group whose loads are on their way at once */
 
 template <int P>
 struct narrow_head {
@@ -241,14 +242,14 @@ struct narrow_head {
 /* The group's next rows (negative: none), into its running softmax: of memory rows t, t + 32 / GROUP and so on. Piece i of a lane begins
  * at column first + i * 4 * GROUP. */
 template <int GROUP, int P, bool ALIGNED>
-__device__ static inline void take_rows(const narrow_head<P> &x, int32_t t, const int32_t (&row)[TOGETHER],
-                                        attended<P> *sofar)
+__device__ static inline void add_rows(const narrow_head<P> &x, int32_t t, const int32_t (&row)[ROWS_IN_FLIGHT],
+                                        attend_partial<P> *sofar)
 {
     const int32_t first = 4 * (x.lane % GROUP);
-    gpu_piece<4> key[TOGETHER][P], value[TOGETHER][P];
-    float score[TOGETHER], max = sofar->t.max;
+    gpu_piece<4> key[ROWS_IN_FLIGHT][P], value[ROWS_IN_FLIGHT][P];
+    float score[ROWS_IN_FLIGHT], max = sofar->t.max;
 #pragma unroll
-    for (int n = 0; n < TOGETHER; n++)
+    for (int n = 0; n < ROWS_IN_FLIGHT; n++)
 #pragma unroll
         for (int i = 0; i < P; i++) {
             const int32_t c = first + i * 4 * GROUP;
@@ -256,62 +257,62 @@ __device__ static inline void take_rows(const narrow_head<P> &x, int32_t t, cons
             value[n][i] = read_four<ALIGNED>(row_at(x.head.values, row[n], x.ldv), c, x.width);
         }
 #pragma unroll
-    for (int n = 0; n < TOGETHER; n++) {
+    for (int n = 0; n < ROWS_IN_FLIGHT; n++) {
         float sum = 0.0f;
         for (int i = 0; i < P; i++) sum = dot_four(x.query[i], key[n][i], sum);
 #pragma unroll
         for (int by = GROUP / 2; by > 0; by /= 2) sum += __shfl_xor_sync(GPU_ALL, sum, by);
         score[n] = row[n] >= 0 ? x.scale * sum : -INFINITY;
-        if (x.head.relative != nullptr && row[n] >= 0) score[n] += relative_of(x.head, t + n * (GPU_WARP / GROUP));
+        if (x.head.relative != nullptr && row[n] >= 0) score[n] += row_relative_bias(x.head, t + n * (GPU_WARP / GROUP));
         max = fmaxf(max, score[n]);
     }
-    const float before = share_of(sofar->t.max, max);
+    const float old_share = exp_minus_max(sofar->t.max, max);
     sofar->t.max = max;
-    sofar->t.sum *= before;
+    sofar->t.sum *= old_share;
     for (int i = 0; i < P; i++)
-        for (int j = 0; j < 4; j++) sofar->of[i].at[j] *= before;
+        for (int j = 0; j < 4; j++) sofar->vec[i].v[j] *= old_share;
 #pragma unroll
-    for (int n = 0; n < TOGETHER; n++) {
-        const float share = share_of(score[n], max);
+    for (int n = 0; n < ROWS_IN_FLIGHT; n++) {
+        const float share = exp_minus_max(score[n], max);
         sofar->t.sum += share;
         for (int i = 0; i < P; i++)
-            for (int j = 0; j < 4; j++) sofar->of[i].at[j] = fmaf(share, value[n][i].at[j], sofar->of[i].at[j]);
+            for (int j = 0; j < 4; j++) sofar->vec[i].v[j] = fmaf(share, value[n][i].v[j], sofar->vec[i].v[j]);
     }
 }
 
 template <int P>
-__device__ static inline attended<P> shuffled(const attended<P> &x, int by)
+__device__ static inline attend_partial<P> shuffled(const attend_partial<P> &x, int by)
 {
-    attended<P> y;
+    attend_partial<P> y;
     y.t.max = __shfl_xor_sync(GPU_ALL, x.t.max, by);
     y.t.sum = __shfl_xor_sync(GPU_ALL, x.t.sum, by);
     for (int i = 0; i < P; i++)
-        for (int j = 0; j < 4; j++) y.of[i].at[j] = __shfl_xor_sync(GPU_ALL, x.of[i].at[j], by);
+        for (int j = 0; j < 4; j++) y.vec[i].v[j] = __shfl_xor_sync(GPU_ALL, x.vec[i].v[j], by);
     return y;
 }
 
-/* One piece, the same in all groups. Lanes fetch the numbers of 32 rows at once, the next 32 before these are worked on. */
+/* One chunk, the same in all groups. Lanes fetch the numbers of 32 rows at once, the next 32 before these are worked on. */
 template <int GROUP, int P, bool ALIGNED>
-__device__ static inline attended<P> piece_of(const narrow_head<P> &x, int32_t piece)
+__device__ static inline attend_partial<P> attend_chunk(const narrow_head<P> &x, int32_t chunk)
 {
-    const int32_t groups = GPU_WARP / GROUP, from = piece * PIECE;
-    const int32_t to = x.head.length - from < PIECE ? x.head.length : from + PIECE;
-    attended<P> sofar;
+    const int32_t groups = GPU_WARP / GROUP, from = chunk * CHUNK;
+    const int32_t to = x.head.length - from < CHUNK ? x.head.length : from + CHUNK;
+    attend_partial<P> sofar;
     sofar.t = {-INFINITY, 0.0f};
-    for (int i = 0; i < P; i++) sofar.of[i] = gpu_read<4>(nullptr, 0);
+    for (int i = 0; i < P; i++) sofar.vec[i] = gpu_read<4>(nullptr, 0);
     int32_t next = from + x.lane < to ? memory_row(x.head, from + x.lane) : -1;
     for (int32_t t = from; t < to; t += GPU_WARP) {
         const int32_t own = next, ahead = t + GPU_WARP + x.lane;
         next = ahead < to ? memory_row(x.head, ahead) : -1;
-        for (int32_t u = 0; u < GPU_WARP && t + u < to; u += groups * TOGETHER) {
-            int32_t row[TOGETHER];
+        for (int32_t u = 0; u < GPU_WARP && t + u < to; u += groups * ROWS_IN_FLIGHT) {
+            int32_t row[ROWS_IN_FLIGHT];
 #pragma unroll
-            for (int n = 0; n < TOGETHER; n++) row[n] = __shfl_sync(GPU_ALL, own, u + n * groups + x.lane / GROUP);
-            take_rows<GROUP, P, ALIGNED>(x, t + u + x.lane / GROUP, row, &sofar);
+            for (int n = 0; n < ROWS_IN_FLIGHT; n++) row[n] = __shfl_sync(GPU_ALL, own, u + n * groups + x.lane / GROUP);
+            add_rows<GROUP, P, ALIGNED>(x, t + u + x.lane / GROUP, row, &sofar);
         }
     }
 #pragma unroll
-    for (int by = GROUP; by < GPU_WARP; by *= 2) sofar = folded(sofar, shuffled(sofar, by));
+    for (int by = GROUP; by < GPU_WARP; by *= 2) sofar = merged(sofar, shuffled(sofar, by));
     return sofar;
 }
 
@@ -322,35 +323,35 @@ __global__ static void __launch_bounds__(WARPS * GPU_WARP, P == 1 ? 4 : 2) atten
 {
     const int32_t first = (int32_t)blockIdx.x * WARPS, count = *w.a.rows.count;
     if (gpu_leave(first / w.a.heads >= count)) return;
-    const int32_t unit = first + (int32_t)threadIdx.x / GPU_WARP, r = unit / w.a.heads, piece = (int32_t)blockIdx.y;
+    const int32_t unit = first + (int32_t)threadIdx.x / GPU_WARP, r = unit / w.a.heads, chunk = (int32_t)blockIdx.y;
     if (r >= count) return; /* whole warps, here and below */
-    narrow_head<P> x = {head_of(w.a, r, unit % w.a.heads), w.a.width, w.a.keys.ld, w.a.values.ld,
+    narrow_head<P> x = {make_head(w.a, r, unit % w.a.heads), w.a.width, w.a.keys.ld, w.a.values.ld,
                         (int32_t)threadIdx.x % GPU_WARP, w.a.scale, {}};
-    if (is_unwanted(w.a, x.head.out) || (piece > 0 && piece >= x.head.pieces)) return;
+    if (is_not_wanted(w.a, x.head.out) || (chunk > 0 && chunk >= x.head.chunks)) return;
     const int32_t column = 4 * (x.lane % GROUP);
     for (int i = 0; i < P; i++) x.query[i] = read_four<ALIGNED>(x.head.query, column + i * 4 * GROUP, x.width);
 
-    attended<P> all = piece_of<GROUP, P, ALIGNED>(x, piece);
-    const bool shared_out = w.pieces > 0 && x.head.pieces > 1;
-    if (!shared_out)
-        for (int32_t p = 1; p < x.head.pieces; p++) all = folded(all, piece_of<GROUP, P, ALIGNED>(x, p));
+    attend_partial<P> all = attend_chunk<GROUP, P, ALIGNED>(x, chunk);
+    const bool is_split = w.chunks > 0 && x.head.chunks > 1;
+    if (!is_split)
+        for (int32_t p = 1; p < x.head.chunks; p++) all = merged(all, attend_chunk<GROUP, P, ALIGNED>(x, p));
     if (x.lane >= GROUP) return;
-    if (shared_out) {
-        float *part = part_of(w, unit, piece);
-        if (x.lane == 0) *(tally *)part = all.t;
-        for (int i = 0; i < P; i++) write_four<true>(part + 4, column + i * 4 * GROUP, x.width, all.of[i]);
+    if (is_split) {
+        float *part = head_part(w, unit, chunk);
+        if (x.lane == 0) *(softmax_sums *)part = all.t;
+        for (int i = 0; i < P; i++) write_four<true>(part + 4, column + i * 4 * GROUP, x.width, all.vec[i]);
         return;
     }
     const float by = one_over(x.head, all.t.sum);
     for (int i = 0; i < P; i++) {
-        for (int j = 0; j < 4; j++) all.of[i].at[j] *= by;
-        write_out<ALIGNED>(w.a, x.head.out, unit, column + i * 4 * GROUP, all.of[i]);
+        for (int j = 0; j < 4; j++) all.vec[i].v[j] *= by;
+        write_out<ALIGNED>(w.a, x.head.out, unit, column + i * 4 * GROUP, all.vec[i]);
     }
 }
 
 /* --- wide heads --------------------------------------------------------------------------------------------------- */
 
-__device__ static inline float over_warp(float x)
+__device__ static inline float warp_sum(float x)
 {
     for (int by = GPU_WARP / 2; by > 0; by /= 2) x += __shfl_xor_sync(GPU_ALL, x, by);
     return x;
@@ -358,38 +359,38 @@ __device__ static inline float over_warp(float x)
 
 /* Score of memory row t, by a warp. */
 template <bool ALIGNED>
-__device__ static inline float score_of(const gpu_attend &a, const attend_head &head, int32_t t)
+__device__ static inline float row_score(const gpu_attend &a, const attend_head &head, int32_t t)
 {
     const float *key = row_at(head.keys, memory_row(head, t), a.keys.ld);
-    const float more = head.relative != nullptr ? relative_of(head, t) : 0.0f;
+    const float more = head.relative != nullptr ? row_relative_bias(head, t) : 0.0f;
     float sum = 0.0f;
     if (head.additive != nullptr) {
         for (int32_t c = 4 * ((int32_t)threadIdx.x % GPU_WARP); c < a.width; c += 4 * GPU_WARP)
             sum = add_four(read_four<ALIGNED>(head.additive, c, a.width), read_four<ALIGNED>(key, c, a.width),
                            read_four<ALIGNED>(head.query, c, a.width), sum);
-        return a.scale * over_warp(sum) + more;
+        return a.scale * warp_sum(sum) + more;
     }
 #pragma unroll 4
     for (int32_t c = 4 * ((int32_t)threadIdx.x % GPU_WARP); c < a.width; c += 4 * GPU_WARP)
         sum = dot_four(read_four<ALIGNED>(head.query, c, a.width), read_four<ALIGNED>(key, c, a.width), sum);
-    return a.scale * over_warp(sum) + more;
+    return a.scale * warp_sum(sum) + more;
 }
 
-/* What the warps of a block tell each other of a piece. */
+/* What the warps of a block tell each other of a chunk. */
 struct wide_share {
-    float score[PIECE], share[PIECE];
-    int32_t row[PIECE];
+    float score[CHUNK], share[CHUNK];
+    int32_t row[CHUNK];
 };
 
 /* Scores and shares of `rows` rows from t on; max and sum, the same in all threads. */
 template <bool ALIGNED>
-__device__ static inline tally weigh(const gpu_attend &a, const attend_head &head, int32_t t, int32_t rows,
+__device__ static inline softmax_sums weigh_rows(const gpu_attend &a, const attend_head &head, int32_t t, int32_t rows,
                                      wide_share *s)
 {
     const int32_t warp = (int32_t)threadIdx.x / GPU_WARP, lane = (int32_t)threadIdx.x % GPU_WARP;
-    tally x = {-INFINITY, 0.0f};
+    softmax_sums x = {-INFINITY, 0.0f};
     for (int32_t i = warp; i < rows; i += WIDE_WARPS) {
-        const float score = score_of<ALIGNED>(a, head, t + i);
+        const float score = row_score<ALIGNED>(a, head, t + i);
         if (lane == 0) s->score[i] = score;
     }
     __syncthreads();
@@ -397,93 +398,93 @@ __device__ static inline tally weigh(const gpu_attend &a, const attend_head &hea
     for (int32_t i = lane; i < rows; i += GPU_WARP) x.max = fmaxf(x.max, s->score[i]);
     for (int by = GPU_WARP / 2; by > 0; by /= 2) x.max = fmaxf(x.max, __shfl_xor_sync(GPU_ALL, x.max, by));
     for (int32_t i = lane; i < rows; i += GPU_WARP) {
-        const float share = share_of(s->score[i], x.max);
+        const float share = exp_minus_max(s->score[i], x.max);
         x.sum += share;
         if (warp == 0) s->share[i] = share;
-        if (warp == 0) s->row[i] = memory_row(head, t + i); /* not before the barrier: other warps may be at the last piece's values */
+        if (warp == 0) s->row[i] = memory_row(head, t + i); /* not before the barrier: other warps may be at the last chunk's values */
     }
-    x.sum = over_warp(x.sum);
+    x.sum = warp_sum(x.sum);
     __syncthreads();
     return x;
 }
 
-/* Sums of values wait in `out` from piece to piece: a column is one thread's throughout. */
+/* Sums of values wait in `out` from chunk to chunk: a column is one thread's throughout. */
 template <bool ALIGNED>
 __global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP, 4) attend_wide(attend_work w)
 {
     wide_share *s = (wide_share *)gpu_shared();
-    const int32_t unit = (int32_t)blockIdx.x, r = unit / w.a.heads, piece = (int32_t)blockIdx.y;
+    const int32_t unit = (int32_t)blockIdx.x, r = unit / w.a.heads, chunk = (int32_t)blockIdx.y;
     if (gpu_leave(r >= *w.a.rows.count)) return;
-    const attend_head head = head_of(w.a, r, unit % w.a.heads);
-    if (gpu_leave(head.out == nullptr || (piece > 0 && piece >= head.pieces))) return;
-    const bool shared_out = w.pieces > 0 && head.pieces > 1;
-    float *part = shared_out ? part_of(w, unit, piece) : nullptr, *out = shared_out ? part + 4 : head.out;
-    const int32_t last = shared_out || head.pieces == 0 ? piece : head.pieces - 1;
-    tally all = {-INFINITY, 0.0f};
-    for (int32_t p = piece; p <= last; p++) {
-        const int32_t t = p * PIECE, rows = head.length - t < PIECE ? head.length - t : PIECE;
-        const tally own = weigh<ALIGNED>(w.a, head, t, rows, s);
-        const both x = folded(all, own);
-        all = p > piece ? x.all : own;
-        const float by = p == last && !shared_out ? one_over(head, all.sum) : 1.0f;
+    const attend_head head = make_head(w.a, r, unit % w.a.heads);
+    if (gpu_leave(head.out == nullptr || (chunk > 0 && chunk >= head.chunks))) return;
+    const bool is_split = w.chunks > 0 && head.chunks > 1;
+    float *part = is_split ? head_part(w, unit, chunk) : nullptr, *out = is_split ? part + 4 : head.out;
+    const int32_t last = is_split || head.chunks == 0 ? chunk : head.chunks - 1;
+    softmax_sums all = {-INFINITY, 0.0f};
+    for (int32_t p = chunk; p <= last; p++) {
+        const int32_t t = p * CHUNK, rows = head.length - t < CHUNK ? head.length - t : CHUNK;
+        const softmax_sums own = weigh_rows<ALIGNED>(w.a, head, t, rows, s);
+        const merge_result x = merged(all, own);
+        all = p > chunk ? x.all : own;
+        const float by = p == last && !is_split ? one_over(head, all.sum) : 1.0f;
         for (int32_t c = (int32_t)threadIdx.x; c < w.a.value_width; c += WIDE_WARPS * GPU_WARP) {
             const float *values = head.values + c;
             float sum = 0.0f;
 #pragma unroll 8
             for (int32_t i = 0; i < rows; i++) sum = fmaf(s->share[i], *row_at(values, s->row[i], w.a.values.ld), sum);
-            out[c] = (p > piece ? out[c] * x.by_a + sum * x.by_b : sum) * by;
+            out[c] = (p > chunk ? out[c] * x.by_a + sum * x.by_b : sum) * by;
         }
     }
-    if (shared_out && threadIdx.x == 0) *(tally *)part = all;
+    if (is_split && threadIdx.x == 0) *(softmax_sums *)part = all;
 }
 
-/* --- pieces that were shared out ---------------------------------------------------------------------------------- */
+/* --- chunks that were shared out ---------------------------------------------------------------------------------- */
 
-/* A warp folds the pieces of a head that has several. */
+/* A warp folds the chunks of a head that has several. */
 template <bool ALIGNED>
-__global__ static void __launch_bounds__(WARPS * GPU_WARP) fold_parts(attend_work w)
+__global__ static void __launch_bounds__(WARPS * GPU_WARP) merge_parts(attend_work w)
 {
     const int32_t first = (int32_t)blockIdx.x * WARPS, count = *w.a.rows.count;
     if (gpu_leave(first / w.a.heads >= count)) return;
     const int32_t unit = first + (int32_t)threadIdx.x / GPU_WARP, r = unit / w.a.heads;
     if (r >= count) return;
-    const attend_head head = head_of(w.a, r, unit % w.a.heads);
-    if (is_unwanted(w.a, head.out) || head.pieces < 2) return;
+    const attend_head head = make_head(w.a, r, unit % w.a.heads);
+    if (is_not_wanted(w.a, head.out) || head.chunks < 2) return;
     for (int32_t c = 4 * ((int32_t)threadIdx.x % GPU_WARP); c < w.a.value_width; c += 4 * GPU_WARP) {
-        attended<1> all;
+        attend_partial<1> all;
 #pragma unroll 4
-        for (int32_t p = 0; p < head.pieces; p++) {
-            const float *part = part_of(w, unit, p);
-            const attended<1> x = {*(const tally *)part, {gpu_read<4>(part + 4, c / 4)}};
-            all = p == 0 ? x : folded(all, x);
+        for (int32_t p = 0; p < head.chunks; p++) {
+            const float *part = head_part(w, unit, p);
+            const attend_partial<1> x = {*(const softmax_sums *)part, {gpu_read<4>(part + 4, c / 4)}};
+            all = p == 0 ? x : merged(all, x);
         }
         const float by = one_over(head, all.t.sum);
-        for (int j = 0; j < 4; j++) all.of[0].at[j] *= by;
-        write_out<ALIGNED>(w.a, head.out, unit, c, all.of[0]);
+        for (int j = 0; j < 4; j++) all.vec[0].v[j] *= by;
+        write_out<ALIGNED>(w.a, head.out, unit, c, all.vec[0]);
     }
 }
 
 /* --- watching ----------------------------------------------------------------------------------------------------- */
 
 /* A block has a row, and does the scores twice, for their sum and for themselves: that is rare, and takes no memory. */
-__global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP) watch(gpu_attend a)
+__global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP) mean_weights(gpu_attend a)
 {
-    tally *told = (tally *)gpu_shared(); /* of each warp */
+    softmax_sums *warp_sums = (softmax_sums *)gpu_shared(); /* of each warp */
     const int32_t warp = (int32_t)threadIdx.x / GPU_WARP, lane = (int32_t)threadIdx.x % GPU_WARP;
     const int32_t r = (int32_t)blockIdx.x;
     if (gpu_leave(r >= *a.rows.count)) return;
     float *mean = a.watched + (size_t)r * (size_t)a.ld_watched;
     for (int32_t h = 0; h < a.watched_heads; h++) {
-        const attend_head head = head_of(a, r, h);
-        tally own = {-INFINITY, 0.0f}, all = own;
+        const attend_head head = make_head(a, r, h);
+        softmax_sums own = {-INFINITY, 0.0f}, all = own;
         for (int32_t t = warp; t < head.length; t += WIDE_WARPS)
-            own = folded(own, {score_of<false>(a, head, t), 1.0f}).all;
+            own = merged(own, {row_score<false>(a, head, t), 1.0f}).all;
         __syncthreads(); /* the head before has been read */
-        if (lane == 0) told[warp] = own;
+        if (lane == 0) warp_sums[warp] = own;
         __syncthreads();
-        for (int i = 0; i < WIDE_WARPS; i++) all = folded(all, told[i]).all;
+        for (int i = 0; i < WIDE_WARPS; i++) all = merged(all, warp_sums[i]).all;
         for (int32_t t = warp; t < head.length; t += WIDE_WARPS) {
-            const float share = share_of(score_of<false>(a, head, t), all.max) / all.sum;
+            const float share = exp_minus_max(row_score<false>(a, head, t), all.max) / all.sum;
             if (lane != 0) continue;
             const float sum = h > 0 ? mean[t] + share : share;
             mean[t] = h + 1 == a.watched_heads ? sum / (float)a.watched_heads : sum;
@@ -493,57 +494,57 @@ __global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP) watch(gpu_attend
 
 /* --- launches ----------------------------------------------------------------------------------------------------- */
 
-static int64_t few(int narrow)
+static int64_t max_split_units(int narrow)
 {
-    return narrow ? FEW : FEW / WIDE_WARPS;
+    return narrow ? GPU_FULL_WARPS : GPU_FULL_WARPS / WIDE_WARPS;
 }
 
 static int is_narrow(const gpu_attend &a)
 {
-    return gpu_attend_rounds((size_t)a.width, (size_t)a.value_width, a.additive != nullptr);
+    return gpu_attend_is_narrow((size_t)a.width, (size_t)a.value_width, a.additive != nullptr);
 }
 
-size_t gpu_attend_part(int32_t rows, int32_t heads, int32_t width, int32_t longest)
+size_t gpu_attend_part_floats(int32_t rows, int32_t heads, int32_t width, int32_t longest)
 {
-    const int64_t all = (int64_t)rows * heads, enough = few(width <= NARROW), units = all < enough ? all : enough;
-    const int64_t shares = units * ((longest - 1) / PIECE + 1), most = TURNS * enough;
-    return longest > PIECE ? (size_t)(shares < most ? shares : most) * part_floats(width) : 0;
+    const int64_t all = (int64_t)rows * heads, enough = max_split_units(width <= NARROW), units = all < enough ? all : enough;
+    const int64_t shares = units * ((longest - 1) / CHUNK + 1), max_shares = MAX_SPLIT * enough;
+    return longest > CHUNK ? (size_t)(shares < max_shares ? shares : max_shares) * part_floats(width) : 0;
 }
 
 template <bool ALIGNED>
-static void launch(gpu_queue *queue, const attend_work &w)
+static void launch(gpu_stream *cu_stream, const attend_work &w)
 {
-    const int64_t units = (int64_t)w.a.rows.most * w.a.heads;
-    const unsigned across = w.pieces > 0 ? (unsigned)w.pieces : 1;
+    const int64_t units = (int64_t)w.a.rows.max * w.a.heads;
+    const unsigned across = w.chunks > 0 ? (unsigned)w.chunks : 1;
     const dim3 blocks((unsigned)((units + WARPS - 1) / WARPS), across);
     if (!is_narrow(w.a))
-        GPU_LAUNCH(queue, dim3((unsigned)units, across), WIDE_WARPS * GPU_WARP, sizeof(wide_share),
+        GPU_LAUNCH(cu_stream, dim3((unsigned)units, across), WIDE_WARPS * GPU_WARP, sizeof(wide_share),
                    attend_wide<ALIGNED>, w);
     else if (w.a.width <= 32)
-        GPU_LAUNCH(queue, blocks, WARPS * GPU_WARP, 0, (attend_narrow<8, 1, ALIGNED>), w);
+        GPU_LAUNCH(cu_stream, blocks, WARPS * GPU_WARP, 0, (attend_narrow<8, 1, ALIGNED>), w);
     else if (w.a.width <= 64)
-        GPU_LAUNCH(queue, blocks, WARPS * GPU_WARP, 0, (attend_narrow<16, 1, ALIGNED>), w);
+        GPU_LAUNCH(cu_stream, blocks, WARPS * GPU_WARP, 0, (attend_narrow<16, 1, ALIGNED>), w);
     else if (w.a.width <= 128)
-        GPU_LAUNCH(queue, blocks, WARPS * GPU_WARP, 0, (attend_narrow<32, 1, ALIGNED>), w);
+        GPU_LAUNCH(cu_stream, blocks, WARPS * GPU_WARP, 0, (attend_narrow<32, 1, ALIGNED>), w);
     else
-        GPU_LAUNCH(queue, blocks, WARPS * GPU_WARP, 0, (attend_narrow<32, 2, ALIGNED>), w);
-    if (w.pieces > 0) GPU_LAUNCH(queue, dim3(blocks.x), WARPS * GPU_WARP, 0, fold_parts<ALIGNED>, w);
+        GPU_LAUNCH(cu_stream, blocks, WARPS * GPU_WARP, 0, (attend_narrow<32, 2, ALIGNED>), w);
+    if (w.chunks > 0) GPU_LAUNCH(cu_stream, dim3(blocks.x), WARPS * GPU_WARP, 0, merge_parts<ALIGNED>, w);
 }
 
-void gpu_run_attend(gpu_queue *queue, const gpu_attend *args)
+void gpu_run_attend(gpu_stream *cu_stream, const gpu_attend *args)
 {
     const gpu_attend &a = *args;
-    if (a.rows.most <= 0) return;
-    const int32_t pieces = a.longest > 0 ? (a.longest - 1) / PIECE + 1 : 0;
-    const int64_t units = (int64_t)a.rows.most * a.heads, enough = few(is_narrow(a));
-    const bool shared_out = pieces > 1 && pieces <= GRID_Y && units <= enough && units * pieces <= TURNS * enough &&
+    if (a.rows.max <= 0) return;
+    const int32_t chunks = a.max_length > 0 ? (a.max_length - 1) / CHUNK + 1 : 0;
+    const int64_t units = (int64_t)a.rows.max * a.heads, enough = max_split_units(is_narrow(a));
+    const bool is_split = chunks > 1 && chunks <= GRID_Y && units <= enough && units * chunks <= MAX_SPLIT * enough &&
                             a.part != nullptr && gpu_aligned(a.part, 0);
-    const attend_work w = {a, shared_out ? pieces : 0};
+    const attend_work w = {a, is_split ? chunks : 0};
     if (a.width % 4 == 0 && a.value_width % 4 == 0 && gpu_aligned(a.query) && gpu_aligned(a.keys) &&
         gpu_aligned(a.values) && gpu_aligned(a.out) && gpu_aligned(a.additive, 0))
-        launch<true>(queue, w);
+        launch<true>(cu_stream, w);
     else
-        launch<false>(queue, w);
+        launch<false>(cu_stream, w);
     if (a.watched != nullptr)
-        GPU_LAUNCH(queue, dim3((unsigned)a.rows.most), WIDE_WARPS * GPU_WARP, WIDE_WARPS * sizeof(tally), watch, a);
+        GPU_LAUNCH(cu_stream, dim3((unsigned)a.rows.max), WIDE_WARPS * GPU_WARP, WIDE_WARPS * sizeof(softmax_sums), mean_weights, a);
 }

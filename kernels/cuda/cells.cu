@@ -7,40 +7,40 @@ __global__ static void lstm(gpu_tiled<gpu_lstm> t)
 {
     int32_t r, j;
     if (!gpu_place(t, &r, &j)) return;
-    const float *gates = gpu_row(t.a.gates, r), *before = gpu_row(t.a.c, r);
+    const float *gates = gpu_row(t.a.gates, r), *prev = gpu_row(t.a.c, r);
     float *c = gpu_row(t.a.c_out, r), *h = gpu_row(t.a.h_out, r);
     const int32_t hidden = t.a.hidden;
-    const float i = gpu_read<1>(gates, j).at[0], f = gpu_read<1>(gates, hidden + j).at[0],
-                g = gpu_read<1>(gates, 2 * hidden + j).at[0], o = gpu_read<1>(gates, 3 * hidden + j).at[0];
-    const float keep = before != nullptr ? gpu_sigmoid(f) * before[j] : 0.0f;
+    const float i = gpu_read<1>(gates, j).v[0], f = gpu_read<1>(gates, hidden + j).v[0],
+                g = gpu_read<1>(gates, 2 * hidden + j).v[0], o = gpu_read<1>(gates, 3 * hidden + j).v[0];
+    const float keep = prev != nullptr ? gpu_sigmoid(f) * prev[j] : 0.0f;
     const float cell = keep + gpu_sigmoid(i) * tanhf(g);
     if (c != nullptr) c[j] = cell;
     if (h != nullptr) h[j] = gpu_sigmoid(o) * tanhf(cell);
 }
 
-void gpu_run_lstm(gpu_queue *queue, const gpu_lstm *args)
+void gpu_run_lstm(gpu_stream *cu_stream, const gpu_lstm *args)
 {
     const gpu_tiled<gpu_lstm> t = gpu_tile(*args, args->hidden);
-    GPU_TILES(queue, lstm, t);
+    GPU_TILES(cu_stream, lstm, t);
 }
 
 __global__ static void gru(gpu_tiled<gpu_gru> t)
 {
     int32_t r, j;
     if (!gpu_place(t, &r, &j)) return;
-    const float *x = gpu_row(t.a.input, r), *gate = gpu_row(t.a.gates, r), *before = gpu_row(t.a.h, r);
+    const float *x = gpu_row(t.a.input, r), *gate = gpu_row(t.a.gates, r), *prev = gpu_row(t.a.h, r);
     float *h = gpu_row(t.a.h_out, r);
     if (h == nullptr) return;
     const int32_t hidden = t.a.hidden;
-    const float reset = gpu_sigmoid(gpu_read<1>(x, j).at[0] + gpu_read<1>(gate, j).at[0]),
-                update = gpu_sigmoid(gpu_read<1>(x, hidden + j).at[0] + gpu_read<1>(gate, hidden + j).at[0]);
-    const float n = tanhf(gpu_read<1>(x, 2 * hidden + j).at[0] + reset * gpu_read<1>(gate, 2 * hidden + j).at[0]);
+    const float reset = gpu_sigmoid(gpu_read<1>(x, j).v[0] + gpu_read<1>(gate, j).v[0]),
+                update = gpu_sigmoid(gpu_read<1>(x, hidden + j).v[0] + gpu_read<1>(gate, hidden + j).v[0]);
+    const float n = tanhf(gpu_read<1>(x, 2 * hidden + j).v[0] + reset * gpu_read<1>(gate, 2 * hidden + j).v[0]);
     const float fill = (1.0f - update) * n;
-    h[j] = before != nullptr ? fill + update * before[j] : fill;
+    h[j] = prev != nullptr ? fill + update * prev[j] : fill;
 }
 
-void gpu_run_gru(gpu_queue *queue, const gpu_gru *args)
+void gpu_run_gru(gpu_stream *cu_stream, const gpu_gru *args)
 {
     const gpu_tiled<gpu_gru> t = gpu_tile(*args, args->hidden);
-    GPU_TILES(queue, gru, t);
+    GPU_TILES(cu_stream, gru, t);
 }

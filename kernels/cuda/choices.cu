@@ -2,8 +2,8 @@
  *
  * A row is read once. A key of 64 bits orders a row's symbols totally: the value's bits, made to order as numbers do, then the smaller
  * symbol. So the best M are the same in whatever order threads come to them. Each warp keeps its best in registers, sorted across its
- * lanes; what exceeds the least of them is put into the warp's queue in shared memory, found by a ballot, and every 32 of the queue
- * are sorted and merged in. After the first steps next to nothing gets so far: a row costs its exponentials and its loads.
+ * lanes; what exceeds the least of them is put into the warp's pending keys in shared memory, found by a ballot, and every 32 of the
+ * pending keys are sorted and merged in. After the first steps next to nothing gets so far: a row costs its exponentials and its loads.
  *
  * The log-normaliser is known only at the end, but ranks are by log-probability, and different x may round to one. So the best M + 1
  * are found by x; only where the M-th and the next come out equal is the row read again, with the normaliser.
@@ -15,7 +15,7 @@
 
 enum {
     BEST_MANY = 128,                            /* from this M on */
-    BEST_QUEUE = GPU_WARP * (SYMBOLS_READ + 1), /* keys that wait: less than a warp's, and a step's */
+    BEST_PENDING = GPU_WARP * (SYMBOLS_READ + 1), /* keys that wait: less than a warp's, and a step's */
     BEST_SPLIT = 16384,                         /* rows of more symbols are split */
     BEST_PART = 8192,                           /* symbols of a part, about */
     BEST_PARTS = GPU_WARP,                      /* at most: a lane each */
@@ -60,7 +60,7 @@ __device__ static inline int32_t best_key_symbol(uint64_t key)
 
 __device__ static inline symbols_row best_row(const gpu_best &a, int32_t r)
 {
-    return symbols_of(a.logits, a.bias, gpu_row(a.add, r), a.lists, a.slot, a.symbols, r);
+    return symbols_get_row(a.logits, a.bias, gpu_row(a.add, r), a.subsets, a.slot, a.symbols, r);
 }
 
 __device__ static inline int32_t best_action(const gpu_best &a, const symbols_row &s, int32_t v)
@@ -123,7 +123,7 @@ __device__ static __forceinline__ void best_merge(uint64_t (&key)[N])
 
 /* The i-th, for all lanes. */
 template <int N>
-__device__ static inline uint64_t best_at(const uint64_t (&key)[N], int i)
+__device__ static inline uint64_t best_nth(const uint64_t (&key)[N], int i)
 {
     uint64_t at = 0;
 #pragma unroll
@@ -137,43 +137,43 @@ __device__ static inline uint64_t best_at(const uint64_t (&key)[N], int i)
 template <int N>
 struct best_kept {
     uint64_t key[N]; /* largest first; 0: nothing */
-    uint64_t least;  /* what does not exceed it is not among the best */
+    uint64_t min_key;  /* what does not exceed it is not among the best */
     float floor;     /* the value of `least` */
-    int queued;
-    uint64_t *queue; /* [BEST_QUEUE] */
+    int n_pending;
+    uint64_t *pending; /* [BEST_PENDING] */
 };
 
 template <int N>
-__device__ static inline void best_begin(best_kept<N> &kept, uint64_t *queues)
+__device__ static inline void best_init(best_kept<N> &kept, uint64_t *pending)
 {
 #pragma unroll
     for (int n = 0; n < N; n++) kept.key[n] = 0;
-    kept.least = 0;
+    kept.min_key = 0;
     kept.floor = -INFINITY;
-    kept.queued = 0;
-    kept.queue = queues + threadIdx.x / GPU_WARP * BEST_QUEUE;
+    kept.n_pending = 0;
+    kept.pending = pending + threadIdx.x / GPU_WARP * BEST_PENDING;
 }
 
-/* The last 32 of the queue, or all when there are less. */
+/* The last 32 of the pending keys, or all when there are less. */
 template <int N>
-__device__ static inline void best_take(best_kept<N> &kept, int want)
+__device__ static inline void best_merge_pending(best_kept<N> &kept, int want)
 {
-    const int lane = (int)threadIdx.x % GPU_WARP, first = kept.queued > GPU_WARP ? kept.queued - GPU_WARP : 0;
+    const int lane = (int)threadIdx.x % GPU_WARP, first = kept.n_pending > GPU_WARP ? kept.n_pending - GPU_WARP : 0;
     __syncwarp();
-    uint64_t fresh[1] = {first + lane < kept.queued ? kept.queue[first + lane] : 0};
+    uint64_t fresh[1] = {first + lane < kept.n_pending ? kept.pending[first + lane] : 0};
     __syncwarp();
-    kept.queued = first;
+    kept.n_pending = first;
     best_sort<1>(fresh);
     const uint64_t rising = __shfl_sync(GPU_ALL, fresh[0], GPU_WARP - 1 - lane);
     if (rising > kept.key[N - 1]) kept.key[N - 1] = rising;
     best_merge<N>(kept.key);
-    kept.least = best_at<N>(kept.key, want);
-    kept.floor = kept.least != 0 ? best_key_value(kept.least) : -INFINITY;
+    kept.min_key = best_nth<N>(kept.key, want);
+    kept.floor = kept.min_key != 0 ? best_key_value(kept.min_key) : -INFINITY;
 }
 
 /* What a step has read, less `less`. All lanes come here. */
 template <int N>
-__device__ static inline void best_offer(const best_call &c, const symbols_row &s, const uint64_t *legal,
+__device__ static inline void best_push(const best_call &c, const symbols_row &s, const uint64_t *legal,
                                          best_kept<N> &kept, const float (&x)[SYMBOLS_READ], float less, int32_t base)
 {
     float top = x[0];
@@ -181,25 +181,25 @@ __device__ static inline void best_offer(const best_call &c, const symbols_row &
     for (int i = 1; i < SYMBOLS_READ; i++) top = fmaxf(top, x[i]);
     top -= less;
     if (!__any_sync(GPU_ALL, top > -INFINITY && top >= kept.floor)) return;
-    const unsigned before = (1u << threadIdx.x % GPU_WARP) - 1;
+    const unsigned lower_lanes = (1u << threadIdx.x % GPU_WARP) - 1;
 #pragma unroll
     for (int i = 0; i < SYMBOLS_READ; i++) {
-        const int32_t v = symbols_number(base, i);
+        const int32_t v = symbols_index(base, i);
         const float y = x[i] - less;
         const uint64_t key = best_key(y, v);
-        const bool put = y > -INFINITY && key > kept.least && best_is_legal(c.a, s, legal, v);
+        const bool put = y > -INFINITY && key > kept.min_key && best_is_legal(c.a, s, legal, v);
         const unsigned lanes = __ballot_sync(GPU_ALL, put);
-        if (put) kept.queue[kept.queued + __popc(lanes & before)] = key;
-        kept.queued += __popc(lanes);
+        if (put) kept.pending[kept.n_pending + __popc(lanes & lower_lanes)] = key;
+        kept.n_pending += __popc(lanes);
     }
-    while (kept.queued >= GPU_WARP) best_take<N>(kept, c.want);
+    while (kept.n_pending >= GPU_WARP) best_merge_pending<N>(kept, c.want);
 }
 
 /* --- a block's best ----------------------------------------------------------------------------------------------- */
 
 /* A list of `length` keys, sorted. */
 template <int N>
-__device__ static inline void best_join(uint64_t (&key)[N], const uint64_t *list, int length)
+__device__ static inline void best_merge_list(uint64_t (&key)[N], const uint64_t *list, int length)
 {
 #pragma unroll
     for (int n = 0; n < N; n++) {
@@ -214,12 +214,12 @@ __device__ static inline void best_join(uint64_t (&key)[N], const uint64_t *list
 typedef struct best_shared {
     symbols_total *total; /* [warps] */
     int *again;
-    uint64_t *list, *queue; /* [warps, 32 N]; [warps, BEST_QUEUE] */
+    uint64_t *list, *pending; /* [warps, 32 N]; [warps, BEST_PENDING] */
 } best_shared;
 
 static inline size_t best_shared_bytes(int threads, int n) /* for best_share<n>() */
 {
-    const size_t warps = (size_t)(threads / GPU_WARP), keys = (size_t)(n * GPU_WARP + BEST_QUEUE);
+    const size_t warps = (size_t)(threads / GPU_WARP), keys = (size_t)(n * GPU_WARP + BEST_PENDING);
     return warps * (keys * sizeof(uint64_t) + sizeof(symbols_total)) + sizeof(int);
 }
 
@@ -230,37 +230,37 @@ __device__ static inline best_shared best_share(void)
     char *at = gpu_shared();
     best_shared m;
     m.list = (uint64_t *)(void *)at;
-    m.queue = m.list + warps * N * GPU_WARP;
-    m.total = (symbols_total *)(void *)(m.queue + warps * BEST_QUEUE);
+    m.pending = m.list + warps * N * GPU_WARP;
+    m.total = (symbols_total *)(void *)(m.pending + warps * BEST_PENDING);
     m.again = (int *)(void *)(m.total + warps);
     return m;
 }
 
 /* The best of symbols [begin, end) by x - less, in the first warp's registers; with `t` what a thread's symbols add to the total. */
 template <int N>
-__device__ static __forceinline__ void best_walk(const best_call &c, const symbols_row &s, const uint64_t *legal,
+__device__ static __forceinline__ void best_scan(const best_call &c, const symbols_row &s, const uint64_t *legal,
                                                  const best_shared &m, best_kept<N> &kept, int32_t begin, int32_t end,
                                                  float less, symbols_total *t)
 {
-    bool broken = false;
-    best_begin<N>(kept, m.queue);
+    bool invalid = false;
+    best_init<N>(kept, m.pending);
     for (int32_t base = begin; base < end; base += SYMBOLS_READ * (int32_t)blockDim.x) {
         float x[SYMBOLS_READ];
         symbols_read(s, base, end, x);
         if (t != nullptr) {
-            broken |= symbols_broken(x);
-            if (c.a.normalise) symbols_count(t, x);
+            invalid |= symbols_are_invalid(x);
+            if (c.a.normalise) symbols_add_exp(t, x);
         }
-        if (c.want > 0) best_offer<N>(c, s, legal, kept, x, less, base);
+        if (c.want > 0) best_push<N>(c, s, legal, kept, x, less, base);
     }
-    if (broken) t->sum = NAN;
+    if (invalid) t->sum = NAN;
     if (c.want == 0) return;
-    if (kept.queued > 0) best_take<N>(kept, c.want);
+    if (kept.n_pending > 0) best_merge_pending<N>(kept, c.want);
     const int warp = (int)threadIdx.x / GPU_WARP, warps = (int)blockDim.x / GPU_WARP;
 #pragma unroll
     for (int n = 0; n < N; n++) m.list[(warp * N + n) * GPU_WARP + (int)threadIdx.x % GPU_WARP] = kept.key[n];
     __syncthreads();
-    for (int w = 1; w < warps && warp == 0; w++) best_join<N>(kept.key, m.list + w * N * GPU_WARP, N * GPU_WARP);
+    for (int w = 1; w < warps && warp == 0; w++) best_merge_list<N>(kept.key, m.list + w * N * GPU_WARP, N * GPU_WARP);
 }
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
@@ -273,9 +273,9 @@ __device__ static __forceinline__ void best_walk(const best_call &c, const symbo
  * shares its log-probability, no other x does, and equal x are in the order of symbols already. How many symbols come in is not
  * bounded by the keys that are kept, so the row is read again. */
 template <int N>
-__device__ static inline bool best_unsure(const best_call &c, const uint64_t (&key)[N], float norm)
+__device__ static inline bool best_may_change(const best_call &c, const uint64_t (&key)[N], float norm)
 {
-    const uint64_t last = best_at<N>(key, c.want - 1), next = best_at<N>(key, c.want);
+    const uint64_t last = best_nth<N>(key, c.want - 1), next = best_nth<N>(key, c.want);
     if (next == 0 || !c.a.normalise) return false;
     const uint32_t order = (uint32_t)(last >> 32);
     const float logp = best_value(order) - norm;
@@ -295,24 +295,24 @@ __device__ static inline void best_rank(uint64_t (&key)[N], float norm)
     best_sort<N>(key);
 }
 
-__device__ static inline void best_put_one(const gpu_best &a, const symbols_row &s, int32_t r, int32_t i, float logp,
+__device__ static inline void best_write_one(const gpu_best &a, const symbols_row &s, int32_t r, int32_t i, float logp,
                                            int32_t v)
 {
-    const size_t at = (size_t)r * (size_t)a.most + (size_t)i;
+    const size_t at = (size_t)r * (size_t)a.max_choices + (size_t)i;
     if (a.action != nullptr) a.action[at] = best_action(a, s, v);
     if (a.logp != nullptr) a.logp[at] = logp;
     if (a.tag != nullptr) a.tag[r] = best_action(a, s, v);
 }
 
 template <int N>
-__device__ static inline void best_put(const best_call &c, const symbols_row &s, int32_t r, const uint64_t (&key)[N])
+__device__ static inline void best_write(const best_call &c, const symbols_row &s, int32_t r, const uint64_t (&key)[N])
 {
     int32_t count = 0;
 #pragma unroll
     for (int n = 0; n < N; n++) {
         const int32_t i = n * GPU_WARP + (int32_t)threadIdx.x;
         const bool put = i < c.want && key[n] != 0;
-        if (put) best_put_one(c.a, s, r, i, best_key_value(key[n]), best_key_symbol(key[n]));
+        if (put) best_write_one(c.a, s, r, i, best_key_value(key[n]), best_key_symbol(key[n]));
         count += __popc(__ballot_sync(GPU_ALL, put));
     }
     if (threadIdx.x != 0) return;
@@ -322,7 +322,7 @@ __device__ static inline void best_put(const best_call &c, const symbols_row &s,
 
 /* From the row's total and its best by x, which the first warp has. */
 template <int N>
-__device__ static inline void best_answer(const best_call &c, const symbols_row &s, int32_t r, const best_shared &m,
+__device__ static inline void best_finish(const best_call &c, const symbols_row &s, int32_t r, const best_shared &m,
                                           best_kept<N> &kept, symbols_total total)
 {
     const float norm = isnan(total.sum) ? NAN : c.a.normalise ? symbols_log_norm(total) : 0.0f;
@@ -333,15 +333,15 @@ __device__ static inline void best_answer(const best_call &c, const symbols_row 
         return;
     }
     if (first) {
-        const bool again = best_unsure<N>(c, kept.key, norm);
+        const bool again = best_may_change<N>(c, kept.key, norm);
         if (threadIdx.x == 0) *m.again = again;
     }
     __syncthreads();
     if (*m.again)
-        best_walk<N>(c, s, best_legal(c.a, r), m, kept, 0, s.n, norm, nullptr);
+        best_scan<N>(c, s, best_legal(c.a, r), m, kept, 0, s.n, norm, nullptr);
     else if (first)
         best_rank<N>(kept.key, norm);
-    if (first) best_put<N>(c, s, r, kept.key);
+    if (first) best_write<N>(c, s, r, kept.key);
 }
 
 /* --- kernels ------------------------------------------------------------------------------------------------------ */
@@ -355,9 +355,9 @@ __global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_rows(best_call
     const symbols_row s = best_row(c.a, r);
     const best_shared m = best_share<N>();
     best_kept<N> kept;
-    symbols_total t = symbols_none();
-    best_walk<N>(c, s, best_legal(c.a, r), m, kept, 0, s.n, 0.0f, &t);
-    best_answer<N>(c, s, r, m, kept, symbols_of_block(t, m.total));
+    symbols_total t = symbols_empty();
+    best_scan<N>(c, s, best_legal(c.a, r), m, kept, 0, s.n, 0.0f, &t);
+    best_finish<N>(c, s, r, m, kept, symbols_merge_block(t, m.total));
 }
 
 /* A block for each part of a row. */
@@ -369,9 +369,9 @@ __global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_parts(best_cal
     const symbols_row s = best_row(c.a, r);
     const best_shared m = best_share<N>();
     best_kept<N> kept;
-    symbols_total t = symbols_none();
-    best_walk<N>(c, s, best_legal(c.a, r), m, kept, begin, s.n - begin < c.length ? s.n : begin + c.length, 0.0f, &t);
-    const symbols_total total = symbols_of_block(t, m.total);
+    symbols_total t = symbols_empty();
+    best_scan<N>(c, s, best_legal(c.a, r), m, kept, begin, s.n - begin < c.length ? s.n : begin + c.length, 0.0f, &t);
+    const symbols_total total = symbols_merge_block(t, m.total);
     const size_t at = (size_t)r * (size_t)c.parts + (size_t)part;
     if (threadIdx.x == 0) c.total[at] = total;
     if (threadIdx.x >= GPU_WARP || c.want == 0) return;
@@ -384,7 +384,7 @@ __global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_parts(best_cal
 
 /* A row's parts together. The block is of more than a warp for the sake of a row that has to be read again. */
 template <int N>
-__global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_together(best_call c)
+__global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_merge_parts(best_call c)
 {
     const int32_t r = (int32_t)blockIdx.x, lane = (int32_t)threadIdx.x % GPU_WARP;
     if (gpu_leave(r >= *c.a.rows.count)) return;
@@ -392,12 +392,12 @@ __global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_together(best_
     const best_shared m = best_share<N>();
     const size_t at = (size_t)r * (size_t)c.parts, keys = (size_t)(c.want + 1);
     best_kept<N> kept;
-    best_begin<N>(kept, m.queue);
+    best_init<N>(kept, m.pending);
     for (int32_t part = 0; part < c.parts && c.want > 0 && threadIdx.x < GPU_WARP; part++)
-        best_join<N>(kept.key, c.key + (at + (size_t)part) * keys, c.want + 1);
-    symbols_total t = symbols_none();
+        best_merge_list<N>(kept.key, c.key + (at + (size_t)part) * keys, c.want + 1);
+    symbols_total t = symbols_empty();
     if (lane < c.parts) t = c.total[at + (size_t)lane];
-    best_answer<N>(c, s, r, m, kept, symbols_of_warp(t));
+    best_finish<N>(c, s, r, m, kept, symbols_merge_warp(t));
 }
 
 /* --- many --------------------------------------------------------------------------------------------------------- */
@@ -411,7 +411,7 @@ enum {
 typedef struct many_call {
     gpu_best a;
     int32_t bits;  /* of a symbol's number: keys have 32 + bits, so that no pass is spent on what all have in common */
-    int32_t room;  /* keys of a row, at most */
+    int32_t capacity;  /* keys of a row, at most */
     uint64_t *key; /* [rows, room] or NULL: shared memory has room */
 } many_call;
 
@@ -426,7 +426,7 @@ typedef struct many_shared {
 __device__ static inline uint64_t many_key(const many_call &c, const symbols_row &s, const uint64_t *legal, float norm,
                                            int32_t v)
 {
-    const float logp = symbols_at(s, v) - norm;
+    const float logp = symbols_logit(s, v) - norm;
     if (!(logp > -INFINITY) || !best_is_legal(c.a, s, legal, v)) return 0;
     return (uint64_t)best_order(logp) << c.bits | (((uint32_t)1 << c.bits) - 1 - (uint32_t)v);
 }
@@ -453,10 +453,10 @@ __device__ static inline void many_find(many_shared *m, int32_t need)
 }
 
 /* The least key that is chosen. Digits from the first on; keys differ, so the last digit leaves one in its bin at most. */
-__device__ static inline uint64_t many_least(const many_call &c, const symbols_row &s, const uint64_t *legal,
+__device__ static inline uint64_t many_min_key(const many_call &c, const symbols_row &s, const uint64_t *legal,
                                              float norm, many_shared *m)
 {
-    int32_t need = c.a.most;
+    int32_t need = c.a.max_choices;
     uint64_t prefix = 0;
     if (need >= s.n) return 1;
     for (int top = 32 + c.bits, low; top > 0; top = low) {
@@ -505,20 +505,20 @@ __global__ static void __launch_bounds__(512, 1) best_many(many_call c)
     const uint64_t *legal = best_legal(c.a, r);
     const float norm = c.a.log_norm[r];
     many_shared *m = (many_shared *)(void *)gpu_shared();
-    uint64_t *list = c.key != nullptr ? c.key + (size_t)r * (size_t)c.room : m->key;
-    const uint64_t least = many_least(c, s, legal, norm, m);
+    uint64_t *list = c.key != nullptr ? c.key + (size_t)r * (size_t)c.capacity : m->key;
+    const uint64_t min_key = many_min_key(c, s, legal, norm, m);
     if (threadIdx.x == 0) m->n = 0;
     __syncthreads();
     for (int32_t v = (int32_t)threadIdx.x; v < s.n; v += (int32_t)blockDim.x) {
         const uint64_t key = many_key(c, s, legal, norm, v);
-        if (key >= least) list[atomicAdd(&m->n, 1)] = key;
+        if (key >= min_key) list[atomicAdd(&m->n, 1)] = key;
     }
     __syncthreads();
     const int32_t n = m->n;
     many_sort(list, n);
     for (int32_t i = (int32_t)threadIdx.x; i < n; i += (int32_t)blockDim.x) {
         const uint32_t mask = ((uint32_t)1 << c.bits) - 1;
-        best_put_one(c.a, s, r, i, best_value((uint32_t)(list[i] >> c.bits)),
+        best_write_one(c.a, s, r, i, best_value((uint32_t)(list[i] >> c.bits)),
                      (int32_t)(mask - ((uint32_t)list[i] & mask)));
     }
     if (threadIdx.x == 0) c.a.count[r] = n;
@@ -540,7 +540,7 @@ __global__ static void __launch_bounds__(PICKS_THREADS) picks(picks_call c)
     const int32_t r = c.a.row[i], v = c.a.symbol[i];
     float logp = -INFINITY;
     if (r >= 0 && v >= 0) {
-        const float x = symbols_at(best_row(c.best, r), v) + 0.0f,
+        const float x = symbols_logit(best_row(c.best, r), v) + 0.0f,
                     norm = c.best.log_norm[r]; /* 0 for -0, as keys have it */
         if (x != -INFINITY || isnan(norm)) logp = x - norm;
     }
@@ -549,73 +549,73 @@ __global__ static void __launch_bounds__(PICKS_THREADS) picks(picks_call c)
 
 /* --- launches ----------------------------------------------------------------------------------------------------- */
 
-static int32_t parts_of(int32_t symbols)
+static int32_t row_parts(int32_t symbols)
 {
     const int32_t parts = symbols > BEST_SPLIT ? (symbols + BEST_PART - 1) / BEST_PART : 1;
     return parts < BEST_PARTS ? parts : BEST_PARTS;
 }
 
 /* Keys of a row that best_many() does not sort in shared memory. */
-static int32_t many_room(int32_t symbols, int32_t most)
+static int32_t many_capacity(int32_t symbols, int32_t n_choices)
 {
-    const int32_t room = most < symbols ? most : symbols;
-    return most >= BEST_MANY && room > MANY_SHARED ? room : 0;
+    const int32_t capacity = n_choices < symbols ? n_choices : symbols;
+    return n_choices >= BEST_MANY && capacity > MANY_SHARED ? capacity : 0;
 }
 
-size_t gpu_best_work(int32_t rows, int32_t symbols, int32_t most)
+size_t gpu_best_work_bytes(int32_t rows, int32_t symbols, int32_t n_choices)
 {
-    const int32_t parts = parts_of(symbols);
-    const size_t keys = most > 0 && most < BEST_MANY ? (size_t)most + 1 : 0;
+    const int32_t parts = row_parts(symbols);
+    const size_t keys = n_choices > 0 && n_choices < BEST_MANY ? (size_t)n_choices + 1 : 0;
     const size_t each = parts > 1 ? (size_t)parts * (keys * sizeof(uint64_t) + sizeof(symbols_total)) : 0;
-    return (size_t)rows * (each + (size_t)many_room(symbols, most) * sizeof(uint64_t));
+    return (size_t)rows * (each + (size_t)many_capacity(symbols, n_choices) * sizeof(uint64_t));
 }
 
 template <int N>
-static void launch_best(gpu_queue *queue, const best_call *c)
+static void launch_best(gpu_stream *cu_stream, const best_call *c)
 {
-    const int32_t threads = symbols_threads(c->a.symbols, c->a.lists.ids != nullptr);
-    const unsigned rows = (unsigned)c->a.rows.most;
+    const int32_t threads = symbols_threads(c->a.symbols, c->a.subsets.ids != nullptr);
+    const unsigned rows = (unsigned)c->a.rows.max;
     const size_t shared = best_shared_bytes(threads, N);
     if (c->parts == 1) {
-        GPU_LAUNCH(queue, rows, threads, shared, best_rows<N>, *c);
+        GPU_LAUNCH(cu_stream, rows, threads, shared, best_rows<N>, *c);
         return;
     }
-    GPU_LAUNCH(queue, dim3(rows, (unsigned)c->parts), threads, shared, best_parts<N>, *c);
-    GPU_LAUNCH(queue, rows, threads, shared, best_together<N>, *c);
+    GPU_LAUNCH(cu_stream, dim3(rows, (unsigned)c->parts), threads, shared, best_parts<N>, *c);
+    GPU_LAUNCH(cu_stream, rows, threads, shared, best_merge_parts<N>, *c);
 }
 
-static void launch_many(gpu_queue *queue, const gpu_best *args, uint64_t *key)
+static void launch_many(gpu_stream *cu_stream, const gpu_best *args, uint64_t *key)
 {
-    many_call c = {*args, 1, many_room(args->symbols, args->most), nullptr};
+    many_call c = {*args, 1, many_capacity(args->symbols, args->max_choices), nullptr};
     while (args->symbols > (int32_t)1 << c.bits && c.bits < 31) c.bits++;
-    const int32_t most = args->most < args->symbols ? args->most : args->symbols;
-    const size_t shared = sizeof(many_shared) + (c.room == 0 ? (size_t)most * sizeof(uint64_t) : 0);
-    if (c.room > 0) c.key = key;
-    GPU_LAUNCH(queue, (unsigned)args->rows.most, args->symbols <= 1024 ? 128 : 512, shared, best_many, c);
+    const int32_t n_choices = args->max_choices < args->symbols ? args->max_choices : args->symbols;
+    const size_t shared = sizeof(many_shared) + (c.capacity == 0 ? (size_t)n_choices * sizeof(uint64_t) : 0);
+    if (c.capacity > 0) c.key = key;
+    GPU_LAUNCH(cu_stream, (unsigned)args->rows.max, args->symbols <= 1024 ? 128 : 512, shared, best_many, c);
 }
 
-void gpu_run_best(gpu_queue *queue, const gpu_best *args)
+void gpu_run_best(gpu_stream *cu_stream, const gpu_best *args)
 {
-    const bool many = args->most >= BEST_MANY;
-    best_call c = {*args,  many ? 0 : args->most, args->lists.ids != nullptr ? 1 : parts_of(args->symbols), 0, nullptr,
+    const bool many = args->max_choices >= BEST_MANY;
+    best_call c = {*args,  many ? 0 : args->max_choices, args->subsets.ids != nullptr ? 1 : row_parts(args->symbols), 0, nullptr,
                    nullptr};
-    const size_t parts = c.parts > 1 ? (size_t)args->rows.most * (size_t)c.parts : 0;
-    if (args->rows.most == 0) return;
+    const size_t parts = c.parts > 1 ? (size_t)args->rows.max * (size_t)c.parts : 0;
+    if (args->rows.max == 0) return;
     c.length = ((args->symbols + c.parts - 1) / c.parts + 3) & ~3;
     c.key = (uint64_t *)args->work;
     c.total = (symbols_total *)(void *)(c.key + (c.want > 0 ? parts * (size_t)(c.want + 1) : 0));
     if (c.want < GPU_WARP)
-        launch_best<1>(queue, &c);
+        launch_best<1>(cu_stream, &c);
     else if (c.want < 2 * GPU_WARP)
-        launch_best<2>(queue, &c);
+        launch_best<2>(cu_stream, &c);
     else
-        launch_best<4>(queue, &c);
-    if (many) launch_many(queue, args, (uint64_t *)(void *)(c.total + parts));
+        launch_best<4>(cu_stream, &c);
+    if (many) launch_many(cu_stream, args, (uint64_t *)(void *)(c.total + parts));
 }
 
-void gpu_run_picks(gpu_queue *queue, const gpu_picks *args)
+void gpu_run_picks(gpu_stream *cu_stream, const gpu_picks *args)
 {
     const picks_call c = {*args, *args->best};
-    const unsigned blocks = ((unsigned)args->picks.most + PICKS_THREADS - 1) / PICKS_THREADS;
-    if (blocks > 0) GPU_LAUNCH(queue, blocks, PICKS_THREADS, 0, picks, c);
+    const unsigned blocks = ((unsigned)args->picks.max + PICKS_THREADS - 1) / PICKS_THREADS;
+    if (blocks > 0) GPU_LAUNCH(cu_stream, blocks, PICKS_THREADS, 0, picks, c);
 }

@@ -6,7 +6,7 @@
  * gpu_shared() alone, counted at the launch; one argument, a struct by value.
  *
  *   __global__ static void work(gpu_copy a) { ... }
- *   GPU_LAUNCH(queue, grid, threads, shared_bytes, work, args);         a template: GPU_LAUNCH(..., (work<128>), args)
+ *   GPU_LAUNCH(cu_stream, grid, threads, shared_bytes, work, args);         a template: GPU_LAUNCH(..., (work<128>), args)
  */
 #ifndef RILL_CUDA_CUH
 #define RILL_CUDA_CUH
@@ -22,11 +22,11 @@ enum { GPU_WARP = 32 };
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
 
-cudaStream_t gpu_launch_on(gpu_queue *queue); /* counts the launch */
-void gpu_launched(gpu_queue *queue);          /* or it was refused */
+cudaStream_t gpu_launch_on(gpu_stream *cu_stream); /* counts the launch */
+void gpu_launched(gpu_stream *cu_stream);          /* or it was refused */
 
-#define GPU_LAUNCH(queue, grid, threads, shared, kernel, args) \
-    (kernel<<<(grid), (threads), (shared), gpu_launch_on(queue)>>>(args), gpu_launched(queue))
+#define GPU_LAUNCH(cu_stream, grid, threads, shared, kernel, args) \
+    (kernel<<<(grid), (threads), (shared), gpu_launch_on(cu_stream)>>>(args), gpu_launched(cu_stream))
 
 __device__ static inline char *gpu_shared(void)
 {
@@ -47,9 +47,9 @@ __device__ static inline bool gpu_leave(bool all)
 /* Row r of an operand; NULL: it is not there. */
 __device__ static inline float *gpu_row(const gpu_operand &o, int32_t r)
 {
-    if (o.at == nullptr) return nullptr;
+    if (o.data == nullptr) return nullptr;
     const int32_t row = o.index != nullptr ? o.index[r] : r;
-    return row >= 0 ? o.at + (size_t)row * (size_t)o.ld : nullptr;
+    return row >= 0 ? o.data + (size_t)row * (size_t)o.ld : nullptr;
 }
 
 #endif

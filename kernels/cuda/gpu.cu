@@ -37,42 +37,42 @@ struct gpu_device {
     cublasLtHandle_t products;
 };
 
-struct gpu_queue {
+struct gpu_stream {
     gpu_device *device;
     cudaStream_t stream;
     cublasLtHandle_t products;
     uint64_t launches;
     void *work; /* of products that may have some; NULL: they may not */
-    char why[GPU_TEXT]; /* the first failure; empty: none */
+    char why[GPU_ERROR_BYTES]; /* the first failure; empty: none */
 };
 
 /* --- failures ----------------------------------------------------------------------------------------------------- */
 
 /* A text that is not there yet: what failed, and what is said of it. */
-static void tell(char why[GPU_TEXT], const char *what, const char *said)
+static void set_error(char why[GPU_ERROR_BYTES], const char *what, const char *said)
 {
-    if (why[0] == '\0') snprintf(why, GPU_TEXT, "%s: %s", what, said);
+    if (why[0] == '\0') snprintf(why, GPU_ERROR_BYTES, "%s: %s", what, said);
 }
 
-static int told(char why[GPU_TEXT], const char *what, cudaError_t error)
+static int check_error(char why[GPU_ERROR_BYTES], const char *what, cudaError_t error)
 {
     if (error == cudaSuccess) return 0;
     cudaGetLastError(); /* it is known now: not to be found again by a later call */
-    tell(why, what, cudaGetErrorString(error));
+    set_error(why, what, cudaGetErrorString(error));
     return -1;
 }
 
-static int told(char why[GPU_TEXT], const char *what, cublasStatus_t status)
+static int check_error(char why[GPU_ERROR_BYTES], const char *what, cublasStatus_t status)
 {
     if (status == CUBLAS_STATUS_SUCCESS) return 0;
-    tell(why, what, cublasLtGetStatusString(status));
+    set_error(why, what, cublasLtGetStatusString(status));
     return -1;
 }
 
 /* --- devices ------------------------------------------------------------------------------------------------------ */
 
 template <class Function>
-static bool found(Function *at, const char *name)
+static bool load_function(Function *at, const char *name)
 {
     cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
     void *function = nullptr;
@@ -82,7 +82,7 @@ static bool found(Function *at, const char *name)
     return error == cudaSuccess && result == cudaDriverEntryPointSuccess && function != nullptr;
 }
 
-#define FIND(function) found(&call->function##_at, #function)
+#define FIND(function) load_function(&call->function##_at, #function)
 static bool find_driver(driver *call)
 {
     return FIND(cuMemGetAllocationGranularity) && FIND(cuMemAddressReserve) && FIND(cuMemAddressFree) &&
@@ -104,19 +104,19 @@ __global__ static void nothing(int)
 {
 }
 
-static int open_device(gpu_device *device, char why[GPU_TEXT])
+static int init_device(gpu_device *device, char why[GPU_ERROR_BYTES])
 {
     cudaDeviceProp about;
     cudaFuncAttributes kernel;
     size_t available = 0;
-    if (told(why, "the GPU", cudaSetDevice(device->index)) != 0 ||
-        told(why, "the GPU", cudaGetDeviceProperties(&about, device->index)) != 0 ||
-        told(why, "the GPU's memory", cudaMemGetInfo(&available, &device->memory)) != 0)
+    if (check_error(why, "the GPU", cudaSetDevice(device->index)) != 0 ||
+        check_error(why, "the GPU", cudaGetDeviceProperties(&about, device->index)) != 0 ||
+        check_error(why, "the GPU's memory", cudaMemGetInfo(&available, &device->memory)) != 0)
         return -1;
     snprintf(device->name, sizeof device->name, "%s", about.name);
     if (cudaFuncGetAttributes(&kernel, nothing) != cudaSuccess) {
         cudaGetLastError();
-        snprintf(why, GPU_TEXT, "%.80s has compute capability %d.%d, for which there are no kernels", about.name,
+        snprintf(why, GPU_ERROR_BYTES, "%.80s has compute capability %d.%d, for which there are no kernels", about.name,
                  about.major, about.minor);
         return -1;
     }
@@ -124,30 +124,30 @@ static int open_device(gpu_device *device, char why[GPU_TEXT])
     if (!find_driver(&device->call) ||
         device->call.cuMemGetAllocationGranularity_at(&device->granule, &kind, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) !=
             CUDA_SUCCESS) {
-        tell(why, "the driver", "it cannot reserve addresses for memory that grows");
+        set_error(why, "the driver", "it cannot reserve addresses for memory that grows");
         return -1;
     }
-    return told(why, "cuBLASLt", cublasLtCreate(&device->products));
+    return check_error(why, "cuBLASLt", cublasLtCreate(&device->products));
 }
 
-int gpu_open(gpu_device **out, int index, char why[GPU_TEXT])
+int gpu_open(gpu_device **out, int index, char why[GPU_ERROR_BYTES])
 {
     int count = 0;
     *out = nullptr;
     why[0] = '\0';
-    if (told(why, "no GPU can be used", cudaGetDeviceCount(&count)) != 0) return -1;
+    if (check_error(why, "no GPU can be used", cudaGetDeviceCount(&count)) != 0) return -1;
     if (index < 0 || index >= count) {
-        snprintf(why, GPU_TEXT, "there is no GPU %d: the machine has %d", index, count);
+        snprintf(why, GPU_ERROR_BYTES, "there is no GPU %d: the machine has %d", index, count);
         return -1;
     }
     gpu_device *device = (gpu_device *)calloc(1, sizeof *device);
     if (device == nullptr) {
-        snprintf(why, GPU_TEXT, "out of memory");
+        snprintf(why, GPU_ERROR_BYTES, "out of memory");
         return -1;
     }
     device->index = index;
     pthread_mutex_init(&device->lock, nullptr);
-    if (open_device(device, why) != 0) {
+    if (init_device(device, why) != 0) {
         gpu_close(device);
         return -1;
     }
@@ -170,17 +170,17 @@ const char *gpu_name(const gpu_device *device)
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
-static size_t whole_granules(const gpu_device *device, size_t bytes)
+static size_t round_to_granules(const gpu_device *device, size_t bytes)
 {
     return (bytes + device->granule - 1) / device->granule * device->granule;
 }
 
-size_t gpu_memory(const gpu_device *device)
+size_t gpu_memory_bytes(const gpu_device *device)
 {
     return device->memory;
 }
 
-size_t gpu_granule(const gpu_device *device)
+size_t gpu_granule_bytes(const gpu_device *device)
 {
     return device->granule;
 }
@@ -206,16 +206,16 @@ static bool map_more(const gpu_device *device, CUdeviceptr at, size_t bytes)
 int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes)
 {
     if (bytes <= region->bytes) return 0;
-    const size_t wanted = whole_granules(device, region->reserved > 0 ? region->reserved : device->memory);
+    const size_t wanted = round_to_granules(device, region->reserved > 0 ? region->reserved : device->memory);
     if (bytes > wanted || cudaSetDevice(device->index) != cudaSuccess) return GPU_NO_MEMORY;
-    CUdeviceptr at = (CUdeviceptr)region->at;
-    const size_t more = whole_granules(device, bytes) - region->bytes;
+    CUdeviceptr at = (CUdeviceptr)region->base;
+    const size_t more = round_to_granules(device, bytes) - region->bytes;
     if (at == 0 && device->call.cuMemAddressReserve_at(&at, wanted, 0, 0, 0) != CUDA_SUCCESS) return GPU_NO_ADDRESSES;
     if (!map_more(device, at + region->bytes, more)) {
-        if (region->at == nullptr) device->call.cuMemAddressFree_at(at, wanted);
+        if (region->base == nullptr) device->call.cuMemAddressFree_at(at, wanted);
         return GPU_NO_MEMORY;
     }
-    region->at = (char *)at;
+    region->base = (char *)at;
     region->bytes += more;
     region->reserved = wanted;
     return 0;
@@ -223,15 +223,15 @@ int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes)
 
 void gpu_free(gpu_device *device, gpu_region *region)
 {
-    if (region->at != nullptr) {
+    if (region->base != nullptr) {
         cudaSetDevice(device->index);
-        device->call.cuMemUnmap_at((CUdeviceptr)region->at, region->bytes);
-        device->call.cuMemAddressFree_at((CUdeviceptr)region->at, region->reserved);
+        device->call.cuMemUnmap_at((CUdeviceptr)region->base, region->bytes);
+        device->call.cuMemAddressFree_at((CUdeviceptr)region->base, region->reserved);
     }
     *region = {};
 }
 
-void *gpu_pinned(gpu_device *device, size_t bytes)
+void *gpu_pinned_alloc(gpu_device *device, size_t bytes)
 {
     void *memory = nullptr;
     if (cudaSetDevice(device->index) == cudaSuccess &&
@@ -250,116 +250,117 @@ void gpu_pinned_free(gpu_device *device, void *memory)
 
 /* --- work --------------------------------------------------------------------------------------------------------- */
 
-int gpu_queue_open(gpu_queue **out, gpu_device *device, char why[GPU_TEXT])
+int gpu_stream_open(gpu_stream **out, gpu_device *device, char why[GPU_ERROR_BYTES])
 {
-    gpu_queue *queue = *out = (gpu_queue *)calloc(1, sizeof *queue);
+    gpu_stream *cu_stream = *out = (gpu_stream *)calloc(1, sizeof *cu_stream);
     why[0] = '\0';
-    if (queue == nullptr) {
-        snprintf(why, GPU_TEXT, "out of memory");
+    if (cu_stream == nullptr) {
+        snprintf(why, GPU_ERROR_BYTES, "out of memory");
         return -1;
     }
-    queue->device = device;
-    if (told(why, "the GPU", cudaSetDevice(device->index)) == 0 &&
-        told(why, "a stream", cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking)) == 0 &&
-        told(why, "cuBLASLt", cublasLtCreate(&queue->products)) == 0)
+    cu_stream->device = device;
+    if (check_error(why, "the GPU", cudaSetDevice(device->index)) == 0 &&
+        check_error(why, "a stream", cudaStreamCreateWithFlags(&cu_stream->stream, cudaStreamNonBlocking)) == 0 &&
+        check_error(why, "cuBLASLt", cublasLtCreate(&cu_stream->products)) == 0)
         return 0;
-    gpu_queue_close(queue);
+    gpu_stream_close(cu_stream);
     *out = nullptr;
     return -1;
 }
 
-void gpu_queue_close(gpu_queue *queue)
+void gpu_stream_close(gpu_stream *cu_stream)
 {
-    if (queue == nullptr) return;
-    cudaSetDevice(queue->device->index);
-    if (queue->stream != nullptr) {
-        cudaStreamSynchronize(queue->stream);
-        cudaStreamDestroy(queue->stream);
+    if (cu_stream == nullptr) return;
+    cudaSetDevice(cu_stream->device->index);
+    if (cu_stream->stream != nullptr) {
+        cudaStreamSynchronize(cu_stream->stream);
+        cudaStreamDestroy(cu_stream->stream);
     }
-    if (queue->products != nullptr) cublasLtDestroy(queue->products);
-    cudaFree(queue->work);
-    free(queue);
+    if (cu_stream->products != nullptr) cublasLtDestroy(cu_stream->products);
+    cudaFree(cu_stream->work);
+    free(cu_stream);
 }
 
 /* Work wants the stream's device to be the current one. */
-static cudaStream_t stream_of(const gpu_queue *queue)
+static cudaStream_t current_stream(const gpu_stream *cu_stream)
 {
-    cudaSetDevice(queue->device->index);
-    return queue->stream;
+    cudaSetDevice(cu_stream->device->index);
+    return cu_stream->stream;
 }
 
-cudaStream_t gpu_launch_on(gpu_queue *queue)
+cudaStream_t gpu_launch_on(gpu_stream *cu_stream)
 {
-    queue->launches++;
-    return stream_of(queue);
+    cu_stream->launches++;
+    return current_stream(cu_stream);
 }
 
-/* A launch that was refused has left the thread's last error, which belongs to no queue. */
-void gpu_launched(gpu_queue *queue)
+/* A launch that was refused has left the thread's last error, which belongs to no cu_stream. */
+void gpu_launched(gpu_stream *cu_stream)
 {
-    told(queue->why, "a kernel's launch", cudaGetLastError());
+    check_error(cu_stream->why, "a kernel's launch", cudaGetLastError());
 }
 
-uint64_t gpu_launches(const gpu_queue *queue)
+uint64_t gpu_launch_count(const gpu_stream *cu_stream)
 {
-    return queue->launches;
+    return cu_stream->launches;
 }
 
-static void copy(gpu_queue *queue, void *to, const void *from, size_t bytes, cudaMemcpyKind kind, const char *what)
+static void copy(gpu_stream *cu_stream, void *to, const void *from, size_t bytes, cudaMemcpyKind kind, const char *what)
 {
-    if (bytes > 0) told(queue->why, what, cudaMemcpyAsync(to, from, bytes, kind, stream_of(queue)));
+    if (bytes > 0) check_error(cu_stream->why, what, cudaMemcpyAsync(to, from, bytes, kind, current_stream(cu_stream)));
 }
 
-void gpu_down(gpu_queue *queue, void *to, const void *from, size_t bytes)
+void gpu_copy_to_device(gpu_stream *cu_stream, void *to, const void *from, size_t bytes)
 {
-    copy(queue, to, from, bytes, cudaMemcpyHostToDevice, "a copy to the GPU");
+    copy(cu_stream, to, from, bytes, cudaMemcpyHostToDevice, "a copy to the GPU");
 }
 
-void gpu_up(gpu_queue *queue, void *to, const void *from, size_t bytes)
+void gpu_copy_to_host(gpu_stream *cu_stream, void *to, const void *from, size_t bytes)
 {
-    copy(queue, to, from, bytes, cudaMemcpyDeviceToHost, "a copy from the GPU");
+    copy(cu_stream, to, from, bytes, cudaMemcpyDeviceToHost, "a copy from the GPU");
 }
 
 /* --- records ------------------------------------------------------------------------------------------------------ */
 
-struct gpu_graph {
+struct gpu_graph_exec {
     gpu_device *device;
     cudaGraphExec_t work;
 };
 
 /* Other threads may allocate and free meanwhile: the mode is this thread's. */
-int gpu_record(gpu_queue *queue, char why[GPU_TEXT])
+int gpu_capture_begin(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES])
 {
     why[0] = '\0';
-    if (queue->why[0] != '\0') snprintf(why, GPU_TEXT, "%s", queue->why);
+    if (cu_stream->why[0] != '\0') snprintf(why, GPU_ERROR_BYTES, "%s", cu_stream->why);
     return why[0] != '\0' ? -1
-                           : told(why, "recording", cudaStreamBeginCapture(stream_of(queue), cudaStreamCaptureModeThreadLocal));
+                           : check_error(why, "recording",
+                                         cudaStreamBeginCapture(current_stream(cu_stream), cudaStreamCaptureModeThreadLocal));
 }
 
-/* A failure while work was recorded is the record's, not the queue's. */
-gpu_graph *gpu_recorded(gpu_queue *queue, char why[GPU_TEXT])
+/* A failure while work was recorded is the record's, not the cu_stream's. */
+gpu_graph_exec *gpu_capture_end(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES])
 {
     cudaGraph_t recorded = nullptr;
-    gpu_graph *graph = (gpu_graph *)calloc(1, sizeof *graph);
-    told(queue->why, "recording", cudaStreamEndCapture(queue->stream, &recorded));
-    if (queue->why[0] == '\0' && graph != nullptr)
-        told(queue->why, "a record", cudaGraphInstantiate(&graph->work, recorded, 0));
+    gpu_graph_exec *graph = (gpu_graph_exec *)calloc(1, sizeof *graph);
+    check_error(cu_stream->why, "recording", cudaStreamEndCapture(cu_stream->stream, &recorded));
+    if (cu_stream->why[0] == '\0' && graph != nullptr)
+        check_error(cu_stream->why, "a record", cudaGraphInstantiate(&graph->work, recorded, 0));
     if (recorded != nullptr) cudaGraphDestroy(recorded);
-    if (graph != nullptr) graph->device = queue->device;
-    snprintf(why, GPU_TEXT, "%s", queue->why[0] != '\0' ? queue->why : "out of memory");
-    const bool made = graph != nullptr && queue->why[0] == '\0';
-    queue->why[0] = '\0';
+    if (graph != nullptr) graph->device = cu_stream->device;
+    snprintf(why, GPU_ERROR_BYTES, "%s", cu_stream->why[0] != '\0' ? cu_stream->why : "out of memory");
+    const bool made = graph != nullptr && cu_stream->why[0] == '\0';
+    cu_stream->why[0] = '\0';
     if (made) return graph;
     free(graph);
     return nullptr;
 }
 
-void gpu_replay(gpu_queue *queue, gpu_graph *graph)
+void gpu_graph_launch(gpu_stream *cu_stream, gpu_graph_exec *graph)
 {
-    told(queue->why, "a record", cudaGraphLaunch(graph->work, stream_of(queue)));
+    check_error(cu_stream->why, "a record", cudaGraphLaunch(graph->work, current_stream(cu_stream)));
 }
 
-void gpu_graph_free(gpu_graph *graph)
+void gpu_graph_exec_free(gpu_graph_exec *graph)
 {
     if (graph == nullptr) return;
     cudaSetDevice(graph->device->index);
@@ -367,71 +368,71 @@ void gpu_graph_free(gpu_graph *graph)
     free(graph);
 }
 
-static int give_failure(const gpu_queue *queue, char why[GPU_TEXT])
+static int copy_error(const gpu_stream *cu_stream, char why[GPU_ERROR_BYTES])
 {
-    if (queue->why[0] == '\0') return 0;
-    memcpy(why, queue->why, sizeof queue->why);
+    if (cu_stream->why[0] == '\0') return 0;
+    memcpy(why, cu_stream->why, sizeof cu_stream->why);
     return -1;
 }
 
-int gpu_wait(gpu_queue *queue, char why[GPU_TEXT])
+int gpu_stream_sync(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES])
 {
-    told(queue->why, "the GPU's work", cudaStreamSynchronize(stream_of(queue)));
-    const int status = give_failure(queue, why);
-    queue->why[0] = '\0'; /* what does not pass comes again */
+    check_error(cu_stream->why, "the GPU's work", cudaStreamSynchronize(current_stream(cu_stream)));
+    const int status = copy_error(cu_stream, why);
+    cu_stream->why[0] = '\0'; /* what does not pass comes again */
     return status;
 }
 
 /* --- marks -------------------------------------------------------------------------------------------------------- */
 
-struct gpu_mark {
-    gpu_queue *queue; /* that it was set in */
+struct gpu_event {
+    gpu_stream *cu_stream; /* that it was set in */
     cudaEvent_t event;
 };
 
-int gpu_mark_open(gpu_mark **out, gpu_device *device, char why[GPU_TEXT])
+int gpu_event_open(gpu_event **out, gpu_device *device, char why[GPU_ERROR_BYTES])
 {
-    gpu_mark *mark = *out = (gpu_mark *)calloc(1, sizeof *mark);
+    gpu_event *event = *out = (gpu_event *)calloc(1, sizeof *event);
     why[0] = '\0';
-    if (mark == nullptr) {
-        snprintf(why, GPU_TEXT, "out of memory");
+    if (event == nullptr) {
+        snprintf(why, GPU_ERROR_BYTES, "out of memory");
         return -1;
     }
-    if (told(why, "the GPU", cudaSetDevice(device->index)) == 0 &&
-        told(why, "an event", cudaEventCreateWithFlags(&mark->event, cudaEventDisableTiming)) == 0)
+    if (check_error(why, "the GPU", cudaSetDevice(device->index)) == 0 &&
+        check_error(why, "an event", cudaEventCreateWithFlags(&event->event, cudaEventDisableTiming)) == 0)
         return 0;
-    free(mark);
+    free(event);
     *out = nullptr;
     return -1;
 }
 
-void gpu_mark_close(gpu_mark *mark)
+void gpu_event_close(gpu_event *event)
 {
-    if (mark == nullptr) return;
-    cudaEventDestroy(mark->event);
-    free(mark);
+    if (event == nullptr) return;
+    cudaEventDestroy(event->event);
+    free(event);
 }
 
-void gpu_mark_set(gpu_queue *queue, gpu_mark *mark)
+void gpu_event_record(gpu_stream *cu_stream, gpu_event *event)
 {
-    mark->queue = queue;
-    told(queue->why, "an event", cudaEventRecord(mark->event, stream_of(queue)));
+    event->cu_stream = cu_stream;
+    check_error(cu_stream->why, "an event", cudaEventRecord(event->event, current_stream(cu_stream)));
 }
 
 /* A failure stays: what stands behind other marks comes of it too. */
-int gpu_mark_wait(gpu_mark *mark, char why[GPU_TEXT])
+int gpu_event_sync(gpu_event *event, char why[GPU_ERROR_BYTES])
 {
-    gpu_queue *queue = mark->queue;
-    if (queue == nullptr) return 0;
-    told(queue->why, "the GPU's work", cudaEventSynchronize(mark->event));
-    return give_failure(queue, why);
+    gpu_stream *cu_stream = event->cu_stream;
+    if (cu_stream == nullptr) return 0;
+    check_error(cu_stream->why, "the GPU's work", cudaEventSynchronize(event->event));
+    return copy_error(cu_stream, why);
 }
 
-void gpu_follow(gpu_queue *queue, gpu_mark *mark)
+void gpu_stream_wait_event(gpu_stream *cu_stream, gpu_event *event)
 {
-    if (mark->queue == nullptr) return;
-    if (mark->queue->why[0] != '\0') tell(queue->why, "work ahead", mark->queue->why);
-    told(queue->why, "an event", cudaStreamWaitEvent(stream_of(queue), mark->event, cudaEventWaitDefault));
+    if (event->cu_stream == nullptr) return;
+    if (event->cu_stream->why[0] != '\0') set_error(cu_stream->why, "work ahead", event->cu_stream->why);
+    check_error(cu_stream->why, "an event", cudaStreamWaitEvent(current_stream(cu_stream), event->event, cudaEventWaitDefault));
 }
 
 /* Predicted, not seen: the launches of a step of six layers take about 0.1 ms, the engine 0.1 to 0.15 us a row. */
@@ -447,15 +448,15 @@ int32_t gpu_group_rows(const gpu_device *)
  * One algorithm serves every number of rows, and none that cuts K, nor one that wants working memory, which is where partial sums of
  * several blocks would meet: then an element's sum has one order, whatever the number of rows is. Where a matrix is `fast`, cuBLASLt
  * may do all that, and is asked anew for each number of rows; it remembers what it said. */
-enum { CANDIDATES = 32, TYPICAL_ROWS = 256, MOST_ROWS = 1 << 16 };
-static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(gpu_matrix::way), "an algorithm is kept in a matrix");
+enum { CANDIDATES = 32, SAMPLE_ROWS = 256, MAX_ROWS = 1 << 16 };
+static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(gpu_matrix::algo), "an algorithm is kept in a matrix");
 
 struct shape {
     cublasLtMatmulDescOpaque_t product;
     cublasLtMatrixLayoutOpaque_t w, a, add, c;
 };
 
-static cublasStatus_t shape_of(shape *s, const gpu_product *p)
+static cublasStatus_t make_shape(shape *s, const gpu_product *p)
 {
     const gpu_matrix *m = p->matrix;
     const cudaDataType_t type = m->type == GPU_F32 ? CUDA_R_32F : m->type == GPU_F16 ? CUDA_R_16F : CUDA_R_16BF;
@@ -479,14 +480,14 @@ static cublasStatus_t shape_of(shape *s, const gpu_product *p)
 }
 
 /* So many rows of a matrix, `gap` floats or so between them. */
-static gpu_product typical(const gpu_matrix *m, int32_t rows, int32_t gap)
+static gpu_product sample_product(const gpu_matrix *m, int32_t rows, int32_t gap)
 {
     const int32_t ldc = (m->n + 3) / 4 * 4 + gap;
     return {m, rows, nullptr, (m->k + 15) / 16 * 16 + 2 * gap, nullptr, ldc, nullptr, ldc};
 }
 
 /* What candidates may count on (gpu.h says it to callers) and may not do. */
-static cublasStatus_t preference_of(cublasLtMatmulPreferenceOpaque_t *preference, const gpu_matrix *m, uint64_t workspace)
+static cublasStatus_t make_preference(cublasLtMatmulPreferenceOpaque_t *preference, const gpu_matrix *m, uint64_t workspace)
 {
     const uint32_t aligned = 16, of_c = m->n % 4 == 0 ? 16 : 4,
                    reduction = m->fast ? CUBLASLT_REDUCTION_SCHEME_MASK : CUBLASLT_REDUCTION_SCHEME_NONE;
@@ -509,15 +510,15 @@ static cublasStatus_t preference_of(cublasLtMatmulPreferenceOpaque_t *preference
     return status;
 }
 
-static bool serves_rows(cublasLtHandle_t handle, const gpu_matrix *m, const cublasLtMatmulAlgo_t *way, int32_t rows)
+static bool supports_rows(cublasLtHandle_t handle, const gpu_matrix *m, const cublasLtMatmulAlgo_t *algo, int32_t rows)
 {
     const cublasStatus_t good = CUBLAS_STATUS_SUCCESS;
     cublasLtMatmulHeuristicResult_t result = {};
     for (int32_t gap = 0; gap <= 8; gap += 8) {
         shape s;
-        const gpu_product product = typical(m, rows, gap);
-        if (shape_of(&s, &product) != good ||
-            cublasLtMatmulAlgoCheck(handle, &s.product, &s.w, &s.a, &s.add, &s.c, way, &result) != good ||
+        const gpu_product product = sample_product(m, rows, gap);
+        if (make_shape(&s, &product) != good ||
+            cublasLtMatmulAlgoCheck(handle, &s.product, &s.w, &s.a, &s.add, &s.c, algo, &result) != good ||
             result.state != good || result.workspaceSize > 0)
             return false;
     }
@@ -525,100 +526,100 @@ static bool serves_rows(cublasLtHandle_t handle, const gpu_matrix *m, const cubl
 }
 
 /* Does it serve all numbers of rows, without cutting K? */
-static bool serves(cublasLtHandle_t handle, const gpu_matrix *m, const cublasLtMatmulAlgo_t *way)
+static bool supports_all_rows(cublasLtHandle_t handle, const gpu_matrix *m, const cublasLtMatmulAlgo_t *algo)
 {
     int32_t parts = 0;
     size_t written = 0;
-    if (cublasLtMatmulAlgoConfigGetAttribute(way, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &parts, sizeof parts, &written) !=
+    if (cublasLtMatmulAlgoConfigGetAttribute(algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &parts, sizeof parts, &written) !=
             CUBLAS_STATUS_SUCCESS ||
         parts > 1)
         return false;
-    for (int32_t rows = 1; rows <= MOST_ROWS; rows *= 2)
+    for (int32_t rows = 1; rows <= MAX_ROWS; rows *= 2)
         for (int32_t by = -1; by <= 1; by++)
-            if (rows + by > 0 && !serves_rows(handle, m, way, rows + by)) return false;
+            if (rows + by > 0 && !supports_rows(handle, m, algo, rows + by)) return false;
     return true;
 }
 
-static int choose(cublasLtHandle_t handle, gpu_matrix *matrix, char why[GPU_TEXT])
+static int choose(cublasLtHandle_t handle, gpu_matrix *matrix, char why[GPU_ERROR_BYTES])
 {
     shape s;
     cublasLtMatmulPreferenceOpaque_t preference;
     cublasLtMatmulHeuristicResult_t candidate[CANDIDATES];
     int found = 0;
-    const gpu_product product = typical(matrix, TYPICAL_ROWS, 0);
-    if (told(why, "cuBLASLt", shape_of(&s, &product)) != 0 ||
-        told(why, "cuBLASLt", preference_of(&preference, matrix, 0)) != 0 ||
-        told(why, "cuBLASLt",
+    const gpu_product product = sample_product(matrix, SAMPLE_ROWS, 0);
+    if (check_error(why, "cuBLASLt", make_shape(&s, &product)) != 0 ||
+        check_error(why, "cuBLASLt", make_preference(&preference, matrix, 0)) != 0 ||
+        check_error(why, "cuBLASLt",
              cublasLtMatmulAlgoGetHeuristic(handle, &s.product, &s.w, &s.a, &s.add, &s.c, &preference, CANDIDATES,
                                             candidate, &found)) != 0)
         return -1;
     for (int i = 0; i < found; i++)
-        if (candidate[i].state == CUBLAS_STATUS_SUCCESS && serves(handle, matrix, &candidate[i].algo)) {
-            memcpy(matrix->way, &candidate[i].algo, sizeof matrix->way);
+        if (candidate[i].state == CUBLAS_STATUS_SUCCESS && supports_all_rows(handle, matrix, &candidate[i].algo)) {
+            memcpy(matrix->algo, &candidate[i].algo, sizeof matrix->algo);
             return 0;
         }
-    snprintf(why, GPU_TEXT, "cuBLASLt: of %d algorithms for %d x %d weights none serves all numbers of rows", found,
+    snprintf(why, GPU_ERROR_BYTES, "cuBLASLt: of %d algorithms for %d x %d weights none serves all numbers of rows", found,
              (int)matrix->n, (int)matrix->k);
     return -1;
 }
 
-int gpu_matrix_choose(gpu_device *device, gpu_matrix *matrix, char why[GPU_TEXT])
+int gpu_matrix_choose_algo(gpu_device *device, gpu_matrix *matrix, char why[GPU_ERROR_BYTES])
 {
     why[0] = '\0';
     if (matrix->fast) return 0;
-    if (told(why, "the GPU", cudaSetDevice(device->index)) != 0) return -1;
+    if (check_error(why, "the GPU", cudaSetDevice(device->index)) != 0) return -1;
     pthread_mutex_lock(&device->lock);
     const int status = choose(device->products, matrix, why);
     pthread_mutex_unlock(&device->lock);
     return status;
 }
 
-int gpu_queue_fast(gpu_queue *queue)
+int gpu_stream_reserve_fast(gpu_stream *cu_stream)
 {
-    if (queue->work != nullptr) return 0;
-    if (cudaSetDevice(queue->device->index) == cudaSuccess && cudaMalloc(&queue->work, GPU_FAST_WORK) == cudaSuccess) return 0;
+    if (cu_stream->work != nullptr) return 0;
+    if (cudaSetDevice(cu_stream->device->index) == cudaSuccess && cudaMalloc(&cu_stream->work, GPU_FAST_WORK) == cudaSuccess) return 0;
     cudaGetLastError();
     return -1;
 }
 
-static size_t work_bytes(const gpu_queue *queue)
+static size_t work_bytes(const gpu_stream *cu_stream)
 {
-    return queue->work != nullptr ? GPU_FAST_WORK : 0;
+    return cu_stream->work != nullptr ? GPU_FAST_WORK : 0;
 }
 
-/* The fastest way for this number of rows. */
-static int choose_fast(gpu_queue *queue, const gpu_matrix *m, shape *s, cublasLtMatmulAlgo_t *way)
+/* The fastest algo for this number of rows. */
+static int choose_fast(gpu_stream *cu_stream, const gpu_matrix *m, shape *s, cublasLtMatmulAlgo_t *algo)
 {
     cublasLtMatmulPreferenceOpaque_t preference;
     cublasLtMatmulHeuristicResult_t best;
     int found = 0;
-    if (told(queue->why, "cuBLASLt", preference_of(&preference, m, work_bytes(queue))) != 0 ||
-        told(queue->why, "cuBLASLt",
-             cublasLtMatmulAlgoGetHeuristic(queue->products, &s->product, &s->w, &s->a, &s->add, &s->c, &preference, 1, &best,
+    if (check_error(cu_stream->why, "cuBLASLt", make_preference(&preference, m, work_bytes(cu_stream))) != 0 ||
+        check_error(cu_stream->why, "cuBLASLt",
+             cublasLtMatmulAlgoGetHeuristic(cu_stream->products, &s->product, &s->w, &s->a, &s->add, &s->c, &preference, 1, &best,
                                             &found)) != 0)
         return -1;
-    if (found == 0 || best.state != CUBLAS_STATUS_SUCCESS) return told(queue->why, "cuBLASLt", CUBLAS_STATUS_NOT_SUPPORTED);
-    *way = best.algo;
+    if (found == 0 || best.state != CUBLAS_STATUS_SUCCESS) return check_error(cu_stream->why, "cuBLASLt", CUBLAS_STATUS_NOT_SUPPORTED);
+    *algo = best.algo;
     return 0;
 }
 
-void gpu_run_product(gpu_queue *queue, const gpu_product *args)
+void gpu_run_product(gpu_stream *cu_stream, const gpu_product *args)
 {
     static const float one = 1.0f, zero = 0.0f;
     const gpu_matrix *m = args->matrix;
     gpu_product product = *args;
     shape s;
-    cublasLtMatmulAlgo_t way;
-    memcpy(&way, m->way, sizeof way);
+    cublasLtMatmulAlgo_t algo;
+    memcpy(&algo, m->algo, sizeof algo);
     if (product.add == nullptr) {
         product.add = product.c;
         product.ld_add = product.ldc;
     }
-    if (product.rows <= 0 || told(queue->why, "a product", shape_of(&s, &product)) != 0) return;
-    const cudaStream_t stream = gpu_launch_on(queue);
-    if (m->fast && choose_fast(queue, m, &s, &way) != 0) return;
-    told(queue->why, "a product",
-         cublasLtMatmul(queue->products, &s.product, &one, m->w, &s.w, product.a, &s.a,
-                        args->add != nullptr ? &one : &zero, product.add, &s.add, product.c, &s.c, &way,
-                        m->fast ? queue->work : nullptr, m->fast ? work_bytes(queue) : 0, stream));
+    if (product.rows <= 0 || check_error(cu_stream->why, "a product", make_shape(&s, &product)) != 0) return;
+    const cudaStream_t stream = gpu_launch_on(cu_stream);
+    if (m->fast && choose_fast(cu_stream, m, &s, &algo) != 0) return;
+    check_error(cu_stream->why, "a product",
+         cublasLtMatmul(cu_stream->products, &s.product, &one, m->w, &s.w, product.a, &s.a,
+                        args->add != nullptr ? &one : &zero, product.add, &s.add, product.c, &s.c, &algo,
+                        m->fast ? cu_stream->work : nullptr, m->fast ? work_bytes(cu_stream) : 0, stream));
 }

@@ -19,20 +19,20 @@ extern "C" {
 
 typedef struct gpu_rows {
     const int32_t *count; /* [1] */
-    int32_t most;         /* >= *count; what the grid is made for */
+    int32_t max;          /* >= *count; what the grid is made for */
 } gpu_rows;
 
 typedef struct gpu_operand {
-    float *at;            /* NULL: none */
+    float *data;          /* NULL: none */
     int32_t ld;           /* floats from row to row */
     const int32_t *index; /* [rows] or NULL */
 } gpu_operand;
 
 /* Rows as products read them: `ld` numbers from row to row, at multiples of 16 bytes. */
 typedef struct gpu_panel {
-    void *at; /* NULL: none */
+    void *data; /* NULL: none */
     int32_t ld;
-    gpu_type type; /* rounded to it: halves.h */
+    gpu_type type; /* rounded to it: half.h */
 } gpu_panel;
 
 typedef enum gpu_activation {
@@ -57,7 +57,7 @@ typedef struct gpu_gather {
     gpu_operand x, x2;
     gpu_panel panel;
 } gpu_gather;
-void gpu_run_gather(gpu_queue *queue, const gpu_gather *args);
+void gpu_run_gather(gpu_stream *cu_stream, const gpu_gather *args);
 
 /* out = x. Negative rows of x: zeros. */
 typedef struct gpu_copy {
@@ -65,11 +65,11 @@ typedef struct gpu_copy {
     int32_t width;
     gpu_operand x, out;
 } gpu_copy;
-void gpu_run_copy(gpu_queue *queue, const gpu_copy *args);
+void gpu_run_copy(gpu_stream *cu_stream, const gpu_copy *args);
 
 /* out = activation((bias + add) + sums), each of the first two optional; negative rows of add: nothing is added.
  * out2 = activation(bias2 + sums), of the width2 columns of sums behind those: then nothing is added, and there is no panel. */
-typedef struct gpu_finish {
+typedef struct gpu_epilogue {
     gpu_rows rows;
     int32_t width, width2;
     gpu_operand sums; /* no index */
@@ -79,8 +79,8 @@ typedef struct gpu_finish {
     gpu_panel panel;
     const float *bias2;
     gpu_operand out2;
-} gpu_finish;
-void gpu_run_finish(gpu_queue *queue, const gpu_finish *args);
+} gpu_epilogue;
+void gpu_run_epilogue(gpu_stream *cu_stream, const gpu_epilogue *args);
 
 /* y = gain * (z - mean z) / sqrt(var z + eps) + bias, z = x + residual; rms: gain * z / sqrt(mean z^2 + eps) + bias. */
 typedef struct gpu_normalise {
@@ -92,7 +92,7 @@ typedef struct gpu_normalise {
     int32_t rms;
     gpu_panel panel;
 } gpu_normalise;
-void gpu_run_normalise(gpu_queue *queue, const gpu_normalise *args);
+void gpu_run_normalise(gpu_stream *cu_stream, const gpu_normalise *args);
 
 /* y = activation(x) * gate. */
 typedef struct gpu_activate {
@@ -102,7 +102,7 @@ typedef struct gpu_activate {
     gpu_activation activation;
     gpu_panel panel;
 } gpu_activate;
-void gpu_run_activate(gpu_queue *queue, const gpu_activate *args);
+void gpu_run_activate(gpu_stream *cu_stream, const gpu_activate *args);
 
 /* out = scale * x + position; negative rows: nothing is added for them. */
 typedef struct gpu_embed {
@@ -112,7 +112,7 @@ typedef struct gpu_embed {
     float scale;
     gpu_panel panel;
 } gpu_embed;
-void gpu_run_embed(gpu_queue *queue, const gpu_embed *args);
+void gpu_run_embed(gpu_stream *cu_stream, const gpu_embed *args);
 
 /* out = max(least, sum of the terms that are there, in order); least is 0 or -infinity; NaN stays. */
 enum { GPU_SUM_TERMS = 12 };
@@ -120,10 +120,10 @@ typedef struct gpu_sum {
     gpu_rows rows;
     int32_t width, terms;
     gpu_operand term[GPU_SUM_TERMS], out;
-    float least;
+    float min;
     gpu_panel panel;
 } gpu_sum;
-void gpu_run_sum(gpu_queue *queue, const gpu_sum *args);
+void gpu_run_sum(gpu_stream *cu_stream, const gpu_sum *args);
 
 /* --- cells.cu ----------------------------------------------------------------------------------------------------- */
 
@@ -133,7 +133,7 @@ typedef struct gpu_lstm {
     int32_t hidden;
     gpu_operand gates, c, c_out, h_out; /* c may be none, or c_out's table */
 } gpu_lstm;
-void gpu_run_lstm(gpu_queue *queue, const gpu_lstm *args);
+void gpu_run_lstm(gpu_stream *cu_stream, const gpu_lstm *args);
 
 /* r = sigmoid(x_r + h_r), z = sigmoid(x_z + h_z), n = tanh(x_n + r h_n), h' = (1 - z) n + z h. */
 typedef struct gpu_gru {
@@ -141,38 +141,38 @@ typedef struct gpu_gru {
     int32_t hidden;
     gpu_operand input, gates, h, h_out; /* h may be none, or h_out's table */
 } gpu_gru;
-void gpu_run_gru(gpu_queue *queue, const gpu_gru *args);
+void gpu_run_gru(gpu_stream *cu_stream, const gpu_gru *args);
 
 /* --- lists.cu: symbols of slots ----------------------------------------------------------------------------------- */
 
 /* Lists of slots, one behind the other: slot s has ids[first[s] + i], i < length[s], ascending. */
-typedef struct gpu_lists {
+typedef struct gpu_subsets {
     const int32_t *ids, *first, *length;
-} gpu_lists;
+} gpu_subsets;
 
 /* x(r, v) = -infinity for the symbols v < width of the list of slot[r]. */
 typedef struct gpu_mask {
     gpu_rows rows;
     int32_t width;
-    gpu_lists lists;
+    gpu_subsets subsets;
     const int32_t *slot;
     gpu_operand x;
 } gpu_mask;
-void gpu_run_mask(gpu_queue *queue, const gpu_mask *args);
+void gpu_run_mask(gpu_stream *cu_stream, const gpu_mask *args);
 
-/* out(r, i) = activation(a(r) . w(ids[i])) for the list of slot[r]; with bf16 and f16 both are rounded first (halves.h). */
-typedef struct gpu_list_product {
+/* out(r, i) = activation(a(r) . w(ids[i])) for the list of slot[r]; with bf16 and f16 both are rounded first (half.h). */
+typedef struct gpu_subset_product {
     gpu_rows rows;
-    int32_t width;   /* K */
-    int32_t longest; /* of the lists, at most: what the grid is made for */
-    gpu_lists lists;
+    int32_t width;      /* K */
+    int32_t max_length; /* of the lists, at most: what the grid is made for */
+    gpu_subsets subsets;
     const int32_t *slot;
     const float *w; /* [V, K] */
     gpu_type type;
     gpu_operand a, out;
     gpu_activation activation;
-} gpu_list_product;
-void gpu_run_list_product(gpu_queue *queue, const gpu_list_product *args);
+} gpu_subset_product;
+void gpu_run_subset_product(gpu_stream *cu_stream, const gpu_subset_product *args);
 
 /* --- attention.cu ------------------------------------------------------------------------------------------------- */
 
@@ -181,18 +181,18 @@ void gpu_run_list_product(gpu_queue *queue, const gpu_list_product *args);
 typedef struct gpu_path {
     gpu_rows rows;
     const int32_t *node, *parent; /* parent may be NULL */
-    int32_t *above;
+    int32_t *node_parent;
     const int32_t *first, *length; /* [rows] */
     int32_t *entry;
 } gpu_path;
-void gpu_run_path(gpu_queue *queue, const gpu_path *args);
+void gpu_run_path(gpu_stream *cu_stream, const gpu_path *args);
 
 /* softmax over t of scale * (query . key_t), or of scale * (additive . tanh(key_t + query)), then the sum of the values; heads stand
  * side by side. Memory row t of row r is
  * entry[first[r] + t], or first[r] + t without entries. `relative` is added to the scores of head h: [h, reach + d] for t = place[r] + d,
  * the head's first or last number where d is beyond its reach. Length 0 gives zeros; a NaN in query or keys makes that head of that row
  * NaN, one in the values that column of it. */
-enum { GPU_ATTEND_PANEL = 256 };
+enum { GPU_ATTEND_NARROW = 256 };
 typedef struct gpu_attend {
     gpu_rows rows;
     int32_t heads, width, value_width; /* of one head: any */
@@ -200,28 +200,28 @@ typedef struct gpu_attend {
     const float *additive; /* [heads * width], or NULL */
     const float *relative; /* [heads, 2 reach + 1], or NULL */
     int32_t reach;
-    const int32_t *place; /* [rows]; NULL: length - 1 */
+    const int32_t *position; /* [rows]; NULL: length - 1 */
     gpu_operand query;
     gpu_operand keys, values;      /* [memory rows, heads * width], [memory rows, heads * value_width], no index */
     const int32_t *first, *length; /* [rows] */
     const int32_t *entry;          /* or NULL */
     gpu_operand out;
-    gpu_panel panel; /* none unless gpu_attend_rounds() */
-    float *part;     /* [gpu_attend_part()] floats of working memory, for long memories of few rows, or NULL */
-    int32_t longest; /* at least the longest length */
-    float *watched;  /* [rows, ld_watched] mean over the first heads' weights, or NULL */
+    gpu_panel panel; /* none unless gpu_attend_is_narrow() */
+    float *part;     /* [gpu_attend_part_floats()] floats of working memory, for long memories of few rows, or NULL */
+    int32_t max_length; /* at least the longest length */
+    float *watched;     /* [rows, ld_watched] mean over the first heads' weights, or NULL */
     int32_t watched_heads;
     int32_t ld_watched;
 } gpu_attend;
-void gpu_run_attend(gpu_queue *queue, const gpu_attend *args);
+void gpu_run_attend(gpu_stream *cu_stream, const gpu_attend *args);
 /* Whether such heads can be written rounded, to a panel. */
-static inline int gpu_attend_rounds(size_t width, size_t value_width, int additive)
+static inline int gpu_attend_is_narrow(size_t width, size_t value_width, int additive)
 {
-    return width <= GPU_ATTEND_PANEL && value_width == width && !additive;
+    return width <= GPU_ATTEND_NARROW && value_width == width && !additive;
 }
 /* Floats of working memory that it takes, on a multiple of 16 bytes. What serves `rows` rows serves fewer; for any number of rows and any
  * length it is no more than for INT32_MAX of both. */
-size_t gpu_attend_part(int32_t rows, int32_t heads, int32_t value_width, int32_t longest);
+size_t gpu_attend_part_floats(int32_t rows, int32_t heads, int32_t value_width, int32_t longest);
 
 /* --- choices.cu --------------------------------------------------------------------------------------------------- */
 
@@ -236,23 +236,23 @@ typedef struct gpu_best {
     gpu_operand logits; /* no index */
     const float *bias;
     gpu_operand add;
-    gpu_lists lists; /* ids NULL: none */
+    gpu_subsets subsets; /* ids NULL: none */
     const int32_t *slot;
     int32_t first_action;  /* of symbol 0, without lists; with them a symbol's id is its action */
     const uint64_t *legal; /* [sets, legal_words] by action, or NULL; beyond the words nothing is legal */
     int32_t legal_words;
-    const int32_t *set; /* [rows] set of each row, -1: all; NULL: all */
-    int32_t most;       /* M >= 0 */
-    int32_t *count;     /* [rows] out */
-    int32_t *action;    /* [rows, most] out */
-    float *logp;        /* [rows, most] out */
-    float *log_norm;    /* [rows] out */
+    const int32_t *set;  /* [rows] set of each row, -1: all; NULL: all */
+    int32_t max_choices; /* M >= 0 */
+    int32_t *count;      /* [rows] out */
+    int32_t *action;     /* [rows, most] out */
+    float *logp;         /* [rows, most] out */
+    float *log_norm;     /* [rows] out */
     int32_t *
         tag; /* [rows] or NULL: the best symbol's action, or first_action; then most is 1 and action, logp may be NULL */
-    void *work; /* [gpu_best_work()] bytes */
+    void *work; /* [gpu_best_work_bytes()] bytes */
 } gpu_best;
-void gpu_run_best(gpu_queue *queue, const gpu_best *args);
-size_t gpu_best_work(int32_t rows, int32_t symbols, int32_t most);
+void gpu_run_best(gpu_stream *cu_stream, const gpu_best *args);
+size_t gpu_best_work_bytes(int32_t rows, int32_t symbols, int32_t n_choices);
 
 /* logp[i] = x(row[i], symbol[i]) - log_norm[row[i]], to the bit what gpu_run_best gives for that symbol; -infinity for symbol -1 and
  * for one at -infinity; NaN where log_norm is. symbol is the number in the row (the place in its list). */
@@ -263,7 +263,7 @@ typedef struct gpu_picks {
         *best; /* host memory: copied when launched; its logits, bias, add, lists, normalise and log_norm are read */
     float *logp;
 } gpu_picks;
-void gpu_run_picks(gpu_queue *queue, const gpu_picks *args);
+void gpu_run_picks(gpu_stream *cu_stream, const gpu_picks *args);
 
 /* Mix several models: x(v) = m(v) + log((sum over e of exp(l_e(v) - m(v))) / E), l_e(v) = (logits_e(v) + bias_e(v)) - log_norm_e,
  * m(v) the largest l_e(v), sums in the order of models; -infinity where all are. One model: l_0(v). Written to x, in rows of logits[0]'s
@@ -274,12 +274,12 @@ typedef struct gpu_mix {
     int32_t models, symbols;
     gpu_operand logits[GPU_MIX_MODELS]; /* no index */
     const float *bias[GPU_MIX_MODELS];  /* by id with lists */
-    gpu_lists lists;                    /* ids NULL: none */
+    gpu_subsets subsets;                /* ids NULL: none */
     const int32_t *slot;
     gpu_operand x;   /* may be logits[0] */
     float *log_norm; /* [rows.most, models] working memory */
 } gpu_mix;
-void gpu_run_mix(gpu_queue *queue, const gpu_mix *args);
+void gpu_run_mix(gpu_stream *cu_stream, const gpu_mix *args);
 
 /* --- rows.cu: indices that follow from columns that a run wrote ------------------------------------------------- */
 
@@ -287,10 +287,10 @@ void gpu_run_mix(gpu_queue *queue, const gpu_mix *args);
  * A negative at or x gives -1 when `of` or base is there, else is handed on. */
 typedef struct gpu_index {
     gpu_rows rows;
-    const int32_t *column, *at, *of, *base;
+    const int32_t *column, *entry, *lookup, *base;
     int32_t *out;
 } gpu_index;
-void gpu_run_index(gpu_queue *queue, const gpu_index *args);
+void gpu_run_index(gpu_stream *cu_stream, const gpu_index *args);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,7 @@
  * Weights go down while the plan is built, one behind the other into memory that does not move; a plan is not written after it is
  * finished. Divisions: failures · the device · weights · the table. */
 #include "executor.h"
-#include "halves.h"
+#include "half.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,23 +19,24 @@ rill_status cuda_fail(rill_context *ctx, const char *what, const char *why)
     return rill_fail(ctx, RILL_ERR_DEVICE, "device: %s: %s", what, why);
 }
 
-static const char *none_left(int failure)
+static const char *memory_error(int failure)
 {
     return failure == GPU_NO_ADDRESSES ? "the process has no addresses left for the device's memory: use fewer workers"
                                        : "the device has no memory left";
 }
 
-rill_status cuda_grow_region(const rill_stream *s, gpu_region *region, size_t bytes, const char *what)
+rill_status cuda_grow_region(const rill_session *s, gpu_region *region, size_t bytes, const char *what)
 {
-    const int failure = gpu_grow(((const cuda_stream *)s->own)->gpu, region, bytes);
-    return failure == 0 ? RILL_OK
-                        : rill_fail(s->ctx, RILL_ERR_MEMORY, "%s: %zu bytes for %s", none_left(failure), bytes, what);
+    const int failure = gpu_grow(((const cuda_session *)s->module_data)->gpu, region, bytes);
+    return failure == 0
+               ? RILL_OK
+               : rill_fail(s->ctx, RILL_ERR_MEMORY, "%s: %zu bytes for %s", memory_error(failure), bytes, what);
 }
 
 /* --- the device --------------------------------------------------------------------------------------------------- */
 
 /* The number behind the colon; 0 without one, -1 for what is none. */
-static int number_of(const char *name)
+static int device_number(const char *name)
 {
     const char *colon = strchr(name, ':');
     char *end;
@@ -47,213 +48,217 @@ static int number_of(const char *name)
 static rill_status open_device(rill_device *device, const char *name)
 {
     rill_context *ctx = device->ctx;
-    const int number = number_of(name), word = (int)strcspn(name, ":");
+    const int number = device_number(name), word = (int)strcspn(name, ":");
     gpu_device *gpu;
-    char why[GPU_TEXT];
+    char why[GPU_ERROR_BYTES];
     if (number < 0)
         return rill_fail(ctx, RILL_ERR_OPTION, "device: expected %.*s or %.*s:NUMBER, found \"%s\"", word, name, word,
                          name, name);
     if (gpu_open(&gpu, number, why) != 0) return rill_fail(ctx, RILL_ERR_OPTION, "device: %s: %s", name, why);
-    device->own = gpu;
+    device->module_data = gpu;
     snprintf(device->name, sizeof device->name, "%.*s:%d, %s", word, name, number, gpu_name(gpu));
     return RILL_OK;
 }
 
 static void close_device(rill_device *device)
 {
-    gpu_close(device->own);
+    gpu_close(device->module_data);
 }
 
 static int32_t group_rows(const rill_device *device)
 {
-    return gpu_group_rows(device->own);
+    return gpu_group_rows(device->module_data);
 }
 
 /* --- weights ------------------------------------------------------------------------------------------------------ */
 
-static gpu_device *gpu_of(const rill_plan *plan)
+static gpu_device *network_gpu(const rill_network *network)
 {
-    return plan->device->own;
+    return network->device->module_data;
 }
 
-static cuda_plan *open_plan(rill_plan *plan)
+static cuda_network *open_cuda_network(rill_network *network)
 {
-    char why[GPU_TEXT];
-    cuda_plan *own = plan->own;
-    if (own != NULL) return own;
-    own = plan->own = rill_calloc(plan->ctx, 1, sizeof *own);
-    if (own == NULL) {
-        dev_plan_fail(plan, RILL_ERR_MEMORY, "no memory for a plan");
+    char why[GPU_ERROR_BYTES];
+    cuda_network *cuda = network->module_data;
+    if (cuda != NULL) return cuda;
+    cuda = network->module_data = rill_calloc(network->ctx, 1, sizeof *cuda);
+    if (cuda == NULL) {
+        dev_network_fail(network, RILL_ERR_MEMORY, "no memory for a plan");
         return NULL;
     }
-    own->staging = gpu_pinned(gpu_of(plan), STAGING);
-    if (own->staging == NULL)
-        dev_plan_fail(plan, RILL_ERR_MEMORY, "no memory for a plan");
-    else if (gpu_queue_open(&own->queue, gpu_of(plan), why) != 0)
-        dev_plan_fail(plan, RILL_ERR_DEVICE, "device: %s", why);
-    return plan->status == RILL_OK ? own : NULL;
+    cuda->staging = gpu_pinned_alloc(network_gpu(network), STAGING);
+    if (cuda->staging == NULL)
+        dev_network_fail(network, RILL_ERR_MEMORY, "no memory for a plan");
+    else if (gpu_stream_open(&cuda->cu_stream, network_gpu(network), why) != 0)
+        dev_network_fail(network, RILL_ERR_DEVICE, "device: %s", why);
+    return network->status == RILL_OK ? cuda : NULL;
 }
 
 /* What weights go through is of no use when they are down. */
-static void close_queue(rill_plan *plan, cuda_plan *own)
+static void close_upload(rill_network *network, cuda_network *cuda)
 {
-    gpu_queue_close(own->queue);
-    gpu_pinned_free(gpu_of(plan), own->staging);
-    own->queue = NULL;
-    own->staging = NULL;
+    gpu_stream_close(cuda->cu_stream);
+    gpu_pinned_free(network_gpu(network), cuda->staging);
+    cuda->cu_stream = NULL;
+    cuda->staging = NULL;
 }
 
-static void close_plan(rill_plan *plan)
+static void close_cuda_network(rill_network *network)
 {
-    cuda_plan *own = plan->own;
-    if (own == NULL) return;
-    close_queue(plan, own);
-    cuda_fused_free(plan);
-    gpu_free(gpu_of(plan), &own->memory);
-    rill_free(plan->ctx, own->matrix, own->matrix_room * sizeof *own->matrix);
-    rill_free(plan->ctx, (void *)own->constant, own->constant_room * sizeof *own->constant);
-    rill_free(plan->ctx, own, sizeof *own);
-    plan->own = NULL;
+    cuda_network *cuda = network->module_data;
+    if (cuda == NULL) return;
+    close_upload(network, cuda);
+    cuda_fused_free(network);
+    gpu_free(network_gpu(network), &cuda->memory);
+    rill_free(network->ctx, cuda->matrix, cuda->matrix_capacity * sizeof *cuda->matrix);
+    rill_free(network->ctx, (void *)cuda->constant, cuda->constant_capacity * sizeof *cuda->constant);
+    rill_free(network->ctx, cuda, sizeof *cuda);
+    network->module_data = NULL;
 }
 
 /* Where `bytes` more of the plan's memory begin; NULL: the plan has failed. */
-static char *more_memory(rill_plan *plan, cuda_plan *own, size_t bytes)
+static char *reserve_weights(rill_network *network, cuda_network *cuda, size_t bytes)
 {
-    const size_t at = (own->used + ALIGNED - 1) / ALIGNED * ALIGNED;
-    const int failure = gpu_grow(gpu_of(plan), &own->memory, at + bytes);
+    const size_t offset = (cuda->used + ALIGNED - 1) / ALIGNED * ALIGNED;
+    const int failure = gpu_grow(network_gpu(network), &cuda->memory, offset + bytes);
     if (failure != 0) {
-        dev_plan_fail(plan, RILL_ERR_MEMORY, "%s: %zu bytes for weights", none_left(failure), bytes);
+        dev_network_fail(network, RILL_ERR_MEMORY, "%s: %zu bytes for weights", memory_error(failure), bytes);
         return NULL;
     }
-    own->used = at + bytes;
-    return own->memory.at + at;
+    cuda->used = offset + bytes;
+    return cuda->memory.base + offset;
 }
 
-static int wait_for(rill_plan *plan, cuda_plan *own)
+static int sync_upload(rill_network *network, cuda_network *cuda)
 {
-    char why[GPU_TEXT];
-    own->staged = 0;
-    if (gpu_wait(own->queue, why) == 0) return 1;
-    dev_plan_fail(plan, RILL_ERR_DEVICE, "device: %s", why);
+    char why[GPU_ERROR_BYTES];
+    cuda->staging_used = 0;
+    if (gpu_stream_sync(cuda->cu_stream, why) == 0) return 1;
+    dev_network_fail(network, RILL_ERR_DEVICE, "device: %s", why);
     return 0;
 }
 
 /* Rows of floats, `stride` apart, to the device without gaps and as `type`. Returns where they are, or NULL. */
-static void *put(rill_plan *plan, const float *rows, size_t n, size_t width, size_t stride, gpu_type type)
+static void *upload_rows(rill_network *network, const float *rows, size_t n, size_t width, size_t stride, gpu_type type)
 {
-    cuda_plan *own = open_plan(plan);
-    const size_t each = gpu_type_bytes(type);
-    char *to = own != NULL ? more_memory(plan, own, n * width * each) : NULL;
+    cuda_network *cuda = open_cuda_network(network);
+    const size_t element_bytes = gpu_type_bytes(type);
+    char *to = cuda != NULL ? reserve_weights(network, cuda, n * width * element_bytes) : NULL;
     for (size_t r = 0; to != NULL && r < n; r++)
-        for (size_t from = 0, part; from < width; from += part) {
-            part = (STAGING - own->staged) / each;
-            if (part == 0 && !wait_for(plan, own)) return NULL;
-            if (part == 0) continue;
-            if (part > width - from) part = width - from;
-            char *staged = own->staging + own->staged;
+        for (size_t from = 0, n_part; from < width; from += n_part) {
+            n_part = (STAGING - cuda->staging_used) / element_bytes;
+            if (n_part == 0 && !sync_upload(network, cuda)) return NULL;
+            if (n_part == 0) continue;
+            if (n_part > width - from) n_part = width - from;
+            char *staged = cuda->staging + cuda->staging_used;
             const float *row = rows + r * stride + from;
-            if (type == GPU_F32) memcpy(staged, row, part * each);
-            for (size_t i = 0; type != GPU_F32 && i < part; i++)
-                ((uint16_t *)(void *)staged)[i] = gpu_rounded_bits(row[i], type);
-            gpu_down(own->queue, to + (r * width + from) * each, staged, part * each);
-            own->staged += part * each;
+            if (type == GPU_F32) memcpy(staged, row, n_part * element_bytes);
+            for (size_t i = 0; type != GPU_F32 && i < n_part; i++)
+                ((uint16_t *)(void *)staged)[i] = gpu_round_bits(row[i], type);
+            gpu_copy_to_device(cuda->cu_stream, to + (r * width + from) * element_bytes, staged,
+                               n_part * element_bytes);
+            cuda->staging_used += n_part * element_bytes;
         }
-    return to != NULL && wait_for(plan, own) ? to : NULL;
+    return to != NULL && sync_upload(network, cuda) ? to : NULL;
 }
 
 /* What the device has no arithmetic for, or what f16 cannot hold: a model that is cut off is another. */
-static int check_weights(rill_plan *plan, rill_weight_type type, const float *w, size_t n, size_t k, size_t stride)
+static int check_weights(rill_network *network, rill_weight_type type, const float *w, size_t n, size_t k,
+                         size_t stride)
 {
     if (type == RILL_WEIGHT_INT8)
-        dev_plan_fail(plan, RILL_ERR_OPTION, "%s multiplies weights in f32, bf16 and f16, not in int8",
-                      plan->device->name);
+        dev_network_fail(network, RILL_ERR_OPTION, "%s multiplies weights in f32, bf16 and f16, not in int8",
+                         network->device->name);
     for (size_t i = 0; type == RILL_WEIGHT_F16 && i < n * k; i++) {
         const float x = w[i / k * stride + i % k];
-        if (isfinite(x) && fabsf(x) > GPU_F16_MOST)
-            dev_plan_fail(plan, RILL_ERR_OPTION, "weights: f16 holds numbers up to %g, and %g is one of the model's",
-                          (double)GPU_F16_MOST, (double)x);
+        if (isfinite(x) && fabsf(x) > GPU_F16_MAX)
+            dev_network_fail(network, RILL_ERR_OPTION,
+                             "weights: f16 holds numbers up to %g, and %g is one of the model's", (double)GPU_F16_MAX,
+                             (double)x);
     }
-    return plan->status == RILL_OK;
+    return network->status == RILL_OK;
 }
 
-static void put_matrix(rill_plan *plan, size_t at, const float *w, size_t stride)
+static void upload_matrix(rill_network *network, size_t idx, const float *w, size_t stride)
 {
-    const dev_matrix *matrix = &plan->matrix[at];
-    if (!check_weights(plan, matrix->type, w, matrix->w.n, matrix->w.k, stride)) return;
-    gpu_matrix m = {.type = cuda_type_of(matrix->type), .n = (int32_t)matrix->w.n, .k = (int32_t)matrix->w.k};
-    m.w = put(plan, w, matrix->w.n, matrix->w.k, stride, m.type);
+    const dev_matrix *matrix = &network->matrix[idx];
+    if (!check_weights(network, matrix->type, w, matrix->w.n, matrix->w.k, stride)) return;
+    gpu_matrix m = {.type = cuda_gpu_type(matrix->type), .n = (int32_t)matrix->w.n, .k = (int32_t)matrix->w.k};
+    m.w = upload_rows(network, w, matrix->w.n, matrix->w.k, stride, m.type);
     if (m.w == NULL) return;
-    cuda_plan *own = plan->own;
-    if (rill_grow(plan->ctx, (void **)&own->matrix, &own->matrix_room, at + 1, sizeof m, "a plan") != RILL_OK)
-        dev_plan_fail(plan, RILL_ERR_MEMORY, "no memory for a plan");
+    cuda_network *cuda = network->module_data;
+    if (rill_grow(network->ctx, (void **)&cuda->matrix, &cuda->matrix_capacity, idx + 1, sizeof m, "a plan") != RILL_OK)
+        dev_network_fail(network, RILL_ERR_MEMORY, "no memory for a plan");
     else
-        own->matrix[at] = m;
+        cuda->matrix[idx] = m;
 }
 
 /* What a program writes must not decide where it reads: the host knows that before it begins. */
-static void check_program(rill_plan *plan, const dev_program *p)
+static void check_graph(rill_network *network, const dev_graph *p)
 {
-    for (size_t i = 0; i < p->ops; i++) {
+    for (size_t i = 0; i < p->n_ops; i++) {
         const dev_op *op = &p->op[i];
         const int32_t depth = op->kind == DEV_PATH ? p->path[op->path].depth : DEV_NO_INDEX;
         const int slots = op->kind != DEV_EMBED && cuda_is_written(p, op->slot);
         if (!slots && !cuda_is_written(p, depth)) continue;
-        dev_plan_fail(plan, RILL_ERR_OPTION,
-                      "program %s, operation %zu (%s): %s takes slots and depths from the host, not from "
-                      "a column that the program writes",
-                      p->name, i + 1, op->name, plan->device->name);
+        dev_network_fail(network, RILL_ERR_OPTION,
+                         "program %s, operation %zu (%s): %s takes slots and depths from the host, not from "
+                         "a column that the program writes",
+                         p->name, i + 1, op->name, network->device->name);
         return;
     }
 }
 
-static void put_constants(rill_plan *plan, cuda_plan *own)
+static void upload_constants(rill_network *network, cuda_network *cuda)
 {
-    if (rill_grow(plan->ctx, (void **)&own->constant, &own->constant_room, plan->constants, sizeof *own->constant,
-                  "a plan") != RILL_OK)
-        dev_plan_fail(plan, RILL_ERR_MEMORY, "no memory for a plan");
-    for (size_t i = 0; i < plan->constants && plan->status == RILL_OK; i++) {
-        const dev_constant *c = &plan->constant[i];
-        own->constant[i] = put(plan, c->data, c->rows, c->width, c->width, GPU_F32);
+    if (rill_grow(network->ctx, (void **)&cuda->constant, &cuda->constant_capacity, network->n_constants,
+                  sizeof *cuda->constant, "a plan") != RILL_OK)
+        dev_network_fail(network, RILL_ERR_MEMORY, "no memory for a plan");
+    for (size_t i = 0; i < network->n_constants && network->status == RILL_OK; i++) {
+        const dev_constant *c = &network->constant[i];
+        cuda->constant[i] = upload_rows(network, c->data, c->rows, c->width, c->width, GPU_F32);
     }
 }
 
-static rill_status finish(rill_plan *plan)
+static rill_status finish_cuda_network(rill_network *network)
 {
-    cuda_plan *own = open_plan(plan);
-    if (own != NULL) put_constants(plan, own);
-    for (size_t i = 0; i < plan->lists; i++) {
-        const dev_constant *c = plan->list[i].rows != 0 ? &plan->constant[plan->list[i].rows - 1] : NULL;
-        if (c != NULL) check_weights(plan, plan->list[i].type, c->data, c->rows, c->width, c->width);
+    cuda_network *cuda = open_cuda_network(network);
+    if (cuda != NULL) upload_constants(network, cuda);
+    for (size_t i = 0; i < network->n_subsets; i++) {
+        const dev_constant *c = network->subset[i].rows != 0 ? &network->constant[network->subset[i].rows - 1] : NULL;
+        if (c != NULL) check_weights(network, network->subset[i].type, c->data, c->rows, c->width, c->width);
     }
-    for (size_t i = 0; i < plan->programs && plan->status == RILL_OK; i++) check_program(plan, &plan->program[i]);
-    if (plan->status == RILL_OK) cuda_fuse(plan);
-    if (own != NULL) close_queue(plan, own);
-    return plan->status == RILL_OK ? RILL_OK : rill_fail(plan->ctx, plan->status, "%s", plan->message);
+    for (size_t i = 0; i < network->n_graphs && network->status == RILL_OK; i++)
+        check_graph(network, &network->graph[i]);
+    if (network->status == RILL_OK) cuda_fuse(network);
+    if (cuda != NULL) close_upload(network, cuda);
+    return network->status == RILL_OK ? RILL_OK : rill_fail(network->ctx, network->status, "%s", network->message);
 }
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
-static const dev_module table = {.sizes = DEV_MODULE_SIZES,
-                                 .open = open_device,
-                                 .close = close_device,
-                                 .matrix = put_matrix,
-                                 .finish = finish,
-                                 .plan_close = close_plan,
-                                 .add_sizes = cuda_add_sizes,
-                                 .stream_open = cuda_stream_open,
-                                 .stream_close = cuda_stream_close,
-                                 .grow = cuda_grow,
-                                 .write = cuda_write,
-                                 .read = cuda_read,
-                                 .list = cuda_list,
-                                 .run = cuda_run_program,
-                                 .collect = cuda_collect,
-                                 .group_rows = group_rows};
+static const dev_module module_table = {.sizes = DEV_MODULE_SIZES,
+                                        .open = open_device,
+                                        .close = close_device,
+                                        .add_matrix = upload_matrix,
+                                        .finish = finish_cuda_network,
+                                        .network_close = close_cuda_network,
+                                        .add_sizes = cuda_add_sizes,
+                                        .session_open = cuda_session_open,
+                                        .session_close = cuda_session_close,
+                                        .grow = cuda_grow_table,
+                                        .write = cuda_write_rows,
+                                        .read = cuda_read_rows,
+                                        .set_subset = cuda_set_subset,
+                                        .run = cuda_run_program,
+                                        .collect = cuda_collect,
+                                        .group_rows = group_rows};
 
 /* What kernels/device/device.c asks the module for. */
 __attribute__((visibility("default"))) const dev_module *rill_device_module(void);
 
 const dev_module *rill_device_module(void)
 {
-    return &table;
+    return &module_table;
 }

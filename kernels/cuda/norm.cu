@@ -9,7 +9,7 @@
 enum { WARP_ROWS = 4, BLOCK = 256, BLOCK_WARPS = BLOCK / GPU_WARP };
 
 /* Sum over a warp, the same in all its lanes. */
-__device__ static inline float over_warp(float x)
+__device__ static inline float warp_sum(float x)
 {
     for (int by = GPU_WARP / 2; by > 0; by /= 2) x += __shfl_xor_sync(GPU_ALL, x, by);
     return x;
@@ -17,9 +17,9 @@ __device__ static inline float over_warp(float x)
 
 /* Sum over those that share a row: a warp, or the block. `part` has room for one float of each warp. */
 template <int THREADS>
-__device__ static inline float over_row(float x, float *part)
+__device__ static inline float row_sum(float x, float *part)
 {
-    x = over_warp(x);
+    x = warp_sum(x);
     if (THREADS == GPU_WARP) return x;
     if (threadIdx.x % GPU_WARP == 0) part[threadIdx.x / GPU_WARP] = x;
     __syncthreads();
@@ -33,7 +33,7 @@ struct norm_rows {
     float *y;
 };
 
-__device__ static inline norm_rows rows_of(const gpu_normalise &a, int32_t r)
+__device__ static inline norm_rows get_norm_rows(const gpu_normalise &a, int32_t r)
 {
     return {gpu_row(a.x, r), gpu_row(a.residual, r), gpu_row(a.y, r)};
 }
@@ -48,12 +48,12 @@ __device__ static inline gpu_piece<4> read_z(const norm_rows &row, int32_t first
         z = gpu_read<4>(row.x, first / 4);
         if (row.residual == nullptr) return z;
         const gpu_piece<4> more = gpu_read<4>(row.residual, first / 4);
-        for (int j = 0; j < 4; j++) z.at[j] += more.at[j];
+        for (int j = 0; j < 4; j++) z.v[j] += more.v[j];
     } else {
         for (int j = 0; j < 4; j++) {
             if (first + j >= width) break;
             const float x = row.x != nullptr ? row.x[first + j] : 0.0f;
-            z.at[j] = row.residual != nullptr ? x + row.residual[first + j] : x;
+            z.v[j] = row.residual != nullptr ? x + row.residual[first + j] : x;
         }
     }
     return z;
@@ -63,7 +63,7 @@ __device__ static inline float squares(const gpu_piece<4> &z, float mean, int32_
 {
     float sum = 0.0f;
     for (int j = 0; j < 4; j++)
-        if (first + j < width) sum += (z.at[j] - mean) * (z.at[j] - mean);
+        if (first + j < width) sum += (z.v[j] - mean) * (z.v[j] - mean);
     return sum;
 }
 
@@ -76,15 +76,15 @@ __device__ static inline void write_y(const gpu_normalise &a, float *y, int32_t 
         const gpu_piece<4> gain = gpu_read<4>(a.gain, first / 4), bias = gpu_read<4>(a.bias, first / 4);
         gpu_piece<4> out;
         for (int j = 0; j < 4; j++) {
-            const float scaled = (z.at[j] - mean) * scale;
-            out.at[j] = (a.gain != nullptr ? scaled * gain.at[j] : scaled) + bias.at[j];
+            const float scaled = (z.v[j] - mean) * scale;
+            out.v[j] = (a.gain != nullptr ? scaled * gain.v[j] : scaled) + bias.v[j];
         }
         if (y != nullptr) gpu_write<4>(y, first / 4, out);
         gpu_write<4>(a.panel, r, first / 4, out);
     } else {
         for (int j = 0; j < 4; j++) {
             if (first + j >= a.width) break;
-            const float scaled = (z.at[j] - mean) * scale, bias = a.bias != nullptr ? a.bias[first + j] : 0.0f;
+            const float scaled = (z.v[j] - mean) * scale, bias = a.bias != nullptr ? a.bias[first + j] : 0.0f;
             const gpu_piece<1> out = {(a.gain != nullptr ? scaled * a.gain[first + j] : scaled) + bias};
             if (y != nullptr) gpu_write<1>(y, first + j, out);
             gpu_write<1>(a.panel, r, first + j, out);
@@ -103,7 +103,7 @@ __global__ static void __launch_bounds__(BLOCK, THREADS == BLOCK ? 4 : 2) normal
     if (gpu_leave(first_row >= *a.rows.count)) return;
     if (r >= *a.rows.count) return; /* whole warps, which have no barrier */
     float *part = THREADS == GPU_WARP ? nullptr : (float *)gpu_shared();
-    const norm_rows row = rows_of(a, r);
+    const norm_rows row = get_norm_rows(a, r);
     gpu_piece<4> z[PIECES];
     float sum = 0.0f, square = 0.0f;
 #pragma unroll
@@ -111,13 +111,13 @@ __global__ static void __launch_bounds__(BLOCK, THREADS == BLOCK ? 4 : 2) normal
     if (!a.rms) {
 #pragma unroll
         for (int i = 0; i < PIECES; i++)
-            for (int j = 0; j < 4; j++) sum += z[i].at[j];
-        sum = over_row<THREADS>(sum, part);
+            for (int j = 0; j < 4; j++) sum += z[i].v[j];
+        sum = row_sum<THREADS>(sum, part);
     }
     const float mean = a.rms ? 0.0f : sum / (float)a.width;
 #pragma unroll
     for (int i = 0; i < PIECES; i++) square += squares(z[i], mean, 4 * (own + THREADS * i), a.width);
-    square = over_row<THREADS>(square, part + BLOCK_WARPS);
+    square = row_sum<THREADS>(square, part + BLOCK_WARPS);
     const float scale = 1.0f / sqrtf(square / (float)a.width + a.eps);
 #pragma unroll
     for (int i = 0; i < PIECES; i++) write_y<WIDE>(a, row.y, r, 4 * (own + THREADS * i), z[i], mean, scale);
@@ -130,47 +130,47 @@ __global__ static void __launch_bounds__(BLOCK) normalise_long(gpu_normalise a)
     const int32_t r = (int32_t)blockIdx.x, begin = 4 * (int32_t)threadIdx.x;
     if (gpu_leave(r >= *a.rows.count)) return;
     float *part = (float *)gpu_shared(), sum = 0.0f, square = 0.0f;
-    const norm_rows row = rows_of(a, r);
+    const norm_rows row = get_norm_rows(a, r);
     for (int32_t i = begin; !a.rms && i < a.width; i += 4 * BLOCK) {
         const gpu_piece<4> z = read_z<WIDE>(row, i, a.width);
-        for (int j = 0; j < 4; j++) sum += z.at[j];
+        for (int j = 0; j < 4; j++) sum += z.v[j];
     }
-    const float mean = a.rms ? 0.0f : over_row<BLOCK>(sum, part) / (float)a.width;
+    const float mean = a.rms ? 0.0f : row_sum<BLOCK>(sum, part) / (float)a.width;
     for (int32_t i = begin; i < a.width; i += 4 * BLOCK)
         square += squares(read_z<WIDE>(row, i, a.width), mean, i, a.width);
-    square = over_row<BLOCK>(square, part + BLOCK_WARPS);
+    square = row_sum<BLOCK>(square, part + BLOCK_WARPS);
     const float scale = 1.0f / sqrtf(square / (float)a.width + a.eps);
     for (int32_t i = begin; i < a.width; i += 4 * BLOCK)
         write_y<WIDE>(a, row.y, r, i, read_z<WIDE>(row, i, a.width), mean, scale);
 }
 
 template <bool WIDE>
-static void launch(gpu_queue *queue, const gpu_normalise &a)
+static void launch(gpu_stream *cu_stream, const gpu_normalise &a)
 {
-    const int32_t warps = (a.rows.most + WARP_ROWS - 1) / WARP_ROWS, threads = WARP_ROWS * GPU_WARP;
+    const int32_t warps = (a.rows.max + WARP_ROWS - 1) / WARP_ROWS, threads = WARP_ROWS * GPU_WARP;
     const size_t parts = 2 * BLOCK_WARPS * sizeof(float);
     if (a.width <= 128)
-        GPU_LAUNCH(queue, warps, threads, 0, (normalise<GPU_WARP, 1, WIDE>), a);
+        GPU_LAUNCH(cu_stream, warps, threads, 0, (normalise<GPU_WARP, 1, WIDE>), a);
     else if (a.width <= 256)
-        GPU_LAUNCH(queue, warps, threads, 0, (normalise<GPU_WARP, 2, WIDE>), a);
+        GPU_LAUNCH(cu_stream, warps, threads, 0, (normalise<GPU_WARP, 2, WIDE>), a);
     else if (a.width <= 512)
-        GPU_LAUNCH(queue, warps, threads, 0, (normalise<GPU_WARP, 4, WIDE>), a);
+        GPU_LAUNCH(cu_stream, warps, threads, 0, (normalise<GPU_WARP, 4, WIDE>), a);
     else if (a.width <= 1024)
-        GPU_LAUNCH(queue, warps, threads, 0, (normalise<GPU_WARP, 8, WIDE>), a);
+        GPU_LAUNCH(cu_stream, warps, threads, 0, (normalise<GPU_WARP, 8, WIDE>), a);
     else if (a.width <= 2048)
-        GPU_LAUNCH(queue, a.rows.most, BLOCK, parts, (normalise<BLOCK, 2, WIDE>), a);
+        GPU_LAUNCH(cu_stream, a.rows.max, BLOCK, parts, (normalise<BLOCK, 2, WIDE>), a);
     else if (a.width <= 4096)
-        GPU_LAUNCH(queue, a.rows.most, BLOCK, parts, (normalise<BLOCK, 4, WIDE>), a);
+        GPU_LAUNCH(cu_stream, a.rows.max, BLOCK, parts, (normalise<BLOCK, 4, WIDE>), a);
     else
-        GPU_LAUNCH(queue, a.rows.most, BLOCK, parts, normalise_long<WIDE>, a);
+        GPU_LAUNCH(cu_stream, a.rows.max, BLOCK, parts, normalise_long<WIDE>, a);
 }
 
-void gpu_run_normalise(gpu_queue *queue, const gpu_normalise *args)
+void gpu_run_normalise(gpu_stream *cu_stream, const gpu_normalise *args)
 {
-    if (args->rows.most == 0) return;
+    if (args->rows.max == 0) return;
     if (args->width % 4 == 0 && gpu_aligned(args->x) && gpu_aligned(args->residual) && gpu_aligned(args->y) &&
         gpu_aligned(args->gain, 0) && gpu_aligned(args->bias, 0))
-        launch<true>(queue, *args);
+        launch<true>(cu_stream, *args);
     else
-        launch<false>(queue, *args);
+        launch<false>(cu_stream, *args);
 }

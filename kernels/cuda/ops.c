@@ -7,55 +7,56 @@
 
 /* --- operands ----------------------------------------------------------------------------------------------------- */
 
-gpu_rows cuda_rows(const cuda_run *r, rill_space space)
+gpu_rows cuda_rows(const cuda_run *r, rill_index_space space)
 {
-    return (gpu_rows){.count = cuda_twin(r, r->counts + space), .most = (int32_t)r->most[space]};
+    return (gpu_rows){.count = cuda_device_ptr(r, r->space_rows + space), .max = (int32_t)r->max_rows[space]};
 }
 
 const int32_t *cuda_index(cuda_run *r, int32_t index)
 {
     if (index == DEV_NO_INDEX) return NULL;
-    cuda_queue_index(r, index);
+    cuda_enqueue_index(r, index);
     return r->index[index];
 }
 
 const float *cuda_constant(const cuda_run *r, rill_constant constant)
 {
-    return constant != 0 ? r->weights->constant[constant - 1] : NULL;
+    return constant != 0 ? r->network->constant[constant - 1] : NULL;
 }
 
 gpu_operand cuda_operand(cuda_run *r, const dev_operand *o)
 {
-    gpu_operand rows = {.at = NULL};
-    if (o->base == DEV_NOTHING) return rows;
+    gpu_operand rows = {.data = NULL};
+    if (o->base == DEV_BASE_NONE) return rows;
     rows.index = cuda_index(r, o->index);
-    if (o->base == DEV_VALUE) {
-        const int32_t buffer = r->program->value[o->of].buffer;
-        rows.at = (float *)(void *)r->value[buffer];
-        rows.ld = (int32_t)r->inner.layout.value_ld[buffer];
-    } else if (o->base == DEV_TABLE) {
-        rows.at = r->stream->table[o->of].rows;
-        rows.ld = (int32_t)r->inner.plan->table[o->of].ld;
+    if (o->base == DEV_BASE_TENSOR) {
+        const int32_t buffer = r->graph->tensor[o->element].buffer;
+        rows.data = (float *)(void *)r->tensor[buffer];
+        rows.ld = (int32_t)r->host_run.layout.tensor_ld[buffer];
+    } else if (o->base == DEV_BASE_TABLE) {
+        rows.data = r->session->table[o->element].rows;
+        rows.ld = (int32_t)r->host_run.network->table[o->element].ld;
     } else {
-        rows.at = (float *)(uintptr_t)r->weights->constant[o->of];
-        rows.ld = (int32_t)r->inner.plan->constant[o->of].width;
+        rows.data = (float *)(uintptr_t)r->network->constant[o->element];
+        rows.ld = (int32_t)r->host_run.network->constant[o->element].width;
     }
-    if (rows.at != NULL) rows.at += o->first; /* a table without rows is one whose rows are not there */
+    if (rows.data != NULL) rows.data += o->first; /* a table without rows is one whose rows are not there */
     return rows;
 }
 
-gpu_lists cuda_lists_of(const cuda_run *r, rill_list list)
+gpu_subsets cuda_get_subsets(const cuda_run *r, rill_vocab_subset subset)
 {
-    if (list == 0) return (gpu_lists){.ids = NULL};
-    const size_t at = (size_t)list - 1;
+    if (subset == 0) return (gpu_subsets){.ids = NULL};
+    const size_t idx = (size_t)subset - 1;
     /* Lists without symbols have no memory, but lists they are. */
-    const char *ids = r->own->list[at].ids.at;
-    return (gpu_lists){.ids = ids != NULL ? (const int32_t *)(const void *)ids : cuda_twin(r, r->list_first[at]),
-                       .first = cuda_twin(r, r->list_first[at]),
-                       .length = cuda_twin(r, r->list_length[at])};
+    const char *ids = r->cuda->subset[idx].ids.base;
+    return (gpu_subsets){.ids = ids != NULL ? (const int32_t *)(const void *)ids
+                                            : cuda_device_ptr(r, r->subset_first[idx]),
+                         .first = cuda_device_ptr(r, r->subset_first[idx]),
+                         .length = cuda_device_ptr(r, r->subset_length[idx])};
 }
 
-static gpu_activation activation_of(rill_activation activation)
+static gpu_activation gpu_activation_kind(rill_activation activation)
 {
     static const gpu_activation activations[] = {
         [RILL_LINEAR] = GPU_LINEAR,       [RILL_TANH] = GPU_TANH,
@@ -68,74 +69,76 @@ static gpu_activation activation_of(rill_activation activation)
 /* --- products ----------------------------------------------------------------------------------------------------- */
 
 /* Where an output goes in the products' type. In fp32 it goes nowhere if nothing reads it so. */
-static gpu_panel panel_of(const cuda_run *r, const dev_op *op, const dev_operand *o, gpu_operand *out)
+static gpu_panel output_panel(const cuda_run *r, const dev_op *op, const dev_operand *o, gpu_operand *out)
 {
-    const cuda_fused *fused = cuda_fused_of(r, op);
-    if (fused->rounds == GPU_F32) return (gpu_panel){.at = NULL};
-    if (fused->dropped) out->at = NULL;
-    const dev_value *value = &r->program->value[o->of];
-    return (gpu_panel){.at = r->rounded[value->buffer], .ld = (int32_t)dev_padded(value->width), .type = fused->rounds};
+    const cuda_fused_op *fused = cuda_get_fused_op(r, op);
+    if (fused->output_type == GPU_F32) return (gpu_panel){.data = NULL};
+    if (fused->skip_fp32) out->data = NULL;
+    const dev_tensor *value = &r->graph->tensor[o->element];
+    return (gpu_panel){
+        .data = r->rounded[value->buffer], .ld = (int32_t)dev_padded(value->width), .type = fused->output_type};
 }
 
 /* Rows that are aligned are multiplied where they are; others are brought together, as the weights' type. */
-void cuda_queue_product(cuda_run *r, gpu_product product, gpu_rows rows, gpu_operand x, gpu_operand x2, int32_t width2)
+void cuda_enqueue_product(cuda_run *r, gpu_product product, gpu_rows rows, gpu_operand x, gpu_operand x2,
+                          int32_t width2)
 {
     const gpu_matrix *m = product.matrix;
-    product.rows = rows.most;
-    product.a = x.at;
+    product.rows = rows.max;
+    product.a = x.data;
     product.lda = x.ld;
-    if (m->type != GPU_F32 || x.index != NULL || x2.at != NULL || (uintptr_t)x.at % 16 != 0) {
-        const gpu_panel panel = {.at = r->panel, .ld = (int32_t)dev_padded((size_t)m->k), .type = m->type};
+    if (m->type != GPU_F32 || x.index != NULL || x2.data != NULL || (uintptr_t)x.data % 16 != 0) {
+        const gpu_panel panel = {.data = r->panel, .ld = (int32_t)dev_padded((size_t)m->k), .type = m->type};
         const gpu_gather gather = {
             .rows = rows, .width = m->k - width2, .width2 = width2, .x = x, .x2 = x2, .panel = panel};
-        gpu_run_gather(r->queue, &gather);
-        product.a = panel.at;
+        gpu_run_gather(r->cu_stream, &gather);
+        product.a = panel.data;
         product.lda = panel.ld;
     }
-    gpu_run_product(r->queue, &product);
+    gpu_run_product(r->cu_stream, &product);
 }
 
-static void list_product(cuda_run *r, const dev_op *op)
+static void subset_product(cuda_run *r, const dev_op *op)
 {
     const rill_product *o = &op->as.product;
-    const dev_list *list = &r->inner.plan->list[o->list - 1];
-    const gpu_list_product args = {.rows = cuda_rows(r, op->space),
-                                   .width = (int32_t)r->inner.plan->constant[list->rows - 1].width,
-                                   .longest = (int32_t)r->list_longest[o->list - 1],
-                                   .lists = cuda_lists_of(r, o->list),
-                                   .slot = cuda_index(r, op->slot),
-                                   .w = cuda_constant(r, list->rows),
-                                   .type = cuda_type_of(list->type),
-                                   .a = cuda_operand(r, &op->view[DEV_A]),
-                                   .out = cuda_operand(r, &op->view[DEV_OUT]),
-                                   .activation = activation_of(o->activation)};
-    if (args.longest > 0) gpu_run_list_product(r->queue, &args);
+    const dev_vocab_subset *subset = &r->host_run.network->subset[o->vocab_subset - 1];
+    const gpu_subset_product args = {.rows = cuda_rows(r, op->space),
+                                     .width = (int32_t)r->host_run.network->constant[subset->rows - 1].width,
+                                     .max_length = (int32_t)r->max_subset[o->vocab_subset - 1],
+                                     .subsets = cuda_get_subsets(r, o->vocab_subset),
+                                     .slot = cuda_index(r, op->slot),
+                                     .w = cuda_constant(r, subset->rows),
+                                     .type = cuda_gpu_type(subset->type),
+                                     .a = cuda_operand(r, &op->view[DEV_A]),
+                                     .out = cuda_operand(r, &op->view[DEV_OUT]),
+                                     .activation = gpu_activation_kind(o->activation)};
+    if (args.max_length > 0) gpu_run_subset_product(r->cu_stream, &args);
 }
 
 /* The rows are those that the operation before has written in the matrix' type, or are brought into it. */
-static void multiply(cuda_run *r, const dev_op *op, gpu_product product, gpu_rows rows)
+static void enqueue_gemm(cuda_run *r, const dev_op *op, gpu_product product, gpu_rows rows)
 {
     const dev_operand *a = &op->view[DEV_A];
-    if (!cuda_fused_of(r, op)->read_rounded) {
-        cuda_queue_product(r, product, rows, cuda_operand(r, a), cuda_operand(r, &op->view[DEV_A2]),
-                           (int32_t)op->as.product.k2);
+    if (!cuda_get_fused_op(r, op)->input_rounded) {
+        cuda_enqueue_product(r, product, rows, cuda_operand(r, a), cuda_operand(r, &op->view[DEV_A2]),
+                             (int32_t)op->as.product.k2);
         return;
     }
-    product.rows = rows.most;
-    product.a = r->rounded[r->program->value[a->of].buffer];
+    product.rows = rows.max;
+    product.a = r->rounded[r->graph->tensor[a->element].buffer];
     product.lda = (int32_t)dev_padded((size_t)product.matrix->k);
-    gpu_run_product(r->queue, &product);
+    gpu_run_product(r->cu_stream, &product);
 }
 
 /* The sums of the next product lie beside those of this one, before or behind them. */
-static void finish_both(cuda_run *r, const dev_op *op, gpu_finish *f)
+static void merged_epilogue(cuda_run *r, const dev_op *op, gpu_epilogue *f)
 {
     const dev_op *next = op + 1;
-    f->width2 = r->weights->matrix[next->as.product.matrix - 1].n;
+    f->width2 = r->network->matrix[next->as.product.matrix - 1].n;
     f->bias2 = cuda_constant(r, next->as.product.bias);
     f->out2 = cuda_operand(r, &next->view[DEV_OUT]);
-    if (cuda_fused_of(r, op)->with_next > 0) return;
-    const gpu_finish turned = *f;
+    if (cuda_get_fused_op(r, op)->merged_next > 0) return;
+    const gpu_epilogue turned = *f;
     f->width = turned.width2;
     f->bias = turned.bias2;
     f->out = turned.out2;
@@ -147,54 +150,54 @@ static void finish_both(cuda_run *r, const dev_op *op, gpu_finish *f)
 static void product(cuda_run *r, const dev_op *op)
 {
     const rill_product *o = &op->as.product;
-    const cuda_fused *fused = cuda_fused_of(r, op);
-    if (o->list != 0) {
-        list_product(r, op);
+    const cuda_fused_op *fused = cuda_get_fused_op(r, op);
+    if (o->vocab_subset != 0) {
+        subset_product(r, op);
         return;
     }
-    if (fused->done_before) return;
+    if (fused->merged_into_prev) return;
     const gpu_rows rows = cuda_rows(r, op->space);
     const gpu_operand add = cuda_operand(r, &op->view[DEV_ADD]), out = cuda_operand(r, &op->view[DEV_OUT]);
-    const gpu_operand sums = {.at = (float *)(void *)r->sums, .ld = (int32_t)dev_padded((size_t)fused->matrix.n)};
-    if (fused->whole) {
+    const gpu_operand sums = {.data = (float *)(void *)r->sums, .ld = (int32_t)dev_padded((size_t)fused->matrix.n)};
+    if (fused->single_launch) {
         const gpu_product whole = {
-            .matrix = &fused->matrix, .add = add.at, .ld_add = add.ld, .c = out.at, .ldc = out.ld};
-        multiply(r, op, whole, rows);
+            .matrix = &fused->matrix, .add = add.data, .ld_add = add.ld, .c = out.data, .ldc = out.ld};
+        enqueue_gemm(r, op, whole, rows);
         return;
     }
-    multiply(r, op, (gpu_product){.matrix = &fused->matrix, .c = sums.at, .ldc = sums.ld}, rows);
-    gpu_finish finish = {.rows = rows,
-                         .width = r->weights->matrix[o->matrix - 1].n,
-                         .sums = sums,
-                         .bias = cuda_constant(r, o->bias),
-                         .add = add,
-                         .out = out,
-                         .activation = activation_of(o->activation)};
-    finish.panel = panel_of(r, op, &op->view[DEV_OUT], &finish.out);
-    if (fused->with_next != 0) finish_both(r, op, &finish);
-    gpu_run_finish(r->queue, &finish);
+    enqueue_gemm(r, op, (gpu_product){.matrix = &fused->matrix, .c = sums.data, .ldc = sums.ld}, rows);
+    gpu_epilogue finish = {.rows = rows,
+                           .width = r->network->matrix[o->matrix - 1].n,
+                           .sums = sums,
+                           .bias = cuda_constant(r, o->bias),
+                           .add = add,
+                           .out = out,
+                           .activation = gpu_activation_kind(o->activation)};
+    finish.panel = output_panel(r, op, &op->view[DEV_OUT], &finish.out);
+    if (fused->merged_next != 0) merged_epilogue(r, op, &finish);
+    gpu_run_epilogue(r->cu_stream, &finish);
 }
 
 /* --- attention ---------------------------------------------------------------------------------------------------- */
 
 static void walk_paths(cuda_run *r, const dev_op *op)
 {
-    const dev_path *path = &r->program->path[op->path];
-    const int32_t *first = (const int32_t *)(const void *)(r->frame->pinned + r->inner.layout.path_at[op->path]);
+    const dev_path *path = &r->graph->path[op->path];
+    const int32_t *first = (const int32_t *)(const void *)(r->frame->pinned + r->host_run.layout.path_offset[op->path]);
     const gpu_path args = {.rows = cuda_rows(r, RILL_ROWS),
                            .node = cuda_index(r, path->node),
                            .parent = cuda_index(r, path->parent),
-                           .above = r->stream->above,
-                           .first = cuda_twin(r, first),
-                           .length = cuda_twin(r, first + r->inner.block_rows),
+                           .node_parent = r->session->node_parent,
+                           .first = cuda_device_ptr(r, first),
+                           .length = cuda_device_ptr(r, first + r->host_run.block_rows),
                            .entry = r->path_entry[op->path]};
-    gpu_run_path(r->queue, &args);
+    gpu_run_path(r->cu_stream, &args);
 }
 
 static void attend(cuda_run *r, const dev_op *op, size_t number)
 {
     const rill_attend *o = &op->as.attend;
-    const cuda_memory *memory = &r->memory[r->memory_of[number]];
+    const cuda_kv *memory = &r->kv[r->kv_index[number]];
     gpu_attend args = {.rows = cuda_rows(r, op->space),
                        .heads = (int32_t)o->heads,
                        .width = (int32_t)o->width,
@@ -202,24 +205,24 @@ static void attend(cuda_run *r, const dev_op *op, size_t number)
                        .scale = o->scale,
                        .additive = cuda_constant(r, o->additive),
                        .relative = cuda_constant(r, o->relative),
-                       .reach = (int32_t)dev_reach(r->inner.plan, o),
-                       .place = cuda_index(r, op->place),
+                       .reach = (int32_t)dev_reach(r->host_run.network, o),
+                       .position = cuda_index(r, op->position),
                        .query = cuda_operand(r, &op->view[DEV_QUERY]),
                        .keys = cuda_operand(r, &op->view[DEV_KEYS]),
                        .values = cuda_operand(r, &op->view[DEV_VALUES]),
-                       .first = cuda_twin(r, memory->first),
-                       .length = cuda_twin(r, memory->length),
+                       .first = cuda_device_ptr(r, memory->first),
+                       .length = cuda_device_ptr(r, memory->length),
                        .entry = op->path >= 0 ? r->path_entry[op->path] : NULL,
                        .out = cuda_operand(r, &op->view[DEV_OUT]),
-                       .part = (float *)(void *)r->part,
-                       .longest = (int32_t)memory->longest};
-    args.panel = panel_of(r, op, &op->view[DEV_OUT], &args.out);
-    if (o->watch && r->asked->watched != NULL) {
-        args.watched = cuda_twin(r, r->watched);
-        args.ld_watched = (int32_t)r->asked->ld_watched;
-        args.watched_heads = (int32_t)o->watch;
+                       .part = (float *)(void *)r->attention_part,
+                       .max_length = (int32_t)memory->max_length};
+    args.panel = output_panel(r, op, &op->view[DEV_OUT], &args.out);
+    if (o->watched_heads && r->host_arguments->watched != NULL) {
+        args.watched = cuda_device_ptr(r, r->watched);
+        args.ld_watched = (int32_t)r->host_arguments->ld_watched;
+        args.watched_heads = (int32_t)o->watched_heads;
     }
-    gpu_run_attend(r->queue, &args);
+    gpu_run_attend(r->cu_stream, &args);
 }
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
@@ -232,7 +235,7 @@ static void lstm(cuda_run *r, const dev_op *op)
                            .c = cuda_operand(r, &op->view[DEV_C]),
                            .c_out = cuda_operand(r, &op->view[DEV_C_OUT]),
                            .h_out = cuda_operand(r, &op->view[DEV_H_OUT])};
-    gpu_run_lstm(r->queue, &args);
+    gpu_run_lstm(r->cu_stream, &args);
 }
 
 static void gru(cuda_run *r, const dev_op *op)
@@ -243,7 +246,7 @@ static void gru(cuda_run *r, const dev_op *op)
                           .gates = cuda_operand(r, &op->view[DEV_HIDDEN]),
                           .h = cuda_operand(r, &op->view[DEV_H]),
                           .h_out = cuda_operand(r, &op->view[DEV_H_OUT])};
-    gpu_run_gru(r->queue, &args);
+    gpu_run_gru(r->cu_stream, &args);
 }
 
 static void normalise(cuda_run *r, const dev_op *op)
@@ -258,8 +261,8 @@ static void normalise(cuda_run *r, const dev_op *op)
                           .bias = cuda_constant(r, o->bias),
                           .eps = o->eps,
                           .rms = o->rms};
-    args.panel = panel_of(r, op, &op->view[DEV_OUT], &args.y);
-    gpu_run_normalise(r->queue, &args);
+    args.panel = output_panel(r, op, &op->view[DEV_OUT], &args.y);
+    gpu_run_normalise(r->cu_stream, &args);
 }
 
 static void activate(cuda_run *r, const dev_op *op)
@@ -269,9 +272,9 @@ static void activate(cuda_run *r, const dev_op *op)
                          .x = cuda_operand(r, &op->view[DEV_X]),
                          .gate = cuda_operand(r, &op->view[DEV_GATE]),
                          .y = cuda_operand(r, &op->view[DEV_OUT]),
-                         .activation = activation_of(op->as.activate.activation)};
-    args.panel = panel_of(r, op, &op->view[DEV_OUT], &args.y);
-    gpu_run_activate(r->queue, &args);
+                         .activation = gpu_activation_kind(op->as.activate.activation)};
+    args.panel = output_panel(r, op, &op->view[DEV_OUT], &args.y);
+    gpu_run_activate(r->cu_stream, &args);
 }
 
 static void embed(cuda_run *r, const dev_op *op)
@@ -284,11 +287,11 @@ static void embed(cuda_run *r, const dev_op *op)
                       .out = cuda_operand(r, &op->view[DEV_OUT]),
                       .scale = o->scale};
     if (o->matrix != 0) {
-        const gpu_matrix *m = &r->weights->matrix[o->matrix - 1];
-        args.x = (gpu_operand){.at = (float *)(uintptr_t)m->w, .ld = m->k, .index = cuda_index(r, op->slot)};
+        const gpu_matrix *m = &r->network->matrix[o->matrix - 1];
+        args.x = (gpu_operand){.data = (float *)(uintptr_t)m->w, .ld = m->k, .index = cuda_index(r, op->slot)};
     }
-    args.panel = panel_of(r, op, &op->view[DEV_OUT], &args.out);
-    gpu_run_embed(r->queue, &args);
+    args.panel = output_panel(r, op, &op->view[DEV_OUT], &args.out);
+    gpu_run_embed(r->cu_stream, &args);
 }
 
 static void sum(cuda_run *r, const dev_op *op)
@@ -298,10 +301,10 @@ static void sum(cuda_run *r, const dev_op *op)
                     .width = (int32_t)o->width,
                     .terms = o->terms,
                     .out = cuda_operand(r, &op->view[DEV_SUM_OUT]),
-                    .least = o->activation == RILL_RELU ? 0.0f : -INFINITY};
+                    .min = o->activation == RILL_RELU ? 0.0f : -INFINITY};
     for (int32_t i = 0; i < o->terms; i++) args.term[i] = cuda_operand(r, &op->view[i]);
-    args.panel = panel_of(r, op, &op->view[DEV_SUM_OUT], &args.out);
-    gpu_run_sum(r->queue, &args);
+    args.panel = output_panel(r, op, &op->view[DEV_SUM_OUT], &args.out);
+    gpu_run_sum(r->cu_stream, &args);
 }
 
 static void copy(cuda_run *r, const dev_op *op)
@@ -310,22 +313,22 @@ static void copy(cuda_run *r, const dev_op *op)
                            .width = (int32_t)op->as.copy.width,
                            .x = cuda_operand(r, &op->view[DEV_X]),
                            .out = cuda_operand(r, &op->view[DEV_OUT])};
-    gpu_run_copy(r->queue, &args);
+    gpu_run_copy(r->cu_stream, &args);
 }
 
 static void mask(cuda_run *r, const dev_op *op)
 {
     const gpu_mask args = {.rows = cuda_rows(r, op->space),
                            .width = (int32_t)op->as.mask.width,
-                           .lists = cuda_lists_of(r, op->as.mask.list),
+                           .subsets = cuda_get_subsets(r, op->as.mask.vocab_subset),
                            .slot = cuda_index(r, op->slot),
                            .x = cuda_operand(r, &op->view[DEV_X])};
-    if (r->list_longest[op->as.mask.list - 1] > 0) gpu_run_mask(r->queue, &args);
+    if (r->max_subset[op->as.mask.vocab_subset - 1] > 0) gpu_run_mask(r->cu_stream, &args);
 }
 
 /* --- all of them -------------------------------------------------------------------------------------------------- */
 
-void cuda_queue_op(cuda_run *r, const dev_op *op, size_t number)
+void cuda_enqueue_op(cuda_run *r, const dev_op *op, size_t number)
 {
     static void (*const queue[DEV_OP_KINDS])(cuda_run *, const dev_op *) = {
         [DEV_PRODUCT] = product,   [DEV_LSTM] = lstm,       [DEV_GRU] = gru, [DEV_NORMALISE] = normalise,
@@ -333,10 +336,10 @@ void cuda_queue_op(cuda_run *r, const dev_op *op, size_t number)
         [DEV_MASK] = mask,         [DEV_PATH] = walk_paths,
     };
     switch (op->kind) {
-    case DEV_SCAN: cuda_queue_scan(r, op, &r->scan[number]); break;
+    case DEV_SCAN: cuda_enqueue_scan(r, op, &r->scan[number]); break;
     case DEV_ATTEND: attend(r, op, number); break;
-    case DEV_BEST: cuda_queue_best(r, op, &r->selection[number]); break;
-    case DEV_MIX: cuda_queue_mix(r, op, &r->selection[number]); break;
+    case DEV_BEST: cuda_enqueue_best(r, op, &r->selection[number]); break;
+    case DEV_MIX: cuda_enqueue_mix(r, op, &r->selection[number]); break;
     default: queue[op->kind](r, op); break;
     }
 }

@@ -11,19 +11,19 @@ __global__ static void gather(gpu_tiled<gpu_gather> t)
 {
     int32_t r, p;
     if (!gpu_place(t, &r, &p)) return;
-    const int32_t of_x = t.a.width / N;
+    const int32_t x_pieces = t.a.width / N;
     gpu_write<N>(t.a.panel, r, p,
-                 p < of_x ? gpu_read<N>(gpu_row(t.a.x, r), p) : gpu_read<N>(gpu_row(t.a.x2, r), p - of_x));
+                 p < x_pieces ? gpu_read<N>(gpu_row(t.a.x, r), p) : gpu_read<N>(gpu_row(t.a.x2, r), p - x_pieces));
 }
 
-void gpu_run_gather(gpu_queue *queue, const gpu_gather *args)
+void gpu_run_gather(gpu_stream *cu_stream, const gpu_gather *args)
 {
     const bool wide = args->width % 4 == 0 && args->width2 % 4 == 0 && gpu_aligned(args->x) && gpu_aligned(args->x2);
     const gpu_tiled<gpu_gather> t = gpu_tile(*args, (args->width + args->width2) / (wide ? 4 : 1));
     if (wide)
-        GPU_TILES(queue, gather<4>, t);
+        GPU_TILES(cu_stream, gather<4>, t);
     else
-        GPU_TILES(queue, gather<1>, t);
+        GPU_TILES(cu_stream, gather<1>, t);
 }
 
 /* --- element by element ------------------------------------------------------------------------------------------- */
@@ -37,43 +37,43 @@ __global__ static void copy(gpu_tiled<gpu_copy> t)
     if (out != nullptr) gpu_write<N>(out, p, gpu_read<N>(gpu_row(t.a.x, r), p));
 }
 
-void gpu_run_copy(gpu_queue *queue, const gpu_copy *args)
+void gpu_run_copy(gpu_stream *cu_stream, const gpu_copy *args)
 {
     const bool wide = args->width % 4 == 0 && gpu_aligned(args->x) && gpu_aligned(args->out);
     const gpu_tiled<gpu_copy> t = gpu_tile(*args, args->width / (wide ? 4 : 1));
     if (wide)
-        GPU_TILES(queue, copy<4>, t);
+        GPU_TILES(cu_stream, copy<4>, t);
     else
-        GPU_TILES(queue, copy<1>, t);
+        GPU_TILES(cu_stream, copy<1>, t);
 }
 
 template <int N>
-__global__ static void finish(gpu_tiled<gpu_finish> t)
+__global__ static void epilogue(gpu_tiled<gpu_epilogue> t)
 {
     int32_t r, p;
     if (!gpu_place(t, &r, &p)) return;
-    const int32_t of_out = t.a.width / N, second = p >= of_out;
+    const int32_t out_pieces = t.a.width / N, second = p >= out_pieces;
     const float *bias = second ? t.a.bias2 : t.a.bias;
     float *out = gpu_row(second ? t.a.out2 : t.a.out, r);
-    if (out == nullptr && t.a.panel.at == nullptr) return;
+    if (out == nullptr && t.a.panel.data == nullptr) return;
     const gpu_piece<N> sums = gpu_read<N>(gpu_row(t.a.sums, r), p), add = gpu_read<N>(gpu_row(t.a.add, r), p);
-    if (second) p -= of_out;
+    if (second) p -= out_pieces;
     const gpu_piece<N> one = gpu_read<N>(bias, p);
     gpu_piece<N> y;
-    for (int i = 0; i < N; i++) y.at[i] = gpu_activated(t.a.activation, (one.at[i] + add.at[i]) + sums.at[i]);
+    for (int i = 0; i < N; i++) y.v[i] = gpu_activated(t.a.activation, (one.v[i] + add.v[i]) + sums.v[i]);
     if (out != nullptr) gpu_write<N>(out, p, y);
     gpu_write<N>(t.a.panel, r, p, y);
 }
 
-void gpu_run_finish(gpu_queue *queue, const gpu_finish *args)
+void gpu_run_epilogue(gpu_stream *cu_stream, const gpu_epilogue *args)
 {
     const bool wide = args->width % 4 == 0 && args->width2 % 4 == 0 && gpu_aligned(args->sums) && gpu_aligned(args->bias, 0) &&
                       gpu_aligned(args->add) && gpu_aligned(args->out) && gpu_aligned(args->bias2, 0) && gpu_aligned(args->out2);
-    const gpu_tiled<gpu_finish> t = gpu_tile(*args, (args->width + args->width2) / (wide ? 4 : 1));
+    const gpu_tiled<gpu_epilogue> t = gpu_tile(*args, (args->width + args->width2) / (wide ? 4 : 1));
     if (wide)
-        GPU_TILES(queue, finish<4>, t);
+        GPU_TILES(cu_stream, epilogue<4>, t);
     else
-        GPU_TILES(queue, finish<1>, t);
+        GPU_TILES(cu_stream, epilogue<1>, t);
 }
 
 template <int N>
@@ -82,25 +82,25 @@ __global__ static void activate(gpu_tiled<gpu_activate> t)
     int32_t r, p;
     if (!gpu_place(t, &r, &p)) return;
     float *out = gpu_row(t.a.y, r);
-    if (out == nullptr && t.a.panel.at == nullptr) return;
+    if (out == nullptr && t.a.panel.data == nullptr) return;
     const gpu_piece<N> x = gpu_read<N>(gpu_row(t.a.x, r), p), gate = gpu_read<N>(gpu_row(t.a.gate, r), p);
     gpu_piece<N> y;
     for (int i = 0; i < N; i++) {
-        const float z = gpu_activated(t.a.activation, x.at[i]);
-        y.at[i] = t.a.gate.at != nullptr ? z * gate.at[i] : z;
+        const float z = gpu_activated(t.a.activation, x.v[i]);
+        y.v[i] = t.a.gate.data != nullptr ? z * gate.v[i] : z;
     }
     if (out != nullptr) gpu_write<N>(out, p, y);
     gpu_write<N>(t.a.panel, r, p, y);
 }
 
-void gpu_run_activate(gpu_queue *queue, const gpu_activate *args)
+void gpu_run_activate(gpu_stream *cu_stream, const gpu_activate *args)
 {
     const bool wide = args->width % 4 == 0 && gpu_aligned(args->x) && gpu_aligned(args->gate) && gpu_aligned(args->y);
     const gpu_tiled<gpu_activate> t = gpu_tile(*args, args->width / (wide ? 4 : 1));
     if (wide)
-        GPU_TILES(queue, activate<4>, t);
+        GPU_TILES(cu_stream, activate<4>, t);
     else
-        GPU_TILES(queue, activate<1>, t);
+        GPU_TILES(cu_stream, activate<1>, t);
 }
 
 template <int N>
@@ -109,26 +109,26 @@ __global__ static void embed(gpu_tiled<gpu_embed> t)
     int32_t r, p;
     if (!gpu_place(t, &r, &p)) return;
     float *out = gpu_row(t.a.out, r);
-    if (out == nullptr && t.a.panel.at == nullptr) return;
+    if (out == nullptr && t.a.panel.data == nullptr) return;
     const float *row = gpu_row(t.a.x, r), *position = gpu_row(t.a.position, r);
     const gpu_piece<N> x = gpu_read<N>(row, p), place = gpu_read<N>(position, p);
     gpu_piece<N> y;
     for (int i = 0; i < N; i++) {
-        const float scaled = row != nullptr ? t.a.scale * x.at[i] : 0.0f;
-        y.at[i] = position != nullptr ? scaled + place.at[i] : scaled;
+        const float scaled = row != nullptr ? t.a.scale * x.v[i] : 0.0f;
+        y.v[i] = position != nullptr ? scaled + place.v[i] : scaled;
     }
     if (out != nullptr) gpu_write<N>(out, p, y);
     gpu_write<N>(t.a.panel, r, p, y);
 }
 
-void gpu_run_embed(gpu_queue *queue, const gpu_embed *args)
+void gpu_run_embed(gpu_stream *cu_stream, const gpu_embed *args)
 {
     const bool wide = args->width % 4 == 0 && gpu_aligned(args->x) && gpu_aligned(args->position) && gpu_aligned(args->out);
     const gpu_tiled<gpu_embed> t = gpu_tile(*args, args->width / (wide ? 4 : 1));
     if (wide)
-        GPU_TILES(queue, embed<4>, t);
+        GPU_TILES(cu_stream, embed<4>, t);
     else
-        GPU_TILES(queue, embed<1>, t);
+        GPU_TILES(cu_stream, embed<1>, t);
 }
 
 /* --- sums of rows ------------------------------------------------------------------------------------------------- */
@@ -140,48 +140,48 @@ __global__ static void sum(gpu_tiled<gpu_sum> t)
     int32_t r, p;
     if (!gpu_place(t, &r, &p)) return;
     float *out = gpu_row(t.a.out, r);
-    if (out == nullptr && t.a.panel.at == nullptr) return;
+    if (out == nullptr && t.a.panel.data == nullptr) return;
     gpu_piece<N> y = gpu_read<N>(nullptr, p);
     bool any = false;
     for (int32_t i = 0; i < t.a.terms; i++) {
         const float *row = gpu_row(t.a.term[i], r);
         if (row == nullptr) continue;
         const gpu_piece<N> x = gpu_read<N>(row, p);
-        for (int j = 0; j < N; j++) y.at[j] = any ? y.at[j] + x.at[j] : x.at[j];
+        for (int j = 0; j < N; j++) y.v[j] = any ? y.v[j] + x.v[j] : x.v[j];
         any = true;
     }
-    for (int j = 0; j < N; j++) y.at[j] = y.at[j] < t.a.least ? t.a.least : y.at[j];
+    for (int j = 0; j < N; j++) y.v[j] = y.v[j] < t.a.min ? t.a.min : y.v[j];
     if (out != nullptr) gpu_write<N>(out, p, y);
     gpu_write<N>(t.a.panel, r, p, y);
 }
 
-void gpu_run_sum(gpu_queue *queue, const gpu_sum *args)
+void gpu_run_sum(gpu_stream *cu_stream, const gpu_sum *args)
 {
     bool wide = args->width % 4 == 0 && gpu_aligned(args->out);
     for (int32_t i = 0; i < args->terms; i++) wide = wide && gpu_aligned(args->term[i]);
     const gpu_tiled<gpu_sum> t = gpu_tile(*args, args->width / (wide ? 4 : 1));
     if (wide)
-        GPU_TILES(queue, sum<4>, t);
+        GPU_TILES(cu_stream, sum<4>, t);
     else
-        GPU_TILES(queue, sum<1>, t);
+        GPU_TILES(cu_stream, sum<1>, t);
 }
 
 /* --- indices ------------------------------------------------------------------------------------------------------ */
 
-__global__ static void follow(gpu_tiled<gpu_index> t)
+__global__ static void follow_index(gpu_tiled<gpu_index> t)
 {
     int32_t r, p;
     if (!gpu_place(t, &r, &p)) return;
     const gpu_index &a = t.a;
-    const int32_t at = a.at != nullptr ? a.at[r] : r, x = at >= 0 ? a.column[at] : at;
+    const int32_t at = a.entry != nullptr ? a.entry[r] : r, x = at >= 0 ? a.column[at] : at;
     if (x < 0)
-        a.out[r] = a.of != nullptr || a.base != nullptr ? -1 : x;
+        a.out[r] = a.lookup != nullptr || a.base != nullptr ? -1 : x;
     else
-        a.out[r] = (a.base != nullptr ? a.base[r] : 0) + (a.of != nullptr ? a.of[x] : x);
+        a.out[r] = (a.base != nullptr ? a.base[r] : 0) + (a.lookup != nullptr ? a.lookup[x] : x);
 }
 
-void gpu_run_index(gpu_queue *queue, const gpu_index *args)
+void gpu_run_index(gpu_stream *cu_stream, const gpu_index *args)
 {
     const gpu_tiled<gpu_index> t = gpu_tile(*args, 1);
-    GPU_TILES(queue, follow, t);
+    GPU_TILES(cu_stream, follow_index, t);
 }

@@ -6,7 +6,7 @@
 #define RILL_CUDA_ROWS_CUH
 
 #include "cuda.cuh"
-#include "halves.h"
+#include "half.h"
 
 /* --- numbers ------------------------------------------------------------------------------------------------------ */
 
@@ -34,7 +34,7 @@ __device__ static inline float gpu_activated(gpu_activation activation, float x)
 
 template <int N>
 struct __align__(4 * N) gpu_piece {
-    float at[N];
+    float v[N];
 };
 
 /* Piece p of a row; NULL: zeros. */
@@ -43,7 +43,7 @@ __device__ static inline gpu_piece<N> gpu_read(const float *row, int32_t p)
 {
     if (row != nullptr) return ((const gpu_piece<N> *)row)[p];
     gpu_piece<N> zeros;
-    for (int i = 0; i < N; i++) zeros.at[i] = 0.0f;
+    for (int i = 0; i < N; i++) zeros.v[i] = 0.0f;
     return zeros;
 }
 
@@ -55,7 +55,7 @@ __device__ static inline void gpu_write(float *row, int32_t p, const gpu_piece<N
 
 template <int N>
 struct __align__(2 * N) gpu_rounded {
-    uint16_t at[N];
+    uint16_t v[N];
 };
 
 /* Piece p of row r, where there is a panel. */
@@ -63,14 +63,14 @@ template <int N>
 __device__ static inline void gpu_write(const gpu_panel &to, int32_t r, int32_t p, const gpu_piece<N> &x)
 {
     const size_t row = (size_t)r * (size_t)to.ld;
-    if (to.at == nullptr) return;
+    if (to.data == nullptr) return;
     if (to.type == GPU_F32) {
-        gpu_write<N>((float *)to.at + row, p, x);
+        gpu_write<N>((float *)to.data + row, p, x);
         return;
     }
     gpu_rounded<N> y;
-    for (int i = 0; i < N; i++) y.at[i] = gpu_rounded_bits(x.at[i], to.type);
-    ((gpu_rounded<N> *)((uint16_t *)to.at + row))[p] = y;
+    for (int i = 0; i < N; i++) y.v[i] = gpu_round_bits(x.v[i], to.type);
+    ((gpu_rounded<N> *)((uint16_t *)to.data + row))[p] = y;
 }
 
 /* Where pieces of 4 can be: rows begin at multiples of 16 bytes. On the host. */
@@ -81,7 +81,7 @@ static inline bool gpu_aligned(const void *at, int32_t ld)
 
 static inline bool gpu_aligned(const gpu_operand &o)
 {
-    return o.at == nullptr || gpu_aligned(o.at, o.ld);
+    return o.data == nullptr || gpu_aligned(o.data, o.ld);
 }
 
 /* --- tiles -------------------------------------------------------------------------------------------------------- */
@@ -108,7 +108,7 @@ template <class Args>
 static inline dim3 gpu_tile_grid(const gpu_tiled<Args> &t)
 {
     const int32_t down = GPU_TILE_SHIFT - t.shift;
-    return dim3((unsigned)((t.a.rows.most + (1 << down) - 1) >> down), (unsigned)((t.pieces + (1 << t.shift) - 1) >> t.shift));
+    return dim3((unsigned)((t.a.rows.max + (1 << down) - 1) >> down), (unsigned)((t.pieces + (1 << t.shift) - 1) >> t.shift));
 }
 
 /* The row and piece of this thread. False: it has none. */
@@ -123,10 +123,10 @@ __device__ static inline bool gpu_place(const gpu_tiled<Args> &t, int32_t *row, 
 }
 
 /* One launch; without rows none. */
-#define GPU_TILES(queue, kernel, tiled)                                                                          \
+#define GPU_TILES(cu_stream, kernel, tiled)                                                                          \
     do {                                                                                                         \
-        if ((tiled).a.rows.most > 0 && (tiled).pieces > 0)                                                       \
-            GPU_LAUNCH(queue, gpu_tile_grid(tiled), GPU_TILE, 0, kernel, tiled);                                  \
+        if ((tiled).a.rows.max > 0 && (tiled).pieces > 0)                                                       \
+            GPU_LAUNCH(cu_stream, gpu_tile_grid(tiled), GPU_TILE, 0, kernel, tiled);                                  \
     } while (0)
 
 #endif

@@ -15,34 +15,35 @@ size_t cuda_scan_bytes(size_t units, size_t inputs)
 }
 
 /* First units, of the gates' own space where they are a value. */
-static const int32_t *first_read(const cuda_run *r, const dev_op *op)
+static const int32_t *gates_first_unit(const cuda_run *r, const dev_op *op)
 {
     const dev_operand *gates = &op->view[DEV_GATES];
-    return r->block.place[gates->base == DEV_VALUE ? r->program->value[gates->of].space : op->space];
+    return r->block.child_row[gates->base == DEV_BASE_TENSOR ? r->graph->tensor[gates->element].space : op->space];
 }
 
 void cuda_make_scan(cuda_run *r, const dev_op *op, cuda_scan *s)
 {
     const rill_scan *o = &op->as.scan;
-    const size_t inputs = r->inner.n, units = r->block.rows[o->space];
-    const int32_t *length = r->block.lengths[o->space], *unit = r->block.place[o->space], *read = first_read(r, op);
-    int32_t *order = cuda_take(r, inputs, sizeof *order);
-    s->place = cuda_take(r, inputs, sizeof *s->place);
-    s->start = cuda_take(r, units, sizeof *s->start);
-    s->live = cuda_take(r, units, sizeof *s->live);
-    s->read = cuda_take(r, units, sizeof *s->read);
-    s->write = cuda_take(r, units, sizeof *s->write);
-    dev_order(inputs, length, order);
-    for (size_t i = 0; i < inputs; i++) s->place[order[i]] = length[order[i]] > 0 ? (int32_t)i : -1;
-    size_t live = inputs, at = 0;
-    for (int32_t t = 0; at < units; t++, s->steps++) {
+    const size_t inputs = r->host_run.n, units = r->block.rows[o->space];
+    const int32_t *length = r->block.lengths[o->space], *unit = r->block.child_row[o->space],
+                  *read = gates_first_unit(r, op);
+    int32_t *order = cuda_alloc_down(r, inputs, sizeof *order);
+    s->sorted_pos = cuda_alloc_down(r, inputs, sizeof *s->sorted_pos);
+    s->step_start = cuda_alloc_down(r, units, sizeof *s->step_start);
+    s->live = cuda_alloc_down(r, units, sizeof *s->live);
+    s->read_row = cuda_alloc_down(r, units, sizeof *s->read_row);
+    s->write_row = cuda_alloc_down(r, units, sizeof *s->write_row);
+    dev_sort_by_length(inputs, length, order);
+    for (size_t i = 0; i < inputs; i++) s->sorted_pos[order[i]] = length[order[i]] > 0 ? (int32_t)i : -1;
+    size_t live = inputs, row = 0;
+    for (int32_t t = 0; row < units; t++, s->n_steps++) {
         while (length[order[live - 1]] <= t) live--;
-        s->start[t] = (int32_t)at;
+        s->step_start[t] = (int32_t)row;
         s->live[t] = (int32_t)live;
-        for (size_t i = 0; i < live; i++, at++) {
+        for (size_t i = 0; i < live; i++, row++) {
             const int32_t input = order[i], step = o->backward ? length[input] - 1 - t : t;
-            s->read[at] = read[input] + step + o->read;
-            s->write[at] = unit[input] + step;
+            s->read_row[row] = read[input] + step + o->shift;
+            s->write_row[row] = unit[input] + step;
         }
     }
 }
@@ -50,66 +51,66 @@ void cuda_make_scan(cuda_run *r, const dev_op *op, cuda_scan *s)
 /* --- in the queue ------------------------------------------------------------------------------------------------- */
 
 /* Rows `which` of an operand, which may have an index itself: that is followed first, for all steps at once. */
-static gpu_operand through(cuda_run *r, const dev_op *op, int view, int32_t *which)
+static gpu_operand compose_index(cuda_run *r, const dev_op *op, int view, int32_t *which)
 {
     gpu_operand rows = cuda_operand(r, &op->view[view]);
-    if (rows.at == NULL) return rows;
+    if (rows.data == NULL) return rows;
     if (rows.index != NULL) {
         const gpu_index args = {.rows = cuda_rows(r, op->space),
                                 .column = rows.index,
-                                .at = cuda_twin(r, which),
-                                .out = cuda_twin(r, which)};
-        gpu_run_index(r->queue, &args);
+                                .entry = cuda_device_ptr(r, which),
+                                .out = cuda_device_ptr(r, which)};
+        gpu_run_index(r->cu_stream, &args);
     }
-    rows.index = cuda_twin(r, which);
+    rows.index = cuda_device_ptr(r, which);
     return rows;
 }
 
-typedef struct scanning {
+typedef struct scan_run {
     cuda_run *r;
     const rill_scan *o;
     gpu_product product; /* of the states */
     gpu_rows rows;       /* of the step */
     gpu_operand h, c, gates, read;
-} scanning;
+} scan_run;
 
-static gpu_operand state(char *at, size_t width)
+static gpu_operand state_rows(char *data, size_t width)
 {
-    return (gpu_operand){.at = (float *)(void *)at, .ld = (int32_t)dev_padded(width)};
+    return (gpu_operand){.data = (float *)(void *)data, .ld = (int32_t)dev_padded(width)};
 }
 
 /* Rows of zeros, which are those of an operand that is none. */
-static void clear(const scanning *s, gpu_operand rows)
+static void zero_rows(const scan_run *s, gpu_operand rows)
 {
     const gpu_copy args = {.rows = s->rows, .width = (int32_t)s->o->hidden, .out = rows};
-    gpu_run_copy(s->r->queue, &args);
+    gpu_run_copy(s->r->cu_stream, &args);
 }
 
-static void multiply(const scanning *s)
+static void multiply_states(const scan_run *s)
 {
-    cuda_queue_product(s->r, s->product, s->rows, s->h, (gpu_operand){.at = NULL}, 0);
+    cuda_enqueue_product(s->r, s->product, s->rows, s->h, (gpu_operand){.data = NULL}, 0);
 }
 
 /* In the first step h is zero, so the inputs are all there is. */
-static void step_lstm(const scanning *s, int32_t t)
+static void step_lstm(const scan_run *s, int32_t t)
 {
-    gpu_queue *queue = s->r->queue;
+    gpu_stream *cu_stream = s->r->cu_stream;
     const int32_t width = 4 * (int32_t)s->o->hidden;
     const gpu_copy begin = {.rows = s->rows, .width = width, .x = s->read, .out = s->gates};
-    const gpu_finish finish = {.rows = s->rows, .width = width, .sums = s->gates, .add = s->read, .out = s->gates};
+    const gpu_epilogue finish = {.rows = s->rows, .width = width, .sums = s->gates, .add = s->read, .out = s->gates};
     gpu_lstm cell = {.rows = s->rows, .hidden = (int32_t)s->o->hidden, .gates = s->gates, .c_out = s->c, .h_out = s->h};
     if (t == 0) {
-        gpu_run_copy(queue, &begin);
+        gpu_run_copy(cu_stream, &begin);
     } else {
-        multiply(s);
-        gpu_run_finish(queue, &finish);
+        multiply_states(s);
+        gpu_run_epilogue(cu_stream, &finish);
         cell.c = s->c;
     }
-    gpu_run_lstm(queue, &cell);
+    gpu_run_lstm(cu_stream, &cell);
 }
 
 /* The gate of the new state scales the state's part before the input's is added, so the two stay apart until the cell. */
-static void step_gru(const scanning *s, int32_t t)
+static void step_gru(const scan_run *s, int32_t t)
 {
     const gpu_gru cell = {.rows = s->rows,
                           .hidden = (int32_t)s->o->hidden,
@@ -117,46 +118,47 @@ static void step_gru(const scanning *s, int32_t t)
                           .gates = s->gates,
                           .h = s->h,
                           .h_out = s->h};
-    if (t == 0) clear(s, s->h);
-    multiply(s);
-    gpu_run_gru(s->r->queue, &cell);
+    if (t == 0) zero_rows(s, s->h);
+    multiply_states(s);
+    gpu_run_gru(s->r->cu_stream, &cell);
 }
 
 /* The last states to their inputs; zeros where there are no units. */
-static void put_last(const scanning *s, const dev_op *op, const cuda_scan *scan, int view, gpu_operand states)
+static void write_last_states(const scan_run *s, const dev_op *op, const cuda_scan *scan, int view, gpu_operand states)
 {
     gpu_copy args = {.rows = cuda_rows(s->r, RILL_ROWS),
                      .width = (int32_t)s->o->hidden,
                      .x = states,
                      .out = cuda_operand(s->r, &op->view[view])};
-    if (args.out.at == NULL) return;
-    args.x.index = cuda_twin(s->r, scan->place);
-    gpu_run_copy(s->r->queue, &args);
+    if (args.out.data == NULL) return;
+    args.x.index = cuda_device_ptr(s->r, scan->sorted_pos);
+    gpu_run_copy(s->r->cu_stream, &args);
 }
 
-void cuda_queue_scan(cuda_run *r, const dev_op *op, const cuda_scan *scan)
+void cuda_enqueue_scan(cuda_run *r, const dev_op *op, const cuda_scan *scan)
 {
     const rill_scan *o = &op->as.scan;
-    scanning s = {.r = r,
+    scan_run s = {.r = r,
                   .o = o,
-                  .h = state(r->scan_h, o->hidden),
-                  .c = state(r->scan_c, o->hidden),
-                  .gates = state(r->scan_gates, (o->cell == RILL_CELL_GRU ? 3 : 4) * o->hidden)};
-    s.product = (gpu_product){.matrix = &cuda_fused_of(r, op)->matrix, .c = s.gates.at, .ldc = s.gates.ld};
-    const gpu_operand read = through(r, op, DEV_GATES, scan->read), write = through(r, op, DEV_OUT, scan->write);
-    for (int32_t t = 0; t < scan->steps; t++) {
-        s.rows = (gpu_rows){.count = cuda_twin(r, scan->live + t), .most = scan->live[t]};
+                  .h = state_rows(r->scan_h, o->hidden),
+                  .c = state_rows(r->scan_c, o->hidden),
+                  .gates = state_rows(r->scan_gates, (o->cell == RILL_CELL_GRU ? 3 : 4) * o->hidden)};
+    s.product = (gpu_product){.matrix = &cuda_get_fused_op(r, op)->matrix, .c = s.gates.data, .ldc = s.gates.ld};
+    const gpu_operand read = compose_index(r, op, DEV_GATES, scan->read_row),
+                      write = compose_index(r, op, DEV_OUT, scan->write_row);
+    for (int32_t t = 0; t < scan->n_steps; t++) {
+        s.rows = (gpu_rows){.count = cuda_device_ptr(r, scan->live + t), .max = scan->live[t]};
         s.read = read;
-        s.read.index += scan->start[t];
+        s.read.index += scan->step_start[t];
         if (o->cell == RILL_CELL_GRU)
             step_gru(&s, t);
         else
             step_lstm(&s, t);
-        if (write.at == NULL) continue;
+        if (write.data == NULL) continue;
         gpu_copy out = {.rows = s.rows, .width = (int32_t)o->hidden, .x = s.h, .out = write};
-        out.out.index += scan->start[t];
-        gpu_run_copy(r->queue, &out);
+        out.out.index += scan->step_start[t];
+        gpu_run_copy(r->cu_stream, &out);
     }
-    put_last(&s, op, scan, DEV_LAST_H, s.h);
-    put_last(&s, op, scan, DEV_LAST_C, s.c);
+    write_last_states(&s, op, scan, DEV_LAST_H, s.h);
+    write_last_states(&s, op, scan, DEV_LAST_C, s.c);
 }

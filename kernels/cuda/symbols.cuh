@@ -9,14 +9,14 @@
 
 enum {
     SYMBOLS_READ = 8,      /* per thread and step: two wide loads, which are under way together */
-    SYMBOLS_LISTED = 128,  /* threads of a row of a list, however long the longest is */
+    SYMBOLS_SUBSET_THREADS = 128,  /* threads of a row of a list, however long the longest is */
     SYMBOLS_THREADS = 256, /* at most */
 };
 
 /* Threads of a row: they follow from what its sum's bits may follow from. Few symbols are one warp's, without a barrier. */
-static inline int32_t symbols_threads(int32_t symbols, bool listed)
+static inline int32_t symbols_threads(int32_t symbols, bool is_subset)
 {
-    if (listed) return SYMBOLS_LISTED;
+    if (is_subset) return SYMBOLS_SUBSET_THREADS;
     return symbols <= 1024 ? GPU_WARP : symbols <= 4096 ? 128 : SYMBOLS_THREADS;
 }
 
@@ -28,20 +28,20 @@ typedef struct symbols_row {
     bool wide; /* four at a time can be loaded */
 } symbols_row;
 
-__device__ static inline symbols_row symbols_of(const gpu_operand &logits, const float *bias, const float *add,
-                                                const gpu_lists &lists, const int32_t *slot, int32_t symbols, int32_t r)
+__device__ static inline symbols_row symbols_get_row(const gpu_operand &logits, const float *bias, const float *add,
+                                                const gpu_subsets &subsets, const int32_t *slot, int32_t symbols, int32_t r)
 {
-    symbols_row s = {logits.at + (size_t)r * (size_t)logits.ld, bias, add, nullptr, symbols, false};
-    if (lists.ids != nullptr) {
-        s.id = lists.ids + lists.first[slot[r]];
-        s.n = lists.length[slot[r]];
+    symbols_row s = {logits.data + (size_t)r * (size_t)logits.ld, bias, add, nullptr, symbols, false};
+    if (subsets.ids != nullptr) {
+        s.id = subsets.ids + subsets.first[slot[r]];
+        s.n = subsets.length[slot[r]];
     }
     s.wide = (((uintptr_t)s.logits | (uintptr_t)s.bias | (uintptr_t)s.add) & 15) == 0 &&
              (s.id == nullptr || s.bias == nullptr);
     return s;
 }
 
-__device__ static inline float symbols_at(const symbols_row &s, int32_t v)
+__device__ static inline float symbols_logit(const symbols_row &s, int32_t v)
 {
     float x = s.logits[v];
     if (s.bias != nullptr) x += s.bias[s.id != nullptr ? s.id[v] : v];
@@ -49,7 +49,7 @@ __device__ static inline float symbols_at(const symbols_row &s, int32_t v)
 }
 
 /* The number in a row of the i-th of what a thread reads of the step that begins at `base`. */
-__device__ static inline int32_t symbols_number(int32_t base, int i)
+__device__ static inline int32_t symbols_index(int32_t base, int i)
 {
     return base + 4 * (int32_t)threadIdx.x + (i / 4) * 4 * (int32_t)blockDim.x + i % 4;
 }
@@ -65,8 +65,8 @@ __device__ static inline void symbols_add_wide(const float *from, int32_t v, flo
  * nowhere. */
 __device__ static inline void symbols_read(const symbols_row &s, int32_t base, int32_t end, float (&x)[SYMBOLS_READ])
 {
-    const int32_t v = symbols_number(base, 0);
-    if (s.wide && symbols_number(base, SYMBOLS_READ - 1) < end) {
+    const int32_t v = symbols_index(base, 0);
+    if (s.wide && symbols_index(base, SYMBOLS_READ - 1) < end) {
         const float4 a = *(const float4 *)(s.logits + v), b = *(const float4 *)(s.logits + v + 4 * (int32_t)blockDim.x);
         x[0] = a.x, x[1] = a.y, x[2] = a.z, x[3] = a.w;
         x[4] = b.x, x[5] = b.y, x[6] = b.z, x[7] = b.w;
@@ -76,8 +76,8 @@ __device__ static inline void symbols_read(const symbols_row &s, int32_t base, i
     }
 #pragma unroll
     for (int i = 0; i < SYMBOLS_READ; i++) {
-        const int32_t at = symbols_number(base, i);
-        x[i] = at < end ? symbols_at(s, at) : -INFINITY;
+        const int32_t index = symbols_index(base, i);
+        x[i] = index < end ? symbols_logit(s, index) : -INFINITY;
     }
 }
 
@@ -88,20 +88,20 @@ typedef struct symbols_total {
     float max, sum;
 } symbols_total;
 
-__device__ static inline symbols_total symbols_none(void)
+__device__ static inline symbols_total symbols_empty(void)
 {
     return {-INFINITY, 0.0f};
 }
 
-__device__ static inline bool symbols_broken(const float (&x)[SYMBOLS_READ])
+__device__ static inline bool symbols_are_invalid(const float (&x)[SYMBOLS_READ])
 {
-    bool broken = false;
+    bool invalid = false;
 #pragma unroll
-    for (int i = 0; i < SYMBOLS_READ; i++) broken |= !(x[i] < INFINITY);
-    return broken;
+    for (int i = 0; i < SYMBOLS_READ; i++) invalid |= !(x[i] < INFINITY);
+    return invalid;
 }
 
-__device__ static inline void symbols_count(symbols_total *t, const float (&x)[SYMBOLS_READ])
+__device__ static inline void symbols_add_exp(symbols_total *t, const float (&x)[SYMBOLS_READ])
 {
     float top = x[0];
 #pragma unroll
@@ -116,29 +116,29 @@ __device__ static inline void symbols_count(symbols_total *t, const float (&x)[S
 }
 
 /* The same bits in either order. */
-__device__ static inline symbols_total symbols_both(symbols_total a, symbols_total b)
+__device__ static inline symbols_total symbols_merge(symbols_total a, symbols_total b)
 {
     const float max = fmaxf(a.max, b.max);
     if (max == -INFINITY) return {max, a.sum + b.sum};
     return {max, a.sum * expf(a.max - max) + b.sum * expf(b.max - max)};
 }
 
-__device__ static inline symbols_total symbols_of_warp(symbols_total t)
+__device__ static inline symbols_total symbols_merge_warp(symbols_total t)
 {
 #pragma unroll
     for (int d = GPU_WARP / 2; d > 0; d /= 2)
-        t = symbols_both(t, {__shfl_xor_sync(GPU_ALL, t.max, d), __shfl_xor_sync(GPU_ALL, t.sum, d)});
+        t = symbols_merge(t, {__shfl_xor_sync(GPU_ALL, t.max, d), __shfl_xor_sync(GPU_ALL, t.sum, d)});
     return t;
 }
 
 /* The threads' totals together, for all threads. `shared` has one for each warp, and may be used again after a barrier. */
-__device__ static inline symbols_total symbols_of_block(symbols_total t, symbols_total *shared)
+__device__ static inline symbols_total symbols_merge_block(symbols_total t, symbols_total *shared)
 {
     const int lane = (int)threadIdx.x % GPU_WARP, warps = (int)blockDim.x / GPU_WARP;
-    t = symbols_of_warp(t);
+    t = symbols_merge_warp(t);
     if (lane == 0) shared[threadIdx.x / GPU_WARP] = t;
     __syncthreads();
-    return symbols_of_warp(lane < warps ? shared[lane] : symbols_none());
+    return symbols_merge_warp(lane < warps ? shared[lane] : symbols_empty());
 }
 
 /* -infinity when all are. */

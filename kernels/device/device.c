@@ -18,12 +18,12 @@
  * no folder. */
 static rill_status module_path(rill_text *path, const char *name)
 {
-    static const char here = 0;
+    static const char anchor = 0;
     Dl_info info;
     const char *folder = getenv("RILL_MODULES");
     if (folder != NULL && folder[0] != '\0')
         return rill_text_printf(path, "%s/rill-%s-" MODULE_VERSION ".so", folder, name);
-    const char *file = dladdr(&here, &info) != 0 && info.dli_fname != NULL ? info.dli_fname : "";
+    const char *file = dladdr(&anchor, &info) != 0 && info.dli_fname != NULL ? info.dli_fname : "";
     const char *slash = strrchr(file, '/');
     return rill_text_printf(path, "%.*srill-%s-" MODULE_VERSION ".so", slash != NULL ? (int)(slash + 1 - file) : 0,
                             file, name);
@@ -96,7 +96,7 @@ static rill_status open_module(rill_device *device, const rill_device_options *o
 }
 
 /* The first GPU that can be used for what is asked, else the processor. */
-static rill_status open_any(rill_device *device, const rill_device_options *o)
+static rill_status open_auto(rill_device *device, const rill_device_options *o)
 {
     rill_device_options wanted = *o;
     wanted.name = "cuda";
@@ -113,7 +113,7 @@ static rill_status open_named(rill_device *device, const rill_device_options *o)
     rill_status status = choose_kernels(device->ctx, o->kernels, &device->kernels);
     if (status != RILL_OK) return status;
     if (strcmp(name, "cpu") == 0) return open_processor(device, o);
-    if (strcmp(name, "auto") == 0) return open_any(device, o);
+    if (strcmp(name, "auto") == 0) return open_auto(device, o);
     if ((word == 4 && memcmp(name, "cuda", 4) == 0) || (word == 9 && memcmp(name, "cuda-host", 9) == 0))
         return open_module(device, o);
     return rill_fail(device->ctx, RILL_ERR_OPTION, "device: expected cpu, cuda, cuda:NUMBER or auto, found \"%s\"%s",

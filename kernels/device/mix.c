@@ -11,169 +11,169 @@
 #include <math.h>
 #include <string.h>
 
-#include "stream.h"
+#include "session.h"
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
 /* Rows of a group. Log-probabilities are by place: that of a symbol in the list, or the symbol itself. */
 typedef struct mixture {
     const dev_group *g;
-    size_t models, best, ld;
-    rill_operand each[RILL_MIX_MODELS]; /* [rows, symbols] logits, then log-probabilities */
+    size_t n_models, n_best, ld;
+    rill_operand model[RILL_MIX_MODELS]; /* [rows, symbols] logits, then log-probabilities */
     const float *bias[RILL_MIX_MODELS];
-    float *x;        /* [rows, ld] m(v), then x(v) of those that count */
-    float *log_norm; /* [rows] of the model at work */
-    int32_t *action; /* [rows, best] */
-    float *logp;     /* [rows, best] */
-    int32_t *count;  /* [rows] */
-    uint8_t *broken; /* [rows] a model has no answer */
-    rill_best ask;
+    float *x;         /* [rows, ld] m(v), then x(v) of those that count */
+    float *log_norm;  /* [rows] of the model at work */
+    int32_t *action;  /* [rows, best] */
+    float *logp;      /* [rows, best] */
+    int32_t *count;   /* [rows] */
+    uint8_t *invalid; /* [rows] a model has no answer */
+    rill_best args;
 } mixture;
 
-static size_t most_symbols(const dev_run *r, const dev_op *op)
+static size_t mix_max_symbols(const dev_run *r, const dev_op *op)
 {
-    const size_t most = op->as.mix.list[0] != 0 ? r->list_longest[op->as.mix.list[0]] : op->as.mix.symbols;
-    return most > 0 ? most : 1;
+    const size_t max = op->as.mix.vocab_subset[0] != 0 ? r->max_subset[op->as.mix.vocab_subset[0]] : op->as.mix.symbols;
+    return max > 0 ? max : 1;
 }
 
-static size_t most_choices(const dev_run *r)
+static size_t mix_max_choices(const dev_run *r)
 {
-    const int32_t most = r->arguments->selection->most;
-    return most > 0 ? (size_t)most : 1;
+    const int32_t max = r->arguments->selection->max_choices;
+    return max > 0 ? (size_t)max : 1;
 }
 
-size_t dev_mix_work(const dev_run *r, const dev_op *op)
+size_t dev_mix_work_bytes(const dev_run *r, const dev_op *op)
 {
-    const size_t rows = r->layout.rows[op->space], best = most_choices(r), symbols = most_symbols(r, op);
+    const size_t rows = r->layout.max_rows[op->space], best = mix_max_choices(r), symbols = mix_max_symbols(r, op);
     return dev_lines(rows * dev_padded(symbols) * sizeof(float)) + 2 * dev_lines(rows * best * sizeof(float)) +
            2 * dev_lines(rows * sizeof(float)) + dev_lines(rows) +
-           dev_legal_bytes(r, rows, op->as.mix.list[0] != 0 ? symbols : 0);
+           dev_legal_bytes(r, rows, op->as.mix.vocab_subset[0] != 0 ? symbols : 0);
 }
 
-static void lay_out(mixture *m, const dev_group *g)
+static void lay_out_mixture(mixture *m, const dev_group *g)
 {
     const dev_run *run = g->b->run;
     size_t used = 0;
     m->g = g;
-    m->best = most_choices(run);
-    m->ld = dev_padded(most_symbols(run, g->op));
-    m->x = dev_work(g->b, &used, g->rows * m->ld, sizeof *m->x);
-    m->log_norm = dev_work(g->b, &used, g->rows, sizeof *m->log_norm);
-    m->action = dev_work(g->b, &used, g->rows * m->best, sizeof *m->action);
-    m->logp = dev_work(g->b, &used, g->rows * m->best, sizeof *m->logp);
-    m->count = dev_work(g->b, &used, g->rows, sizeof *m->count);
-    m->broken = dev_work(g->b, &used, g->rows, sizeof *m->broken);
-    m->ask = (rill_best){
-        .rows = g->rows, .symbols = g->symbols, .best = 1, .ids = m->action, .ld_out = m->best, .counts = m->count};
-    dev_group_legal(g, &used, &m->ask);
+    m->n_best = mix_max_choices(run);
+    m->ld = dev_padded(mix_max_symbols(run, g->op));
+    m->x = dev_alloc_work(g->b, &used, g->rows * m->ld, sizeof *m->x);
+    m->log_norm = dev_alloc_work(g->b, &used, g->rows, sizeof *m->log_norm);
+    m->action = dev_alloc_work(g->b, &used, g->rows * m->n_best, sizeof *m->action);
+    m->logp = dev_alloc_work(g->b, &used, g->rows * m->n_best, sizeof *m->logp);
+    m->count = dev_alloc_work(g->b, &used, g->rows, sizeof *m->count);
+    m->invalid = dev_alloc_work(g->b, &used, g->rows, sizeof *m->invalid);
+    m->args = (rill_best){
+        .rows = g->rows, .symbols = g->symbols, .n_best = 1, .ids = m->action, .ld_out = m->n_best, .counts = m->count};
+    dev_set_group_legal(g, &used, &m->args);
 }
 
 /* --- mixing ------------------------------------------------------------------------------------------------------- */
 
 /* What the index-th model gives to each symbol, in place of its logits. */
-static void normalise(const mixture *m, size_t index)
+static void normalise_model(const mixture *m, size_t index)
 {
     const dev_group *g = m->g;
     const float *bias = m->bias[index];
-    rill_best norm = m->ask;
-    norm.logits = m->each[index];
+    rill_best norm = m->args;
+    norm.logits = m->model[index];
     norm.bias = bias;
     norm.log_norm = m->log_norm;
     g->b->run->kernels->best(&norm, g->b->pool);
     for (size_t r = 0; r < g->rows; r++) {
-        float *row = m->each[index].at + r * m->each[index].ld;
+        float *row = m->model[index].data + r * m->model[index].ld;
         const float log_norm = m->log_norm[r];
         if (bias != NULL)
             for (size_t v = 0; v < g->symbols; v++) row[v] = row[v] + bias[v] - log_norm;
         else
             for (size_t v = 0; v < g->symbols; v++) row[v] = row[v] - log_norm;
-        m->broken[r] = (uint8_t)(!(log_norm > -INFINITY) || (index > 0 && m->broken[r]));
+        m->invalid[r] = (uint8_t)(!(log_norm > -INFINITY) || (index > 0 && m->invalid[r]));
     }
 }
 
 /* m(v) of all symbols of row r; NaN if a model has no answer. */
-static void take_largest(const mixture *m, size_t r)
+static void max_over_models(const mixture *m, size_t r)
 {
     float *x = m->x + r * m->ld;
-    memcpy(x, m->each[0].at + r * m->each[0].ld, m->g->symbols * sizeof *x);
-    if (m->broken[r]) x[0] = NAN; /* enough for the kernel */
-    for (size_t e = 1; e < m->models && !m->broken[r]; e++) {
-        const float *each = m->each[e].at + r * m->each[e].ld;
-        for (size_t v = 0; v < m->g->symbols; v++) x[v] = each[v] > x[v] ? each[v] : x[v];
+    memcpy(x, m->model[0].data + r * m->model[0].ld, m->g->symbols * sizeof *x);
+    if (m->invalid[r]) x[0] = NAN; /* enough for the kernel */
+    for (size_t e = 1; e < m->n_models && !m->invalid[r]; e++) {
+        const float *other = m->model[e].data + r * m->model[e].ld;
+        for (size_t v = 0; v < m->g->symbols; v++) x[v] = other[v] > x[v] ? other[v] : x[v];
     }
 }
 
-static float each_at(const mixture *m, size_t e, size_t r, size_t v)
+static float model_logp(const mixture *m, size_t e, size_t r, size_t v)
 {
-    return m->each[e].at[r * m->each[e].ld + v];
+    return m->model[e].data[r * m->model[e].ld + v];
 }
 
-static float mixed(const mixture *m, size_t r, size_t v)
+static float mixture_logp(const mixture *m, size_t r, size_t v)
 {
-    float most = each_at(m, 0, r, v), sum = 0.0f;
-    for (size_t e = 1; e < m->models; e++)
-        if (each_at(m, e, r, v) > most) most = each_at(m, e, r, v);
-    if (!(most > -INFINITY)) return most;
-    for (size_t e = 0; e < m->models; e++) sum += expf(each_at(m, e, r, v) - most);
-    return most + logf(sum / (float)m->models);
+    float max = model_logp(m, 0, r, v), sum = 0.0f;
+    for (size_t e = 1; e < m->n_models; e++)
+        if (model_logp(m, e, r, v) > max) max = model_logp(m, e, r, v);
+    if (!(max > -INFINITY)) return max;
+    for (size_t e = 0; e < m->n_models; e++) sum += expf(model_logp(m, e, r, v) - max);
+    return max + logf(sum / (float)m->n_models);
 }
 
 /* x of the symbols that can be among the best, -infinity of the others. */
-static void settle(const mixture *m, size_t r)
+static void mix_contenders(const mixture *m, size_t r)
 {
     const size_t count = (size_t)m->count[r];
-    float *x = m->x + r * m->ld, least = -INFINITY;
-    if (count == m->best) {
-        least = x[m->action[r * m->best + count - 1]];
-        least -= logf((float)m->models) + 1e-5f * (1.0f + fabsf(least)); /* many times what rounding can make of it */
+    float *x = m->x + r * m->ld, min_x = -INFINITY;
+    if (count == m->n_best) {
+        min_x = x[m->action[r * m->n_best + count - 1]];
+        min_x -= logf((float)m->n_models) + 1e-5f * (1.0f + fabsf(min_x)); /* many times what rounding can make of it */
     }
-    for (size_t v = 0; v < m->g->symbols; v++) x[v] = x[v] >= least ? mixed(m, r, v) : -INFINITY;
+    for (size_t v = 0; v < m->g->symbols; v++) x[v] = x[v] >= min_x ? mixture_logp(m, r, v) : -INFINITY;
 }
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
 /* Places and log-probabilities of the best. */
-static void find_best(const mixture *m)
+static void find_mixture_best(const mixture *m)
 {
     const dev_group *g = m->g;
-    rill_best best = m->ask;
-    best.best = m->best;
-    best.logits = (rill_operand){.at = m->x, .ld = m->ld};
-    for (size_t r = 0; r < g->rows; r++) take_largest(m, r);
+    rill_best best = m->args;
+    best.n_best = m->n_best;
+    best.logits = (rill_operand){.data = m->x, .ld = m->ld};
+    for (size_t r = 0; r < g->rows; r++) max_over_models(m, r);
     g->b->run->kernels->best(&best, g->b->pool);
-    if (m->models > 1) {
-        for (size_t r = 0; r < g->rows; r++) settle(m, r);
+    if (m->n_models > 1) {
+        for (size_t r = 0; r < g->rows; r++) mix_contenders(m, r);
         g->b->run->kernels->best(&best, g->b->pool);
     }
     for (size_t r = 0; r < g->rows; r++)
-        for (size_t i = r * m->best; i < r * m->best + (size_t)m->count[r]; i++)
+        for (size_t i = r * m->n_best; i < r * m->n_best + (size_t)m->count[r]; i++)
             m->logp[i] = m->x[r * m->ld + (size_t)m->action[i]];
-    dev_put_choices(g, m->action, m->logp, m->best, m->count);
+    dev_write_choices(g, m->action, m->logp, m->n_best, m->count);
 }
 
-static float logp_of(const void *call, size_t r, size_t v)
+static float mixture_pick_logp(const void *call, size_t r, size_t v)
 {
     const mixture *m = call;
-    return m->broken[r] ? NAN : mixed(m, r, v);
+    return m->invalid[r] ? NAN : mixture_logp(m, r, v);
 }
 
 static void mix_group(const dev_group *g)
 {
     const rill_mix *o = &g->op->as.mix;
-    mixture m = {.models = (size_t)o->models};
-    lay_out(&m, g);
-    for (size_t e = 0; e < m.models; e++) {
-        m.each[e] = dev_rows_from(dev_rows_at(g->b, &g->op->view[e]), g->first);
+    mixture m = {.n_models = (size_t)o->models};
+    lay_out_mixture(&m, g);
+    for (size_t e = 0; e < m.n_models; e++) {
+        m.model[e] = dev_skip_rows(dev_operand_rows(g->b, &g->op->view[e]), g->first);
         m.bias[e] = dev_constant_row(g->b->run, o->bias[e]);
-        if (g->id != NULL) m.bias[e] = dev_list_of(g->b->run, o->list[e], g->slot)->bias;
-        normalise(&m, e);
+        if (g->id != NULL) m.bias[e] = dev_get_slot_subset(g->b->run, o->vocab_subset[e], g->slot)->bias;
+        normalise_model(&m, e);
     }
-    if (g->b->run->arguments->selection->most > 0) find_best(&m);
-    dev_answer_picks(g, logp_of, &m);
+    if (g->b->run->arguments->selection->max_choices > 0) find_mixture_best(&m);
+    dev_fill_picks(g, mixture_pick_logp, &m);
 }
 
 void dev_mix(dev_block *b, const dev_op *op)
 {
     const rill_mix *o = &op->as.mix;
-    dev_each_group((dev_group){.b = b, .op = op, .symbols = o->symbols}, o->list[0], mix_group);
+    dev_for_each_group((dev_group){.b = b, .op = op, .symbols = o->symbols}, o->vocab_subset[0], mix_group);
 }

@@ -4,19 +4,20 @@
 #include <math.h>
 #include <string.h>
 
-#include "stream.h"
+#include "session.h"
 
 /* --- products ----------------------------------------------------------------------------------------------------- */
 
 size_t dev_gemm_bytes(const dev_run *r, const dev_op *op)
 {
     if (op->kind == DEV_SCAN)
-        return rill_gemm_scratch_size(&r->plan->matrix[op->as.scan.recurrent - 1].w, r->layout.rows[RILL_ROWS]);
+        return rill_gemm_scratch_size(&r->network->matrix[op->as.scan.recurrent - 1].w, r->layout.max_rows[RILL_ROWS]);
     if (op->kind != DEV_PRODUCT) return 0;
-    const size_t rows = r->layout.rows[op->space];
-    if (op->as.product.list == 0) return rill_gemm_scratch_size(&r->plan->matrix[op->as.product.matrix - 1].w, rows);
-    const dev_list *list = &r->plan->list[op->as.product.list - 1];
-    const rill_weights w = {.k = r->plan->constant[list->rows - 1].width, .dtype = list->dtype};
+    const size_t rows = r->layout.max_rows[op->space];
+    if (op->as.product.vocab_subset == 0)
+        return rill_gemm_scratch_size(&r->network->matrix[op->as.product.matrix - 1].w, rows);
+    const dev_vocab_subset *subset = &r->network->subset[op->as.product.vocab_subset - 1];
+    const rill_weights w = {.k = r->network->constant[subset->rows - 1].width, .dtype = subset->dtype};
     return rill_gemm_scratch_size(&w, rows);
 }
 
@@ -29,7 +30,7 @@ static void finish_product(const dev_block *b, rill_activation activation, const
         b->run->kernels->sigmoid(width, rill_operand_row(out, r), rill_operand_row(out, r));
 }
 
-static rill_epilogue epilogue_of(rill_activation activation)
+static rill_epilogue activation_epilogue(rill_activation activation)
 {
     static const rill_epilogue epilogues[] = {
         [RILL_LINEAR] = RILL_EPILOGUE_NONE,         [RILL_TANH] = RILL_EPILOGUE_TANH,
@@ -40,45 +41,46 @@ static rill_epilogue epilogue_of(rill_activation activation)
     return epilogues[activation];
 }
 
-static void multiply(dev_block *b, const dev_op *op, const rill_weights *w, size_t first, size_t rows, int quantised)
+static void multiply_rows(dev_block *b, const dev_op *op, const rill_weights *w, size_t first, size_t rows,
+                          int quantised)
 {
     const rill_product *p = &op->as.product;
     const dev_operand *view = op->view;
     const rill_gemm gemm = {.w = w,
                             .rows = rows,
-                            .a = dev_rows_from(dev_rows_at(b, &view[DEV_A]), first),
-                            .a2 = dev_rows_from(dev_rows_at(b, &view[DEV_A2]), first),
+                            .a = dev_skip_rows(dev_operand_rows(b, &view[DEV_A]), first),
+                            .a2 = dev_skip_rows(dev_operand_rows(b, &view[DEV_A2]), first),
                             .k1 = w->k - p->k2,
                             .bias = dev_constant_row(b->run, p->bias),
-                            .add = dev_rows_from(dev_rows_at(b, &view[DEV_ADD]), first),
-                            .epilogue = epilogue_of(p->activation),
-                            .c = dev_rows_from(dev_rows_at(b, &view[DEV_OUT]), first),
-                            .scratch = b->scratch + b->run->layout.gemm_at,
-                            .quantised = quantised};
+                            .add = dev_skip_rows(dev_operand_rows(b, &view[DEV_ADD]), first),
+                            .epilogue = activation_epilogue(p->activation),
+                            .c = dev_skip_rows(dev_operand_rows(b, &view[DEV_OUT]), first),
+                            .scratch = b->scratch + b->run->layout.gemm_offset,
+                            .reuse_quantised = quantised};
     b->run->kernels->gemm(&gemm, b->pool);
     finish_product(b, p->activation, &gemm.c, rows, w->n);
 }
 
 /* Rows of one slot, which stand next to each other where the caller is wise, are multiplied together. */
-static void multiply_lists(dev_block *b, const dev_op *op)
+static void multiply_subsets(dev_block *b, const dev_op *op)
 {
-    const int32_t *slot = dev_index_at(b, op->slot);
+    const int32_t *slot = dev_index_entries(b, op->slot);
     const size_t rows = b->rows[op->space];
     for (size_t r = 0, n; r < rows; r += n) {
-        const dev_slot_list *list = dev_list_of(b->run, op->as.product.list, slot[r]);
-        n = dev_same_slot(slot, r, rows);
-        if (list->n > 0) multiply(b, op, &list->w, r, n, 0);
+        const dev_slot_subset *subset = dev_get_slot_subset(b->run, op->as.product.vocab_subset, slot[r]);
+        n = dev_count_same_slot(slot, r, rows);
+        if (subset->n > 0) multiply_rows(b, op, &subset->w, r, n, 0);
     }
 }
 
 static void product(dev_block *b, const dev_op *op)
 {
     const size_t rows = b->rows[op->space];
-    if (op->as.product.list != 0)
-        multiply_lists(b, op);
+    if (op->as.product.vocab_subset != 0)
+        multiply_subsets(b, op);
     else
-        multiply(b, op, &b->run->plan->matrix[op->as.product.matrix - 1].w, 0, rows,
-                 op->reads && rows <= RILL_GEMM_QUANTISED);
+        multiply_rows(b, op, &b->run->network->matrix[op->as.product.matrix - 1].w, 0, rows,
+                      op->reuse_quantised && rows <= RILL_GEMM_QUANT_ROWS);
 }
 
 /* --- cells -------------------------------------------------------------------------------------------------------- */
@@ -87,10 +89,10 @@ static void lstm(dev_block *b, const dev_op *op)
 {
     const rill_lstm cell = {.rows = b->rows[op->space],
                             .hidden = op->as.lstm.hidden,
-                            .gates = dev_rows_at(b, &op->view[DEV_GATES]),
-                            .c_prev = dev_rows_at(b, &op->view[DEV_C]),
-                            .c = dev_rows_at(b, &op->view[DEV_C_OUT]),
-                            .h = dev_rows_at(b, &op->view[DEV_H_OUT])};
+                            .gates = dev_operand_rows(b, &op->view[DEV_GATES]),
+                            .c_prev = dev_operand_rows(b, &op->view[DEV_C]),
+                            .c = dev_operand_rows(b, &op->view[DEV_C_OUT]),
+                            .h = dev_operand_rows(b, &op->view[DEV_H_OUT])};
     b->run->kernels->lstm(&cell, b->pool);
 }
 
@@ -98,56 +100,60 @@ static void gru(dev_block *b, const dev_op *op)
 {
     const rill_gru cell = {.rows = b->rows[op->space],
                            .hidden = op->as.gru.hidden,
-                           .input = dev_rows_at(b, &op->view[DEV_GATES]),
-                           .gates = dev_rows_at(b, &op->view[DEV_HIDDEN]),
-                           .h_prev = dev_rows_at(b, &op->view[DEV_H]),
-                           .h = dev_rows_at(b, &op->view[DEV_H_OUT])};
+                           .input = dev_operand_rows(b, &op->view[DEV_GATES]),
+                           .gates = dev_operand_rows(b, &op->view[DEV_HIDDEN]),
+                           .h_prev = dev_operand_rows(b, &op->view[DEV_H]),
+                           .h = dev_operand_rows(b, &op->view[DEV_H_OUT])};
     b->run->kernels->gru(&cell, b->pool);
 }
 
 /* --- attention ---------------------------------------------------------------------------------------------------- */
 
-enum { SHARES = 1 << 20 }; /* of attention that are kept at a time; all of a long input's would go with its square */
+enum {
+    MAX_WEIGHTS = 1 << 20
+}; /* of attention that are kept at a time; all of a long input's would go with its square */
 
-static size_t attended_together(const dev_run *r, const dev_op *op, size_t longest)
+static size_t attention_batch_rows(const dev_run *r, const dev_op *op, size_t longest)
 {
-    const size_t shares = r->plan->device->shares > 0 ? r->plan->device->shares : SHARES;
-    const size_t rows = r->layout.rows[op->space], most = shares / (op->as.attend.heads * (longest > 0 ? longest : 1));
-    return most < 1 ? 1 : most < rows ? most : rows;
+    const size_t max_weights = r->network->device->max_attention_weights > 0 ? r->network->device->max_attention_weights
+                                                                             : MAX_WEIGHTS;
+    const size_t rows = r->layout.max_rows[op->space],
+                 max_rows = max_weights / (op->as.attend.heads * (longest > 0 ? longest : 1));
+    return max_rows < 1 ? 1 : max_rows < rows ? max_rows : rows;
 }
 
 /* A block's paths: where each row's begins in `entry`, and how long it is. */
-typedef struct paths {
+typedef struct path_arrays {
     int32_t *first, *length, *entry;
-} paths;
+} path_arrays;
 
-static paths paths_of(const dev_block *b, int32_t path)
+static path_arrays block_paths(const dev_block *b, int32_t path)
 {
-    int32_t *memory = (int32_t *)(void *)(b->scratch + b->run->layout.path_at[path]);
-    const size_t rows = b->run->layout.rows[RILL_ROWS];
-    return (paths){memory, memory + rows, memory + 2 * rows};
+    int32_t *memory = (int32_t *)(void *)(b->scratch + b->run->layout.path_offset[path]);
+    const size_t rows = b->run->layout.max_rows[RILL_ROWS];
+    return (path_arrays){memory, memory + rows, memory + 2 * rows};
 }
 
 static void walk_paths(dev_block *b, const dev_op *op)
 {
-    const dev_path *path = &b->run->program->path[op->path];
-    const int32_t *node = dev_index_at(b, path->node), *parent = dev_index_at(b, path->parent),
-                  *depth = dev_index_at(b, path->depth);
-    int32_t *above = b->run->stream->above;
-    const paths p = paths_of(b, op->path);
+    const dev_path *path = &b->run->graph->path[op->path];
+    const int32_t *node = dev_index_entries(b, path->node), *parent = dev_index_entries(b, path->parent),
+                  *depth = dev_index_entries(b, path->depth);
+    int32_t *above = b->run->session->node_parent;
+    const path_arrays p = block_paths(b, op->path);
     int32_t used = 0;
     for (size_t r = 0; r < b->rows[RILL_ROWS]; r++) {
         if (parent != NULL) above[node[r]] = parent[r];
         p.first[r] = used;
         p.length[r] = depth[r] + 1;
-        int32_t at = node[r];
-        for (int32_t t = depth[r]; t >= 0; t--, at = above[at]) p.entry[used + t] = at;
+        int32_t cur = node[r];
+        for (int32_t t = depth[r]; t >= 0; t--, cur = above[cur]) p.entry[used + t] = cur;
         used += p.length[r];
     }
 }
 
 /* The mean over the first heads of rows' weights, to the host. */
-static void watch(const dev_block *b, const dev_op *op, const rill_attention *a, size_t from)
+static void copy_watched_weights(const dev_block *b, const dev_op *op, const rill_attention *a, size_t from)
 {
     const rill_run_arguments *arguments = b->run->arguments;
     for (size_t r = 0; r < a->rows; r++) {
@@ -155,26 +161,27 @@ static void watch(const dev_block *b, const dev_op *op, const rill_attention *a,
         float *mean = arguments->watched + row * arguments->ld_watched;
         for (size_t t = 0; t < (size_t)a->length[slot]; t++) {
             float sum = 0.0f;
-            for (size_t h = 0; h < op->as.attend.watch; h++) sum += a->weights[(r * a->heads + h) * a->ld_weights + t];
-            mean[t] = sum / (float)op->as.attend.watch;
+            for (size_t h = 0; h < op->as.attend.watched_heads; h++)
+                sum += a->weights[(r * a->heads + h) * a->ld_weights + t];
+            mean[t] = sum / (float)op->as.attend.watched_heads;
         }
     }
 }
 
-rill_attention dev_memory_of(dev_block *b, const dev_op *op)
+rill_attention dev_attention_memory(dev_block *b, const dev_op *op)
 {
-    const rill_stream *s = b->run->stream;
-    rill_attention a = {.keys = dev_rows_at(b, &op->view[DEV_KEYS]),
-                        .values = dev_rows_at(b, &op->view[DEV_VALUES]),
+    const rill_session *s = b->run->session;
+    rill_attention a = {.keys = dev_operand_rows(b, &op->view[DEV_KEYS]),
+                        .values = dev_operand_rows(b, &op->view[DEV_VALUES]),
                         .first = s->first,
                         .length = s->units,
-                        .slot = dev_index_at(b, op->slot)};
-    if (op->as.attend.own) {
-        const rill_space space = b->run->program->value[op->view[DEV_KEYS].of].space;
-        a.first = b->place[space];
+                        .slot = dev_index_entries(b, op->slot)};
+    if (op->as.attend.own_units) {
+        const rill_index_space space = b->run->graph->tensor[op->view[DEV_KEYS].element].space;
+        a.first = b->child_row[space];
         a.length = b->lengths[space];
     } else if (op->path >= 0) {
-        const paths p = paths_of(b, op->path);
+        const path_arrays p = block_paths(b, op->path);
         a.first = p.first;
         a.length = p.length;
         a.path = p.entry;
@@ -185,31 +192,31 @@ rill_attention dev_memory_of(dev_block *b, const dev_op *op)
 static void attend(dev_block *b, const dev_op *op)
 {
     const rill_attend *o = &op->as.attend;
-    const size_t number = (size_t)(op - b->run->program->op), rows = b->rows[op->space];
-    const size_t longest = b->run->longest[number], together = attended_together(b->run, op, longest);
+    const size_t number = (size_t)(op - b->run->graph->op), rows = b->rows[op->space];
+    const size_t longest = b->run->max_length[number], batch_rows = attention_batch_rows(b->run, op, longest);
     size_t used = 0;
-    const rill_operand query = dev_rows_at(b, &op->view[DEV_QUERY]), out = dev_rows_at(b, &op->view[DEV_OUT]);
-    rill_attention a = dev_memory_of(b, op);
-    const int32_t *slot = a.slot, *first = a.first, *length = a.length, *place = dev_index_at(b, op->place);
+    const rill_operand query = dev_operand_rows(b, &op->view[DEV_QUERY]), out = dev_operand_rows(b, &op->view[DEV_OUT]);
+    rill_attention a = dev_attention_memory(b, op);
+    const int32_t *slot = a.slot, *first = a.first, *length = a.length, *place = dev_index_entries(b, op->position);
     a.heads = o->heads;
     a.width = o->width;
     a.value_width = o->value_width;
     a.scale = o->scale;
     a.additive = dev_constant_row(b->run, o->additive);
     a.relative = dev_constant_row(b->run, o->relative);
-    a.reach = dev_reach(b->run->plan, o);
-    a.weights = dev_work(b, &used, together * o->heads * longest, sizeof *a.weights);
+    a.reach = dev_reach(b->run->network, o);
+    a.weights = dev_alloc_work(b, &used, batch_rows * o->heads * longest, sizeof *a.weights);
     a.ld_weights = longest;
-    for (size_t from = 0; from < rows; from += together) {
-        a.rows = rows - from < together ? rows - from : together;
-        a.query = dev_rows_from(query, from);
-        a.out = dev_rows_from(out, from);
+    for (size_t from = 0; from < rows; from += batch_rows) {
+        a.rows = rows - from < batch_rows ? rows - from : batch_rows;
+        a.query = dev_skip_rows(query, from);
+        a.out = dev_skip_rows(out, from);
         a.slot = slot != NULL ? slot + from : NULL;
-        a.place = place != NULL ? place + from : NULL;
+        a.position = place != NULL ? place + from : NULL;
         a.first = slot != NULL ? first : first + from;
         a.length = slot != NULL ? length : length + from;
         b->run->kernels->attention(&a, b->pool);
-        if (o->watch && b->run->arguments->watched != NULL) watch(b, op, &a, from);
+        if (o->watched_heads && b->run->arguments->watched != NULL) copy_watched_weights(b, op, &a, from);
     }
 }
 
@@ -220,12 +227,12 @@ static void normalise(dev_block *b, const dev_op *op)
     const rill_normalise *o = &op->as.normalise;
     const rill_layer_norm norm = {.rows = b->rows[op->space],
                                   .width = o->width,
-                                  .x = dev_rows_at(b, &op->view[DEV_X]),
-                                  .residual = dev_rows_at(b, &op->view[DEV_RESIDUAL]),
+                                  .x = dev_operand_rows(b, &op->view[DEV_X]),
+                                  .residual = dev_operand_rows(b, &op->view[DEV_RESIDUAL]),
                                   .gain = dev_constant_row(b->run, o->gain),
                                   .bias = dev_constant_row(b->run, o->bias),
                                   .eps = o->eps,
-                                  .y = dev_rows_at(b, &op->view[DEV_OUT]),
+                                  .y = dev_operand_rows(b, &op->view[DEV_OUT]),
                                   .rms = o->rms};
     b->run->kernels->layer_norm(&norm, b->pool);
 }
@@ -251,8 +258,8 @@ static void activate_row(const rill_kernels *k, rill_activation activation, size
 static void activate(dev_block *b, const dev_op *op)
 {
     const rill_activate *o = &op->as.activate;
-    const rill_operand x = dev_rows_at(b, &op->view[DEV_X]), gate = dev_rows_at(b, &op->view[DEV_GATE]);
-    const rill_operand y = dev_rows_at(b, &op->view[DEV_OUT]);
+    const rill_operand x = dev_operand_rows(b, &op->view[DEV_X]), gate = dev_operand_rows(b, &op->view[DEV_GATE]);
+    const rill_operand y = dev_operand_rows(b, &op->view[DEV_OUT]);
     for (size_t r = 0; r < b->rows[op->space]; r++) {
         float *to = rill_operand_row(&y, r);
         activate_row(b->run->kernels, o->activation, o->width, rill_operand_row(&x, r), to);
@@ -266,67 +273,67 @@ static void embed(dev_block *b, const dev_op *op)
     const rill_embedding *o = &op->as.embed;
     rill_embed embedding = {.rows = b->rows[op->space],
                             .width = o->width,
-                            .table = dev_rows_at(b, &op->view[DEV_X]),
+                            .table = dev_operand_rows(b, &op->view[DEV_X]),
                             .scale = o->scale,
-                            .position = dev_rows_at(b, &op->view[DEV_POSITION]),
-                            .out = dev_rows_at(b, &op->view[DEV_OUT])};
+                            .position = dev_operand_rows(b, &op->view[DEV_POSITION]),
+                            .out = dev_operand_rows(b, &op->view[DEV_OUT])};
     if (o->matrix != 0) {
-        embedding.packed = &b->run->plan->matrix[o->matrix - 1].w;
-        embedding.table.index = dev_index_at(b, op->slot);
+        embedding.packed = &b->run->network->matrix[o->matrix - 1].w;
+        embedding.table.index = dev_index_entries(b, op->slot);
     }
     b->run->kernels->embed(&embedding, b->pool);
 }
 
 /* Terms of a row added up in order, and what is below `least` brought up to it; NaN stays. Two and three at once are what a parser
  * does for every action: a pass over the row for each would take more than twice as long. */
-static inline float at_least(float x, float least)
+static inline float clamp_min(float x, float min)
 {
-    return x < least ? least : x;
+    return x < min ? min : x;
 }
 
-static void take_one(float *out, const float *a, size_t width, float least)
+static void copy_one(float *out, const float *a, size_t width, float min)
 {
-    for (size_t i = 0; i < width; i++) out[i] = at_least(a[i], least);
+    for (size_t i = 0; i < width; i++) out[i] = clamp_min(a[i], min);
 }
 
-static void add_one(float *out, const float *a, size_t width, float least)
+static void add_one(float *out, const float *a, size_t width, float min)
 {
-    for (size_t i = 0; i < width; i++) out[i] = at_least(out[i] + a[i], least);
+    for (size_t i = 0; i < width; i++) out[i] = clamp_min(out[i] + a[i], min);
 }
 
-static void add_two(float *out, const float *a, const float *b, size_t width, float least)
+static void add_two(float *out, const float *a, const float *b, size_t width, float min)
 {
-    for (size_t i = 0; i < width; i++) out[i] = at_least(a[i] + b[i], least);
+    for (size_t i = 0; i < width; i++) out[i] = clamp_min(a[i] + b[i], min);
 }
 
-static void add_three(float *out, const float *a, const float *b, const float *c, size_t width, float least)
+static void add_three(float *out, const float *a, const float *b, const float *c, size_t width, float min)
 {
-    for (size_t i = 0; i < width; i++) out[i] = at_least(a[i] + b[i] + c[i], least);
+    for (size_t i = 0; i < width; i++) out[i] = clamp_min(a[i] + b[i] + c[i], min);
 }
 
-static void sum_row(float *out, float *const *term, size_t terms, size_t width, float least)
+static void sum_row(float *out, float *const *term, size_t terms, size_t width, float min)
 {
     if (terms == 0) memset(out, 0, width * sizeof *out);
-    if (terms == 1) take_one(out, term[0], width, least);
-    if (terms == 2) add_two(out, term[0], term[1], width, least);
-    if (terms >= 3) add_three(out, term[0], term[1], term[2], width, terms == 3 ? least : -INFINITY);
-    for (size_t t = 3; t < terms; t++) add_one(out, term[t], width, t + 1 == terms ? least : -INFINITY);
+    if (terms == 1) copy_one(out, term[0], width, min);
+    if (terms == 2) add_two(out, term[0], term[1], width, min);
+    if (terms >= 3) add_three(out, term[0], term[1], term[2], width, terms == 3 ? min : -INFINITY);
+    for (size_t t = 3; t < terms; t++) add_one(out, term[t], width, t + 1 == terms ? min : -INFINITY);
 }
 
 /* The terms that are there, from the first on. */
 static void sum(dev_block *b, const dev_op *op)
 {
     const rill_sum *o = &op->as.sum;
-    const float least = o->activation == RILL_RELU ? 0.0f : -INFINITY;
-    const rill_operand out = dev_rows_at(b, &op->view[DEV_SUM_OUT]);
+    const float min = o->activation == RILL_RELU ? 0.0f : -INFINITY;
+    const rill_operand out = dev_operand_rows(b, &op->view[DEV_SUM_OUT]);
     rill_operand from[RILL_SUM_TERMS];
-    for (int32_t i = 0; i < o->terms; i++) from[i] = dev_rows_at(b, &op->view[i]);
+    for (int32_t i = 0; i < o->terms; i++) from[i] = dev_operand_rows(b, &op->view[i]);
     for (size_t r = 0; r < b->rows[op->space]; r++) {
         float *term[RILL_SUM_TERMS];
         size_t terms = 0;
         for (int32_t i = 0; i < o->terms; i++)
             if ((term[terms] = rill_operand_row(&from[i], r)) != NULL) terms++;
-        sum_row(rill_operand_row(&out, r), term, terms, o->width, least);
+        sum_row(rill_operand_row(&out, r), term, terms, o->width, min);
     }
 }
 
@@ -334,34 +341,34 @@ static void copy(dev_block *b, const dev_op *op)
 {
     const rill_gather gather = {.rows = b->rows[op->space],
                                 .width = op->as.copy.width,
-                                .src = dev_rows_at(b, &op->view[DEV_X]),
-                                .dst = dev_rows_at(b, &op->view[DEV_OUT])};
+                                .src = dev_operand_rows(b, &op->view[DEV_X]),
+                                .dst = dev_operand_rows(b, &op->view[DEV_OUT])};
     b->run->kernels->gather(&gather, b->pool);
 }
 
 static void mask(dev_block *b, const dev_op *op)
 {
-    const rill_operand x = dev_rows_at(b, &op->view[DEV_X]);
-    const int32_t *slot = dev_index_at(b, op->slot);
+    const rill_operand x = dev_operand_rows(b, &op->view[DEV_X]);
+    const int32_t *slot = dev_index_entries(b, op->slot);
     for (size_t r = 0; r < b->rows[op->space]; r++) {
-        const dev_slot_list *list = dev_list_of(b->run, op->as.mask.list, slot[r]);
+        const dev_slot_subset *subset = dev_get_slot_subset(b->run, op->as.mask.vocab_subset, slot[r]);
         float *row = rill_operand_row(&x, r);
-        for (size_t i = 0; i < list->n; i++)
-            if ((size_t)list->id[i] < op->as.mask.width) row[list->id[i]] = -INFINITY;
+        for (size_t i = 0; i < subset->n; i++)
+            if ((size_t)subset->id[i] < op->as.mask.width) row[subset->id[i]] = -INFINITY;
     }
 }
 
 /* --- all of them -------------------------------------------------------------------------------------------------- */
 
-size_t dev_op_work(const dev_run *r, const dev_op *op, size_t number)
+size_t dev_op_work_bytes(const dev_run *r, const dev_op *op, size_t number)
 {
     switch (op->kind) {
-    case DEV_SCAN: return dev_scan_work(r, op);
-    case DEV_BEST: return dev_best_work(r, op);
-    case DEV_MIX: return dev_mix_work(r, op);
+    case DEV_SCAN: return dev_scan_work_bytes(r, op);
+    case DEV_BEST: return dev_best_work_bytes(r, op);
+    case DEV_MIX: return dev_mix_work_bytes(r, op);
     case DEV_ATTEND:
-        return dev_lines(attended_together(r, op, r->longest[number]) * op->as.attend.heads * r->longest[number] *
-                         sizeof(float));
+        return dev_lines(attention_batch_rows(r, op, r->max_length[number]) * op->as.attend.heads *
+                         r->max_length[number] * sizeof(float));
     default: return 0;
     }
 }

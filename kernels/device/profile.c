@@ -5,8 +5,8 @@
  * Divisions: what an operation must do · counting · asking · runners. */
 #include <string.h>
 
-#include "limits.h"
-#include "stream.h"
+#include "peak.h"
+#include "session.h"
 
 /* --- what an operation must do ------------------------------------------------------------------------------------ */
 
@@ -25,27 +25,28 @@ static cost product_cost(const rill_weights *w, double rows)
                   weight_bytes(w) + rows * (double)(w->n + w->k) * sizeof(float)};
 }
 
-static cost product_of(dev_block *b, const dev_op *op)
+static cost count_product(dev_block *b, const dev_op *op)
 {
     const size_t rows = b->rows[op->space];
-    if (op->as.product.list == 0) return product_cost(&b->run->plan->matrix[op->as.product.matrix - 1].w, (double)rows);
-    const int32_t *slot = dev_index_at(b, op->slot);
+    if (op->as.product.vocab_subset == 0)
+        return product_cost(&b->run->network->matrix[op->as.product.matrix - 1].w, (double)rows);
+    const int32_t *slot = dev_index_entries(b, op->slot);
     cost all = {0};
     for (size_t r = 0, n; r < rows; r += n) {
-        const dev_slot_list *list = dev_list_of(b->run, op->as.product.list, slot[r]);
-        n = dev_same_slot(slot, r, rows);
-        const cost one = list->n > 0 ? product_cost(&list->w, (double)n) : (cost){.rows = (double)n};
+        const dev_slot_subset *subset = dev_get_slot_subset(b->run, op->as.product.vocab_subset, slot[r]);
+        n = dev_count_same_slot(slot, r, rows);
+        const cost one = subset->n > 0 ? product_cost(&subset->w, (double)n) : (cost){.rows = (double)n};
         all = (cost){all.rows + one.rows, all.flops + one.flops, all.bytes + one.bytes};
     }
     return all;
 }
 
 /* Memories are read once for rows of a slot that stand together. */
-static cost attend_of(dev_block *b, const dev_op *op)
+static cost count_attend(dev_block *b, const dev_op *op)
 {
     const size_t rows = b->rows[op->space],
                  width = op->as.attend.heads * (op->as.attend.width + op->as.attend.value_width);
-    const rill_attention a = dev_memory_of(b, op);
+    const rill_attention a = dev_attention_memory(b, op);
     double attended = 0.0, read = 0.0;
     for (size_t r = 0; r < rows; r++) {
         const size_t slot = a.slot != NULL ? (size_t)a.slot[r] : r;
@@ -55,10 +56,10 @@ static cost attend_of(dev_block *b, const dev_op *op)
     return (cost){(double)rows, 2.0 * attended * (double)width, (read + (double)rows) * (double)width * sizeof(float)};
 }
 
-static cost scan_of(const dev_block *b, const dev_op *op)
+static cost count_scan(const dev_block *b, const dev_op *op)
 {
     const rill_scan *o = &op->as.scan;
-    const rill_weights *w = &b->run->plan->matrix[o->recurrent - 1].w;
+    const rill_weights *w = &b->run->network->matrix[o->recurrent - 1].w;
     const size_t units = b->rows[o->space], inputs = b->rows[RILL_ROWS];
     int32_t steps = 0;
     for (size_t i = 0; i < inputs; i++)
@@ -74,13 +75,13 @@ static cost rows_cost(size_t rows, size_t floats, double each)
     return (cost){(double)rows, (double)(rows * floats) * each, (double)(rows * floats) * sizeof(float)};
 }
 
-static cost cost_of(dev_block *b, const dev_op *op)
+static cost op_cost(dev_block *b, const dev_op *op)
 {
     const size_t rows = b->rows[op->space];
     switch (op->kind) {
-    case DEV_PRODUCT: return product_of(b, op);
-    case DEV_ATTEND: return attend_of(b, op);
-    case DEV_SCAN: return scan_of(b, op);
+    case DEV_PRODUCT: return count_product(b, op);
+    case DEV_ATTEND: return count_attend(b, op);
+    case DEV_SCAN: return count_scan(b, op);
     case DEV_LSTM: return rows_cost(rows, 7 * op->as.lstm.hidden, 1.0);
     case DEV_GRU: return rows_cost(rows, 8 * op->as.gru.hidden, 1.0);
     case DEV_NORMALISE: return rows_cost(rows, 2 * op->as.normalise.width, 4.0);
@@ -96,20 +97,20 @@ static cost cost_of(dev_block *b, const dev_op *op)
 
 /* --- counting ----------------------------------------------------------------------------------------------------- */
 
-static size_t first_counter(const rill_plan *plan, const dev_program *program)
+static size_t first_counter(const rill_network *network, const dev_graph *graph)
 {
     size_t first = 0;
-    for (const dev_program *p = plan->program; p < program; p++) first += p->ops;
+    for (const dev_graph *p = network->graph; p < graph; p++) first += p->n_ops;
     return first;
 }
 
 void dev_profile_count(dev_block *b, const dev_op *op, double seconds, uint64_t launches, double row_bytes)
 {
     const dev_run *r = b->run;
-    rill_stream *s = r->stream;
-    const size_t number = first_counter(r->plan, r->program) + (size_t)(op - r->program->op);
-    dev_counter *c = &s->share[b->thread * s->counters + number];
-    const cost done = cost_of(b, op);
+    rill_session *s = r->session;
+    const size_t number = first_counter(r->network, r->graph) + (size_t)(op - r->graph->op);
+    dev_counter *c = &s->thread_counter[b->thread * s->n_counters + number];
+    const cost done = op_cost(b, op);
     c->calls++;
     c->rows += (int64_t)done.rows;
     c->launches += (int64_t)launches;
@@ -127,9 +128,9 @@ void dev_profile_op(dev_block *b, const dev_op *op)
 
 void dev_profile_sum(const dev_run *run)
 {
-    rill_stream *s = run->stream;
-    for (size_t i = 0; i < s->threads * s->counters; i++) {
-        dev_counter *to = &s->counter[i % s->counters], *from = &s->share[i];
+    rill_session *s = run->session;
+    for (size_t i = 0; i < s->n_threads * s->n_counters; i++) {
+        dev_counter *to = &s->counter[i % s->n_counters], *from = &s->thread_counter[i];
         to->calls += from->calls;
         to->rows += from->rows;
         to->launches += from->launches;
@@ -137,44 +138,44 @@ void dev_profile_sum(const dev_run *run)
         to->flops += from->flops;
         to->bytes += from->bytes;
     }
-    memset(s->share, 0, s->threads * s->counters * sizeof *s->share);
+    memset(s->thread_counter, 0, s->n_threads * s->n_counters * sizeof *s->thread_counter);
 }
 
 /* --- asking ------------------------------------------------------------------------------------------------------- */
 
-rill_status rill_stream_profile(rill_stream *s, int on)
+rill_status rill_session_profile(rill_session *s, int on)
 {
     s->profiling = 0;
     if (!on) return RILL_OK;
-    s->counters = first_counter(s->plan, s->plan->program + s->plan->programs);
-    const size_t all = (1 + s->threads) * s->counters;
-    rill_status status = rill_grow(s->ctx, (void **)&s->counter, &s->counter_room, all, sizeof *s->counter,
+    s->n_counters = first_counter(s->network, s->network->graph + s->network->n_graphs);
+    const size_t all = (1 + s->n_threads) * s->n_counters;
+    rill_status status = rill_grow(s->ctx, (void **)&s->counter, &s->counter_capacity, all, sizeof *s->counter,
                                    "a profile");
     if (status != RILL_OK) return status;
-    s->share = s->counter + s->counters;
+    s->thread_counter = s->counter + s->n_counters;
     memset(s->counter, 0, all * sizeof *s->counter);
-    s->profiling = s->counters > 0;
+    s->profiling = s->n_counters > 0;
     return RILL_OK;
 }
 
-static rill_arithmetic arithmetic_of(const rill_plan *plan, const dev_op *op)
+static rill_arithmetic op_arithmetic(const rill_network *network, const dev_op *op)
 {
     rill_weight_type type = RILL_WEIGHT_F32;
-    if (op->kind == DEV_SCAN) type = plan->matrix[op->as.scan.recurrent - 1].type;
+    if (op->kind == DEV_SCAN) type = network->matrix[op->as.scan.recurrent - 1].type;
     if (op->kind == DEV_PRODUCT)
-        type = op->as.product.list != 0 ? plan->list[op->as.product.list - 1].type
-                                        : plan->matrix[op->as.product.matrix - 1].type;
+        type = op->as.product.vocab_subset != 0 ? network->subset[op->as.product.vocab_subset - 1].type
+                                                : network->matrix[op->as.product.matrix - 1].type;
     return type == RILL_WEIGHT_INT8 ? RILL_ARITHMETIC_INT8 : RILL_ARITHMETIC_F32;
 }
 
-int rill_stream_profiled(const rill_stream *s, int32_t i, rill_op_profile *out)
+int rill_session_profile_row(const rill_session *s, int32_t i, rill_op_profile *out)
 {
-    const dev_program *p = s->plan->program;
-    size_t at = i >= 0 ? (size_t)i : SIZE_MAX;
-    if (at >= s->counters) return 0;
-    const dev_counter *c = &s->counter[at];
-    for (; at >= p->ops; p++) at -= p->ops;
-    const dev_op *op = &p->op[at];
+    const dev_graph *p = s->network->graph;
+    size_t op_index = i >= 0 ? (size_t)i : SIZE_MAX;
+    if (op_index >= s->n_counters) return 0;
+    const dev_counter *c = &s->counter[op_index];
+    for (; op_index >= p->n_ops; p++) op_index -= p->n_ops;
+    const dev_op *op = &p->op[op_index];
     *out = (rill_op_profile){.program = p->name,
                              .operation = op->name,
                              .calls = c->calls,
@@ -183,54 +184,54 @@ int rill_stream_profiled(const rill_stream *s, int32_t i, rill_op_profile *out)
                              .seconds = c->seconds,
                              .flops = c->flops,
                              .bytes = c->bytes};
-    out->arithmetic = arithmetic_of(s->plan, op);
+    out->arithmetic = op_arithmetic(s->network, op);
     return 1;
 }
 
 /* --- runners ------------------------------------------------------------------------------------------------------ */
 
-static rill_stream *stream_of(const void *runner)
+static rill_session *runner_session(const void *runner)
 {
-    return *(rill_stream *const *)runner;
+    return *(rill_session *const *)runner;
 }
 
 void rill_runner_drop(void *runner, int32_t slot)
 {
-    rill_stream_drop(stream_of(runner), slot);
+    rill_session_drop(runner_session(runner), slot);
 }
 
 rill_status rill_runner_collect(void *runner, int32_t group)
 {
-    return rill_stream_collect(stream_of(runner), group);
+    return rill_session_collect(runner_session(runner), group);
 }
 
 rill_status rill_runner_profile(void *runner, int on)
 {
-    return rill_stream_profile(stream_of(runner), on);
+    return rill_session_profile(runner_session(runner), on);
 }
 
-int rill_runner_profiled(const void *runner, int32_t i, rill_op_profile *out)
+int rill_runner_profile_row(const void *runner, int32_t i, rill_op_profile *out)
 {
-    return rill_stream_profiled(stream_of(runner), i, out);
+    return rill_session_profile_row(runner_session(runner), i, out);
 }
 
 rill_status rill_runner_limits(void *runner, rill_limits *out)
 {
     enum { READ_BYTES = 48 << 20 }; /* more than caches near a core hold */
-    rill_context *ctx = stream_of(runner)->ctx;
-    if (stream_of(runner)->plan->device->module != NULL) {
+    rill_context *ctx = runner_session(runner)->ctx;
+    if (runner_session(runner)->network->device->module != NULL) {
         *out = (rill_limits){.bytes = 0};
         return RILL_OK;
     }
-    const rill_isa_mask isa = stream_of(runner)->plan->device->kernels.isa;
+    const rill_isa_mask isa = runner_session(runner)->network->device->kernels.isa;
     void *memory = rill_alloc(ctx, READ_BYTES);
     if (memory == NULL) return rill_fail_memory(ctx, READ_BYTES, "measuring the machine");
     memset(memory, 1, READ_BYTES);
-    rill_loop floats = rill_loop_multiply(isa, 0), bytes = rill_loop_multiply(isa, 1);
-    rill_loop read = rill_loop_read(memory, READ_BYTES);
-    out->flops[RILL_ARITHMETIC_F32] = rill_loop_rate(&floats, 0.02);
-    out->flops[RILL_ARITHMETIC_INT8] = rill_loop_rate(&bytes, 0.02);
-    out->bytes = rill_loop_rate(&read, 0.06);
+    rill_peak_loop floats = rill_peak_loop_fma(isa, 0), bytes = rill_peak_loop_fma(isa, 1);
+    rill_peak_loop read = rill_peak_loop_read(memory, READ_BYTES);
+    out->flops[RILL_ARITHMETIC_F32] = rill_peak_loop_rate(&floats, 0.02);
+    out->flops[RILL_ARITHMETIC_INT8] = rill_peak_loop_rate(&bytes, 0.02);
+    out->bytes = rill_peak_loop_rate(&read, 0.06);
     rill_free(ctx, memory, READ_BYTES);
     return RILL_OK;
 }

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-static void remove_at(dev_ranges *r, size_t at)
+static void remove_range(dev_ranges *r, size_t index)
 {
     r->count--;
-    memmove(r->free + at, r->free + at + 1, (r->count - at) * sizeof *r->free);
+    memmove(r->free + index, r->free + index + 1, (r->count - index) * sizeof *r->free);
 }
 
 int32_t dev_ranges_take(dev_ranges *r, int32_t count)
@@ -17,7 +17,7 @@ int32_t dev_ranges_take(dev_ranges *r, int32_t count)
         const int32_t first = f->first;
         f->first += count;
         f->count -= count;
-        if (f->count == 0) remove_at(r, i);
+        if (f->count == 0) remove_range(r, i);
         return first;
     }
     if (count > INT32_MAX - r->end) return -1;
@@ -26,7 +26,7 @@ int32_t dev_ranges_take(dev_ranges *r, int32_t count)
 }
 
 /* The first free range behind a row. */
-static size_t find_place(const dev_ranges *r, int32_t row)
+static size_t find_range(const dev_ranges *r, int32_t row)
 {
     size_t low = 0, high = r->count;
     while (low < high) {
@@ -41,22 +41,22 @@ static size_t find_place(const dev_ranges *r, int32_t row)
 
 void dev_ranges_give(dev_ranges *r, int32_t first, int32_t count)
 {
-    size_t at = find_place(r, first);
+    size_t index = find_range(r, first);
     if (count <= 0) return;
-    if (at > 0 && r->free[at - 1].first + r->free[at - 1].count == first) {
-        at--;
-        r->free[at].count += count;
+    if (index > 0 && r->free[index - 1].first + r->free[index - 1].count == first) {
+        index--;
+        r->free[index].count += count;
     } else {
-        memmove(r->free + at + 1, r->free + at, (r->count - at) * sizeof *r->free);
-        r->free[at] = (dev_range){first, count};
+        memmove(r->free + index + 1, r->free + index, (r->count - index) * sizeof *r->free);
+        r->free[index] = (dev_range){first, count};
         r->count++;
     }
-    if (at + 1 < r->count && r->free[at].first + r->free[at].count == r->free[at + 1].first) {
-        r->free[at].count += r->free[at + 1].count;
-        remove_at(r, at + 1);
+    if (index + 1 < r->count && r->free[index].first + r->free[index].count == r->free[index + 1].first) {
+        r->free[index].count += r->free[index + 1].count;
+        remove_range(r, index + 1);
     }
-    if (r->free[at].first + r->free[at].count == r->end) { /* the last one: the end moves down */
-        r->end = r->free[at].first;
-        r->count = at;
+    if (r->free[index].first + r->free[index].count == r->end) { /* the last one: the end moves down */
+        r->end = r->free[index].first;
+        r->count = index;
     }
 }

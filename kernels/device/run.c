@@ -16,33 +16,33 @@ enum {
     NEAR_BYTES = 600 << 10, /* of a block's values, beside weights that fit the second-level cache ... */
     FAR_BYTES = 4 << 20,    /* ... and beside larger ones */
     L3_BYTES = 32 << 20,    /* weights beyond that come from memory for each block: then blocks may have ... */
-    FAR_SHARE = 4,          /* ... this part of their size, so that they come seldom */
-    LEAST_BLOCK = 64,
-    MOST_BLOCK = 256,
-    MOST_FAR_BLOCK = 512,
+    FAR_DIVISOR = 4,        /* ... this part of their size, so that they come seldom */
+    MIN_BLOCK = 64,
+    MAX_BLOCK = 256,
+    MAX_FAR_BLOCK = 512,
     BLOCK_INPUTS = 64,
-    BLOCK_UNITS = 512, /* unless one input alone has more */
-    SPAN_ROWS = 6,     /* least rows worth a span: the height of the gemm's tile ... */
-    SPAN_INPUTS = 4,   /* ... least inputs ... */
-    FAR_ROWS = 64      /* ... and least rows or units where each span reads large weights again */
+    BLOCK_UNITS = 512,   /* unless one input alone has more */
+    MIN_SPAN_ROWS = 6,   /* least rows worth a span: the height of the gemm's tile ... */
+    MIN_SPAN_INPUTS = 4, /* ... least inputs ... */
+    MIN_FAR_ROWS = 64    /* ... and least rows or units where each span reads large weights again */
 };
 
 /* --- arrays out of one buffer ------------------------------------------------------------------------------------- */
 
-size_t dev_carve_at(rill_carver *c, size_t count, size_t size)
+size_t dev_carve_offset(rill_carver *c, size_t count, size_t size)
 {
-    const size_t at = c->used;
+    const size_t offset = c->used;
     size_t bytes;
-    if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 4 || at > SIZE_MAX / 4)
+    if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 4 || offset > SIZE_MAX / 4)
         c->used = SIZE_MAX / 2;
     else
-        c->used = at + dev_lines(bytes);
-    return at;
+        c->used = offset + dev_lines(bytes);
+    return offset;
 }
 
 /* --- how a run is cut --------------------------------------------------------------------------------------------- */
 
-static size_t least_of(size_t a, size_t b)
+static size_t min_of_two(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
@@ -51,58 +51,58 @@ static size_t least_of(size_t a, size_t b)
 static size_t row_bytes(const dev_run *r)
 {
     size_t floats = 1;
-    for (size_t i = 0; i < r->program->buffers; i++) {
-        const dev_buffer *b = &r->program->buffer[i];
-        floats += dev_padded(b->list != 0 ? r->list_longest[b->list] : b->width);
+    for (size_t i = 0; i < r->graph->n_buffers; i++) {
+        const dev_buffer *b = &r->graph->buffer[i];
+        floats += dev_padded(b->subset != 0 ? r->max_subset[b->subset] : b->width);
     }
     return floats * sizeof(float);
 }
 
-static size_t choose_block(const dev_run *r, int near)
+static size_t choose_block(const dev_run *r, int fits_l2)
 {
-    if (r->plan->device->block_rows > 0) return r->plan->device->block_rows;
-    if (r->program->ragged > 0) return BLOCK_INPUTS;
-    const size_t weights = r->program->weight_bytes, share = weights > L3_BYTES ? weights / FAR_SHARE : 0;
-    const size_t rows = (near ? NEAR_BYTES : share > FAR_BYTES ? share : FAR_BYTES) / row_bytes(r);
-    const size_t most = share > 0 ? MOST_FAR_BLOCK : MOST_BLOCK;
-    return rows < LEAST_BLOCK ? LEAST_BLOCK : rows > most ? most : rows;
+    if (r->network->device->block_rows > 0) return r->network->device->block_rows;
+    if (r->graph->n_ragged > 0) return BLOCK_INPUTS;
+    const size_t weights = r->graph->weight_bytes, share = weights > L3_BYTES ? weights / FAR_DIVISOR : 0;
+    const size_t rows = (fits_l2 ? NEAR_BYTES : share > FAR_BYTES ? share : FAR_BYTES) / row_bytes(r);
+    const size_t max_rows = share > 0 ? MAX_FAR_BLOCK : MAX_BLOCK;
+    return rows < MIN_BLOCK ? MIN_BLOCK : rows > max_rows ? max_rows : rows;
 }
 
 /* How many spans of a size that is worth one there are. */
-static size_t worthy_spans(const dev_run *r, int near, size_t units)
+static size_t max_useful_spans(const dev_run *r, int fits_l2, size_t units)
 {
-    const int ragged = r->program->ragged > 0;
-    if (r->plan->device->span_rows > 0) return r->n / r->plan->device->span_rows;
-    if (near || r->program->scan_space != 0) return r->n / (ragged ? SPAN_INPUTS : SPAN_ROWS);
-    return least_of(r->n, (ragged ? units : r->n) / FAR_ROWS);
+    const int ragged = r->graph->n_ragged > 0;
+    if (r->network->device->span_rows > 0) return r->n / r->network->device->span_rows;
+    if (fits_l2 || r->graph->scan_space != 0) return r->n / (ragged ? MIN_SPAN_INPUTS : MIN_SPAN_ROWS);
+    return min_of_two(r->n, (ragged ? units : r->n) / MIN_FAR_ROWS);
 }
 
-static void choose_cuts(dev_run *r, size_t units, size_t longest)
+static void choose_spans(dev_run *r, size_t units, size_t longest)
 {
-    const int near = r->program->weight_bytes <= L2_BYTES;
-    const size_t threads = r->stream->threads, worthy = worthy_spans(r, near, units);
-    r->inside = threads > 1 && worthy < threads;
-    r->spans = threads > 1 && !r->inside ? least_of(threads * SPANS_PER_THREAD, worthy) : 1;
-    r->spans = rill_pool_even(r->stream->pool, r->spans);
-    const size_t rows = (r->n + r->spans - 1) / r->spans, most_rows = choose_block(r, near);
-    const size_t blocks = (rows + most_rows - 1) / most_rows;
+    const int fits_l2 = r->graph->weight_bytes <= L2_BYTES;
+    const size_t threads = r->session->n_threads, n_useful = max_useful_spans(r, fits_l2, units);
+    r->parallel_ops = threads > 1 && n_useful < threads;
+    r->n_spans = threads > 1 && !r->parallel_ops ? min_of_two(threads * SPANS_PER_THREAD, n_useful) : 1;
+    r->n_spans = rill_pool_balance(r->session->pool, r->n_spans);
+    const size_t rows = (r->n + r->n_spans - 1) / r->n_spans, max_rows = choose_block(r, fits_l2);
+    const size_t blocks = (rows + max_rows - 1) / max_rows;
     r->block_rows = blocks > 1 ? (rows + blocks - 1) / blocks : rows;
-    const size_t most = r->plan->device->block_rows > 0 ? r->plan->device->block_rows : BLOCK_UNITS;
-    r->block_units = least_of(most, units);
+    const size_t max_units = r->network->device->block_rows > 0 ? r->network->device->block_rows : BLOCK_UNITS;
+    r->block_units = min_of_two(max_units, units);
     if (r->block_units < longest) r->block_units = longest;
-    for (size_t s = 0; s <= r->spans; s++) r->span_from[s] = s * r->n / r->spans;
+    for (size_t s = 0; s <= r->n_spans; s++) r->span_begin[s] = s * r->n / r->n_spans;
 }
 
 /* --- the order of inputs ------------------------------------------------------------------------------------------ */
 
 /* Longer ones first, ties by number: so the order is unique, whatever the method of sorting. */
-static int goes_before(const int32_t *length, int32_t a, int32_t b)
+static int is_longer(const int32_t *length, int32_t a, int32_t b)
 {
     return length[a] != length[b] ? length[a] > length[b] : a < b;
 }
 
 /* Shell's sort with Knuth's gaps 1, 4, 13, 40, ...: in place, nothing to allocate, and n is a few thousand at most. */
-void dev_order(size_t n, const int32_t *length, int32_t *order)
+void dev_sort_by_length(size_t n, const int32_t *length, int32_t *order)
 {
     for (size_t i = 0; i < n; i++) order[i] = (int32_t)i;
     size_t gap = 1;
@@ -111,82 +111,83 @@ void dev_order(size_t n, const int32_t *length, int32_t *order)
         for (size_t i = gap; i < n; i++) {
             const int32_t moved = order[i];
             size_t j = i;
-            for (; j >= gap && goes_before(length, moved, order[j - gap]); j -= gap) order[j] = order[j - gap];
+            for (; j >= gap && is_longer(length, moved, order[j - gap]); j -= gap) order[j] = order[j - gap];
             order[j] = moved;
         }
     }
 }
 
 /* Longest first, to each span in turn, so that each has long and short ones. */
-static void deal(const dev_run *r, const int32_t *sorted, size_t *dealt, int32_t *order)
+static void deal_inputs(const dev_run *r, const int32_t *sorted, size_t *dealt, int32_t *order)
 {
     size_t span = 0;
-    memset(dealt, 0, r->spans * sizeof *dealt);
-    for (size_t i = 0; i < r->n; i++, span = (span + 1) % r->spans) {
-        while (r->span_from[span] + dealt[span] == r->span_from[span + 1]) span = (span + 1) % r->spans;
-        order[r->span_from[span] + dealt[span]++] = sorted[i];
+    memset(dealt, 0, r->n_spans * sizeof *dealt);
+    for (size_t i = 0; i < r->n; i++, span = (span + 1) % r->n_spans) {
+        while (r->span_begin[span] + dealt[span] == r->span_begin[span + 1]) span = (span + 1) % r->n_spans;
+        order[r->span_begin[span] + dealt[span]++] = sorted[i];
     }
 }
 
 /* --- what rows read ----------------------------------------------------------------------------------------------- */
 
 /* The host's entries of an index that is a column's, and how many there are. */
-static const int32_t *entries_of(const dev_run *r, int32_t index, size_t *count)
+static const int32_t *column_entries(const dev_run *r, int32_t index, size_t *count)
 {
-    const dev_index *i = &r->program->index[index];
-    const rill_space space = r->program->column[i->a].space;
-    *count = space == RILL_ROWS ? r->n : (size_t)r->start[r->program->space[space - 1].ragged][r->n];
+    const dev_index *i = &r->graph->index[index];
+    const rill_index_space space = r->graph->column[i->a].space;
+    *count = space == RILL_ROWS ? r->n : (size_t)r->unit_start[r->graph->space[space - 1].ragged_index][r->n];
     return r->arguments->columns[i->a];
 }
 
 /* The largest of a column's entries or, where they number elements of an array, of those elements. */
-static size_t longest_entry(const dev_run *r, int32_t index, const int32_t *of, size_t elements)
+static size_t max_entry(const dev_run *r, int32_t index, const int32_t *elem_length, size_t elements)
 {
     size_t count;
-    const int32_t *entry = entries_of(r, index, &count);
-    int32_t most = 0;
+    const int32_t *entry = column_entries(r, index, &count);
+    int32_t max = 0;
     for (size_t i = 0; i < count; i++) {
-        if (of != NULL && (entry[i] < 0 || (size_t)entry[i] >= elements)) continue;
-        const int32_t length = of != NULL ? of[entry[i]] : entry[i];
-        if (length > most) most = length;
+        if (elem_length != NULL && (entry[i] < 0 || (size_t)entry[i] >= elements)) continue;
+        const int32_t length = elem_length != NULL ? elem_length[entry[i]] : entry[i];
+        if (length > max) max = length;
     }
-    return (size_t)most;
+    return (size_t)max;
 }
 
-static size_t longest_list(const dev_run *r, int32_t index, rill_list list)
+static size_t max_subset_size(const dev_run *r, int32_t index, rill_vocab_subset subset)
 {
-    const dev_lists_of *lists = &r->stream->list[list - 1];
-    size_t count, most = 0;
-    const int32_t *slot = entries_of(r, index, &count);
+    const dev_slot_subsets *subsets = &r->session->subset[subset - 1];
+    size_t count, max = 0;
+    const int32_t *slot = column_entries(r, index, &count);
     for (size_t i = 0; i < count; i++)
-        if (slot[i] >= 0 && (size_t)slot[i] < lists->count && lists->slot[slot[i]].n > most)
-            most = lists->slot[slot[i]].n;
-    return most;
+        if (slot[i] >= 0 && (size_t)slot[i] < subsets->count && subsets->slot[slot[i]].n > max)
+            max = subsets->slot[slot[i]].n;
+    return max;
 }
 
-static void note_list(dev_run *r, const dev_op *op, rill_list list)
+static void update_max_subset(dev_run *r, const dev_op *op, rill_vocab_subset subset)
 {
-    if (list == 0) return;
-    const size_t n = longest_list(r, op->slot, list);
-    if (n > r->list_longest[list]) r->list_longest[list] = n;
+    if (subset == 0) return;
+    const size_t n = max_subset_size(r, op->slot, subset);
+    if (n > r->max_subset[subset]) r->max_subset[subset] = n;
 }
 
-static void measure(dev_run *r)
+static void measure_lengths(dev_run *r)
 {
-    const dev_program *p = r->program;
-    memset(r->list_longest, 0, (r->plan->lists + 1) * sizeof *r->list_longest);
-    for (size_t i = 0; i < p->ops; i++) {
+    const dev_graph *p = r->graph;
+    memset(r->max_subset, 0, (r->network->n_subsets + 1) * sizeof *r->max_subset);
+    for (size_t i = 0; i < p->n_ops; i++) {
         const dev_op *op = &p->op[i];
-        r->longest[i] = 0;
-        if (op->kind == DEV_PRODUCT) note_list(r, op, op->as.product.list);
-        if (op->kind == DEV_PATH) r->longest[i] = longest_entry(r, p->path[op->path].depth, NULL, 0) + 1;
+        r->max_length[i] = 0;
+        if (op->kind == DEV_PRODUCT) update_max_subset(r, op, op->as.product.vocab_subset);
+        if (op->kind == DEV_PATH) r->max_length[i] = max_entry(r, p->path[op->path].depth, NULL, 0) + 1;
         if (op->kind != DEV_ATTEND) continue;
-        if (op->as.attend.own)
-            r->longest[i] = longest_entry(r, dev_space_at(p, p->value[op->view[DEV_KEYS].of].space)->index, NULL, 0);
+        if (op->as.attend.own_units)
+            r->max_length[i] = max_entry(r, dev_get_space(p, p->tensor[op->view[DEV_KEYS].element].space)->index, NULL,
+                                         0);
         else if (op->path >= 0)
-            r->longest[i] = longest_entry(r, p->path[op->path].depth, NULL, 0) + 1;
+            r->max_length[i] = max_entry(r, p->path[op->path].depth, NULL, 0) + 1;
         else
-            r->longest[i] = longest_entry(r, op->slot, r->stream->units, r->stream->slots);
+            r->max_length[i] = max_entry(r, op->slot, r->session->units, r->session->n_slots);
     }
 }
 
@@ -194,65 +195,67 @@ static void measure(dev_run *r)
 
 void dev_lay_out_spaces(dev_run *r, rill_carver *c)
 {
-    const dev_program *p = r->program;
+    const dev_graph *p = r->graph;
     dev_layout *l = &r->layout;
-    l->rows[RILL_ROWS] = r->block_rows;
-    for (size_t s = 1; s <= p->spaces; s++) {
-        const dev_space *space = &p->space[s - 1];
-        const size_t of = l->rows[space->of];
-        l->rows[s] = space->kind == DEV_RAGGED ? r->block_units : of;
-        l->space_at[s] = dev_carve_at(c, l->rows[s], sizeof(int32_t));
-        l->place_at[s] = dev_carve_at(c, space->kind == DEV_RAGGED ? 2 * of + 2 : of, sizeof(int32_t));
+    l->max_rows[RILL_ROWS] = r->block_rows;
+    for (size_t s = 1; s <= p->n_spaces; s++) {
+        const dev_index_space *space = &p->space[s - 1];
+        const size_t parent_rows = l->max_rows[space->parent];
+        l->max_rows[s] = space->kind == DEV_SPACE_RAGGED ? r->block_units : parent_rows;
+        l->parent_row_offset[s] = dev_carve_offset(c, l->max_rows[s], sizeof(int32_t));
+        l->child_row_offset[s] = dev_carve_offset(
+            c, space->kind == DEV_SPACE_RAGGED ? 2 * parent_rows + 2 : parent_rows, sizeof(int32_t));
     }
-    for (size_t i = 0; i < p->indices; i++)
-        l->index_at[i] = dev_carve_at(c, l->rows[p->index[i].space], sizeof(int32_t));
+    for (size_t i = 0; i < p->n_indices; i++)
+        l->index_offset[i] = dev_carve_offset(c, l->max_rows[p->index[i].space], sizeof(int32_t));
 }
 
 void dev_lay_out_work(dev_run *r, rill_carver *c)
 {
-    const dev_program *p = r->program;
+    const dev_graph *p = r->graph;
     size_t hashed = 0, places = 16;
-    for (size_t s = 0; s < p->spaces; s++)
-        if (p->space[s].kind == DEV_DISTINCT && r->layout.rows[p->space[s].of] > hashed)
-            hashed = r->layout.rows[p->space[s].of];
+    for (size_t s = 0; s < p->n_spaces; s++)
+        if (p->space[s].kind == DEV_SPACE_DISTINCT && r->layout.max_rows[p->space[s].parent] > hashed)
+            hashed = r->layout.max_rows[p->space[s].parent];
     while (places < 2 * hashed) places *= 2;
-    r->layout.pointers_at = dev_carve_at(c, 4 * (p->spaces + 1) + p->indices, sizeof(void *));
-    r->layout.hash_at = dev_carve_at(c, hashed > 0 ? places : 0, sizeof(int32_t));
+    r->layout.pointers_offset = dev_carve_offset(c, 4 * (p->n_spaces + 1) + p->n_indices, sizeof(void *));
+    r->layout.hash_offset = dev_carve_offset(c, hashed > 0 ? places : 0, sizeof(int32_t));
 }
 
 static void lay_out_values(dev_run *r, rill_carver *c)
 {
-    const dev_program *p = r->program;
+    const dev_graph *p = r->graph;
     dev_layout *l = &r->layout;
-    for (size_t i = 0; i < p->buffers; i++) {
+    for (size_t i = 0; i < p->n_buffers; i++) {
         const dev_buffer *b = &p->buffer[i];
-        const size_t width = b->list != 0 ? r->list_longest[b->list] : b->width;
-        l->value_ld[i] = dev_padded(width > 0 ? width : 1);
-        l->value_at[i] = dev_carve_at(c, l->rows[b->space], l->value_ld[i] * sizeof(float));
+        const size_t width = b->subset != 0 ? r->max_subset[b->subset] : b->width;
+        l->tensor_ld[i] = dev_padded(width > 0 ? width : 1);
+        l->tensor_offset[i] = dev_carve_offset(c, l->max_rows[b->space], l->tensor_ld[i] * sizeof(float));
     }
 }
 
 static void lay_out_ops(dev_run *r, rill_carver *c)
 {
-    const dev_program *p = r->program;
+    const dev_graph *p = r->graph;
     dev_layout *l = &r->layout;
     l->gemm_bytes = l->work_bytes = 0;
-    for (size_t i = 0; i < p->ops; i++) {
+    for (size_t i = 0; i < p->n_ops; i++) {
         const dev_op *op = &p->op[i];
-        const size_t gemm = dev_gemm_bytes(r, op), work = dev_op_work(r, op, i);
+        const size_t gemm = dev_gemm_bytes(r, op), work = dev_op_work_bytes(r, op, i);
         if (gemm > l->gemm_bytes) l->gemm_bytes = gemm;
         if (work > l->work_bytes) l->work_bytes = work;
         if (op->kind == DEV_PATH)
-            l->path_at[op->path] = dev_carve_at(c, l->rows[RILL_ROWS] * (r->longest[i] + 2), sizeof(int32_t));
+            l->path_offset[op->path] = dev_carve_offset(c, l->max_rows[RILL_ROWS] * (r->max_length[i] + 2),
+                                                        sizeof(int32_t));
     }
-    l->gemm_at = dev_carve_at(c, l->gemm_bytes, 1);
-    l->work_at = dev_carve_at(c, l->work_bytes, 1);
+    l->gemm_offset = dev_carve_offset(c, l->gemm_bytes, 1);
+    l->work_offset = dev_carve_offset(c, l->work_bytes, 1);
 }
 
 static rill_status lay_out_blocks(dev_run *r)
 {
-    rill_stream *s = r->stream;
-    const size_t scratches = least_of(s->threads, r->spans);
+    rill_session *s = r->session;
+    const size_t scratches = min_of_two(s->n_threads, r->n_spans);
     rill_carver c = {0};
     dev_lay_out_spaces(r, &c);
     dev_lay_out_work(r, &c);
@@ -260,8 +263,8 @@ static rill_status lay_out_blocks(dev_run *r)
     lay_out_ops(r, &c);
     r->layout.bytes = c.used;
     c.used = 0;
-    (void)dev_carve_at(&c, scratches, r->layout.bytes);
-    const rill_status status = rill_carve_again(s->ctx, &s->scratch, &s->scratch_room, &c);
+    (void)dev_carve_offset(&c, scratches, r->layout.bytes);
+    const rill_status status = rill_carve_reserve(s->ctx, &s->scratch, &s->scratch_capacity, &c);
     r->scratch = s->scratch;
     return status;
 }
@@ -270,19 +273,19 @@ static rill_status lay_out_blocks(dev_run *r)
 
 /* Ask for the memories that a program's successor will read: they may be more than the caches hold, and attention jumps from one
  * to the next; but which ones is known here, a product earlier. */
-static void fetch_expected(dev_block *b)
+static void prefetch_tables(dev_block *b)
 {
     const dev_run *r = b->run;
-    const rill_stream *s = r->stream;
-    for (size_t e = 0; e < r->program->expecteds; e++) {
-        const dev_expected *expected = &r->program->expected[e];
-        const int32_t *slot = dev_index_at(b, expected->slot);
-        const size_t width = r->plan->table[expected->table].ld * sizeof(float);
+    const rill_session *s = r->session;
+    for (size_t e = 0; e < r->graph->n_prefetches; e++) {
+        const dev_prefetch *expected = &r->graph->prefetch[e];
+        const int32_t *slot = dev_index_entries(b, expected->slot);
+        const size_t width = r->network->table[expected->table].ld * sizeof(float);
         for (size_t i = 0; i < b->rows[RILL_ROWS]; i++) {
             if (i > 0 && slot[i] == slot[i - 1]) continue;
             const char *rows = (const char *)s->table[expected->table].rows + (size_t)s->first[slot[i]] * width;
             const size_t bytes = (size_t)s->units[slot[i]] * width;
-            for (size_t at = 0; at < bytes; at += DEV_LINE) __builtin_prefetch(rows + at, 0, 2);
+            for (size_t offset = 0; offset < bytes; offset += DEV_LINE) __builtin_prefetch(rows + offset, 0, 2);
         }
     }
 }
@@ -290,24 +293,24 @@ static void fetch_expected(dev_block *b)
 static void run_span(void *call, size_t span)
 {
     const dev_run *r = call;
-    rill_stream *s = r->stream;
-    const size_t end = r->span_from[span + 1];
+    rill_session *s = r->session;
+    const size_t end = r->span_begin[span + 1];
     size_t thread = 0;
-    while (atomic_flag_test_and_set_explicit(&s->busy[thread], memory_order_acquire))
-        thread = (thread + 1) % s->threads;
+    while (atomic_flag_test_and_set_explicit(&s->scratch_busy[thread], memory_order_acquire))
+        thread = (thread + 1) % s->n_threads;
     dev_block b;
     dev_block_open(&b, r, thread);
-    for (size_t from = r->span_from[span]; from < end; from += b.rows[RILL_ROWS]) {
+    for (size_t from = r->span_begin[span]; from < end; from += b.rows[RILL_ROWS]) {
         dev_block_begin(&b, from, end);
-        fetch_expected(&b);
-        for (size_t i = 0; i < r->program->ops; i++) {
+        prefetch_tables(&b);
+        for (size_t i = 0; i < r->graph->n_ops; i++) {
             if (s->profiling)
-                dev_profile_op(&b, &r->program->op[i]);
+                dev_profile_op(&b, &r->graph->op[i]);
             else
-                dev_op_run(&b, &r->program->op[i]);
+                dev_op_run(&b, &r->graph->op[i]);
         }
     }
-    atomic_flag_clear_explicit(&s->busy[thread], memory_order_release);
+    atomic_flag_clear_explicit(&s->scratch_busy[thread], memory_order_release);
 }
 
 /* --- the run ------------------------------------------------------------------------------------------------------ */
@@ -315,16 +318,16 @@ static void run_span(void *call, size_t span)
 rill_status dev_sum_lengths(dev_run *r, size_t *units, size_t *longest)
 {
     *units = *longest = 0;
-    for (size_t s = 0; s < r->program->spaces; s++) {
-        const dev_space *space = &r->program->space[s];
-        if (space->kind != DEV_RAGGED) continue;
+    for (size_t s = 0; s < r->graph->n_spaces; s++) {
+        const dev_index_space *space = &r->graph->space[s];
+        if (space->kind != DEV_SPACE_RAGGED) continue;
         const int32_t *length = r->arguments->columns[space->column - 1];
-        int32_t *start = r->start[space->ragged];
+        int32_t *start = r->unit_start[space->ragged_index];
         start[0] = 0;
         for (size_t i = 0; i < r->n; i++) {
             if (length[i] < 0 || length[i] > INT32_MAX - start[i])
-                return rill_fail(r->stream->ctx, RILL_ERR_ARGUMENT, "program %s: the lengths of its inputs cannot be",
-                                 r->program->name);
+                return rill_fail(r->session->ctx, RILL_ERR_ARGUMENT, "program %s: the lengths of its inputs cannot be",
+                                 r->graph->name);
             start[i + 1] = start[i] + length[i];
             if ((size_t)length[i] > *longest) *longest = (size_t)length[i];
         }
@@ -333,37 +336,37 @@ rill_status dev_sum_lengths(dev_run *r, size_t *units, size_t *longest)
     return RILL_OK;
 }
 
-void dev_lay_out_arrays(const dev_program *p, dev_layout *l, rill_carver *c)
+void dev_lay_out_arrays(const dev_graph *p, dev_layout *l, rill_carver *c)
 {
-    const size_t spaces = p->spaces + 1;
-    l->rows = rill_carve(c, spaces, sizeof *l->rows);
-    l->space_at = rill_carve(c, spaces, sizeof *l->space_at);
-    l->place_at = rill_carve(c, spaces, sizeof *l->place_at);
-    l->index_at = rill_carve(c, p->indices, sizeof *l->index_at);
-    l->value_at = rill_carve(c, p->buffers, sizeof *l->value_at);
-    l->value_ld = rill_carve(c, p->buffers, sizeof *l->value_ld);
-    l->path_at = rill_carve(c, p->paths, sizeof *l->path_at);
+    const size_t spaces = p->n_spaces + 1;
+    l->max_rows = rill_carve(c, spaces, sizeof *l->max_rows);
+    l->parent_row_offset = rill_carve(c, spaces, sizeof *l->parent_row_offset);
+    l->child_row_offset = rill_carve(c, spaces, sizeof *l->child_row_offset);
+    l->index_offset = rill_carve(c, p->n_indices, sizeof *l->index_offset);
+    l->tensor_offset = rill_carve(c, p->n_buffers, sizeof *l->tensor_offset);
+    l->tensor_ld = rill_carve(c, p->n_buffers, sizeof *l->tensor_ld);
+    l->path_offset = rill_carve(c, p->n_paths, sizeof *l->path_offset);
 }
 
 /* The run's own arrays. */
 static void lay_out_run(dev_run *r, rill_carver *c, size_t **dealt, int32_t **sorted)
 {
-    const dev_program *p = r->program;
-    const size_t spans = r->stream->threads * SPANS_PER_THREAD;
+    const dev_graph *p = r->graph;
+    const size_t spans = r->session->n_threads * SPANS_PER_THREAD;
     const int ordered = p->scan_space != 0;
     r->order = rill_carve(c, ordered ? r->n : 0, sizeof *r->order);
     *sorted = rill_carve(c, ordered ? r->n : 0, sizeof **sorted);
     *dealt = rill_carve(c, spans, sizeof **dealt);
-    r->span_from = rill_carve(c, spans + 1, sizeof *r->span_from);
-    r->start = rill_carve(c, p->ragged, sizeof *r->start);
-    for (size_t i = 0; i < p->ragged; i++) {
+    r->span_begin = rill_carve(c, spans + 1, sizeof *r->span_begin);
+    r->unit_start = rill_carve(c, p->n_ragged, sizeof *r->unit_start);
+    for (size_t i = 0; i < p->n_ragged; i++) {
         int32_t *start = rill_carve(c, r->n + 1, sizeof *start);
-        if (c->base != NULL) r->start[i] = start;
+        if (c->base != NULL) r->unit_start[i] = start;
     }
-    r->longest = rill_carve(c, p->ops, sizeof *r->longest);
-    r->list_longest = rill_carve(c, r->plan->lists + 1, sizeof *r->list_longest);
-    r->legal = rill_carve(c, p->ops, sizeof *r->legal);
-    for (size_t i = 0; i < p->ops; i++) {
+    r->max_length = rill_carve(c, p->n_ops, sizeof *r->max_length);
+    r->max_subset = rill_carve(c, r->network->n_subsets + 1, sizeof *r->max_subset);
+    r->legal = rill_carve(c, p->n_ops, sizeof *r->legal);
+    for (size_t i = 0; i < p->n_ops; i++) {
         const size_t words = dev_legal_words(r, &p->op[i]);
         uint64_t *legal = rill_carve(c, words, sizeof *legal);
         if (c->base != NULL) r->legal[i] = words > 0 ? legal : NULL;
@@ -372,68 +375,69 @@ static void lay_out_run(dev_run *r, rill_carver *c, size_t **dealt, int32_t **so
     if (!ordered) r->order = NULL;
 }
 
-static rill_status prepare(dev_run *r)
+static rill_status prepare_run(dev_run *r)
 {
-    rill_stream *s = r->stream;
+    rill_session *s = r->session;
     size_t *dealt, units, longest;
     int32_t *sorted;
     rill_carver c = {0};
     lay_out_run(r, &c, &dealt, &sorted);
-    rill_status status = rill_carve_again(s->ctx, &s->head, &s->head_room, &c);
+    rill_status status = rill_carve_reserve(s->ctx, &s->run_memory, &s->run_memory_capacity, &c);
     if (status != RILL_OK) return status;
     lay_out_run(r, &c, &dealt, &sorted);
     status = dev_sum_lengths(r, &units, &longest);
     if (status != RILL_OK) return status;
-    measure(r);
-    choose_cuts(r, units, longest);
-    for (size_t i = 0; i < r->program->ops; i++)
-        if (r->legal[i] != NULL) dev_legal_make(r, &r->program->op[i], r->legal[i]);
+    measure_lengths(r);
+    choose_spans(r, units, longest);
+    for (size_t i = 0; i < r->graph->n_ops; i++)
+        if (r->legal[i] != NULL) dev_make_legal(r, &r->graph->op[i], r->legal[i]);
     if (r->order != NULL) {
-        const dev_space *space = &r->program->space[r->program->scan_space - 1];
-        dev_order(r->n, r->arguments->columns[space->column - 1], sorted);
-        deal(r, sorted, dealt, (int32_t *)(uintptr_t)r->order);
+        const dev_index_space *space = &r->graph->space[r->graph->scan_space - 1];
+        dev_sort_by_length(r->n, r->arguments->columns[space->column - 1], sorted);
+        deal_inputs(r, sorted, dealt, (int32_t *)(uintptr_t)r->order);
     }
     return lay_out_blocks(r);
 }
 
-static rill_status check_arguments(const rill_stream *s, rill_program program, const rill_run_arguments *a)
+static rill_status check_arguments(const rill_session *s, rill_graph graph, const rill_run_arguments *a)
 {
-    if (program < 1 || (size_t)program > s->plan->programs)
-        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "there is no program %d", (int)program);
-    const dev_program *p = &s->plan->program[program - 1];
-    if (a->n < 0 || (a->n > 0 && p->columns > 0 && a->columns == NULL))
+    if (graph < 1 || (size_t)graph > s->network->n_graphs)
+        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "there is no program %d", (int)graph);
+    const dev_graph *p = &s->network->graph[graph - 1];
+    if (a->n < 0 || (a->n > 0 && p->n_columns > 0 && a->columns == NULL))
         return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "program %s: %d rows, or no columns", p->name, (int)a->n);
-    if (a->late < 0 || a->late > DEV_GROUPS)
-        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "program %s: there is no group %d", p->name, (int)a->late - 1);
-    if (a->n > 0 && p->selects && a->selection == NULL)
+    if (a->async_group < 0 || a->async_group > DEV_GROUPS)
+        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "program %s: there is no group %d", p->name,
+                         (int)a->async_group - 1);
+    if (a->n > 0 && p->has_selection && a->selection == NULL)
         return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "program %s gives choices, but none are asked for", p->name);
     return RILL_OK;
 }
 
-rill_status rill_stream_run(rill_stream *s, rill_program program, const rill_run_arguments *arguments)
+rill_status rill_session_run(rill_session *s, rill_graph graph, const rill_run_arguments *arguments)
 {
-    rill_status status = check_arguments(s, program, arguments);
+    rill_status status = check_arguments(s, graph, arguments);
     if (status != RILL_OK || arguments->n == 0) return status;
-    if (s->plan->device->module != NULL)
-        return s->plan->device->module->run(s, &s->plan->program[program - 1], arguments);
-    dev_run r = {.stream = s,
-                 .plan = s->plan,
-                 .program = &s->plan->program[program - 1],
+    if (s->network->device->module != NULL)
+        return s->network->device->module->run(s, &s->network->graph[graph - 1], arguments);
+    dev_run r = {.session = s,
+                 .network = s->network,
+                 .graph = &s->network->graph[graph - 1],
                  .arguments = arguments,
-                 .kernels = &s->plan->device->kernels,
+                 .kernels = &s->network->device->kernels,
                  .n = (size_t)arguments->n};
-    status = prepare(&r);
+    status = prepare_run(&r);
     if (status != RILL_OK) return status;
-    if (r.program->selects && arguments->selection->most == 0)
+    if (r.graph->has_selection && arguments->selection->max_choices == 0)
         memset(arguments->selection->count, 0, r.n * sizeof *arguments->selection->count);
-    rill_pool_run(r.inside ? NULL : s->pool, run_span, &r, r.spans);
+    rill_pool_run(r.parallel_ops ? NULL : s->pool, run_span, &r, r.n_spans);
     if (s->profiling) dev_profile_sum(&r);
     return RILL_OK;
 }
 
-rill_status rill_stream_collect(rill_stream *s, int32_t group)
+rill_status rill_session_collect(rill_session *s, int32_t group)
 {
-    const dev_module *module = s->plan->device->module;
+    const dev_module *module = s->network->device->module;
     if (group < 0 || group >= DEV_GROUPS)
         return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "there is no group %d", (int)group);
     return module != NULL ? module->collect(s, group) : RILL_OK;

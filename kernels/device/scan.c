@@ -7,11 +7,11 @@
  * Divisions: memory · one step · the run. */
 #include <string.h>
 
-#include "stream.h"
+#include "session.h"
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
-typedef struct scan {
+typedef struct scan_state {
     dev_block *b;
     const rill_scan *o;
     const dev_op *op;
@@ -25,78 +25,79 @@ typedef struct scan {
     const int32_t *first;    /* [inputs] row of `input` that unit 0 reads, of values; the units' own, of constants */
     const int32_t *unit;     /* [inputs] first units of the scan's space */
     const int32_t *length;   /* [inputs] */
-} scan;
+} scan_state;
 
 static size_t gates_width(const rill_scan *o)
 {
     return (o->cell == RILL_CELL_GRU ? 3 : 4) * o->hidden;
 }
 
-size_t dev_scan_work(const dev_run *r, const dev_op *op)
+size_t dev_scan_work_bytes(const dev_run *r, const dev_op *op)
 {
-    const size_t inputs = r->layout.rows[RILL_ROWS], ld = dev_padded(op->as.scan.hidden);
+    const size_t inputs = r->layout.max_rows[RILL_ROWS], ld = dev_padded(op->as.scan.hidden);
     const size_t each = (2 * ld + dev_padded(gates_width(&op->as.scan))) * sizeof(float) + 2 * sizeof(int32_t);
     return inputs * each + 5 * DEV_LINE;
 }
 
-static void open_scan(scan *s, dev_block *b, const dev_op *op)
+static void open_scan(scan_state *s, dev_block *b, const dev_op *op)
 {
     const rill_scan *o = &op->as.scan;
     size_t used = 0;
-    *s = (scan){.b = b, .o = o, .op = op, .w = &b->run->plan->matrix[o->recurrent - 1].w};
+    *s = (scan_state){.b = b, .o = o, .op = op, .w = &b->run->network->matrix[o->recurrent - 1].w};
     s->inputs = b->rows[RILL_ROWS];
     s->gates_width = gates_width(o);
     s->ld = dev_padded(o->hidden);
     s->ld_gates = dev_padded(s->gates_width);
-    s->order = dev_work(b, &used, s->inputs, sizeof *s->order);
-    s->index = dev_work(b, &used, s->inputs, sizeof *s->index);
-    s->h = dev_work(b, &used, s->inputs * s->ld, sizeof *s->h);
-    s->c = dev_work(b, &used, s->inputs * s->ld, sizeof *s->c);
-    s->gates = dev_work(b, &used, s->inputs * s->ld_gates, sizeof *s->gates);
-    s->input = dev_rows_at(b, &op->view[DEV_GATES]);
-    s->out = dev_rows_at(b, &op->view[DEV_OUT]);
-    s->unit = b->place[o->space];
+    s->order = dev_alloc_work(b, &used, s->inputs, sizeof *s->order);
+    s->index = dev_alloc_work(b, &used, s->inputs, sizeof *s->index);
+    s->h = dev_alloc_work(b, &used, s->inputs * s->ld, sizeof *s->h);
+    s->c = dev_alloc_work(b, &used, s->inputs * s->ld, sizeof *s->c);
+    s->gates = dev_alloc_work(b, &used, s->inputs * s->ld_gates, sizeof *s->gates);
+    s->input = dev_operand_rows(b, &op->view[DEV_GATES]);
+    s->out = dev_operand_rows(b, &op->view[DEV_OUT]);
+    s->unit = b->child_row[o->space];
     s->length = b->lengths[o->space];
     s->first = s->unit;
-    if (op->view[DEV_GATES].base == DEV_VALUE)
-        s->first = b->place[b->run->program->value[op->view[DEV_GATES].of].space];
-    dev_order(s->inputs, s->length, s->order);
+    if (op->view[DEV_GATES].base == DEV_BASE_TENSOR)
+        s->first = b->child_row[b->run->graph->tensor[op->view[DEV_GATES].element].space];
+    dev_sort_by_length(s->inputs, s->length, s->order);
 }
 
 /* --- one step ----------------------------------------------------------------------------------------------------- */
 
 /* The unit that an input reads at step t. */
-static int32_t unit_at(const scan *s, int32_t input, int32_t t)
+static int32_t step_unit(const scan_state *s, int32_t input, int32_t t)
 {
     return s->o->backward ? s->length[input] - 1 - t : t;
 }
 
-static void find_inputs(const scan *s, size_t live, int32_t t)
+static void find_inputs(const scan_state *s, size_t live, int32_t t)
 {
     for (size_t i = 0; i < live; i++) {
-        const int32_t input = s->order[i], row = s->first[input] + unit_at(s, input, t) + s->o->read;
+        const int32_t input = s->order[i], row = s->first[input] + step_unit(s, input, t) + s->o->shift;
         s->index[i] = s->input.index != NULL ? s->input.index[row] : row;
     }
 }
 
-static rill_operand rows_of(float *at, size_t ld)
+static rill_operand dense_rows(float *data, size_t ld)
 {
-    return (rill_operand){.at = at, .ld = ld};
+    return (rill_operand){.data = data, .ld = ld};
 }
 
 /* In the first step h is zero, so the inputs are all there is. */
-static void step_lstm(const scan *s, size_t live, int32_t t)
+static void step_lstm(const scan_state *s, size_t live, int32_t t)
 {
     const rill_kernels *k = s->b->run->kernels;
-    const rill_operand input = {.at = s->input.at, .ld = s->input.ld, .index = s->index};
-    const rill_operand gates = rows_of(s->gates, s->ld_gates), h = rows_of(s->h, s->ld), c = rows_of(s->c, s->ld);
+    const rill_operand input = {.data = s->input.data, .ld = s->input.ld, .index = s->index};
+    const rill_operand gates = dense_rows(s->gates, s->ld_gates), h = dense_rows(s->h, s->ld),
+                       c = dense_rows(s->c, s->ld);
     const rill_gather begin = {.rows = live, .width = s->gates_width, .src = input, .dst = gates};
     const rill_gemm product = {.w = s->w,
                                .rows = live,
                                .a = h,
                                .add = input,
                                .c = gates,
-                               .scratch = s->b->scratch + s->b->run->layout.gemm_at};
+                               .scratch = s->b->scratch + s->b->run->layout.gemm_offset};
     rill_lstm cell = {.rows = live, .hidden = s->o->hidden, .gates = gates, .c = c, .h = h};
     if (t > 0) cell.c_prev = c;
     if (t == 0)
@@ -107,28 +108,28 @@ static void step_lstm(const scan *s, size_t live, int32_t t)
 }
 
 /* The gate of the new state scales the state's part before the input's is added, so the two stay apart until the cell. */
-static void step_gru(const scan *s, size_t live, int32_t t)
+static void step_gru(const scan_state *s, size_t live, int32_t t)
 {
     const rill_kernels *k = s->b->run->kernels;
-    const rill_operand input = {.at = s->input.at, .ld = s->input.ld, .index = s->index};
-    const rill_operand gates = rows_of(s->gates, s->ld_gates), h = rows_of(s->h, s->ld);
+    const rill_operand input = {.data = s->input.data, .ld = s->input.ld, .index = s->index};
+    const rill_operand gates = dense_rows(s->gates, s->ld_gates), h = dense_rows(s->h, s->ld);
     const rill_gemm product = {.w = s->w,
                                .rows = live,
                                .a = h,
                                .bias = dev_constant_row(s->b->run, s->o->recurrent_bias),
                                .c = gates,
-                               .scratch = s->b->scratch + s->b->run->layout.gemm_at};
+                               .scratch = s->b->scratch + s->b->run->layout.gemm_offset};
     const rill_gru cell = {.rows = live, .hidden = s->o->hidden, .input = input, .gates = gates, .h_prev = h, .h = h};
     if (t == 0) memset(s->h, 0, live * s->ld * sizeof *s->h);
     k->gemm(&product, s->b->pool);
     k->gru(&cell, s->b->pool);
 }
 
-static void put_outputs(const scan *s, size_t live, int32_t t)
+static void write_outputs(const scan_state *s, size_t live, int32_t t)
 {
-    if (s->op->view[DEV_OUT].base == DEV_NOTHING) return;
+    if (s->op->view[DEV_OUT].base == DEV_BASE_NONE) return;
     for (size_t i = 0; i < live; i++) {
-        const size_t row = (size_t)(s->unit[s->order[i]] + unit_at(s, s->order[i], t));
+        const size_t row = (size_t)(s->unit[s->order[i]] + step_unit(s, s->order[i], t));
         memcpy(rill_operand_row(&s->out, row), s->h + i * s->ld, s->o->hidden * sizeof *s->h);
     }
 }
@@ -136,10 +137,10 @@ static void put_outputs(const scan *s, size_t live, int32_t t)
 /* --- the run ------------------------------------------------------------------------------------------------------ */
 
 /* The last states to the inputs they belong to; zeros where nothing was read. */
-static void put_last(const scan *s, int view, const float *states)
+static void write_last_states(const scan_state *s, int view, const float *states)
 {
-    if (s->op->view[view].base == DEV_NOTHING) return;
-    const rill_operand to = dev_rows_at(s->b, &s->op->view[view]);
+    if (s->op->view[view].base == DEV_BASE_NONE) return;
+    const rill_operand to = dev_operand_rows(s->b, &s->op->view[view]);
     for (size_t i = 0; i < s->inputs; i++) {
         const size_t input = (size_t)s->order[i];
         float *last = rill_operand_row(&to, input);
@@ -152,7 +153,7 @@ static void put_last(const scan *s, int view, const float *states)
 
 void dev_scan(dev_block *b, const dev_op *op)
 {
-    scan s;
+    scan_state s;
     open_scan(&s, b, op);
     size_t live = s.inputs;
     for (int32_t t = 0;; t++) {
@@ -163,8 +164,8 @@ void dev_scan(dev_block *b, const dev_op *op)
             step_gru(&s, live, t);
         else
             step_lstm(&s, live, t);
-        put_outputs(&s, live, t);
+        write_outputs(&s, live, t);
     }
-    put_last(&s, DEV_LAST_H, s.h);
-    put_last(&s, DEV_LAST_C, s.c);
+    write_last_states(&s, DEV_LAST_H, s.h);
+    write_last_states(&s, DEV_LAST_C, s.c);
 }

@@ -6,36 +6,36 @@
  * Divisions: making views · indices · checks. */
 #include <stdio.h>
 
-#include "plan.h"
+#include "network.h"
 
 /* --- making views ------------------------------------------------------------------------------------------------- */
 
-rill_view rill_of(rill_value value)
+rill_view rill_view_value(rill_tensor tensor)
 {
-    return (rill_view){.kind = DEV_VIEW_VALUE, .of = value, .row = RILL_OWN};
+    return (rill_view){.kind = DEV_VIEW_VALUE, .source = tensor, .row = RILL_OWN};
 }
 
-rill_view rill_unit_of(rill_value value, rill_column column)
+rill_view rill_view_unit(rill_tensor tensor, rill_column column)
 {
-    return (rill_view){.kind = DEV_VIEW_UNIT, .of = value, .row = column};
+    return (rill_view){.kind = DEV_VIEW_UNIT, .source = tensor, .row = column};
 }
 
-rill_view rill_at(rill_table table, rill_column row)
+rill_view rill_view_table(rill_table table, rill_column row)
 {
-    return (rill_view){.kind = DEV_VIEW_TABLE, .of = table, .row = row};
+    return (rill_view){.kind = DEV_VIEW_TABLE, .source = table, .row = row};
 }
 
-rill_view rill_row(rill_constant constant, rill_column row)
+rill_view rill_view_constant(rill_constant constant, rill_column row)
 {
-    return (rill_view){.kind = DEV_VIEW_CONSTANT, .of = constant, .row = row};
+    return (rill_view){.kind = DEV_VIEW_CONSTANT, .source = constant, .row = row};
 }
 
-rill_view rill_in(rill_table table, rill_column slot, rill_column unit)
+rill_view rill_view_ragged(rill_table table, rill_column slot, rill_column unit)
 {
-    return (rill_view){.kind = DEV_VIEW_IN, .of = table, .row = unit, .slot = slot};
+    return (rill_view){.kind = DEV_VIEW_RAGGED, .source = table, .row = unit, .slot = slot};
 }
 
-rill_view rill_from(rill_view view, size_t first)
+rill_view rill_view_offset(rill_view view, size_t first)
 {
     view.first += (int32_t)first;
     return view;
@@ -43,104 +43,106 @@ rill_view rill_from(rill_view view, size_t first)
 
 int dev_same_operand(const dev_operand *a, const dev_operand *b)
 {
-    return a->base == b->base && a->of == b->of && a->index == b->index && a->first == b->first;
+    return a->base == b->base && a->element == b->element && a->index == b->index && a->first == b->first;
 }
 
 /* --- indices ------------------------------------------------------------------------------------------------------ */
 
-int32_t dev_index_number(rill_plan *plan, dev_program *program, dev_index wanted)
+int32_t dev_add_index(rill_network *network, dev_graph *graph, dev_index wanted)
 {
-    for (size_t i = 0; i < program->indices; i++) {
-        const dev_index *have = &program->index[i];
+    for (size_t i = 0; i < graph->n_indices; i++) {
+        const dev_index *have = &graph->index[i];
         if (have->kind == wanted.kind && have->space == wanted.space && have->a == wanted.a && have->b == wanted.b)
             return (int32_t)i;
     }
-    const int32_t number = DEV_MORE(plan, program, index, indices, index_room);
+    const int32_t number = DEV_APPEND(network, graph, index, n_indices, index_capacity);
     if (number < 0) return DEV_NO_INDEX;
-    program->index[number - 1] = wanted;
+    graph->index[number - 1] = wanted;
     return number - 1;
 }
 
-const dev_space *dev_space_at(const dev_program *p, rill_space space)
+const dev_index_space *dev_get_space(const dev_graph *p, rill_index_space space)
 {
-    static const dev_space rows = {.kind = DEV_ROWS};
+    static const dev_index_space rows = {.kind = DEV_SPACE_ROWS};
     return space == RILL_ROWS ? &rows : &p->space[space - 1];
 }
 
-int dev_is_derived(const dev_program *p, rill_space space, rill_space from)
+int dev_is_derived(const dev_graph *p, rill_index_space space, rill_index_space from)
 {
-    while (space != from && space != RILL_ROWS) space = dev_space_at(p, space)->of;
+    while (space != from && space != RILL_ROWS) space = dev_get_space(p, space)->parent;
     return space == from;
 }
 
-static int fail(const dev_builder *b, const char *format, const char *what)
+static int fail_view(const dev_builder *b, const char *format, const char *what)
 {
     dev_build_fail(b, format, what);
     return 0;
 }
 
 /* The way from rows of `space` up to what both it and `to` are derived from, and down to `to`. */
-static int check_way(const dev_builder *b, rill_space space, rill_space to, int use, const char *what)
+static int check_derivation(const dev_builder *b, rill_index_space space, rill_index_space to, int use,
+                            const char *what)
 {
-    dev_program *p = b->program;
-    for (; !dev_is_derived(p, to, space); space = dev_space_at(p, space)->of) {
-        if (dev_space_at(p, space)->kind == DEV_DISTINCT)
-            return fail(b, "%s: a row of distinct values stands for several rows", what);
-        if (dev_space_at(p, space)->kind == DEV_RAGGED && (use & DEV_WRITE))
-            return fail(b, "%s: units would all write their input's row", what);
+    dev_graph *p = b->graph;
+    for (; !dev_is_derived(p, to, space); space = dev_get_space(p, space)->parent) {
+        if (dev_get_space(p, space)->kind == DEV_SPACE_DISTINCT)
+            return fail_view(b, "%s: a row of distinct values stands for several rows", what);
+        if (dev_get_space(p, space)->kind == DEV_SPACE_RAGGED && (use & DEV_WRITE))
+            return fail_view(b, "%s: units would all write their input's row", what);
     }
-    for (; to != space; to = dev_space_at(p, to)->of) {
-        dev_space *down = &p->space[to - 1];
-        if (down->kind == DEV_RAGGED) return fail(b, "%s: a row has many units", what);
-        if (use & DEV_WRITE) return fail(b, "%s: it can only be read from here", what);
-        if (down->kind == DEV_WHERE && !(use & DEV_ABSENT)) return fail(b, "%s: some rows have no row there", what);
-        down->placed = 1;
+    for (; to != space; to = dev_get_space(p, to)->parent) {
+        dev_index_space *down = &p->space[to - 1];
+        if (down->kind == DEV_SPACE_RAGGED) return fail_view(b, "%s: a row has many units", what);
+        if (use & DEV_WRITE) return fail_view(b, "%s: it can only be read from here", what);
+        if (down->kind == DEV_SPACE_WHERE && !(use & DEV_MAY_BE_ABSENT))
+            return fail_view(b, "%s: some rows have no row there", what);
+        down->needs_child_rows = 1;
     }
     return 1;
 }
 
-static int32_t map_index(const dev_builder *b, rill_space space, rill_space to, int use, const char *what)
+static int32_t map_index(const dev_builder *b, rill_index_space space, rill_index_space to, int use, const char *what)
 {
-    if (space == to || !check_way(b, space, to, use, what)) return DEV_NO_INDEX;
-    return dev_index_number(b->plan, b->program, (dev_index){.kind = DEV_MAP, .space = space, .a = to});
+    if (space == to || !check_derivation(b, space, to, use, what)) return DEV_NO_INDEX;
+    return dev_add_index(b->network, b->graph, (dev_index){.kind = DEV_INDEX_MAP, .space = space, .a = to});
 }
 
-int32_t dev_map_index(const dev_builder *b, rill_space space, rill_space to)
+int32_t dev_map_index(const dev_builder *b, rill_index_space space, rill_index_space to)
 {
     return map_index(b, space, to, DEV_READ, "the input of a row");
 }
 
-int32_t dev_column_index(const dev_builder *b, rill_space space, rill_column column, const char *what)
+int32_t dev_column_index(const dev_builder *b, rill_index_space space, rill_column column, const char *what)
 {
-    dev_program *p = b->program;
-    if (b->plan->status != RILL_OK) return DEV_NO_INDEX;
-    if (column < 1 || (size_t)column > p->columns) {
+    dev_graph *p = b->graph;
+    if (b->network->status != RILL_OK) return DEV_NO_INDEX;
+    if (column < 1 || (size_t)column > p->n_columns) {
         dev_build_fail(b, "%s: there is no column %d", what, (int)column);
         return DEV_NO_INDEX;
     }
     const dev_column *c = &p->column[column - 1];
-    for (rill_space s = space; s != c->space; s = dev_space_at(p, s)->of) {
-        if (s == RILL_ROWS || dev_space_at(p, s)->kind == DEV_DISTINCT) {
-            dev_build_fail(b, "%s: column %s has no entries for these rows", what, c->what);
+    for (rill_index_space s = space; s != c->space; s = dev_get_space(p, s)->parent) {
+        if (s == RILL_ROWS || dev_get_space(p, s)->kind == DEV_SPACE_DISTINCT) {
+            dev_build_fail(b, "%s: column %s has no entries for these rows", what, c->name);
             return DEV_NO_INDEX;
         }
     }
-    return dev_index_number(b->plan, p,
-                            (dev_index){.kind = DEV_COLUMN, .space = space, .a = column - 1, .b = c->written});
+    return dev_add_index(b->network, p,
+                         (dev_index){.kind = DEV_INDEX_COLUMN, .space = space, .a = column - 1, .b = c->n_writes});
 }
 
 /* The number that a row of the space has by itself. */
-static int32_t own_index(const dev_builder *b, rill_space space, const char *what)
+static int32_t own_index(const dev_builder *b, rill_index_space space, const char *what)
 {
-    const dev_space_kind kind = dev_space_at(b->program, space)->kind;
-    if (kind != DEV_DISTINCT && kind != DEV_RAGGED) {
-        fail(b, "%s: rows of this space have no number of their own", what);
+    const dev_index_space_kind kind = dev_get_space(b->graph, space)->kind;
+    if (kind != DEV_SPACE_DISTINCT && kind != DEV_SPACE_RAGGED) {
+        fail_view(b, "%s: rows of this space have no number of their own", what);
         return DEV_NO_INDEX;
     }
-    return dev_index_number(b->plan, b->program, (dev_index){.kind = DEV_OWN, .space = space});
+    return dev_add_index(b->network, b->graph, (dev_index){.kind = DEV_INDEX_OWN, .space = space});
 }
 
-static int32_t number_index(const dev_builder *b, rill_space space, rill_column column, const char *what)
+static int32_t row_number_index(const dev_builder *b, rill_index_space space, rill_column column, const char *what)
 {
     return column == RILL_OWN ? own_index(b, space, what) : dev_column_index(b, space, column, what);
 }
@@ -164,89 +166,93 @@ static int check_width(const dev_builder *b, const rill_view *view, size_t have,
 }
 
 /* Note that the operation being built touches a value. */
-static int touch(const dev_builder *b, dev_value *value, int use, const char *what)
+static int mark_used(const dev_builder *b, dev_tensor *tensor, int use, const char *what)
 {
-    const int32_t now = (int32_t)b->program->ops - 1;
-    if (value->first < 0 && !(use & DEV_WRITE)) return fail(b, "%s is read before it is written", what);
-    if (value->first < 0) value->first = now;
-    value->last = now;
+    const int32_t now = (int32_t)b->graph->n_ops - 1;
+    if (tensor->first_op < 0 && !(use & DEV_WRITE)) return fail_view(b, "%s is read before it is written", what);
+    if (tensor->first_op < 0) tensor->first_op = now;
+    tensor->last_op = now;
     return 1;
 }
 
-static int build_value(const dev_builder *b, rill_space space, dev_operand *to, const rill_view *view, size_t width,
-                       int use, const char *what)
+static int build_tensor_view(const dev_builder *b, rill_index_space space, dev_operand *to, const rill_view *view,
+                             size_t width, int use, const char *what)
 {
-    dev_program *p = b->program;
-    if (!check_handle(b, view->of, p->values, "value", what)) return 0;
-    dev_value *value = &p->value[view->of - 1];
-    if (!check_width(b, view, value->width, width, what) || !touch(b, value, use, what)) return 0;
-    to->base = DEV_VALUE;
+    dev_graph *p = b->graph;
+    if (!check_handle(b, view->source, p->n_tensors, "value", what)) return 0;
+    dev_tensor *tensor = &p->tensor[view->source - 1];
+    if (!check_width(b, view, tensor->width, width, what) || !mark_used(b, tensor, use, what)) return 0;
+    to->base = DEV_BASE_TENSOR;
     if (view->kind == DEV_VIEW_VALUE) {
-        if ((use & DEV_PLAIN) && value->space != space) return fail(b, "%s is no value of the operation's space", what);
-        to->index = use & DEV_BARE ? DEV_NO_INDEX : map_index(b, space, value->space, use, what);
+        if ((use & DEV_SAME_SPACE) && tensor->space != space)
+            return fail_view(b, "%s is no value of the operation's space", what);
+        to->index = use & DEV_IGNORE_ROW ? DEV_NO_INDEX : map_index(b, space, tensor->space, use, what);
         return 1;
     }
-    if (dev_space_at(p, value->space)->kind != DEV_RAGGED || (use & (DEV_WRITE | DEV_PLAIN)))
-        return fail(b, "%s: units of a ragged value, to be read, are meant", what);
+    if (dev_get_space(p, tensor->space)->kind != DEV_SPACE_RAGGED || (use & (DEV_WRITE | DEV_SAME_SPACE)))
+        return fail_view(b, "%s: units of a ragged value, to be read, are meant", what);
     const int32_t unit = dev_column_index(b, space, view->row, what);
-    to->index = dev_index_number(b->plan, p,
-                                 (dev_index){.kind = DEV_UNIT, .space = space, .a = value->space, .b = unit});
+    to->index = dev_add_index(b->network, p,
+                              (dev_index){.kind = DEV_INDEX_UNIT, .space = space, .a = tensor->space, .b = unit});
     return 1;
 }
 
-static int build_table(const dev_builder *b, rill_space space, dev_operand *to, const rill_view *view, size_t width,
-                       int use, const char *what)
+static int build_table_view(const dev_builder *b, rill_index_space space, dev_operand *to, const rill_view *view,
+                            size_t width, int use, const char *what)
 {
-    if (!check_handle(b, view->of, b->plan->tables, "table", what)) return 0;
-    const dev_table *table = &b->plan->table[view->of - 1];
+    if (!check_handle(b, view->source, b->network->n_tables, "table", what)) return 0;
+    const dev_table *table = &b->network->table[view->source - 1];
     if (!check_width(b, view, table->width, width, what)) return 0;
-    if ((use & DEV_WRITE) && table->kind == RILL_TABLE_HOST) return fail(b, "%s: only the host fills this table", what);
-    to->base = DEV_TABLE;
-    if (use & DEV_BARE) return 1;
-    if ((table->kind == RILL_TABLE_RAGGED) != (view->kind == DEV_VIEW_IN))
-        return fail(b, "%s: rows of ragged tables, and of no others, have a slot", what);
+    if ((use & DEV_WRITE) && table->kind == RILL_TABLE_HOST)
+        return fail_view(b, "%s: only the host fills this table", what);
+    to->base = DEV_BASE_TABLE;
+    if (use & DEV_IGNORE_ROW) return 1;
+    if ((table->kind == RILL_TABLE_RAGGED) != (view->kind == DEV_VIEW_RAGGED))
+        return fail_view(b, "%s: rows of ragged tables, and of no others, have a slot", what);
     if (view->kind == DEV_VIEW_TABLE) {
-        to->index = number_index(b, space, view->row, what);
+        to->index = row_number_index(b, space, view->row, what);
         return 1;
     }
     const int32_t slot = dev_column_index(b, space, view->slot, what);
-    const int32_t unit = number_index(b, space, view->row, what);
-    to->index = dev_index_number(b->plan, b->program,
-                                 (dev_index){.kind = DEV_IN, .space = space, .a = slot, .b = unit});
+    const int32_t unit = row_number_index(b, space, view->row, what);
+    to->index = dev_add_index(b->network, b->graph,
+                              (dev_index){.kind = DEV_INDEX_RAGGED, .space = space, .a = slot, .b = unit});
     return 1;
 }
 
-static int build_constant(const dev_builder *b, rill_space space, dev_operand *to, const rill_view *view, size_t width,
-                          int use, const char *what)
+static int build_constant_view(const dev_builder *b, rill_index_space space, dev_operand *to, const rill_view *view,
+                               size_t width, int use, const char *what)
 {
-    if (!check_handle(b, view->of, b->plan->constants, "constant", what)) return 0;
-    if (!check_width(b, view, b->plan->constant[view->of - 1].width, width, what)) return 0;
-    if (use & DEV_WRITE) return fail(b, "%s: constants are only read", what);
-    to->base = DEV_CONSTANT;
-    to->index = number_index(b, space, view->row, what);
+    if (!check_handle(b, view->source, b->network->n_constants, "constant", what)) return 0;
+    if (!check_width(b, view, b->network->constant[view->source - 1].width, width, what)) return 0;
+    if (use & DEV_WRITE) return fail_view(b, "%s: constants are only read", what);
+    to->base = DEV_BASE_CONSTANT;
+    to->index = row_number_index(b, space, view->row, what);
     return 1;
 }
 
-void dev_build_view(const dev_builder *b, rill_space space, int place, rill_view view, size_t width, int use,
+void dev_build_view(const dev_builder *b, rill_index_space space, int place, rill_view view, size_t width, int use,
                     const char *what)
 {
     dev_operand *to = &b->op->view[place];
-    if (b->plan->status != RILL_OK) return;
-    *to = (dev_operand){
-        .of = view.of - 1, .index = DEV_NO_INDEX, .written = (use & DEV_WRITE) != 0, .first = (size_t)view.first};
+    if (b->network->status != RILL_OK) return;
+    *to = (dev_operand){.element = view.source - 1,
+                        .index = DEV_NO_INDEX,
+                        .is_written = (use & DEV_WRITE) != 0,
+                        .first = (size_t)view.first};
     if (view.kind == DEV_VIEW_NONE) {
-        to->of = 0;
-        if (!(use & DEV_OPTIONAL)) fail(b, "%s is missing", what);
+        to->element = 0;
+        if (!(use & DEV_OPTIONAL)) fail_view(b, "%s is missing", what);
         return;
     }
-    if ((use & DEV_PLAIN) && view.kind != DEV_VIEW_VALUE) {
-        fail(b, "%s is no value of the operation's space", what);
+    if ((use & DEV_SAME_SPACE) && view.kind != DEV_VIEW_VALUE) {
+        fail_view(b, "%s is no value of the operation's space", what);
         return;
     }
     if (view.kind == DEV_VIEW_VALUE || view.kind == DEV_VIEW_UNIT)
-        build_value(b, space, to, &view, width, use, what);
+        build_tensor_view(b, space, to, &view, width, use, what);
     else if (view.kind == DEV_VIEW_CONSTANT)
-        build_constant(b, space, to, &view, width, use, what);
+        build_constant_view(b, space, to, &view, width, use, what);
     else
-        build_table(b, space, to, &view, width, use, what);
+        build_table_view(b, space, to, &view, width, use, what);
 }

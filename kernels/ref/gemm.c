@@ -54,13 +54,13 @@ static void multiply(float *acc, const float *a, size_t k, const void *block, ri
 static void one_row(const rill_gemm *g, size_t r, size_t first)
 {
     const rill_weights *w = g->w;
-    const void *b = rill_block_at(w, first);
-    const size_t k1 = g->a2.at ? g->k1 : w->k, columns = w->n - first < RILL_BLOCK ? w->n - first : RILL_BLOCK;
+    const void *b = rill_get_block(w, first);
+    const size_t k1 = g->a2.data ? g->k1 : w->k, columns = w->n - first < RILL_BLOCK ? w->n - first : RILL_BLOCK;
     float *c = rill_operand_row(&g->c, r) + first;
     float acc[RILL_BLOCK] = {0};
     for (size_t j = 0; j < columns; j++) acc[j] = start(g, r, first + j);
     multiply(acc, rill_operand_row(&g->a, r), k1, b, w->dtype, 0);
-    if (g->a2.at) multiply(acc, rill_operand_row(&g->a2, r), w->k - k1, b, w->dtype, k1);
+    if (g->a2.data) multiply(acc, rill_operand_row(&g->a2, r), w->k - k1, b, w->dtype, k1);
     for (size_t j = 0; j < columns; j++) c[j] = epilogue(acc[j], g->epilogue);
 }
 
@@ -76,7 +76,7 @@ static void blocks(const void *arg, size_t begin, size_t end)
 /* Value k of row r of [A1 A2]. */
 static float value(const rill_gemm *g, size_t r, size_t k)
 {
-    return !g->a2.at || k < g->k1 ? rill_operand_row(&g->a, r)[k] : rill_operand_row(&g->a2, r)[k - g->k1];
+    return !g->a2.data || k < g->k1 ? rill_operand_row(&g->a, r)[k] : rill_operand_row(&g->a2, r)[k - g->k1];
 }
 
 /* Row r as integers; returns their unit. */
@@ -90,7 +90,7 @@ static float quantise(const rill_gemm *g, size_t r, int8_t *to)
     }
     const rill_quant q = rill_quant_for(max);
     for (size_t k = 0; k < g->w->k; k++) to[k] = q.inverse > 0.0f ? (int8_t)lrintf(value(g, r, k) * q.inverse) : 0;
-    return q.unit;
+    return q.scale;
 }
 
 static void one_row_u8s8(const rill_gemm *g, size_t r, const int8_t *row, float unit)
@@ -98,7 +98,7 @@ static void one_row_u8s8(const rill_gemm *g, size_t r, const int8_t *row, float 
     const rill_weights *w = g->w;
     float *c = rill_operand_row(&g->c, r);
     for (size_t n = 0; n < w->n; n++) {
-        const int8_t *column = (const int8_t *)rill_block_at(w, n / RILL_BLOCK * RILL_BLOCK) + n % RILL_BLOCK * 4;
+        const int8_t *column = (const int8_t *)rill_get_block(w, n / RILL_BLOCK * RILL_BLOCK) + n % RILL_BLOCK * 4;
         int32_t sum = 0;
         for (size_t k = 0; k < w->k; k++) sum += row[k] * column[k / 4 * RILL_BLOCK * 4 + k % 4];
         const float scale = unit * rill_channel_scales(w)[n];
@@ -126,5 +126,5 @@ void rill_gemm_ref(const rill_gemm *g, rill_pool *pool)
     if (g->w->dtype == RILL_DTYPE_U8S8)
         all_rows_u8s8(g);
     else
-        rill_span_run(pool, blocks, g, rill_block_count(g->w->n), (double)g->rows * (double)g->w->k * 4.0);
+        rill_parallel_for(pool, blocks, g, rill_block_count(g->w->n), (double)g->rows * (double)g->w->k * 4.0);
 }

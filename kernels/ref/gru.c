@@ -10,13 +10,13 @@ static void rows(const void *arg, size_t begin, size_t end)
     const size_t width = g->hidden;
     for (size_t r = begin; r < end; r++) {
         const float *x = rill_operand_row(&g->input, r), *gate = rill_operand_row(&g->gates, r),
-                    *before = rill_operand_row(&g->h_prev, r);
+                    *prev = rill_operand_row(&g->h_prev, r);
         float *h = rill_operand_row(&g->h, r);
         for (size_t j = 0; j < width; j++) {
             const float reset = rill_sigmoid_ref(x[j] + gate[j]),
                         update = rill_sigmoid_ref(x[width + j] + gate[width + j]);
             const float n = tanhf(x[2 * width + j] + reset * gate[2 * width + j]), fill = (1.0f - update) * n;
-            h[j] = before ? fill + update * before[j] : fill;
+            h[j] = prev ? fill + update * prev[j] : fill;
         }
     }
 }
@@ -25,5 +25,5 @@ void rill_gru_f32_ref(const rill_gru *g, rill_pool *pool)
 {
     if (g->rows == 0) return;
     assert(g->input.at && g->gates.at && g->h.at && g->hidden >= 1);
-    rill_span_run(pool, rows, g, g->rows, (double)g->hidden * 30.0);
+    rill_parallel_for(pool, rows, g, g->rows, (double)g->hidden * 30.0);
 }

@@ -9,10 +9,10 @@ static void rows(const void *arg, size_t begin, size_t end)
     const rill_lstm *l = arg;
     const size_t width = l->hidden;
     for (size_t r = begin; r < end; r++) {
-        const float *gate = rill_operand_row(&l->gates, r), *before = rill_operand_row(&l->c_prev, r);
+        const float *gate = rill_operand_row(&l->gates, r), *prev = rill_operand_row(&l->c_prev, r);
         float *c = rill_operand_row(&l->c, r), *h = rill_operand_row(&l->h, r);
         for (size_t j = 0; j < width; j++) {
-            const float keep = before ? rill_sigmoid_ref(gate[width + j]) * before[j] : 0.0f;
+            const float keep = prev ? rill_sigmoid_ref(gate[width + j]) * prev[j] : 0.0f;
             const float cell = keep + rill_sigmoid_ref(gate[j]) * tanhf(gate[2 * width + j]);
             c[j] = cell;
             h[j] = rill_sigmoid_ref(gate[3 * width + j]) * tanhf(cell);
@@ -24,5 +24,5 @@ void rill_lstm_f32_ref(const rill_lstm *l, rill_pool *pool)
 {
     if (l->rows == 0) return;
     assert(l->gates.at && l->c.at && l->h.at && l->hidden >= 1);
-    rill_span_run(pool, rows, l, l->rows, (double)l->hidden * 40.0);
+    rill_parallel_for(pool, rows, l, l->rows, (double)l->hidden * 40.0);
 }

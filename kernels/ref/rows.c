@@ -22,7 +22,7 @@ void rill_gather_f32_ref(const rill_gather *g, rill_pool *pool)
 {
     if (g->rows == 0) return;
     assert(g->src.at && g->dst.at && g->width >= 1);
-    rill_span_run(pool, gather_rows, g, g->rows, (double)g->width * 0.1);
+    rill_parallel_for(pool, gather_rows, g, g->rows, (double)g->width * 0.1);
 }
 
 static void embed_rows(const void *arg, size_t begin, size_t end)
@@ -45,7 +45,7 @@ void rill_embed_f32_ref(const rill_embed *e, rill_pool *pool)
     assert((e->table.at || e->packed) && e->table.index && e->out.at && e->width >= 1);
     assert(!e->packed || (e->packed->dtype != RILL_DTYPE_BF16 && e->packed->dtype != RILL_DTYPE_U8S8));
     assert(!e->packed || e->packed->k == e->width);
-    rill_span_run(pool, embed_rows, e, e->rows, (double)e->width * 0.3);
+    rill_parallel_for(pool, embed_rows, e, e->rows, (double)e->width * 0.3);
 }
 
 static void norm_row(const rill_layer_norm *n, size_t r)
@@ -75,5 +75,5 @@ void rill_layer_norm_f32_ref(const rill_layer_norm *n, rill_pool *pool)
 {
     if (n->rows == 0) return;
     assert(n->x.at && n->y.at && n->width >= 1);
-    rill_span_run(pool, norm_rows, n, n->rows, (double)n->width * 2.0);
+    rill_parallel_for(pool, norm_rows, n, n->rows, (double)n->width * 2.0);
 }

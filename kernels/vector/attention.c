@@ -22,7 +22,7 @@ typedef struct group {
     const float *keys, *values, *additive; /* additive: NULL for dot products */
     const int32_t *path;                   /* NULL: memory row t is row t */
     size_t length;
-    size_t place[4]; /* with relative numbers: the rows' own */
+    size_t row_pos[4]; /* with relative numbers: the rows' own */
 } group;
 
 /* ---- dot products ---------------------------------------------------------------------------------------- */
@@ -44,7 +44,7 @@ RILL_INLINE void score_keys(const rill_attention *a, const group *g, size_t t, c
     const float *key[KEYS];
     const size_t width = a->width, count = g->length - t < KEYS ? g->length - t : KEYS;
     size_t k = 0;
-    for (size_t i = 0; i < KEYS; i++) key[i] = g->keys + rill_row(g->path, t + (i < count ? i : 0)) * a->keys.ld;
+    for (size_t i = 0; i < KEYS; i++) key[i] = g->keys + rill_row_index(g->path, t + (i < count ? i : 0)) * a->keys.ld;
     for (int q = 0; q < nq; q++)
         for (int i = 0; i < KEYS; i++) acc[q][i] = v_zero();
     for (; k + VL <= width; k += VL) score_step(acc, g, key, k, VL, nq);
@@ -75,7 +75,7 @@ static void score_additive(const rill_attention *a, const group *g, size_t t, in
     const size_t width = a->width, count = g->length - t < KEYS ? g->length - t : KEYS;
     size_t k = 0;
     for (size_t i = 0; i < KEYS; i++) {
-        key[i] = g->keys + rill_row(g->path, t + (i < count ? i : 0)) * a->keys.ld;
+        key[i] = g->keys + rill_row_index(g->path, t + (i < count ? i : 0)) * a->keys.ld;
         acc[i] = v_zero();
     }
     for (; k + VL <= width; k += VL) additive_step(acc, g->additive, g->query[q], key, k, VL);
@@ -117,7 +117,7 @@ RILL_INLINE void context_strip(const group *g, size_t ld, size_t j, size_t n, co
     for (int q = 0; q < nq; q++)
         for (int i = 0; i < nv; i++) acc[q][i] = v_zero();
     for (size_t t = 0; t < g->length; t++) {
-        const float *value = g->values + rill_row(g->path, t) * ld + j;
+        const float *value = g->values + rill_row_index(g->path, t) * ld + j;
         vf x[4];
         for (int i = 0; i < nv; i++) x[i] = v_load_n(value + i * VL, i == nv - 1 ? n : VL);
         for (int q = 0; q < nq; q++) {
@@ -139,7 +139,7 @@ RILL_INLINE void run_head(const rill_attention *a, const group *g, size_t h, con
         for (int q = 0; q < nq; q++)
             for (size_t t = 0; t < g->length; t += KEYS) score_additive(a, g, t, q);
     for (int q = 0; q < nq && a->relative != NULL && g->length; q++)
-        rill_add_relative(a, h, g->place[q], g->length, g->p[q]);
+        rill_add_relative_bias(a, h, g->row_pos[q], g->length, g->p[q]);
     for (int q = 0; q < nq && g->length; q++) softmax(g->p[q], g->length);
     for (; j + 4 * VL <= width; j += 4 * VL) context_strip(g, a->values.ld, j, VL, nq, 4);
     for (; j < width; j += VL) context_strip(g, a->values.ld, j, width - j, nq, 1);
@@ -185,19 +185,19 @@ static void run_group_4(const rill_attention *a, group *g)
 /* The rows from r on, at most QUERIES and below end, that share r's memory. */
 static size_t find_group(const rill_attention *a, size_t r, size_t end, group *g)
 {
-    const size_t s = rill_row(a->slot, r);
-    const rill_memory m = rill_memory_at(a, s);
+    const size_t s = rill_row_index(a->slot, r);
+    const rill_kv m = rill_get_kv(a, s);
     g->keys = m.keys;
     g->values = m.values;
     g->additive = a->additive;
     g->path = m.path;
     g->length = m.length;
     size_t n = 0;
-    for (; n < QUERIES && r + n < end && rill_row(a->slot, r + n) == s; n++) {
+    for (; n < QUERIES && r + n < end && rill_row_index(a->slot, r + n) == s; n++) {
         g->query[n] = rill_operand_row(&a->query, r + n);
         g->p[n] = a->weights + (r + n) * a->ld_weights * a->heads;
         g->out[n] = rill_operand_row(&a->out, r + n);
-        if (a->relative != NULL) g->place[n] = rill_place(a, r + n, g->length);
+        if (a->relative != NULL) g->row_pos[n] = rill_row_position(a, r + n, g->length);
     }
     return n;
 }
@@ -216,7 +216,7 @@ static void attend_rows(const void *arg, size_t begin, size_t end)
     const int heads = RILL_FN(rill_attention_takes_heads)(a);
     group g;
     for (size_t r = begin, n; r < end; r += n) {
-        if (heads && (size_t)a->length[rill_row(a->slot, r)] <= RILL_HEADS_LENGTH) {
+        if (heads && (size_t)a->length[rill_row_index(a->slot, r)] <= RILL_HEADS_LENGTH) {
             RILL_FN(rill_attention_heads)(a, r);
             n = 1;
             continue;
@@ -231,6 +231,6 @@ void RILL_FN(rill_attention_f32)(const rill_attention *a, rill_pool *pool)
     if (a->rows == 0) return;
     assert(a->query.at && a->keys.at && a->values.at && a->length && a->weights && a->out.at && a->heads && a->width);
     /* Lengths differ by slot; 32 memory rows stand for the typical sentence in deciding what is worth a thread. */
-    rill_span_run(pool, attend_rows, a, a->rows,
-                  (double)(a->width * a->heads) * (a->additive != NULL ? 1000.0 : 64.0) / VL);
+    rill_parallel_for(pool, attend_rows, a, a->rows,
+                      (double)(a->width * a->heads) * (a->additive != NULL ? 1000.0 : 64.0) / VL);
 }

@@ -20,7 +20,7 @@
 
 #define PIECE 512 /* symbols; 2 KB */
 #define SPANS 64  /* a row is cut into at most this many spans, each some whole pieces */
-#define RANK_MOST \
+#define RANK_MAX \
     256 /* more candidates than this are counted by digits (B is larger), or inserted one by one (ties, or ids alone) */
 #define WAYS 4 /* lane maxima kept apart, by vector number modulo WAYS */
 
@@ -34,7 +34,7 @@ typedef struct row {
 typedef struct scan {
     vf lane_max, lane_sum; /* of all symbols: the online normaliser */
     vf group[WAYS];        /* maxima of legal symbols */
-    vm bad;                /* lanes that saw NaN or +infinity; kept only when nothing is normalised */
+    vm non_finite;         /* lanes that saw NaN or +infinity; kept only when nothing is normalised */
     _Alignas(64) float x[PIECE];
     float span_max[SPANS * VL]; /* maxima by span, a vector each; only for rows of several spans */
 } scan;
@@ -47,7 +47,7 @@ typedef struct candidates {
 
 /* ---- a piece --------------------------------------------------------------------------------------------- */
 
-RILL_INLINE vf lowest(void)
+RILL_INLINE vf minus_infinity(void)
 {
     return v_set1(-INFINITY);
 }
@@ -65,7 +65,7 @@ RILL_INLINE vf row_vector(const row *r, size_t v, size_t n, const int variant)
     vf x = v_load_n(r->logits + v, n);
     if (variant & BIAS) x = v_add(x, v_load_n(r->bias + v, n));
     if (variant & ADD) x = v_add(x, v_load_n(r->add + v, n));
-    return n >= VL ? x : v_blend(vm_first(n), x, lowest());
+    return n >= VL ? x : v_blend(vm_first(n), x, minus_infinity());
 }
 
 RILL_INLINE vm legal_lanes(const row *r, size_t v)
@@ -78,45 +78,46 @@ typedef struct piece_max {
     vf all, way[WAYS];
 } piece_max;
 
-RILL_INLINE void take(const row *r, float *x, piece_max *p, size_t v, size_t n, const int way, const int variant)
+RILL_INLINE void read_vector(const row *r, float *x, piece_max *p, size_t v, size_t n, const int way, const int variant)
 {
     const vf y = row_vector(r, v, n, variant);
     v_store(x, y);
     if (variant & LEGAL) p->all = v_max(y, p->all);
-    p->way[way] = v_max(variant & LEGAL ? v_blend(legal_lanes(r, v), y, lowest()) : y, p->way[way]);
+    p->way[way] = v_max(variant & LEGAL ? v_blend(legal_lanes(r, v), y, minus_infinity()) : y, p->way[way]);
 }
 
 /* Read symbols [v, v + n), n <= PIECE, into x, the last vector filled up with -infinity. */
-RILL_INLINE piece_max take_piece(const row *r, float *x, size_t v, size_t n, const int variant)
+RILL_INLINE piece_max read_piece_as(const row *r, float *x, size_t v, size_t n, const int variant)
 {
-    piece_max p = {lowest(), {lowest(), lowest(), lowest(), lowest()}};
+    piece_max p = {minus_infinity(), {minus_infinity(), minus_infinity(), minus_infinity(), minus_infinity()}};
     size_t i = 0;
     for (; i + WAYS * VL <= n; i += WAYS * VL)
-        for (size_t way = 0; way < WAYS; way++) take(r, x + i + way * VL, &p, v + i + way * VL, VL, (int)way, variant);
+        for (size_t way = 0; way < WAYS; way++)
+            read_vector(r, x + i + way * VL, &p, v + i + way * VL, VL, (int)way, variant);
     for (size_t way = 0; way < WAYS; way++, i += VL)
-        if (i < n) take(r, x + i, &p, v + i, n - i, (int)way, variant);
+        if (i < n) read_vector(r, x + i, &p, v + i, n - i, (int)way, variant);
     if (!(variant & LEGAL)) p.all = v_max(v_max(p.way[0], p.way[1]), v_max(p.way[2], p.way[3]));
     return p;
 }
 
-RILL_INLINE piece_max take_variant(const row *r, float *x, size_t v, size_t n)
+RILL_INLINE piece_max read_piece_variant(const row *r, float *x, size_t v, size_t n)
 {
     switch (row_variant(r)) {
-    case 0: return take_piece(r, x, v, n, 0);
-    case BIAS: return take_piece(r, x, v, n, BIAS);
-    case ADD: return take_piece(r, x, v, n, ADD);
-    case BIAS | ADD: return take_piece(r, x, v, n, BIAS | ADD);
-    case LEGAL: return take_piece(r, x, v, n, LEGAL);
-    case LEGAL | BIAS: return take_piece(r, x, v, n, LEGAL | BIAS);
-    case LEGAL | ADD: return take_piece(r, x, v, n, LEGAL | ADD);
-    default: return take_piece(r, x, v, n, LEGAL | BIAS | ADD);
+    case 0: return read_piece_as(r, x, v, n, 0);
+    case BIAS: return read_piece_as(r, x, v, n, BIAS);
+    case ADD: return read_piece_as(r, x, v, n, ADD);
+    case BIAS | ADD: return read_piece_as(r, x, v, n, BIAS | ADD);
+    case LEGAL: return read_piece_as(r, x, v, n, LEGAL);
+    case LEGAL | BIAS: return read_piece_as(r, x, v, n, LEGAL | BIAS);
+    case LEGAL | ADD: return read_piece_as(r, x, v, n, LEGAL | ADD);
+    default: return read_piece_as(r, x, v, n, LEGAL | BIAS | ADD);
     }
 }
 
 /* Read a piece into s->x and s->group. Returns the lane maxima of all its symbols. */
 static vf read_piece(const row *r, scan *s, size_t v, size_t n)
 {
-    const piece_max p = take_variant(r, s->x, v, n);
+    const piece_max p = read_piece_variant(r, s->x, v, n);
     for (int way = 0; way < WAYS; way++) s->group[way] = v_max(p.way[way], s->group[way]);
     if (r->symbols > r->span) {
         const vf top = v_max(v_max(p.way[0], p.way[1]), v_max(p.way[2], p.way[3]));
@@ -127,9 +128,10 @@ static vf read_piece(const row *r, scan *s, size_t v, size_t n)
 }
 
 /* Without a normaliser nobody notices NaN and +infinity in passing. */
-static void look_for_bad(scan *s, size_t n)
+static void find_non_finite(scan *s, size_t n)
 {
-    for (size_t i = 0; i < n; i += VL) s->bad = vm_or(s->bad, v_not_less(v_load(s->x + i), v_set1(INFINITY)));
+    for (size_t i = 0; i < n; i += VL)
+        s->non_finite = vm_or(s->non_finite, v_not_less(v_load(s->x + i), v_set1(INFINITY)));
 }
 
 /* ---- the normaliser -------------------------------------------------------------------------------------- */
@@ -162,10 +164,10 @@ static void sum_piece(const row *r, scan *s, size_t v, size_t n, vf top)
 }
 
 /* Is there a finite x in the row after all? Asked when none is above -FLT_MAX. */
-static int has_any(const row *r)
+static int has_finite(const row *r)
 {
     for (size_t v = 0; v < r->symbols; v += VL)
-        if (vm_to_bits(v_gt(row_vector(r, v, r->symbols - v, row_variant(r)), lowest()))) return 1;
+        if (vm_to_bits(v_gt(row_vector(r, v, r->symbols - v, row_variant(r)), minus_infinity()))) return 1;
     return 0;
 }
 
@@ -173,7 +175,7 @@ static float log_norm(const row *r, const scan *s)
 {
     const float max = v_hmax(s->lane_max);
     const float sum = v_sum(v_mul(s->lane_sum, v_add_exp(v_zero(), v_sub(s->lane_max, v_set1(max)))));
-    if (max == -FLT_MAX && sum == sum && !has_any(r)) return -INFINITY;
+    if (max == -FLT_MAX && sum == sum && !has_finite(r)) return -INFINITY;
     return max + logf(sum);
 }
 
@@ -182,31 +184,31 @@ static float scan_row(const row *r, scan *s)
 {
     s->lane_max = v_set1(-FLT_MAX);
     s->lane_sum = v_zero();
-    s->bad = vm_bits(0);
-    for (int way = 0; way < WAYS; way++) s->group[way] = lowest();
+    s->non_finite = vm_bits(0);
+    for (int way = 0; way < WAYS; way++) s->group[way] = minus_infinity();
     if (r->symbols > r->span)
-        for (size_t i = 0; i * r->span < r->symbols; i++) v_store(s->span_max + i * VL, lowest());
+        for (size_t i = 0; i * r->span < r->symbols; i++) v_store(s->span_max + i * VL, minus_infinity());
     for (size_t v = 0; v < r->symbols; v += PIECE) {
         const size_t n = r->symbols - v < PIECE ? r->symbols - v : PIECE;
         const vf max = read_piece(r, s, v, n);
         if (r->normalise)
             sum_piece(r, s, v, n, max);
         else
-            look_for_bad(s, n);
+            find_non_finite(s, n);
     }
     if (r->normalise) return log_norm(r, s);
-    return vm_to_bits(s->bad) ? NAN : 0.0f;
+    return vm_to_bits(s->non_finite) ? NAN : 0.0f;
 }
 
 /* ---- the bound ------------------------------------------------------------------------------------------- */
 
 /* The b-th largest of count * VL values, as the largest one that at least b reach: every value counts those at or
  * above it. */
-RILL_INLINE float reached_by(const vf *x, const int count, size_t b)
+RILL_INLINE float kth_largest(const vf *x, const int count, size_t b)
 {
     float each[2 * VL];
     vi reach[2];
-    vf best = lowest();
+    vf best = minus_infinity();
     for (int i = 0; i < count; i++) {
         v_store(each + i * VL, x[i]);
         reach[i] = vi_set1(0);
@@ -216,7 +218,7 @@ RILL_INLINE float reached_by(const vf *x, const int count, size_t b)
         for (int i = 0; i < count; i++) reach[i] = vi_count(reach[i], v_ge(y, x[i]));
     }
     for (int i = 0; i < count; i++)
-        best = v_max(v_blend(vi_gt(reach[i], vi_set1((int32_t)b - 1)), x[i], lowest()), best);
+        best = v_max(v_blend(vi_gt(reach[i], vi_set1((int32_t)b - 1)), x[i], minus_infinity()), best);
     return v_hmax(best);
 }
 
@@ -231,9 +233,9 @@ RILL_INLINE size_t count_reaching(const float *x, size_t count, float low)
 
 /* A value that at least b of count * VL values reach, and not many more: by halving the interval below the maximum.
  * -infinity when none is found within 2^20 of it. */
-static float reached_by_halving(const float *x, size_t count, size_t b)
+static float kth_largest_bisect(const float *x, size_t count, size_t b)
 {
-    vf top = lowest();
+    vf top = minus_infinity();
     for (size_t i = 0; i < count; i++) top = v_max(v_load(x + i * VL), top);
     float high = v_hmax(top), step = 1.0f, low;
     for (low = high - step; count_reaching(x, count, low) < b; low = high - step)
@@ -254,22 +256,22 @@ static float reached_by_halving(const float *x, size_t count, size_t b)
 static void drop_illegal(const row *r, scan *s)
 {
     for (size_t v = 0; v < r->symbols; v += VL)
-        v_store(s->x + v, v_blend(legal_lanes(r, v), v_load(s->x + v), lowest()));
+        v_store(s->x + v, v_blend(legal_lanes(r, v), v_load(s->x + v), minus_infinity()));
 }
 
 /* A value that at least b legal symbols of the row reach, -infinity when none is known. Few large groups are cheapest
  * and bound well as long as b is about half their number; then come the symbols of a short row, the span maxima of a
  * long one. */
-static float bound(const row *r, scan *s, size_t b)
+static float kth_lower_bound(const row *r, scan *s, size_t b)
 {
     const vf two[2] = {v_max(s->group[0], s->group[2]), v_max(s->group[1], s->group[3])};
     const vf one = v_max(two[0], two[1]);
     if (b == 1) return v_hmax(one);
-    if (b <= VL / 2 + 2) return reached_by(&one, 1, b);
-    if (b <= VL + VL / 2) return reached_by(two, 2, b);
-    if (r->symbols > PIECE) return reached_by_halving(s->span_max, (r->symbols + r->span - 1) / r->span, b);
+    if (b <= VL / 2 + 2) return kth_largest(&one, 1, b);
+    if (b <= VL + VL / 2) return kth_largest(two, 2, b);
+    if (r->symbols > PIECE) return kth_largest_bisect(s->span_max, (r->symbols + r->span - 1) / r->span, b);
     if (r->legal) drop_illegal(r, s);
-    return reached_by_halving(s->x, (r->symbols + VL - 1) / VL, b);
+    return kth_largest_bisect(s->x, (r->symbols + VL - 1) / VL, b);
 }
 
 /* ---- candidates ------------------------------------------------------------------------------------------ */
@@ -301,11 +303,11 @@ RILL_INLINE uint64_t find_candidates(const row *r, const float *x, size_t begin,
 /* Leave out candidates that are not among the b best. The bound was made of maxima of groups, and where the best symbols stand side by
  * side, as in vocabularies by frequency, it lets many through; what came through bounds better, and low with it. False when too many
  * are left, which are ties. */
-static __attribute__((noinline)) int drop_worse(candidates *c, size_t b, vf *low)
+static __attribute__((noinline)) int prune_candidates(candidates *c, size_t b, vf *low)
 {
     const size_t all = c->count;
-    v_store(c->logp + all, lowest());
-    const vf reached = v_set1(reached_by_halving(c->logp, (all + VL - 1) / VL, b));
+    v_store(c->logp + all, minus_infinity());
+    const vf reached = v_set1(kth_largest_bisect(c->logp, (all + VL - 1) / VL, b));
     *low = v_max(reached, *low);
     c->count = 0;
     for (size_t i = 0; i < all; i += VL) {
@@ -315,7 +317,7 @@ static __attribute__((noinline)) int drop_worse(candidates *c, size_t b, vf *low
         v_store_packed(c->logp + c->count, bits, logp);
         c->count += (size_t)__builtin_popcount(bits);
     }
-    return c->count <= RANK_MOST;
+    return c->count <= RANK_MAX;
 }
 
 /* The candidates of one piece, whose x are in the buffer. In a long piece only the handful of vectors that have any
@@ -331,7 +333,7 @@ static int collect_piece(const row *r, const float *x, size_t begin, size_t n, c
         some >>= 64 - (n + VL - 1) / VL;
     for (; some; some &= some - 1) {
         const size_t i = (size_t)__builtin_ctzll(some) * VL;
-        if (c->count > PIECE - VL && !drop_worse(c, b, low)) return 0;
+        if (c->count > PIECE - VL && !prune_candidates(c, b, low)) return 0;
         collect(r, c, v_load(x + i), begin + i, norm, *low);
     }
     return 1;
@@ -346,11 +348,11 @@ static int collect_all(const row *r, scan *s, candidates *c, size_t b, float nor
         for (size_t v = 0; v < r->symbols; v += PIECE) {
             const size_t n = r->symbols - v < PIECE ? r->symbols - v : PIECE;
             if (!vm_to_bits(v_ge(v_sub(v_load(s->span_max + v / r->span * VL), v_set1(norm)), low))) continue;
-            take_variant(r, s->x, v, n);
+            read_piece_variant(r, s->x, v, n);
             if (!collect_piece(r, s->x, v, n, c, b, norm, &low)) return 0;
         }
     }
-    return c->count <= b + b / 4 + 4 * VL || drop_worse(c, b, &low);
+    return c->count <= b + b / 4 + 4 * VL || prune_candidates(c, b, &low);
 }
 
 /* ---- ranking --------------------------------------------------------------------------------------------- */
@@ -363,26 +365,26 @@ static __attribute__((noinline)) void rank_candidates(const candidates *c, int32
     for (int32_t i = 0; i < n; i += VL) {
         const vf mine = v_load(c->logp + i);
         const int32_t end = n < i + VL ? n : i + VL;
-        vi before = vi_set1(0);
+        vi n_before = vi_set1(0);
         int32_t j = 0;
-        for (; j < i; j++) before = vi_count(before, v_ge(v_set1(c->logp[j]), mine));
+        for (; j < i; j++) n_before = vi_count(n_before, v_ge(v_set1(c->logp[j]), mine));
         for (; j < end; j++) {
             const vf other = v_set1(c->logp[j]);
-            const vm behind = vi_gt(vi_lanes(), vi_set1(j - i));
-            before = vi_count(before, vm_or(v_gt(other, mine), vm_and(v_ge(other, mine), behind)));
+            const vm is_later = vi_gt(vi_lanes(), vi_set1(j - i));
+            n_before = vi_count(n_before, vm_or(v_gt(other, mine), vm_and(v_ge(other, mine), is_later)));
         }
-        for (; j < n; j++) before = vi_count(before, v_gt(v_set1(c->logp[j]), mine));
-        vi_store(rank + i, before);
+        for (; j < n; j++) n_before = vi_count(n_before, v_gt(v_set1(c->logp[j]), mine));
+        vi_store(rank + i, n_before);
     }
 }
 
 /* The best of the candidates to the output; logp may be NULL. Returns how many. */
 static size_t put_ranked(candidates *c, size_t best, int32_t *ids, float *logp)
 {
-    int32_t rank[RANK_MOST + VL], id[RANK_MOST + VL];
-    float score[RANK_MOST + VL];
+    int32_t rank[RANK_MAX + VL], id[RANK_MAX + VL];
+    float score[RANK_MAX + VL];
     const size_t count = c->count < best ? c->count : best;
-    v_store(c->logp + c->count, lowest());
+    v_store(c->logp + c->count, minus_infinity());
     rank_candidates(c, rank);
     for (size_t i = 0; i < c->count; i++) {
         id[rank[i]] = c->id[i];
@@ -399,27 +401,27 @@ static size_t put_ranked(candidates *c, size_t best, int32_t *ids, float *logp)
  * keep it. */
 static size_t insert_id(const row *r, int32_t *ids, size_t count, size_t best, float norm, int32_t id, float score)
 {
-    size_t at = count;
-    for (; at > 0; at--) {
-        const size_t v = (size_t)ids[at - 1];
+    size_t pos = count;
+    for (; pos > 0; pos--) {
+        const size_t v = (size_t)ids[pos - 1];
         float x = r->logits[v];
         if (r->bias) x += r->bias[v];
         if (r->add) x += r->add[v];
         if (!(x - norm < score)) break;
     }
-    if (at == best) return count;
-    const size_t after = count < best ? count + 1 : count;
-    for (size_t i = after - 1; i > at; i--) ids[i] = ids[i - 1];
-    ids[at] = id;
-    return after;
+    if (pos == best) return count;
+    const size_t new_count = count < best ? count + 1 : count;
+    for (size_t i = new_count - 1; i > pos; i--) ids[i] = ids[i - 1];
+    ids[pos] = id;
+    return new_count;
 }
 
 /* Where the last of a row's best is: of the 1 << shift keys from `first` on `ties` are taken, and all before them. */
-typedef struct cut {
+typedef struct key_cut {
     uint64_t first;
     int shift;
     size_t ties;
-} cut;
+} key_cut;
 
 /* Candidates of the vector at v, those before it gone. */
 RILL_INLINE void collect_vector(const row *r, candidates *c, size_t v, float norm, vf low)
@@ -430,29 +432,30 @@ RILL_INLINE void collect_vector(const row *r, candidates *c, size_t v, float nor
 
 /* Keys are counted in buckets of some width, then those of the bucket that has the last of the best, until these are few or equal. The
  * first width is for scores within some powers of two of the best, `top`. */
-static cut find_cut(const row *r, size_t best, float norm, vf low, float top)
+static key_cut find_cut(const row *r, size_t best, float norm, vf low, float top)
 {
     enum { BUCKETS = 2048, FIRST = 15, ALL = 21 };
-    cut at = {rill_best_key(top), FIRST, best};
+    key_cut key_limit = {rill_best_key(top), FIRST, best};
     candidates c;
     for (;;) {
         uint32_t have[BUCKETS] = {0}, bucket = 0;
         for (size_t v = 0; v < r->symbols; v += VL) {
             collect_vector(r, &c, v, norm, low);
             for (size_t i = 0; i < c.count; i++) {
-                const uint64_t own = (rill_best_key(c.logp[i]) - at.first) >> at.shift; /* those before: huge */
-                if (own < BUCKETS) have[own]++;
+                const uint64_t bucket_of_key = (rill_best_key(c.logp[i]) - key_limit.first) >>
+                                               key_limit.shift; /* those before: huge */
+                if (bucket_of_key < BUCKETS) have[bucket_of_key]++;
             }
         }
-        for (; bucket < BUCKETS && have[bucket] < at.ties; bucket++) at.ties -= have[bucket];
-        at.first += (uint64_t)bucket << at.shift;
-        if (at.first > UINT32_MAX) return at; /* there are no more than B */
+        for (; bucket < BUCKETS && have[bucket] < key_limit.ties; bucket++) key_limit.ties -= have[bucket];
+        key_limit.first += (uint64_t)bucket << key_limit.shift;
+        if (key_limit.first > UINT32_MAX) return key_limit; /* there are no more than B */
         if (bucket == BUCKETS)
-            at.shift = ALL;
-        else if (have[bucket] <= RANK_MOST || at.shift == 0)
-            return at;
+            key_limit.shift = ALL;
+        else if (have[bucket] <= RANK_MAX || key_limit.shift == 0)
+            return key_limit;
         else
-            at.shift = at.shift > 11 ? at.shift - 11 : 0;
+            key_limit.shift = key_limit.shift > 11 ? key_limit.shift - 11 : 0;
     }
 }
 
@@ -460,29 +463,29 @@ static cut find_cut(const row *r, size_t best, float norm, vf low, float top)
 static size_t put_many(const row *r, size_t best, float norm, vf low, float top, int32_t *ids, float *logp)
 {
     size_t count = 0, few = 0;
-    int32_t id[RANK_MOST];
-    float score[RANK_MOST];
+    int32_t id[RANK_MAX];
+    float score[RANK_MAX];
     candidates c;
-    cut at = find_cut(r, best, norm, low, top);
+    key_cut key_limit = find_cut(r, best, norm, low, top);
     for (size_t v = 0; v < r->symbols; v += VL) {
         collect_vector(r, &c, v, norm, low);
         for (size_t i = 0; i < c.count; i++) {
             const uint64_t key = rill_best_key(c.logp[i]);
-            if (key >= at.first) {
-                if ((key - at.first) >> at.shift > 0 || at.ties == 0) continue;
-                if (at.shift > 0) {
+            if (key >= key_limit.first) {
+                if ((key - key_limit.first) >> key_limit.shift > 0 || key_limit.ties == 0) continue;
+                if (key_limit.shift > 0) {
                     id[few] = c.id[i];
                     score[few++] = c.logp[i];
                     continue;
                 }
-                at.ties--; /* all are equal there: the first ones */
+                key_limit.ties--; /* all are equal there: the first ones */
             }
             ids[count] = c.id[i];
             logp[count++] = c.logp[i];
         }
     }
     rill_best_sort(id, score, few);
-    for (size_t i = 0; i < few && at.ties > 0; i++, at.ties--) {
+    for (size_t i = 0; i < few && key_limit.ties > 0; i++, key_limit.ties--) {
         ids[count] = id[i];
         logp[count++] = score[i];
     }
@@ -507,7 +510,7 @@ static size_t put_inserted(const row *r, size_t best, float norm, vf low, int32_
 }
 
 /* Of the legal symbols. */
-static float highest(const scan *s)
+static float max_legal_logit(const scan *s)
 {
     return v_hmax(v_max(v_max(s->group[0], s->group[2]), v_max(s->group[1], s->group[3])));
 }
@@ -517,9 +520,9 @@ static size_t put_best(const row *r, scan *s, size_t best, float norm, int32_t *
     if (!(norm > -INFINITY)) return 0; /* NaN, or nothing to return */
     candidates c;
     c.count = 0;
-    const vf low = v_max(v_set1(bound(r, s, best) - norm), v_set1(-FLT_MAX));
-    const int fit = collect_all(r, s, &c, best, norm, low) && c.count <= RANK_MOST;
-    if (!fit && logp && best > RANK_MOST) return put_many(r, best, norm, low, highest(s) - norm, ids, logp);
+    const vf low = v_max(v_set1(kth_lower_bound(r, s, best) - norm), v_set1(-FLT_MAX));
+    const int fit = collect_all(r, s, &c, best, norm, low) && c.count <= RANK_MAX;
+    if (!fit && logp && best > RANK_MAX) return put_many(r, best, norm, low, max_legal_logit(s) - norm, ids, logp);
     if (!fit && best > 1) return put_inserted(r, best, norm, low, ids, logp);
     if (best > 1) return put_ranked(&c, best, ids, logp);
     if (c.count == 0) return 0;
@@ -539,10 +542,10 @@ static void rows(const void *arg, size_t begin, size_t end)
         const int any = !b->legal || rill_row_absent(b->legal_index, i);
         r.logits = rill_operand_row(&b->logits, i);
         r.add = rill_operand_row(&b->add, i);
-        r.legal = any ? NULL : b->legal + rill_row(b->legal_index, i) * b->ld_legal;
+        r.legal = any ? NULL : b->legal + rill_row_index(b->legal_index, i) * b->ld_legal;
         const float norm = scan_row(&r, &s);
         float *logp = b->logp ? b->logp + i * b->ld_out : NULL;
-        b->counts[i] = (int32_t)put_best(&r, &s, b->best, norm, b->ids + i * b->ld_out, logp);
+        b->counts[i] = (int32_t)put_best(&r, &s, b->n_best, norm, b->ids + i * b->ld_out, logp);
         if (b->log_norm) b->log_norm[i] = norm;
     }
 }
@@ -552,5 +555,5 @@ void RILL_FN(rill_best_f32)(const rill_best *b, rill_pool *pool)
     if (b->rows == 0) return;
     assert(b->logits.at && b->ids && b->counts && b->symbols >= 1 && b->best >= 1 && b->ld_out >= b->best);
     assert(b->symbols < INT32_MAX);
-    rill_span_run(pool, rows, b, b->rows, 100.0 + (double)b->symbols * 8.0 / VL);
+    rill_parallel_for(pool, rows, b, b->rows, 100.0 + (double)b->symbols * 8.0 / VL);
 }

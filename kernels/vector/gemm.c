@@ -88,7 +88,7 @@
 RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const int nv, const rill_dtype dtype)
 {
     const char *w = s->w, *ahead = t->ahead;
-    const size_t apart = s->apart;
+    const size_t block_stride = s->block_stride;
     ROWS(DECLARE_ROW)
     ROWS(START_ROW)
     if (s->adds) {
@@ -118,9 +118,9 @@ RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const in
 
 /* Rows for strips of 4 vectors. With NEON the weights alone take 8 registers of 32. */
 #if defined(RILL_VEC_NEON)
-#define MOST_OF_4 2
+#define MAX_ROWS_OF_4 2
 #else
-#define MOST_OF_4 3
+#define MAX_ROWS_OF_4 3
 #endif
 
 /* clang-format off */
@@ -135,13 +135,13 @@ RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const in
         [4] = {0, of##_1x4, of##_2x4, of##_3x4},                                 \
         [8] = {0, of##_1x8},                                                     \
     }
-#define MOST {0, 0, 6, 0, MOST_OF_4, 0, 0, 0, 1}
+#define TILE_MAX_ROWS {0, 0, 6, 0, MAX_ROWS_OF_4, 0, 0, 0, 1}
 
 /* Panels are 2, 4, 6 or 8 vectors wide. Few rows want wide strips, to have enough chains in flight. */
-static size_t strip_vectors(size_t left, size_t rows)
+static size_t strip_vectors(size_t remaining, size_t rows)
 {
-    if (rows == 1 && left == 8) return 8;
-    if (rows <= MOST_OF_4 && left >= 4) return 4;
+    if (rows == 1 && remaining == 8) return 8;
+    if (rows <= MAX_ROWS_OF_4 && remaining >= 4) return 4;
     return 2;
 }
 #endif
@@ -150,16 +150,16 @@ TILES
 
 #if defined(RILL_VEC_NEON)
 /* What bf16 is read as and what it is widened to take twice the registers. */
-static size_t bf16_vectors(size_t left, size_t rows)
+static size_t bf16_vectors(size_t remaining, size_t rows)
 {
-    return rows == 1 && left >= 4 ? 4 : 2;
+    return rows == 1 && remaining >= 4 ? 4 : 2;
 }
 #else
 #define bf16_vectors strip_vectors
 #endif
 
-static const tile_set f32_tiles = {.of = SHAPES(f32), .most = MOST, .vectors = strip_vectors};
-static const tile_set bf16_tiles = {.of = SHAPES(bf16), .most = MOST, .vectors = bf16_vectors};
+static const tile_set f32_tiles = {.tile = SHAPES(f32), .max_rows = TILE_MAX_ROWS, .vectors = strip_vectors};
+static const tile_set bf16_tiles = {.tile = SHAPES(bf16), .max_rows = TILE_MAX_ROWS, .vectors = bf16_vectors};
 
 /* ---- the call -------------------------------------------------------------------------------------------- */
 
@@ -173,7 +173,7 @@ static void gemm_int8(const rill_gemm *g, rill_pool *pool)
     plain.epilogue = RILL_EPILOGUE_NONE;
     rill_gemm_ref(&plain, pool);
     for (size_t r = 0; r < g->rows && g->epilogue != RILL_EPILOGUE_NONE; r++)
-        finish(rill_operand_row(&g->c, r), g->w->n, g->epilogue);
+        apply_epilogue(rill_operand_row(&g->c, r), g->w->n, g->epilogue);
 }
 #endif
 

@@ -39,10 +39,10 @@ typedef struct tile_rows {
 
 /* Columns of one panel: nv vectors, of which C may have fewer columns at its right edge. */
 typedef struct strip {
-    const char *w; /* packed, the strip's first line */
-    size_t apart;  /* bytes from block to block */
-    size_t k[2];   /* columns of A1 and A2 (0 when there is no A2) */
-    int adds;      /* rows have something to add */
+    const char *w;       /* packed, the strip's first line */
+    size_t block_stride; /* bytes from block to block */
+    size_t k[2];         /* columns of A1 and A2 (0 when there is no A2) */
+    int adds;            /* rows have something to add */
     size_t nv, first, columns;
     const float *scale;    /* U8S8: what one unit of a column's weights is, from the strip's first column on */
     const int32_t *offset; /* U8S8: what the products of rows raised by 128 start from */
@@ -55,9 +55,10 @@ typedef void (*tile_fn)(const strip *s, const tile_rows *t);
 
 /* The tiles of one kind of weights: of[nv][rows] for rows up to most[nv]. */
 typedef struct tile_set {
-    tile_fn of[9][MR + 1];
-    size_t most[9];
-    size_t (*vectors)(size_t left, size_t rows); /* of the next strip when `left` vectors of the panel remain */
+    tile_fn tile[9][MR + 1];
+    size_t max_rows[9];
+    size_t (*vectors)(size_t remaining,
+                      size_t rows); /* of the next strip when `remaining` vectors of the panel remain */
 } tile_set;
 
 /* Rows of A as U8S8 wants them; NULL for other weights. */
@@ -78,7 +79,7 @@ typedef struct quantised {
 #define VECTORS(X, i) X(i, 0) X(i, 1) X(i, 2) X(i, 3) X(i, 4) X(i, 5) X(i, 6) X(i, 7)
 
 /* Where vector j of a strip is, u lines behind w. */
-#define VECTOR_AT(j, u) (w + (size_t)((j)*VL / 16) * apart + (j)*VL % 16 * 4 + LINE * (u))
+#define VECTOR_AT(j, u) (w + (size_t)((j)*VL / 16) * block_stride + (j)*VL % 16 * 4 + LINE * (u))
 
 #if VL == 16
 /* What fits 32 registers: the shapes that a file makes with its TILE(mr, nv), their table, and the whole panel as a strip. */
@@ -96,15 +97,15 @@ typedef struct quantised {
         [4] = {0, of##_1x4, of##_2x4, of##_3x4, of##_4x4, of##_5x4, of##_6x4},                              \
     }
 /* clang-format on */
-#define MOST          \
+#define TILE_MAX_ROWS \
     {                 \
         0, 8, 8, 8, 6 \
     }
 
-static size_t strip_vectors(size_t left, size_t rows)
+static size_t strip_vectors(size_t remaining, size_t rows)
 {
     (void)rows;
-    return left;
+    return remaining;
 }
 #endif
 
@@ -122,7 +123,7 @@ typedef struct edge {
     float add[MR][WIDE], c[MR][WIDE];
 } edge;
 
-static const float nothing[WIDE];
+static const float zero_row[WIDE];
 
 /* The call as its panels see it: rows [begin, begin + rows) of g, quantised or not. */
 typedef struct division {
@@ -163,8 +164,8 @@ static void find_rows(const division *d, size_t first, size_t count, tile_rows *
 /* Tiles of nearly equal height: 7 rows are 4 + 3, not 6 + 1. */
 static void make_tiles(row_group *group, size_t nv)
 {
-    const unsigned rows = (unsigned)(group->end - group->begin), most = (unsigned)group->d->tiles->most[nv];
-    const unsigned count = (rows + most - 1) / most, height = rows / count, higher = rows % count;
+    const unsigned rows = (unsigned)(group->end - group->begin), max_rows = (unsigned)group->d->tiles->max_rows[nv];
+    const unsigned count = (rows + max_rows - 1) / max_rows, height = rows / count, higher = rows % count;
     size_t first = group->begin;
     for (unsigned i = 0; i < count; i++) {
         group->rows[i] = height + (i < higher);
@@ -178,7 +179,7 @@ static void make_tiles(row_group *group, size_t nv)
 static void run_tile(const tile_set *tiles, const strip *s, const tile_rows *t, size_t count)
 {
     if (s->columns == s->nv * VL) {
-        tiles->of[s->nv][count](s, t);
+        tiles->tile[s->nv][count](s, t);
         return;
     }
     edge e;
@@ -192,11 +193,11 @@ static void run_tile(const tile_set *tiles, const strip *s, const tile_rows *t, 
         }
         inner.c[i] = e.c[i];
     }
-    tiles->of[s->nv][count](s, &inner);
+    tiles->tile[s->nv][count](s, &inner);
     for (size_t i = 0; i < count; i++) memcpy(t->c[i], e.c[i], bytes);
 }
 
-RILL_INLINE vf apply(vf x, rill_epilogue e)
+RILL_INLINE vf epilogue_vector(vf x, rill_epilogue e)
 {
     switch (e) {
     case RILL_EPILOGUE_TANH: return v_tanh(x);
@@ -211,9 +212,10 @@ RILL_INLINE vf apply(vf x, rill_epilogue e)
 }
 
 /* The epilogue on what a tile has just written, still in L1. */
-static void finish(float *c, size_t columns, rill_epilogue e)
+static void apply_epilogue(float *c, size_t columns, rill_epilogue e)
 {
-    for (size_t j = 0; j < columns; j += VL) v_store_n(c + j, columns - j, apply(v_load_n(c + j, columns - j), e));
+    for (size_t j = 0; j < columns; j += VL)
+        v_store_n(c + j, columns - j, epilogue_vector(v_load_n(c + j, columns - j), e));
 }
 
 static void run_strip(row_group *group, const strip *s)
@@ -230,28 +232,29 @@ static void run_strip(row_group *group, const strip *s)
         for (size_t j = 0; j < rows; j++) t->c[j] = group->c[i][j] + s->first;
         for (size_t j = 0; s->adds && j < rows; j++) {
             const float *add = group->add[i][j];
-            t->add[j] = add ? add + s->first : nothing;
+            t->add[j] = add ? add + s->first : zero_row;
         }
         run_tile(group->d->tiles, s, t, rows);
-        for (size_t j = 0; epilogue != RILL_EPILOGUE_NONE && j < rows; j++) finish(t->c[j], s->columns, epilogue);
+        for (size_t j = 0; epilogue != RILL_EPILOGUE_NONE && j < rows; j++)
+            apply_epilogue(t->c[j], s->columns, epilogue);
     }
 }
 
 /* The strip's part of the next panel: parts are dealt to groups, and to strips by their width. */
-static void look_ahead(const row_group *group, size_t index, size_t at, strip *s)
+static void look_ahead(const row_group *group, size_t index, size_t column, strip *s)
 {
     const division *d = group->d;
-    const size_t n = d->g->w->n, here = group->begin - d->begin, rows = group->end - group->begin;
+    const size_t n = d->g->w->n, rows_before = group->begin - d->begin, rows = group->end - group->begin;
     if (index + 1 >= rill_panel_count(n)) {
         s->ahead = s->w;
         s->ahead_bytes = 0;
         return;
     }
-    const rill_panel next = rill_panel_at(n, index + 1);
-    const size_t bytes = next.blocks * s->apart, wide = WIDE;
+    const rill_panel next = rill_get_panel(n, index + 1);
+    const size_t bytes = next.blocks * s->block_stride, wide = WIDE;
     const size_t share = bytes * rows / d->rows;
-    s->ahead = (const char *)d->g->w->data + next.first / RILL_BLOCK * s->apart + bytes * here / d->rows +
-               share * at / wide;
+    s->ahead = (const char *)d->g->w->data + next.first / RILL_BLOCK * s->block_stride + bytes * rows_before / d->rows +
+               share * column / wide;
     s->ahead_bytes = share * s->nv * VL / wide;
 }
 
@@ -260,29 +263,29 @@ static void run_panel(row_group *group, size_t index)
     const division *d = group->d;
     const rill_gemm *g = d->g;
     const rill_weights *w = g->w;
-    const rill_panel p = rill_panel_at(w->n, index);
-    const size_t k1 = g->a2.at ? g->k1 : w->k, apart = rill_block_bytes(w->k, w->dtype);
-    for (size_t at = 0; at < p.columns;) {
-        const size_t nv = d->tiles->vectors((p.blocks * RILL_BLOCK - at) / VL, group->end - group->begin),
+    const rill_panel p = rill_get_panel(w->n, index);
+    const size_t k1 = g->a2.data ? g->k1 : w->k, block_stride = rill_block_bytes(w->k, w->dtype);
+    for (size_t column = 0; column < p.columns;) {
+        const size_t nv = d->tiles->vectors((p.blocks * RILL_BLOCK - column) / VL, group->end - group->begin),
                      wide = nv * VL;
-        const size_t first = p.first + at;
+        const size_t first = p.first + column;
         strip s = {
-            .w = (const char *)w->data + first / RILL_BLOCK * apart + first % RILL_BLOCK * 4,
-            .apart = apart,
+            .w = (const char *)w->data + first / RILL_BLOCK * block_stride + first % RILL_BLOCK * 4,
+            .block_stride = block_stride,
             .k = {k1, w->k - k1},
-            .adds = g->add.at != NULL,
+            .adds = g->add.data != NULL,
             .nv = nv,
             .first = first,
-            .columns = p.columns - at < wide ? p.columns - at : wide,
+            .columns = p.columns - column < wide ? p.columns - column : wide,
         };
         if (w->dtype == RILL_DTYPE_U8S8) {
             s.scale = rill_channel_scales(w) + first;
             s.offset = rill_channel_offsets(w) + first;
         }
         if (g->bias) memcpy(s.start, g->bias + s.first, s.columns * sizeof(float));
-        look_ahead(group, index, at, &s);
+        look_ahead(group, index, column, &s);
         run_strip(group, &s);
-        at += wide;
+        column += wide;
     }
 }
 
@@ -315,7 +318,7 @@ static inline void run_gemm(const rill_gemm *g, const tile_set *tiles, const qua
     while (panels * d.groups < wanted && rows / d.groups > 2 * MR) d.groups++;
     const size_t units = panels * d.groups;
     const double flops = 2.0 * (double)rows * (double)g->w->n * (double)g->w->k;
-    rill_span_run(pool, run_units, &d, units, flops / rate / (double)units);
+    rill_parallel_for(pool, run_units, &d, units, flops / rate / (double)units);
 }
 
 #endif

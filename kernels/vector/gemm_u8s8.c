@@ -29,13 +29,13 @@
 #define DECLARE(i, j) isum c##i##j = isum_zero();
 #define DECLARE_ROW(i) VECTORS(DECLARE, i)
 #define POINT(i) const element *const a##i = (i) < mr ? t->q[i] : NULL;
-#define WEIGHT(u, j) const iweights b##j = weights_at((j) < wide ? LINE_AT(j, u) : w);
+#define WEIGHT(u, j) const iweights b##j = load_int8_weights((j) < wide ? LINE_AT(j, u) : w);
 #define MULTIPLY(i, j) \
     if ((j) < wide) c##i##j = accumulate(c##i##j, x, b##j);
-#define MULTIPLY_ROW(i, at)                 \
-    if ((i) < mr) {                         \
-        const irow x = row_at(a##i + (at)); \
-        VECTORS(MULTIPLY, i)                \
+#define MULTIPLY_ROW(i, at)                        \
+    if ((i) < mr) {                                \
+        const irow x = load_int8_row(a##i + (at)); \
+        VECTORS(MULTIPLY, i)                       \
     }
 #define STEP(u)                          \
     {                                    \
@@ -48,7 +48,7 @@
     if ((i) < mr && (j) < nv) c##i##j = vi_load(s->offset + (j)*VL);
 #define SUM(i, j, j2, j2and1) c##i##j
 #else
-#define LINE_AT(j, u) (w + (size_t)((j) / 4) * apart + (j) % 4 * 16 + LINE * (u))
+#define LINE_AT(j, u) (w + (size_t)((j) / 4) * block_stride + (j) % 4 * 16 + LINE * (u))
 #define START(i, j)
 #define SUM(i, j, j2, j2and1) join(c##i##j2, c##i##j2and1)
 #endif
@@ -64,7 +64,7 @@
 RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const int nv)
 {
     const char *w = s->w, *ahead = t->ahead;
-    const size_t apart = s->apart, count = s->k[0] + s->k[1];
+    const size_t block_stride = s->block_stride, count = s->k[0] + s->k[1];
     const int wide = nv * PER_VECTOR;
     int32_t sums[MR][WIDE];
     size_t k = 0;
@@ -79,22 +79,22 @@ RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const in
     }
     for (; k < count; k += 4, w += LINE) STEP(0)
     ROWS(PUT_ROW)
-    put_numbers(s, t, sums, mr, nv);
+    store_products(s, t, sums, mr, nv);
 }
 
 /* ---- tiles of each shape --------------------------------------------------------------------------------- */
 
 #if defined(RILL_VEC_I8MM)
 #include "../arm/int8_pairs.h"
-#define TILE_OF(mr) ((mr) == 1 ? tile : tile_of_pairs)
+#define SELECT_TILE(mr) ((mr) == 1 ? tile : tile_of_pairs)
 #else
-#define TILE_OF(mr) tile
+#define SELECT_TILE(mr) tile
 #endif
 
 #define TILE(mr, nv)                                                 \
     static void tile_##mr##x##nv(const strip *s, const tile_rows *t) \
     {                                                                \
-        TILE_OF(mr)(s, t, mr, nv);                                   \
+        SELECT_TILE(mr)(s, t, mr, nv);                               \
     }
 
 /* clang-format off */
@@ -107,12 +107,12 @@ RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const in
         [2] = {0, of##_1x2, of##_2x2, of##_3x2, of##_4x2, of##_5x2, of##_6x2},   \
         [4] = {0, of##_1x4, of##_2x4},                                           \
     }
-#define MOST {0, 0, 6, 0, 2}
+#define TILE_MAX_ROWS {0, 0, 6, 0, 2}
 
 /* A line of weights for up to 6 rows: 24 accumulators. */
-static size_t strip_vectors(size_t left, size_t rows)
+static size_t strip_vectors(size_t remaining, size_t rows)
 {
-    return rows <= 2 && left >= 4 ? 4 : 2;
+    return rows <= 2 && remaining >= 4 ? 4 : 2;
 }
 #elif VL == 8
 #define TILES                                                           \
@@ -124,19 +124,19 @@ static size_t strip_vectors(size_t left, size_t rows)
         [2] = {0, of##_1x2, of##_2x2},                                           \
         [4] = {0, of##_1x4},                                                     \
     }
-#define MOST {0, 6, 2, 0, 1}
+#define TILE_MAX_ROWS {0, 6, 2, 0, 1}
 
 /* Half a line of weights for up to 6 rows: 12 accumulators. */
-static size_t strip_vectors(size_t left, size_t rows)
+static size_t strip_vectors(size_t remaining, size_t rows)
 {
-    if (rows == 1 && left >= 4) return 4;
+    if (rows == 1 && remaining >= 4) return 4;
     return rows <= 2 ? 2 : 1;
 }
 #endif
 TILES
 /* clang-format on */
 
-static const tile_set tiles = {.of = SHAPES(tile), .most = MOST, .vectors = strip_vectors};
+static const tile_set tiles = {.tile = SHAPES(tile), .max_rows = TILE_MAX_ROWS, .vectors = strip_vectors};
 
 /* ---- the call -------------------------------------------------------------------------------------------- */
 

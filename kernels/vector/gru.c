@@ -6,23 +6,23 @@
 #include "vector.h"
 
 typedef struct cell_row {
-    const float *x, *gate, *before; /* before NULL: the previous h is zero */
+    const float *x, *gate, *prev; /* before NULL: the previous h is zero */
     float *h;
     size_t width;
 } cell_row;
 
-RILL_INLINE vf sum_at(const cell_row *p, size_t j, size_t n)
+RILL_INLINE vf gate_sum(const cell_row *p, size_t j, size_t n)
 {
     return v_add(v_load_n(p->x + j, n), v_load_n(p->gate + j, n));
 }
 
 RILL_INLINE void cell(const cell_row *p, size_t j, size_t n)
 {
-    const vf reset = v_sigmoid(sum_at(p, j, n)), update = v_sigmoid(sum_at(p, p->width + j, n));
+    const vf reset = v_sigmoid(gate_sum(p, j, n)), update = v_sigmoid(gate_sum(p, p->width + j, n));
     const size_t last = 2 * p->width + j;
     const vf fresh = v_tanh(v_add(v_load_n(p->x + last, n), v_mul(reset, v_load_n(p->gate + last, n))));
     vf h = v_mul(v_sub(v_set1(1.0f), update), fresh);
-    if (p->before) h = v_add(h, v_mul(update, v_load_n(p->before + j, n)));
+    if (p->prev) h = v_add(h, v_mul(update, v_load_n(p->prev + j, n)));
     v_store_n(p->h + j, n, h);
 }
 
@@ -33,7 +33,7 @@ static void rows(const void *arg, size_t begin, size_t end)
         const cell_row p = {
             .x = rill_operand_row(&g->input, r),
             .gate = rill_operand_row(&g->gates, r),
-            .before = rill_operand_row(&g->h_prev, r),
+            .prev = rill_operand_row(&g->h_prev, r),
             .h = rill_operand_row(&g->h, r),
             .width = g->hidden,
         };
@@ -45,5 +45,5 @@ void RILL_FN(rill_gru_f32)(const rill_gru *g, rill_pool *pool)
 {
     if (g->rows == 0) return;
     assert(g->input.at && g->gates.at && g->h.at && g->hidden >= 1);
-    rill_span_run(pool, rows, g, g->rows, (double)g->hidden * 24.0 / VL);
+    rill_parallel_for(pool, rows, g, g->rows, (double)g->hidden * 24.0 / VL);
 }

@@ -20,7 +20,7 @@
 #define STRIP 8                /* vectors of the context that are summed together */
 
 /* HEADS heads of a row. */
-typedef struct part {
+typedef struct head_group {
     const float *query, *keys, *values;
     const int32_t *path; /* NULL: memory row t is row t */
     size_t length, ld_keys, ld_values;
@@ -28,7 +28,7 @@ typedef struct part {
     _Alignas(64) float scale[VL]; /* [HEADS, QUAD] what makes probabilities of exponentials */
     /* [length / QUAD rounded up, HEADS, QUAD] scores, then exponentials, then probabilities */
     _Alignas(64) float p[RILL_HEADS_LENGTH / 4 * VL];
-} part;
+} head_group;
 
 /* ---- scores ---------------------------------------------------------------------------------------------- */
 
@@ -42,13 +42,13 @@ RILL_INLINE void multiply_key(vf x[], const float *query, const float *key, cons
 }
 
 /* Where scores will stand, what is added to them by distance: of heads from `head` on. Behind the last memory row, anything. */
-static void place_relative(const rill_attention *a, part *g, size_t head, size_t place)
+static void store_relative_bias(const rill_attention *a, head_group *g, size_t head, size_t row_pos)
 {
     float line[RILL_HEADS_LENGTH];
     for (size_t h = 0; h < HEADS; h++) {
         const size_t bytes = (g->length + QUAD - 1) / QUAD * QUAD * sizeof *line;
         memset(line, 0, bytes);
-        rill_add_relative(a, head + h, place, g->length, line);
+        rill_add_relative_bias(a, head + h, row_pos, g->length, line);
         for (size_t t = 0; t < g->length; t += QUAD)
             memcpy(g->p + t / QUAD * VL + h * QUAD, line + t, QUAD * sizeof *line);
     }
@@ -56,7 +56,7 @@ static void place_relative(const rill_attention *a, part *g, size_t head, size_t
 
 /* All scores, with `more` added to what stands there; those behind the last memory row are -infinity. Returns their maxima, one in all
  * lanes of a head. */
-RILL_INLINE vf score(const rill_attention *a, part *g, const int nv, const int more)
+RILL_INLINE vf score(const rill_attention *a, head_group *g, const int nv, const int more)
 {
     const vf scale = v_set1(a->scale), lowest = v_set1(-INFINITY);
     vf max = lowest;
@@ -64,7 +64,7 @@ RILL_INLINE vf score(const rill_attention *a, part *g, const int nv, const int m
         const size_t count = g->length - t < QUAD ? g->length - t : QUAD;
         vf x[QUAD][HEADS];
         for (size_t i = 0; i < QUAD; i++) {
-            const float *key = g->keys + rill_row(g->path, t + (i < count ? i : 0)) * g->ld_keys;
+            const float *key = g->keys + rill_row_index(g->path, t + (i < count ? i : 0)) * g->ld_keys;
             multiply_key(x[i], g->query, key, nv);
         }
         vf s = v_mul(v_sum_heads(x), scale);
@@ -81,7 +81,7 @@ RILL_INLINE vf score(const rill_attention *a, part *g, const int nv, const int m
 /* Scores to exponentials; returns one over their sums, in all lanes of a head. The context is made of the exponentials and
  * divided at its end, so that nothing waits for the division. A NaN of a head reaches all of that head: through the
  * sum, if not through the maximum. */
-static vf exponentials(part *g, vf max)
+static vf exponentials(head_group *g, vf max)
 {
     const size_t end = (g->length + QUAD - 1) / QUAD * VL;
     vf sum = v_zero();
@@ -94,7 +94,7 @@ static vf exponentials(part *g, vf max)
 }
 
 /* The probabilities where the caller wants them. */
-static void write_weights(part *g, vf scale, float *weights, size_t ld)
+static void write_weights(head_group *g, vf scale, float *weights, size_t ld)
 {
     for (size_t t = 0; t < g->length; t += QUAD) {
         const size_t count = g->length - t < QUAD ? g->length - t : QUAD;
@@ -118,11 +118,11 @@ static void write_weights(part *g, vf scale, float *weights, size_t ld)
 #define STORE(i) v_store(g->out + first + (i)*VL, v_mul(c##i, v_set1(scale[(i) / nv * QUAD])));
 
 /* Columns [first, first + STRIP * VL) of the part, those of STRIP / nv heads. */
-RILL_INLINE void sum_strip(const part *g, size_t first, const size_t nv)
+RILL_INLINE void sum_strip(const head_group *g, size_t first, const size_t nv)
 {
     SUMS(DECLARE)
     for (size_t t = 0; t < g->length; t++) {
-        const float *value = g->values + rill_row(g->path, t) * g->ld_values + first;
+        const float *value = g->values + rill_row_index(g->path, t) * g->ld_values + first;
         const float *p = g->p + t / QUAD * VL + first / (nv * VL) * QUAD + t % QUAD;
         SUMS(ADD)
     }
@@ -130,7 +130,7 @@ RILL_INLINE void sum_strip(const part *g, size_t first, const size_t nv)
     SUMS(STORE)
 }
 
-RILL_INLINE void run_part(const rill_attention *a, part *g, float *weights, const int nv)
+RILL_INLINE void run_head_group(const rill_attention *a, head_group *g, float *weights, const int nv)
 {
     const vf scale = exponentials(g, a->relative != NULL ? score(a, g, nv, 1) : score(a, g, nv, 0));
     v_store(g->scale, scale);
@@ -138,13 +138,13 @@ RILL_INLINE void run_part(const rill_attention *a, part *g, float *weights, cons
     write_weights(g, scale, weights, a->ld_weights);
 }
 
-static void run_part_32(const rill_attention *a, part *g, float *weights)
+static void run_head_group_32(const rill_attention *a, head_group *g, float *weights)
 {
-    run_part(a, g, weights, 32 / VL);
+    run_head_group(a, g, weights, 32 / VL);
 }
-static void run_part_64(const rill_attention *a, part *g, float *weights)
+static void run_head_group_64(const rill_attention *a, head_group *g, float *weights)
 {
-    run_part(a, g, weights, 64 / VL);
+    run_head_group(a, g, weights, 64 / VL);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------ */
@@ -157,11 +157,11 @@ int RILL_FN(rill_attention_takes_heads)(const rill_attention *a)
 
 void RILL_FN(rill_attention_heads)(const rill_attention *a, size_t r)
 {
-    const rill_memory m = rill_memory_at(a, rill_row(a->slot, r));
+    const rill_kv m = rill_get_kv(a, rill_row_index(a->slot, r));
     const size_t step = HEADS * a->width;
     const float *query = rill_operand_row(&a->query, r);
     float *weights = a->weights + r * a->heads * a->ld_weights, *out = rill_operand_row(&a->out, r);
-    part g;
+    head_group g;
     g.path = m.path;
     g.length = m.length;
     g.ld_keys = a->keys.ld;
@@ -173,7 +173,7 @@ void RILL_FN(rill_attention_heads)(const rill_attention *a, size_t r)
         g.keys = m.keys + column;
         g.values = m.values + column;
         g.out = out + column;
-        if (a->relative != NULL) place_relative(a, &g, h, rill_place(a, r, g.length));
-        (a->width == 32 ? run_part_32 : run_part_64)(a, &g, weights + h * a->ld_weights);
+        if (a->relative != NULL) store_relative_bias(a, &g, h, rill_row_position(a, r, g.length));
+        (a->width == 32 ? run_head_group_32 : run_head_group_64)(a, &g, weights + h * a->ld_weights);
     }
 }

@@ -7,7 +7,7 @@
 #include "vector.h"
 
 typedef struct cell_row {
-    const float *gate, *before; /* before NULL: the previous c is zero */
+    const float *gate, *prev; /* before NULL: the previous c is zero */
     float *c, *h;
     size_t width;
 } cell_row;
@@ -19,7 +19,7 @@ RILL_INLINE void cell(const cell_row *p, size_t j, size_t n)
     const v_ratio fresh = v_tanh_ratio(v_load_n(p->gate + 2 * p->width + j, n));
     const v_ratio out = v_sigmoid_ratio(v_load_n(p->gate + 3 * p->width + j, n));
     vf c = v_value(v_product(in, fresh));
-    if (p->before) c = v_add(c, v_div(v_mul(forget.over, v_load_n(p->before + j, n)), forget.under));
+    if (p->prev) c = v_add(c, v_div(v_mul(forget.over, v_load_n(p->prev + j, n)), forget.under));
     v_store_n(p->c + j, n, c);
     v_store_n(p->h + j, n, v_value(v_product(out, v_tanh_ratio(c))));
 }
@@ -30,7 +30,7 @@ static void rows(const void *arg, size_t begin, size_t end)
     for (size_t r = begin; r < end; r++) {
         const cell_row p = {
             .gate = rill_operand_row(&l->gates, r),
-            .before = rill_operand_row(&l->c_prev, r),
+            .prev = rill_operand_row(&l->c_prev, r),
             .c = rill_operand_row(&l->c, r),
             .h = rill_operand_row(&l->h, r),
             .width = l->hidden,
@@ -45,5 +45,5 @@ void RILL_FN(rill_lstm_f32)(const rill_lstm *l, rill_pool *pool)
 {
     if (l->rows == 0) return;
     assert(l->gates.at && l->c.at && l->h.at && l->hidden >= 1);
-    rill_span_run(pool, rows, l, l->rows, (double)l->hidden * 32.0 / VL);
+    rill_parallel_for(pool, rows, l, l->rows, (double)l->hidden * 32.0 / VL);
 }

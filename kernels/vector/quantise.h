@@ -18,24 +18,24 @@
 /* ---- rows ------------------------------------------------------------------------------------------------ */
 
 /* The call, and where rows [begin, ...) of A go. */
-typedef struct quantising {
+typedef struct quant_job {
     const rill_gemm *g;
     size_t begin, stride;
-    float *unit;
+    float *scale;
     char *rows;
-} quantising;
+} quant_job;
 
 /* Magnitudes compared as integers: a NaN is larger than any number. */
-RILL_INLINE vi largest(vi most, const float *x, size_t n)
+RILL_INLINE vi max_magnitude(vi max, const float *x, size_t n)
 {
     size_t i = 0;
     for (; i + 4 * VL <= n; i += 4 * VL) {
         const vi a = vi_max(vi_magnitude(v_load(x + i)), vi_magnitude(v_load(x + i + VL)));
         const vi b = vi_max(vi_magnitude(v_load(x + i + 2 * VL)), vi_magnitude(v_load(x + i + 3 * VL)));
-        most = vi_max(most, vi_max(a, b));
+        max = vi_max(max, vi_max(a, b));
     }
-    for (; i < n; i += VL) most = vi_max(most, vi_magnitude(v_load_n(x + i, n - i)));
-    return most;
+    for (; i < n; i += VL) max = vi_max(max, vi_magnitude(v_load_n(x + i, n - i)));
+    return max;
 }
 
 /* Whole vectors are written, so parts go in order. */
@@ -59,17 +59,17 @@ RILL_INLINE void quantise_zeros(size_t n, element *to)
 
 static void quantise_rows(const void *arg, size_t begin, size_t end)
 {
-    const quantising *q = arg;
+    const quant_job *q = arg;
     const rill_gemm *g = q->g;
-    const size_t k1 = g->a2.at ? g->k1 : g->w->k, k2 = g->w->k - k1;
+    const size_t k1 = g->a2.data ? g->k1 : g->w->k, k2 = g->w->k - k1;
     for (size_t i = begin; i < end; i++) {
         const size_t r = q->begin + i;
         const float *a = rill_operand_row(&g->a, r), *a2 = rill_operand_row(&g->a2, r);
         element *to = (element *)(void *)(q->rows + i * q->stride);
-        vi most = largest(vi_set1(0), a, k1);
-        if (k2) most = largest(most, a2, k2);
-        const rill_quant quant = rill_quant_for(vi_most_as_float(most));
-        q->unit[i] = quant.unit;
+        vi max = max_magnitude(vi_set1(0), a, k1);
+        if (k2) max = max_magnitude(max, a2, k2);
+        const rill_quant quant = rill_quant_for(vi_hmax_as_float(max));
+        q->scale[i] = quant.scale;
         if (quant.inverse > 0.0f) {
             quantise(a, k1, quant.inverse, to);
             quantise(a2, k2, quant.inverse, to + k1);
@@ -84,8 +84,8 @@ static void quantise_rows(const void *arg, size_t begin, size_t end)
 /* start + float(sum) * (unit of the row * unit of the column). Apart from the sums: in one loop with them it costs the
  * compiler its registers (measured: every sum stored at each k, a fifth of the speed). What a row has is copied first, for what is stored
  * may be anything to the compiler, which would read it again for each vector. */
-RILL_INLINE void put_columns(const strip *s, const tile_rows *t, int32_t (*sums)[WIDE], const int mr, const int nv,
-                             const int adds)
+RILL_INLINE void store_columns(const strip *s, const tile_rows *t, int32_t (*sums)[WIDE], const int mr, const int nv,
+                               const int adds)
 {
     const float *const scale = s->scale, *add[MR];
     float *c[MR];
@@ -104,12 +104,12 @@ RILL_INLINE void put_columns(const strip *s, const tile_rows *t, int32_t (*sums)
     }
 }
 
-RILL_INLINE void put_numbers(const strip *s, const tile_rows *t, int32_t (*sums)[WIDE], const int mr, const int nv)
+RILL_INLINE void store_products(const strip *s, const tile_rows *t, int32_t (*sums)[WIDE], const int mr, const int nv)
 {
     if (s->adds)
-        put_columns(s, t, sums, mr, nv, 1);
+        store_columns(s, t, sums, mr, nv, 1);
     else
-        put_columns(s, t, sums, mr, nv, 0);
+        store_columns(s, t, sums, mr, nv, 0);
 }
 
 /* ---- the call -------------------------------------------------------------------------------------------- */
@@ -119,11 +119,11 @@ static inline void run_u8s8(const rill_gemm *g, const tile_set *tiles, double ra
 {
     const size_t k = g->w->k, stride = rill_quant_stride(k, sizeof(element));
     assert(g->scratch && (!g->quantised || g->rows <= RILL_QUANT_ROWS));
-    quantising q = {g, 0, stride, g->scratch, (char *)g->scratch + RILL_QUANT_ROWS * sizeof(float)};
-    const quantised rows = {q.rows, stride, q.unit};
+    quant_job q = {g, 0, stride, g->scratch, (char *)g->scratch + RILL_QUANT_ROWS * sizeof(float)};
+    const quantised rows = {q.rows, stride, q.scale};
     for (size_t count; q.begin < g->rows; q.begin += count) {
         count = g->rows - q.begin < RILL_QUANT_ROWS ? g->rows - q.begin : RILL_QUANT_ROWS;
-        if (!g->quantised) rill_span_run(pool, quantise_rows, &q, count, (double)k * 4.0 / VL);
+        if (!g->reuse_quantised) rill_parallel_for(pool, quantise_rows, &q, count, (double)k * 4.0 / VL);
         run_gemm(g, tiles, &rows, q.begin, count, rate, pool);
     }
 }

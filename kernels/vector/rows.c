@@ -42,7 +42,7 @@ void RILL_FN(rill_embed_f32)(const rill_embed *e, rill_pool *pool)
     assert((e->table.at || e->packed) && e->table.index && e->out.at && e->width >= 1);
     assert(!e->packed || (e->packed->dtype != RILL_DTYPE_BF16 && e->packed->dtype != RILL_DTYPE_U8S8));
     assert(!e->packed || e->packed->k == e->width);
-    rill_span_run(pool, embed_rows, e, e->rows, (double)e->width * 0.1);
+    rill_parallel_for(pool, embed_rows, e, e->rows, (double)e->width * 0.1);
 }
 
 /* ---- layer norm ------------------------------------------------------------------------------------------ */
@@ -83,7 +83,7 @@ void RILL_FN(rill_layer_norm_f32)(const rill_layer_norm *n, rill_pool *pool)
 {
     if (n->rows == 0) return;
     assert(n->x.at && n->y.at && n->width >= 1);
-    rill_span_run(pool, norm_rows, n, n->rows, (double)n->width * 4.0 / VL);
+    rill_parallel_for(pool, norm_rows, n, n->rows, (double)n->width * 4.0 / VL);
 }
 
 /* ---- elementwise ----------------------------------------------------------------------------------------- */

@@ -50,11 +50,11 @@ RILL_INLINE float v_hmax(vf x)
 }
 
 /* The largest lane of bits that are not those of a negative number, as the float they are. */
-RILL_INLINE float vi_most_as_float(vi x)
+RILL_INLINE float vi_hmax_as_float(vi x)
 {
-    const int32_t most = vi_most(x);
+    const int32_t max = vi_hmax(x);
     float value;
-    memcpy(&value, &most, sizeof value);
+    memcpy(&value, &max, sizeof value);
     return value;
 }
 

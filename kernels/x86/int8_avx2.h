@@ -19,13 +19,13 @@ RILL_INLINE isum accumulate(isum sum, irow row, iweights w)
 {
     return _mm256_add_epi32(sum, _mm256_madd_epi16(row, w));
 }
-RILL_INLINE irow row_at(const element *p)
+RILL_INLINE irow load_int8_row(const element *p)
 {
     int64_t four;
     memcpy(&four, p, sizeof four);
     return _mm256_set1_epi64x(four);
 }
-RILL_INLINE iweights weights_at(const char *p)
+RILL_INLINE iweights load_int8_weights(const char *p)
 {
     return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)p));
 }

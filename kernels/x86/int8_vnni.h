@@ -19,13 +19,13 @@ RILL_INLINE isum accumulate(isum sum, irow row, iweights w)
 {
     return _mm512_dpbusd_epi32(sum, row, w);
 }
-RILL_INLINE irow row_at(const element *p)
+RILL_INLINE irow load_int8_row(const element *p)
 {
     int32_t four;
     memcpy(&four, p, sizeof four);
     return _mm512_set1_epi32(four);
 }
-RILL_INLINE iweights weights_at(const char *p)
+RILL_INLINE iweights load_int8_weights(const char *p)
 {
     return _mm512_loadu_si512(p);
 }

@@ -101,8 +101,8 @@ static inline vf v_pow2(vf n)
 /* x * 2^n, n integral in [-152, 128]: in two halves, since 2^n alone may not be a float. */
 static inline vf v_scale2(vf x, vf n)
 {
-    const vi whole = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(whole, 1);
-    const vi rest = _mm256_sub_epi32(whole, half), bias = _mm256_set1_epi32(127);
+    const vi exponent = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(exponent, 1);
+    const vi rest = _mm256_sub_epi32(exponent, half), bias = _mm256_set1_epi32(127);
     const vf a = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(half, bias), 23));
     const vf b = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(rest, bias), 23));
     return _mm256_mul_ps(_mm256_mul_ps(x, a), b);
@@ -148,11 +148,11 @@ static inline vf v_fold_heads(const vf x[2])
     return v_add(_mm256_permute2f128_ps(x[0], x[1], 0x20), _mm256_permute2f128_ps(x[0], x[1], 0x31));
 }
 
-static inline int32_t vi_most(vi x)
+static inline int32_t vi_hmax(vi x)
 {
-    __m128i most = _mm_max_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
-    most = _mm_max_epi32(most, _mm_shuffle_epi32(most, 0x4e));
-    return _mm_cvtsi128_si32(_mm_max_epi32(most, _mm_shuffle_epi32(most, 0xb1)));
+    __m128i max = _mm_max_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+    max = _mm_max_epi32(max, _mm_shuffle_epi32(max, 0x4e));
+    return _mm_cvtsi128_si32(_mm_max_epi32(max, _mm_shuffle_epi32(max, 0xb1)));
 }
 
 #endif

@@ -146,7 +146,7 @@ static inline vf v_fold_heads(const vf x[4])
     return v_add(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
 }
 
-static inline int32_t vi_most(vi x)
+static inline int32_t vi_hmax(vi x)
 {
     return _mm512_reduce_max_epi32(x);
 }

@@ -89,7 +89,7 @@ _CLASSES: dict[str, type[Error]] = {
     "RILL_ERR_INPUT": InputError,
     "RILL_ERR_NO_HYPOTHESIS": NoHypothesisError,
     "RILL_ERR_CANCELLED": CancelledError,
-    "RILL_ERR_LATE": LateError,
+    "RILL_ERR_DEADLINE": LateError,
     "RILL_ERR_MEMORY": MemoryShortError,
     "RILL_ERR_DEVICE": DeviceError,
 }

@@ -48,7 +48,7 @@ class Hooks:
         add = {
             "heuristic": lib.rill_register_heuristic,
             "scorer": lib.rill_register_scorer,
-            "policy": lib.rill_register_policy,
+            "policy": lib.rill_register_scheduler,
         }[chain]
         errors.check(ctx, add(ctx, ffi.addressof(table.table)))
         return name
@@ -148,7 +148,7 @@ def rillpy_score(self: Any, rows: Any, ask: Any) -> int:
 
 @hook(error=-11)
 def rillpy_choose(self: Any, flight: Any, order: Any, count: Any) -> int:
-    """rill_policy.choose"""
+    """rill_scheduler.choose"""
     from . import views
 
     called: Hook = ffi.from_handle(self)
@@ -166,7 +166,7 @@ def rillpy_choose(self: Any, flight: Any, order: Any, count: Any) -> int:
 
 @hook(error=-11)
 def rillpy_refill(self: Any, flight: Any, admit: Any) -> int:
-    """rill_policy.refill"""
+    """rill_scheduler.refill"""
     from . import views
 
     called: Hook = ffi.from_handle(self)
@@ -207,7 +207,7 @@ _KINDS = {
     lib.RILL_TRACE_ADMITTED: "admitted",
     lib.RILL_TRACE_TIMESTEP: "timestep",
     lib.RILL_TRACE_FINISHED: "finished",
-    lib.RILL_TRACE_SENT_BACK: "sent_back",
+    lib.RILL_TRACE_RESTARTED: "sent_back",
 }
 
 

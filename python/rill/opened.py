@@ -187,14 +187,14 @@ class Opened:
         if not name:
             if not recipe.paths:
                 raise errors.OptionError("no model: a path, or domain= for a domain that needs no files, was expected", "RILL_ERR_OPTION")
-            errors.check(self.ctx, lib.rill_folder_nameless(folder, path))
+            errors.check(self.ctx, lib.rill_folder_fail_no_domain(folder, path))
         self.said, opening = self._parted()
         layer = self._layer(opening, None)
-        closer.add(lib.rill_layer_free, layer)
+        closer.add(lib.rill_option_source_free, layer)
         values, n_values = ffi.new("rill_pair **"), ffi.new("int32_t *")
-        layers = ffi.new("rill_layer *[]", [layer, folder.search])
+        layers = ffi.new("rill_option_source *[]", [layer, folder.search])
         foreign = bool(theirs) and theirs != name
-        errors.check(self.ctx, lib.rill_layers_values(self.ctx, layers, 1 if foreign else 2, values, n_values))
+        errors.check(self.ctx, lib.rill_option_sources_domain_values(self.ctx, layers, 1 if foreign else 2, values, n_values))
         size = n_values[0] * ffi.sizeof("rill_pair")
         also = [ffi.new("char[]", errors.c_text("path", os.fsencode(other))) for other in recipe.paths[1:]]
         also_list = ffi.new("char *[]", also)
@@ -203,7 +203,7 @@ class Opened:
         given.struct_size = ffi.sizeof("rill_open_options")
         given.path, given.threads, given.tokenized = path, recipe.threads, recipe.tokenized
         given.arguments = arguments
-        given.also, given.n_also = also_list, len(also)
+        given.ensemble, given.n_ensemble = also_list, len(also)
         given.values, given.n_values = values[0], n_values[0]
         workers = ffi.new("rill_workers_options *", {"struct_size": ffi.sizeof("rill_workers_options"), "workers": recipe.workers})
         out = ffi.new("rill_workers **")
@@ -236,12 +236,12 @@ class Opened:
         return search, opening
 
     def _layer(self, said: Mapping[str, Any], register: Any) -> Any:
-        out = ffi.new("rill_layer **")
-        errors.check(self.ctx, lib.rill_layer_create(out, self.ctx, lib.RILL_FROM_USER))
+        out = ffi.new("rill_option_source **")
+        errors.check(self.ctx, lib.rill_option_source_create(out, self.ctx, lib.RILL_FROM_USER))
         try:
             tables.fill(self.ctx, out[0], said, register)
         except BaseException:
-            lib.rill_layer_free(out[0])
+            lib.rill_option_source_free(out[0])
             raise
         return out[0]
 
@@ -259,13 +259,13 @@ class Opened:
             for said in [*nearest, self.said]:
                 layers.append(self._layer(said, register))
             if given:
-                errors.check(self.ctx, lib.rill_layer_score_given(layers[len(nearest) - 1]))
-            soft = ffi.new("rill_layer *[]", [*layers[1:], self.folder.search])
+                errors.check(self.ctx, lib.rill_option_source_force_decode(layers[len(nearest) - 1]))
+            soft = ffi.new("rill_option_source *[]", [*layers[1:], self.folder.search])
             out = ffi.new("rill_search_config **")
             errors.check(self.ctx, lib.rill_search_config_make(out, self.ctx, layers[0], soft, len(soft)))
         except BaseException:
             for layer in layers:
-                lib.rill_layer_free(layer)
+                lib.rill_option_source_free(layer)
             raise
         return Plan(self, out[0], layers)
 
@@ -285,7 +285,7 @@ class Opened:
             finally:
                 lib.rill_search_config_free(out[0])
         finally:
-            lib.rill_layer_free(layer)
+            lib.rill_option_source_free(layer)
             plan.free()
 
 
@@ -308,8 +308,8 @@ class Plan:
 
     def output(self, name: str) -> str | None:
         """What is said of an option of outputs'."""
-        layers = ffi.new("rill_layer *[]", self._layers)
-        value = lib.rill_layers_get(layers, len(layers), name.encode())
+        layers = ffi.new("rill_option_source *[]", self._layers)
+        value = lib.rill_option_sources_get(layers, len(layers), name.encode())
         return ffi.string(value).decode() if value else None
 
     def free(self) -> None:
@@ -317,7 +317,7 @@ class Plan:
         if self.plan:
             lib.rill_search_config_free(self.plan)
             for layer in self._layers:
-                lib.rill_layer_free(layer)
+                lib.rill_option_source_free(layer)
             self.plan = None
 
 

@@ -121,17 +121,17 @@ class Reader:
 
     def output(self, output: Any, late: bool) -> Output:
         """A copy of one output of the engine's, which is borrowed."""
-        n = output.n_actions
-        ids = ffi.unpack(output.action, n) if n else []
+        n = output.n_ids
+        ids = ffi.unpack(output.ids, n) if n else []
         alignment = self._field(output, "alignment")
         return Output(
-            text=ffi.unpack(output.text, output.length).decode(errors="replace"),
-            score=output.score,
-            rank_score=output.rank_score,
+            text=ffi.unpack(output.text, output.text_bytes).decode(errors="replace"),
+            score=output.path_score,
+            rank_score=output.score,
             logp=output.logp,
-            length=output.actions,
+            length=output.length,
             ids=ids,
-            word_scores=ffi.unpack(output.action_logp, n) if n else [],
+            word_scores=ffi.unpack(output.id_logps, n) if n else [],
             ended="end" if not output.truncated else "late" if late else "cut",
             certified=bool(output.certified),
             alignment=None if alignment is None else read_alignment(alignment, self.soft),
@@ -141,18 +141,18 @@ class Reader:
 
     def result(self, result: Any, user_of: Callable[[Any], Any]) -> Result:
         """A copy of one result of the engine's, which is borrowed."""
-        late = bool(result.late)
+        late = bool(result.timed_out)
         error = None
         if result.status < 0:
             error = errors.error_of(result.status, ffi.string(result.message).decode(errors="replace"))
-        elif result.n == 0:
+        elif result.n_outputs == 0:
             error = errors.NoHypothesisError("there is no output", "RILL_ERR_NO_HYPOTHESIS")
         return Result(
             id=result.id,
-            outputs=[self.output(result.output[i], late) for i in range(result.n)],
+            outputs=[self.output(result.outputs[i], late) for i in range(result.n_outputs)],
             error=error,
             late=late,
             found=result.outputs_found,
-            note=ffi.string(result.note).decode(errors="replace") if result.note else "",
+            note=ffi.string(result.warning).decode(errors="replace") if result.warning else "",
             user=user_of(result.user),
         )

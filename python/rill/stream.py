@@ -113,7 +113,7 @@ class Wishes:
         kept: list[Any] = [ffi.from_buffer(text)]
         out.struct_size = ffi.sizeof("rill_request")
         out.text, out.length = kept[0], len(text)
-        out.seconds = request.seconds or 0.0
+        out.timeout = request.seconds or 0.0
         out.number = request._number
         if request.arguments:
             out.heuristics, out.scorers = self._arguments(request.arguments, kept)
@@ -121,7 +121,7 @@ class Wishes:
             options = self._options(said)
             settings = self._settings({name: value for name, value in said.items() if name not in options})
             kept += [settings, ffi.new("char[]", " ".join(options.values()).encode())]  # owners of what `out` has bare pointers to
-            out.settings, out.options = kept[-2:]
+            out.settings, out.input_options = kept[-2:]
         return kept
 
     def resolved(self, request: Request) -> Any:
@@ -179,7 +179,7 @@ class Wishes:
                 raise errors.OptionError(f"{name} belongs to a run, and cannot be one request's", "RILL_ERR_OPTION")
             if not row:
                 with opened.lock:
-                    known = lib.rill_layer_row(opened.ctx, name.encode())
+                    known = lib.rill_option_row(opened.ctx, name.encode())
                 if known:
                     raise errors.OptionError(f"{name} belongs to a run, and cannot be one request's", "RILL_ERR_OPTION")
         with opened.lock:
@@ -555,7 +555,7 @@ class Local:
 
     def room(self) -> int:
         """How many inputs can be submitted now."""
-        return int(lib.rill_engine_room(self._engine))
+        return int(lib.rill_engine_free_slots(self._engine))
 
     def submit(self, request: Request) -> None:
         """Submit one; there is room."""

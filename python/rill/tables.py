@@ -20,7 +20,7 @@ Chains = dict[str, list[Any]]
 _CHAIN_IDS = {
     "heuristic": lib.RILL_CHAIN_HEURISTICS,
     "scorer": lib.RILL_CHAIN_SCORERS,
-    "policy": lib.RILL_CHAIN_POLICY,
+    "policy": lib.RILL_CHAIN_SCHEDULER,
 }
 
 
@@ -91,7 +91,7 @@ def text_of(name: str, value: Value, row: Any = None, switches: bool = True) -> 
 
 def is_model_option(ctx: Any, name: str) -> bool:
     """Whether the name is an option of a domain's, which is said when a model is opened."""
-    row = lib.rill_layer_row(ctx, errors.c_text("settings", name))
+    row = lib.rill_option_row(ctx, errors.c_text("settings", name))
     return bool(row) and row.kind == lib.RILL_OPTION_MODEL
 
 
@@ -126,16 +126,17 @@ def fill(ctx: Any, layer: Any, said: Mapping[str, Value], register: Register | N
         if value is None:
             continue
         if not is_chain(name):
-            row = lib.rill_layer_row(ctx, errors.c_text("settings", name))
+            row = lib.rill_option_row(ctx, errors.c_text("settings", name))
             text = "" if value is True and name == "alignment" else text_of(name, value, row)
-            errors.check(ctx, lib.rill_layer_set(layer, name.encode(), errors.c_text(name, text)))
+            errors.check(ctx, lib.rill_option_source_set(layer, name.encode(), errors.c_text(name, text)))
             continue
         elements = as_list(value)
         chain = _CHAIN_IDS.get(name, lib.RILL_CHAIN_HEURISTICS)
         if not elements:
-            lib.rill_layer_say(layer, chain)
+            lib.rill_option_source_set_chain(layer, chain)
         for element in elements:
             if register is not None and name in _CHAIN_IDS and not isinstance(element, (str, bytes, int, float, os.PathLike)):
-                errors.check(ctx, lib.rill_layer_add(layer, chain, register(name, element).encode(), b""))
+                errors.check(ctx, lib.rill_option_source_add_to_chain(layer, chain, register(name, element).encode(), b""))
             else:
-                errors.check(ctx, lib.rill_layer_set(layer, name.encode(), errors.c_text(name, text_of(name, element, switches=False))))
+                errors.check(ctx, lib.rill_option_source_set(layer, name.encode(), errors.c_text(name, text_of(name, element,
+                switches=False))))

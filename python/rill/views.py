@@ -1,7 +1,7 @@
 """The engine's arrays as NumPy sees them: copies, for the time of a call.
 
 What a heuristic, scorer, policy or domain in Python is handed is a Lent: its attributes are the members of the C struct of the same name
-(rill/heuristic.h, rill/scorer.h, rill/policy.h, rill/domain.h), numbers as int or float and arrays as View, a NumPy array of its own
+(rill/heuristic.h, rill/scorer.h, rill/scheduler.h, rill/domain.h), numbers as int or float and arrays as View, a NumPy array of its own
 memory. What a function is to write is read of it when the function returns. When the call is over all of them are stale: whatever is done
 with one raises StaleViewError, for it says nothing of what comes next. np.array(view) makes a copy that stays; what np.asarray(view),
 memoryview(view) and the like give stays too, and nothing that is done to it after the call reaches the engine.
@@ -213,18 +213,18 @@ def _numbers_of(struct: str) -> tuple[str, ...]:
 
 
 class Beams(Lent):
-    """The candidates of n items (rill_beams): item i has entries [offset[i], offset[i+1]), best first.
+    """The candidates of n items (rill_candidates): item i has entries [offset[i], offset[i+1]), best first.
 
-    n, phase: numbers. offset [n+1]. Of items, [n]: item_id, k, timestep, outputs, best_output, best. Of candidates, [offset[n]]: score,
-    action_logp, parent_rank, action, ended. To be written, as int64: keep, 1 for each candidate, 0 drops it; width [n], how many stay at
-    the most; stop [n], 1 ends the item. What is done to an item must follow from its own entries alone.
+    n, phase: numbers. offset [n+1]. Of items, [n]: item_id, k, timestep, outputs, best_output_score, best_path_score. Of candidates,
+    [offset[n]]: path_score, action_logp, parent_rank, action, ended. To be written, as int64: keep, 1 for each candidate, 0 drops it;
+    width [n], how many stay at the most; stop [n], 1 ends the item. What is done to an item must follow from its own entries alone.
     """
 
     _arrays = _arrays_of(
-        "rill_beams",
-        {name: "all" for name in ("score", "action_logp", "parent_rank", "action", "ended", "keep")} | {"offset": "n+1"},
+        "rill_candidates",
+        {name: "all" for name in ("path_score", "action_logp", "parent_rank", "action", "ended", "keep")} | {"offset": "n+1"},
     )
-    _numbers = _numbers_of("rill_beams")
+    _numbers = _numbers_of("rill_candidates")
     _written = frozenset({"keep", "width", "stop"})
 
     def _length(self, name: str) -> int:
@@ -237,21 +237,21 @@ class Beams(Lent):
 
 
 class Flight(Lent):
-    """The items in flight (rill_flight), in order of admission. [n]: item_id, timestep, width, size, wave; numbers: n, batch, max_items,
-    budget, refill, waiting, timesteps, k."""
+    """The items in flight (rill_sched_view), in order of admission. [n]: item_id, timestep, width, size, refill_index; numbers: n, batch,
+    max_items, budget, refill, waiting, timesteps, k."""
 
-    _arrays = _arrays_of("rill_flight", {})
-    _numbers = _numbers_of("rill_flight")
+    _arrays = _arrays_of("rill_sched_view", {})
+    _numbers = _numbers_of("rill_sched_view")
 
 
 class Rows(Lent):
-    """The rows about to be scored (rill_scorer_rows). n, phase: numbers; [n]: item_id, timestep, rank, score.
+    """The rows about to be scored (rill_scorer_rows). n, phase: numbers; [n]: item_id, timestep, rank, path_score.
 
     state: [n] what the scorer keeps of each hypothesis, where it says `state_type`, a NumPy type of plain data: in, of the hypothesis that
     the row's extends; to be written, of the row's own. All zero for an item's first.
     """
 
-    _arrays = {name: "n" for name in ("item_id", "timestep", "rank", "score")}
+    _arrays = {name: "n" for name in ("item_id", "timestep", "rank", "path_score")}
     _numbers = ("n", "phase")
 
     def __init__(self, struct: Any, state: Any = None) -> None:
@@ -335,7 +335,7 @@ def state_bytes(function: Any) -> int:
 
 
 class Ask(Lent):
-    """What a scorer says of rows (rill_ask_*, rill/scorer.h). Rows, actions and values are numbers, or arrays that go together."""
+    """What a scorer says of rows (rill_modifiers_*, rill/scorer.h). Rows, actions and values are numbers, or arrays that go together."""
 
     def _check(self, status: int) -> None:
         if status < 0:
@@ -371,31 +371,31 @@ class Ask(Lent):
     def allow_none(self, row: int) -> None:
         """Let the row's hypothesis die."""
         self._loan.check()
-        self._check(lib.rill_ask_allow_none(self._struct, kinds.whole("row", row)))
+        self._check(lib.rill_modifiers_allow_none(self._struct, kinds.whole("row", row)))
 
     def refuse(self, row: int, why: str) -> None:
         """Fail the row's input alone, with that message."""
         self._loan.check()
-        self._check(lib.rill_ask_refuse(self._struct, kinds.whole("row", row), errors.c_text("why", why)))
+        self._check(lib.rill_modifiers_fail_input(self._struct, kinds.whole("row", row), errors.c_text("why", why)))
 
     def end(self, row: int, forbidden: bool = False, required: bool = False) -> None:
         """Forbid ending, or require it."""
         self._loan.check()
         rule = lib.RILL_END_FORBIDDEN if kinds.switch("forbidden", forbidden) else 0
         rule |= lib.RILL_END_REQUIRED if kinds.switch("required", required) else 0
-        self._check(lib.rill_ask_end(self._struct, kinds.whole("row", row), rule))
+        self._check(lib.rill_modifiers_end_rule(self._struct, kinds.whole("row", row), rule))
 
     def reward(self, row: int, value: float) -> None:
         """Add to the score of every action but the end action."""
         self._loan.check()
-        self._check(lib.rill_ask_reward(self._struct, kinds.whole("row", row), kinds.number("value", value)))
+        self._check(lib.rill_modifiers_reward(self._struct, kinds.whole("row", row), kinds.number("value", value)))
 
     def end_reward(self, row: int, value: float) -> None:
         """Add to the score of the end action."""
         self._loan.check()
-        self._check(lib.rill_ask_end_reward(self._struct, kinds.whole("row", row), kinds.number("value", value)))
+        self._check(lib.rill_modifiers_end_reward(self._struct, kinds.whole("row", row), kinds.number("value", value)))
 
     def limit(self, row: int, most: int) -> None:
         """Keep no more than the best `most` choices of the row."""
         self._loan.check()
-        self._check(lib.rill_ask_limit(self._struct, kinds.whole("row", row), kinds.whole("most", most)))
+        self._check(lib.rill_modifiers_limit_children(self._struct, kinds.whole("row", row), kinds.whole("most", most)))

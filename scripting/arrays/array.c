@@ -92,11 +92,11 @@ void array_push_number(lua_State *L, array_type type, double x)
 }
 
 /* The place, counted from 0, that the value at index 2 names. */
-static int32_t position(lua_State *L, const array *a)
+static int32_t element_index(lua_State *L, const array *a)
 {
-    int whole = 0;
-    lua_Integer i = lua_type(L, 2) == LUA_TNUMBER ? lua_tointegerx(L, 2, &whole) : 0;
-    if (!whole)
+    int is_integer = 0;
+    lua_Integer i = lua_type(L, 2) == LUA_TNUMBER ? lua_tointegerx(L, 2, &is_integer) : 0;
+    if (!is_integer)
         luaL_error(L, "an array is indexed by whole numbers, not by %s",
                    lua_type(L, 2) == LUA_TNUMBER ? lua_pushfstring(L, "%f", lua_tonumber(L, 2)) : luaL_typename(L, 2));
     if (i < 1 || i > a->n)
@@ -119,8 +119,8 @@ static int index_array(lua_State *L)
         lua_pushvalue(L, 2);
         return lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL ? 1 : raise_unknown(L);
     }
-    const array *a = array_check(L, script_of(L), 1);
-    array_push_element(L, a, position(L, a));
+    const array *a = array_check(L, script_from_lua(L), 1);
+    array_push_element(L, a, element_index(L, a));
     return 1;
 }
 
@@ -137,11 +137,11 @@ static void check_writable(lua_State *L, const array *a)
 }
 
 /* The value at index 3 as a whole number from least to most. */
-static lua_Integer whole_value(lua_State *L, const array *a, lua_Integer least, lua_Integer most)
+static lua_Integer integer_value(lua_State *L, const array *a, lua_Integer min, lua_Integer max)
 {
-    int whole = 0;
-    lua_Integer x = lua_type(L, 3) == LUA_TNUMBER ? lua_tointegerx(L, 3, &whole) : 0;
-    if (!whole || x < least || x > most)
+    int is_integer = 0;
+    lua_Integer x = lua_type(L, 3) == LUA_TNUMBER ? lua_tointegerx(L, 3, &is_integer) : 0;
+    if (!is_integer || x < min || x > max)
         luaL_error(L, "%s is not a value for an array of %s", luaL_tolstring(L, 3, NULL), array_type_names[a->type]);
     return x;
 }
@@ -149,9 +149,9 @@ static lua_Integer whole_value(lua_State *L, const array *a, lua_Integer least, 
 /* a[i] = x */
 static int assign_element(lua_State *L)
 {
-    array *a = array_check(L, script_of(L), 1);
+    array *a = array_check(L, script_from_lua(L), 1);
     check_writable(L, a);
-    int32_t i = position(L, a);
+    int32_t i = element_index(L, a);
     int type = lua_type(L, 3);
     if (type != LUA_TNUMBER && !(type == LUA_TBOOLEAN && a->type == ARRAY_U8))
         luaL_error(L, "an array of %s takes a number%s, not %s", array_type_names[a->type],
@@ -160,8 +160,8 @@ static int assign_element(lua_State *L)
     switch ((array_type)a->type) {
     case ARRAY_F64: ((double *)a->data)[i] = lua_tonumber(L, 3); break;
     case ARRAY_F32: ((float *)a->data)[i] = (float)lua_tonumber(L, 3); break;
-    case ARRAY_I32: ((int32_t *)a->data)[i] = (int32_t)whole_value(L, a, INT32_MIN, INT32_MAX); break;
-    case ARRAY_I64: ((int64_t *)a->data)[i] = whole_value(L, a, INT64_MIN, INT64_MAX); break;
+    case ARRAY_I32: ((int32_t *)a->data)[i] = (int32_t)integer_value(L, a, INT32_MIN, INT32_MAX); break;
+    case ARRAY_I64: ((int64_t *)a->data)[i] = integer_value(L, a, INT64_MIN, INT64_MAX); break;
     case ARRAY_U8:
         ((uint8_t *)a->data)[i] = type == LUA_TBOOLEAN ? (uint8_t)lua_toboolean(L, 3) : lua_tonumber(L, 3) != 0;
         break;
@@ -171,13 +171,13 @@ static int assign_element(lua_State *L)
 
 static int length(lua_State *L)
 {
-    lua_pushinteger(L, array_check(L, script_of(L), 1)->n);
+    lua_pushinteger(L, array_check(L, script_from_lua(L), 1)->n);
     return 1;
 }
 
 static int next_element(lua_State *L)
 {
-    const array *a = array_check(L, script_of(L), 1);
+    const array *a = array_check(L, script_from_lua(L), 1);
     lua_Integer i = luaL_checkinteger(L, 2);
     if (i < 0 || i >= a->n) return 0;
     lua_pushinteger(L, i + 1);
@@ -187,7 +187,7 @@ static int next_element(lua_State *L)
 
 static int pairs(lua_State *L)
 {
-    array_check(L, script_of(L), 1);
+    array_check(L, script_from_lua(L), 1);
     lua_pushcfunction(L, next_element);
     lua_pushvalue(L, 1);
     lua_pushinteger(L, 0);
@@ -205,7 +205,7 @@ static int refuse_order(lua_State *L)
 static int describe(lua_State *L)
 {
     enum { SHOWN = 8 };
-    const rill_script *s = script_of(L);
+    const rill_script *s = script_from_lua(L);
     const array *a = array_test(L, s, 1);
     if (a == NULL || is_stale(a, s)) {
         lua_pushliteral(L, "array of a call that is over");
@@ -234,7 +234,7 @@ static void push_copy(lua_State *L, rill_script *s, const array *a, array_level 
 
 static int copy(lua_State *L)
 {
-    rill_script *s = script_of(L);
+    rill_script *s = script_from_lua(L);
     const array *a = array_check(L, s, 1);
     push_copy(L, s, a, a->level);
     return 1;
@@ -242,7 +242,7 @@ static int copy(lua_State *L)
 
 static int to_table(lua_State *L)
 {
-    const array *a = array_check(L, script_of(L), 1);
+    const array *a = array_check(L, script_from_lua(L), 1);
     script_charge(L, (int64_t)a->n * ELEMENT_WORK);
     lua_createtable(L, a->n, 0);
     for (int32_t i = 0; i < a->n; i++) {
@@ -255,7 +255,7 @@ static int to_table(lua_State *L)
 /* a:set(x): the whole array; returns it. */
 static int set(lua_State *L)
 {
-    const rill_script *s = script_of(L);
+    const rill_script *s = script_from_lua(L);
     array *a = array_check(L, s, 1);
     check_writable(L, a);
     check_mark(L, a, 2);
@@ -286,7 +286,7 @@ static void fill_from_table(lua_State *L, const array *a)
 /* rill.array(x): of a table of numbers or of booleans; of an array, a plain copy that outlives the call. */
 static int from_values(lua_State *L)
 {
-    rill_script *s = script_of(L);
+    rill_script *s = script_from_lua(L);
     if (lua_type(L, 1) == LUA_TUSERDATA) {
         push_copy(L, s, array_check(L, s, 1), ARRAY_PLAIN);
         return 1;
@@ -325,7 +325,7 @@ static void check_fits(lua_State *L, const rill_script *s, int32_t n, array_leve
 void script_array_push(lua_State *L, array_type type, const void *data, int32_t n, array_level level,
                        array_writing writable)
 {
-    const rill_script *s = script_of(L);
+    const rill_script *s = script_from_lua(L);
     check_fits(L, s, n, level);
     if (s->stamp == 0) luaL_error(L, "there is no call that an array of the engine's could belong to");
     array *a = push_header(L, s, sizeof *a);
@@ -334,7 +334,7 @@ void script_array_push(lua_State *L, array_type type, const void *data, int32_t 
 
 void *script_array_make(lua_State *L, array_type type, int32_t n, array_level level)
 {
-    rill_script *s = script_of(L);
+    rill_script *s = script_from_lua(L);
     check_fits(L, s, n, level);
     array *a = array_new(L, s, type, n, level);
     memset(a->data, 0, (size_t)n * array_sizes[type]);
@@ -343,12 +343,12 @@ void *script_array_make(lua_State *L, array_type type, int32_t n, array_level le
 
 int script_array_is(lua_State *L, int index)
 {
-    return array_test(L, script_of(L), index) != NULL;
+    return array_test(L, script_from_lua(L), index) != NULL;
 }
 
 void *script_array_data(lua_State *L, int index, array_type type, int writable, int32_t *n)
 {
-    const rill_script *s = script_of(L);
+    const rill_script *s = script_from_lua(L);
     if (array_test(L, s, index) == NULL)
         luaL_error(L, "an array of %s was expected, not a %s", array_type_names[type], luaL_typename(L, index));
     array *a = array_check(L, s, index);
@@ -360,7 +360,7 @@ void *script_array_data(lua_State *L, int index, array_type type, int writable, 
 }
 
 /* The first of x[0, n) that is no mark of the type, or n. NaN is none of either. */
-static int32_t find_no_mark(const double *x, int32_t n, array_type type)
+static int32_t find_invalid_mark(const double *x, int32_t n, array_type type)
 {
     int32_t i = 0;
     if (type == ARRAY_U8)
@@ -374,7 +374,7 @@ void script_array_check_marks(lua_State *L, int index, array_type type, int32_t 
 {
     double x[ARRAY_BLOCK + ARRAY_PAD] = {0};
     operand o;
-    if (!operand_try(L, script_of(L), index, 1, &o)) return; /* for whoever stores it to refuse */
+    if (!operand_try(L, script_from_lua(L), index, 1, &o)) return; /* for whoever stores it to refuse */
     if (o.a != NULL && o.a->type == ARRAY_U8) return;
     const int fits = o.a == NULL || (o.a->level == ARRAY_ITEMS && level == ARRAY_CELLS) ||
                      (o.a->n == n && o.a->level <= level);
@@ -384,18 +384,18 @@ void script_array_check_marks(lua_State *L, int index, array_type type, int32_t 
     for (int32_t from = 0; from < all; from += ARRAY_BLOCK) {
         const int32_t part = all - from < ARRAY_BLOCK ? all - from : ARRAY_BLOCK;
         if (o.a != NULL) array_widen(o.a, from, part, x);
-        const int32_t at = find_no_mark(x, part, type);
-        if (at == part) continue;
+        const int32_t pos = find_invalid_mark(x, part, type);
+        if (pos == part) continue;
         char value[32];
-        rill_print(value, sizeof value, "%.14g", x[at]);
-        luaL_error(L, "%s cannot be %s: %s", name, x[at] == x[at] ? value : "NaN",
+        rill_print(value, sizeof value, "%.14g", x[pos]);
+        luaL_error(L, "%s cannot be %s: %s", name, x[pos] == x[pos] ? value : "NaN",
                    type == ARRAY_U8 ? "a mask holds 0 and 1, or booleans" : "a width is 0 or more");
     }
 }
 
 void script_array_store(lua_State *L, int index, array_type type, void *data, int32_t n, array_level level)
 {
-    const rill_script *s = script_of(L);
+    const rill_script *s = script_from_lua(L);
     const array to = {data, s->stamp, n, (uint8_t)type, (uint8_t)level, ARRAY_ANY, 0};
     operand x;
     check_fits(L, s, n, level);
@@ -422,7 +422,7 @@ void script_open_arrays(lua_State *L)
         {"__lt", refuse_order},         {"__le", refuse_order}, {NULL, NULL}};
     static const luaL_Reg methods[] = {{"copy", copy}, {"set", set}, {"table", to_table}, {NULL, NULL}};
     static const luaL_Reg functions[] = {{"array", from_values}, {"zeros", zeros}, {NULL, NULL}};
-    rill_script *s = script_of(L);
+    rill_script *s = script_from_lua(L);
     luaL_setfuncs(L, functions, 0);
     lua_newtable(L); /* metatable */
     s->array_mark = lua_topointer(L, -1);

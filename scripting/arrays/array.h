@@ -19,7 +19,7 @@ typedef struct array {
     uint8_t type;     /* array_type */
     uint8_t level;    /* array_level */
     uint8_t writable; /* array_writing */
-    uint8_t used;     /* something took it: see watch.c */
+    uint8_t used;     /* something took it: see mask_watch.c */
 } array;
 
 /* --- array.c ------------------------------------------------------------------------------------------------------ */
@@ -110,14 +110,14 @@ typedef struct segments {
     int32_t n;
     int32_t base;          /* offset[0]: segment j is [offset[j] - base, offset[j + 1] - base) of the array */
     const int32_t *offset; /* [n + 1] */
-    int32_t whole[2];
+    int32_t single_offset[2];
 } segments;
 
 /* Segments of the call for cells; one of everything for the others. */
-void segments_of(segments *out, const rill_script *s, const array *a);
+void get_segments(segments *out, const rill_script *s, const array *a);
 
 /* The greatest of x[0, n), NaN left out; -inf if there is none. In array_reduce.c. */
-double array_greatest(const double *x, int32_t n);
+double array_max(const double *x, int32_t n);
 
 /* --- what each file adds -------------------------------------------------------------------------------------------- */
 

@@ -84,22 +84,22 @@ static double raise_to(double x, double y)
     do {                                                       \
         for (int32_t i = 0; i < n; i++) out[i] = (expression); \
     } while (0)
-#define JUDGE(condition) EACH((condition) ? 1.0 : 0.0)
+#define EACH_MASK(condition) EACH((condition) ? 1.0 : 0.0)
 
 /* Operations whose results are masks: 0 or 1 as doubles. */
-static void judge(operation op, const double *x, const double *y, double *restrict out, int32_t n)
+static void compute_mask(operation op, const double *x, const double *y, double *restrict out, int32_t n)
 {
     switch (op) {
-    case OP_LT: JUDGE(x[i] < y[i]); break;
-    case OP_LE: JUDGE(x[i] <= y[i]); break;
-    case OP_GT: JUDGE(x[i] > y[i]); break;
-    case OP_GE: JUDGE(x[i] >= y[i]); break;
-    case OP_EQ: JUDGE(x[i] == y[i]); break;
-    case OP_NE: JUDGE(x[i] != y[i]); break;
+    case OP_LT: EACH_MASK(x[i] < y[i]); break;
+    case OP_LE: EACH_MASK(x[i] <= y[i]); break;
+    case OP_GT: EACH_MASK(x[i] > y[i]); break;
+    case OP_GE: EACH_MASK(x[i] >= y[i]); break;
+    case OP_EQ: EACH_MASK(x[i] == y[i]); break;
+    case OP_NE: EACH_MASK(x[i] != y[i]); break;
     case OP_AND: EACH((x[i] != 0 ? 1.0 : 0.0) * (y[i] != 0 ? 1.0 : 0.0)); break;
-    case OP_OR: JUDGE((x[i] != 0 ? 1.0 : 0.0) + (y[i] != 0 ? 1.0 : 0.0) > 0); break;
+    case OP_OR: EACH_MASK((x[i] != 0 ? 1.0 : 0.0) + (y[i] != 0 ? 1.0 : 0.0) > 0); break;
     case OP_XOR: EACH(fabs((x[i] != 0 ? 1.0 : 0.0) - (y[i] != 0 ? 1.0 : 0.0))); break;
-    case OP_NOT: JUDGE(x[i] == 0); break;
+    case OP_NOT: EACH_MASK(x[i] == 0); break;
     default: break;
     }
 }
@@ -131,7 +131,7 @@ static void compute(operation op, const double *x, const double *y, const double
             out[i] = x[i] != 0 ? yes : no;
         }
         break;
-    default: judge(op, x, y, out, n); break;
+    default: compute_mask(op, x, y, out, n); break;
     }
 }
 
@@ -201,7 +201,7 @@ static void read_operands(lua_State *L, const rill_script *s, operation op, oper
 /* The operands are the arguments. Upvalue 1: the operation. */
 static int apply(lua_State *L)
 {
-    rill_script *s = script_of(L);
+    rill_script *s = script_from_lua(L);
     operation op = (operation)lua_tointeger(L, lua_upvalueindex(1));
     operand in[3];
     read_operands(L, s, op, in);
@@ -220,12 +220,12 @@ static int apply(lua_State *L)
     }
     double block[ARRAY_BLOCK];
     operand_buffers buffer;
-    for (int32_t at = 0; at < result.n; at += ARRAY_BLOCK) {
-        int32_t n = result.n - at < ARRAY_BLOCK ? result.n - at : ARRAY_BLOCK;
-        double *x = kinds[op].mask ? block : (double *)out->data + at;
+    for (int32_t first = 0; first < result.n; first += ARRAY_BLOCK) {
+        int32_t n = result.n - first < ARRAY_BLOCK ? result.n - first : ARRAY_BLOCK;
+        double *x = kinds[op].mask ? block : (double *)out->data + first;
         script_charge(L, n);
-        run_block(op, in, s, at, n, buffer, x);
-        if (kinds[op].mask) array_narrow(out, at, n, x);
+        run_block(op, in, s, first, n, buffer, x);
+        if (kinds[op].mask) array_narrow(out, first, n, x);
     }
     return 1;
 }

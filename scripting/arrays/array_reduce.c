@@ -27,14 +27,14 @@ static double sum(const double *x, int32_t n)
     return total;
 }
 
-double array_greatest(const double *x, int32_t n)
+double array_max(const double *x, int32_t n)
 {
-    double most = -HUGE_VAL;
-    for (int32_t i = 0; i < n; i++) most = x[i] > most ? x[i] : most;
-    return most;
+    double max = -HUGE_VAL;
+    for (int32_t i = 0; i < n; i++) max = x[i] > max ? x[i] : max;
+    return max;
 }
 
-static double least(const double *x, int32_t n)
+static double array_min(const double *x, int32_t n)
 {
     double lowest = HUGE_VAL;
     for (int32_t i = 0; i < n; i++) lowest = x[i] < lowest ? x[i] : lowest;
@@ -43,14 +43,14 @@ static double least(const double *x, int32_t n)
 
 static double logsumexp(const double *x, int32_t n)
 {
-    double most = array_greatest(x, n), total = 0;
-    if (isinf(most)) { /* of nothing, of zeros, of an infinity: the sum is that, unless a NaN is in it */
+    double max = array_max(x, n), total = 0;
+    if (isinf(max)) { /* of nothing, of zeros, of an infinity: the sum is that, unless a NaN is in it */
         for (int32_t i = 0; i < n; i++)
             if (x[i] != x[i]) return x[i];
-        return most;
+        return max;
     }
-    for (int32_t i = 0; i < n; i++) total += exp(x[i] - most);
-    return most + log(total);
+    for (int32_t i = 0; i < n; i++) total += exp(x[i] - max);
+    return max + log(total);
 }
 
 static int32_t count(const double *x, int32_t n)
@@ -61,7 +61,7 @@ static int32_t count(const double *x, int32_t n)
 }
 
 /* The place of the greatest of sign * x, counted from 1; the first of equals. */
-static int32_t place(const double *x, int32_t n, double sign)
+static int32_t arg_extreme(const double *x, int32_t n, double sign)
 {
     int32_t best = -1;
     for (int32_t i = 0; i < n; i++)
@@ -73,15 +73,15 @@ static double reduce(reduction how, const double *x, int32_t n)
 {
     switch (how) {
     case REDUCE_SUM: return sum(x, n);
-    case REDUCE_MAX: return array_greatest(x, n);
-    case REDUCE_MIN: return least(x, n);
+    case REDUCE_MAX: return array_max(x, n);
+    case REDUCE_MIN: return array_min(x, n);
     case REDUCE_MEAN: return n > 0 ? sum(x, n) / n : (double)NAN;
     case REDUCE_FIRST: return n > 0 ? x[0] : (double)NAN;
     case REDUCE_LAST: return n > 0 ? x[n - 1] : (double)NAN;
     case REDUCE_LOGSUMEXP: return logsumexp(x, n);
     case REDUCE_COUNT: return count(x, n);
-    case REDUCE_ARGMAX: return place(x, n, 1);
-    case REDUCE_ARGMIN: return place(x, n, -1);
+    case REDUCE_ARGMAX: return arg_extreme(x, n, 1);
+    case REDUCE_ARGMIN: return arg_extreme(x, n, -1);
     case REDUCE_ANY: return count(x, n) > 0;
     case REDUCE_ALL: return count(x, n) == n;
     }
@@ -103,7 +103,7 @@ static void push_result(lua_State *L, reduction how, array_type type, double val
 /* Upvalue 1: the reduction. */
 static int apply(lua_State *L)
 {
-    rill_script *s = script_of(L);
+    rill_script *s = script_from_lua(L);
     const array *a = array_check(L, s, 1);
     reduction how = (reduction)lua_tointeger(L, lua_upvalueindex(1));
     double local[ARRAY_LOCAL], block[ARRAY_BLOCK];
@@ -114,20 +114,20 @@ static int apply(lua_State *L)
         return 1;
     }
     segments g;
-    segments_of(&g, s, a);
+    get_segments(&g, s, a);
     const array *out = array_new(L, s,
                                  how >= REDUCE_ANY     ? ARRAY_U8
                                  : how >= REDUCE_COUNT ? ARRAY_I32
                                                        : ARRAY_F64,
                                  g.n, ARRAY_ITEMS);
-    for (int32_t at = 0; at < g.n; at += ARRAY_BLOCK) {
-        int32_t n = g.n - at < ARRAY_BLOCK ? g.n - at : ARRAY_BLOCK;
-        double *values = out->type == ARRAY_F64 ? (double *)out->data + at : block;
+    for (int32_t first = 0; first < g.n; first += ARRAY_BLOCK) {
+        int32_t n = g.n - first < ARRAY_BLOCK ? g.n - first : ARRAY_BLOCK;
+        double *values = out->type == ARRAY_F64 ? (double *)out->data + first : block;
         for (int32_t j = 0; j < n; j++) {
-            int32_t from = g.offset[at + j] - g.base, to = g.offset[at + j + 1] - g.base;
+            int32_t from = g.offset[first + j] - g.base, to = g.offset[first + j + 1] - g.base;
             values[j] = reduce(how, x + from, to - from);
         }
-        if (values == block) array_narrow(out, at, n, block);
+        if (values == block) array_narrow(out, first, n, block);
     }
     return 1;
 }

@@ -21,9 +21,9 @@ enum {
 static void sort_run(const double *x, int32_t from, int32_t to, int32_t *order)
 {
     for (int32_t i = from + 1; i < to; i++) {
-        int32_t moved = order[i], at = i;
-        for (; at > from && is_before(x, moved, order[at - 1]); at--) order[at] = order[at - 1];
-        order[at] = moved;
+        int32_t moved = order[i], pos = i;
+        for (; pos > from && is_before(x, moved, order[pos - 1]); pos--) order[pos] = order[pos - 1];
+        order[pos] = moved;
     }
 }
 
@@ -32,11 +32,11 @@ static void merge(const double *x, int32_t from, int32_t middle, int32_t to, int
 {
     if (!is_before(x, order[middle], order[middle - 1])) return;
     memcpy(scratch, order + from, (size_t)(middle - from) * sizeof *order);
-    int32_t left = 0, right = middle, at = from;
-    const int32_t lefts = middle - from;
-    while (left < lefts && right < to)
-        order[at++] = is_before(x, order[right], scratch[left]) ? order[right++] : scratch[left++];
-    while (left < lefts) order[at++] = scratch[left++];
+    int32_t left = 0, right = middle, pos = from;
+    const int32_t n_left = middle - from;
+    while (left < n_left && right < to)
+        order[pos++] = is_before(x, order[right], scratch[left]) ? order[right++] : scratch[left++];
+    while (left < n_left) order[pos++] = scratch[left++];
 }
 
 /* order[0, n): the places of x from the greatest value to the least. */
@@ -60,8 +60,8 @@ typedef enum walk { WALK_CUMSUM, WALK_CUMMAX, WALK_DIFF, WALK_SOFTMAX } walk;
 
 static void softmax(const double *x, int32_t n, double *out)
 {
-    double most = array_greatest(x, n), total = 0;
-    for (int32_t i = 0; i < n; i++) total += out[i] = exp(x[i] - most);
+    double max = array_max(x, n), total = 0;
+    for (int32_t i = 0; i < n; i++) total += out[i] = exp(x[i] - max);
     for (int32_t i = 0; i < n; i++) out[i] /= total;
 }
 
@@ -85,14 +85,14 @@ static void walk_segment(walk how, const double *x, int32_t n, double *out)
 /* Upvalue 1: the walk. */
 static int apply_walk(lua_State *L)
 {
-    rill_script *s = script_of(L);
+    rill_script *s = script_from_lua(L);
     const array *a = array_check(L, s, 1);
     walk how = (walk)lua_tointeger(L, lua_upvalueindex(1));
     double local[ARRAY_LOCAL], *out;
     script_charge(L, a->n);
     const double *x = array_doubles(L, a, local);
     segments g;
-    segments_of(&g, s, a);
+    get_segments(&g, s, a);
     out = array_new(L, s, ARRAY_F64, a->n, a->level)->data;
     for (int32_t j = 0; j < g.n; j++) {
         int32_t from = g.offset[j] - g.base, to = g.offset[j + 1] - g.base;
@@ -124,10 +124,10 @@ static void sorter_open(lua_State *L, sorter *o, const segments *g)
 /* a:index(): 1, 2, 3 ... within each segment. */
 static int index_segments(lua_State *L)
 {
-    rill_script *s = script_of(L);
+    rill_script *s = script_from_lua(L);
     const array *a = array_check(L, s, 1);
     segments g;
-    segments_of(&g, s, a);
+    get_segments(&g, s, a);
     int32_t *out = array_new(L, s, ARRAY_I32, a->n, a->level)->data;
     for (int32_t j = 0; j < g.n; j++) {
         int32_t from = g.offset[j] - g.base, n = g.offset[j + 1] - g.offset[j];
@@ -139,13 +139,13 @@ static int index_segments(lua_State *L)
 /* a:rank(): 1 for the greatest. */
 static int rank(lua_State *L)
 {
-    rill_script *s = script_of(L);
+    rill_script *s = script_from_lua(L);
     const array *a = array_check(L, s, 1);
     double local[ARRAY_LOCAL];
     const double *x = array_doubles(L, a, local);
     segments g;
     sorter o;
-    segments_of(&g, s, a);
+    get_segments(&g, s, a);
     sorter_open(L, &o, &g);
     int32_t *out = array_new(L, s, ARRAY_I32, a->n, a->level)->data;
     for (int32_t j = 0; j < g.n; j++) {
@@ -159,23 +159,23 @@ static int rank(lua_State *L)
 /* a:top(k): a mask of the k greatest, k a number or an items array. */
 static int top(lua_State *L)
 {
-    rill_script *s = script_of(L);
+    rill_script *s = script_from_lua(L);
     const array *a = array_check(L, s, 1);
     operand k = operand_read(L, s, 2, 0);
     if (k.a != NULL && (a->level != ARRAY_CELLS || k.a->level != ARRAY_ITEMS))
         luaL_error(L, "top(k): k is a number, or for cells one number per item");
-    double local[ARRAY_LOCAL], most = k.number;
+    double local[ARRAY_LOCAL], max_rank = k.number;
     const double *x = array_doubles(L, a, local);
     segments g;
     sorter o;
-    segments_of(&g, s, a);
+    get_segments(&g, s, a);
     sorter_open(L, &o, &g);
     uint8_t *out = array_new(L, s, ARRAY_U8, a->n, a->level)->data;
     for (int32_t j = 0; j < g.n; j++) {
         int32_t from = g.offset[j] - g.base, n = g.offset[j + 1] - g.offset[j];
-        if (k.a != NULL) array_widen(k.a, j, 1, &most);
+        if (k.a != NULL) array_widen(k.a, j, 1, &max_rank);
         sort_descending(x + from, n, o.order, o.scratch);
-        for (int32_t p = 0; p < n; p++) out[from + o.order[p]] = p + 1 <= most;
+        for (int32_t p = 0; p < n; p++) out[from + o.order[p]] = p + 1 <= max_rank;
     }
     return 1;
 }
@@ -187,27 +187,27 @@ static int top(lua_State *L)
 static const int32_t *small_keys(lua_State *L, const rill_script *s, operand *o, int32_t n, int32_t local[ARRAY_LOCAL],
                                  int32_t *size)
 {
-    const int32_t most = n < (1 << 28) ? ARRAY_LOCAL + 4 * n : 1 << 30;
+    const int32_t max_key = n < (1 << 28) ? ARRAY_LOCAL + 4 * n : 1 << 30;
     const int32_t *keys;
     if (o->a != NULL && !o->spread && o->a->type == ARRAY_I32) {
         keys = o->a->data;
     } else {
         double widened[ARRAY_LOCAL];
         const double *x = operand_doubles(L, s, o, n, widened);
-        int32_t *whole = n <= ARRAY_LOCAL ? local : array_scratch(L, (size_t)n, sizeof *whole);
+        int32_t *integers = n <= ARRAY_LOCAL ? local : array_scratch(L, (size_t)n, sizeof *integers);
         for (int32_t i = 0; i < n; i++) {
-            if (!(x[i] >= 0 && x[i] < most && x[i] == (double)(int32_t)x[i])) return NULL;
-            whole[i] = (int32_t)x[i];
+            if (!(x[i] >= 0 && x[i] < max_key && x[i] == (double)(int32_t)x[i])) return NULL;
+            integers[i] = (int32_t)x[i];
         }
-        keys = whole;
+        keys = integers;
     }
     int32_t lowest = 0, highest = 0;
     for (int32_t i = 0; i < n; i++) {
         lowest = keys[i] < lowest ? keys[i] : lowest;
         highest = keys[i] > highest ? keys[i] : highest;
     }
-    *size = highest < most ? highest + 1 : 0;
-    return lowest < 0 || highest >= most ? NULL : keys;
+    *size = highest < max_key ? highest + 1 : 0;
+    return lowest < 0 || highest >= max_key ? NULL : keys;
 }
 
 static void count_in_table(lua_State *L, const segments *g, const int32_t *keys, int32_t size, int32_t *out)
@@ -232,8 +232,8 @@ static void count_in_order(lua_State *L, const segments *g, const double *keys, 
         int32_t *count = out + from;
         sort_descending(x, n, o.order, o.scratch);
         for (int32_t p = 0; p < n; p++) {
-            const int32_t here = o.order[p], before = p > 0 ? o.order[p - 1] : here;
-            count[here] = p > 0 && x[here] == x[before] ? count[before] + 1 : 0;
+            const int32_t element = o.order[p], prev_element = p > 0 ? o.order[p - 1] : element;
+            count[element] = p > 0 && x[element] == x[prev_element] ? count[prev_element] + 1 : 0;
         }
     }
 }
@@ -241,14 +241,14 @@ static void count_in_order(lua_State *L, const segments *g, const double *keys, 
 /* a:count_by(keys): for each element, how many before it in its segment have an equal key. */
 static int count_by(lua_State *L)
 {
-    rill_script *s = script_of(L);
+    rill_script *s = script_from_lua(L);
     const array *a = array_check(L, s, 1);
     operand in[2] = {{a, 0, 0, 0}, operand_read(L, s, 2, 0)};
     if (operand_join(L, in, 2).level != a->level)
         luaL_error(L, "count_by(): the keys of cells belong to a cells array");
     script_charge(L, a->n);
     segments g;
-    segments_of(&g, s, a);
+    get_segments(&g, s, a);
     int32_t local[ARRAY_LOCAL], size = 0;
     double widened[ARRAY_LOCAL];
     int32_t *out = array_new(L, s, ARRAY_I32, a->n, a->level)->data;
@@ -268,7 +268,7 @@ static int count_by(lua_State *L)
 static int order(lua_State *L)
 {
     static const char *const ways[] = {"ascending", "descending", NULL};
-    rill_script *s = script_of(L);
+    rill_script *s = script_from_lua(L);
     const array *a = array_check(L, s, 1);
     const int descending = luaL_checkoption(L, 2, "ascending", ways);
     script_charge(L, (int64_t)a->n * SORT_WORK);

@@ -29,7 +29,7 @@ operand operand_read(lua_State *L, const rill_script *s, int index, int booleans
     return o;
 }
 
-static int raise_misfit(lua_State *L, const array *a, int32_t n, array_level level)
+static int raise_size_mismatch(lua_State *L, const array *a, int32_t n, array_level level)
 {
     if (a->level == ARRAY_CELLS && level == ARRAY_ITEMS)
         return luaL_error(L, "%d cells do not fit %d items: reduce them first, as a:max() or a:any() do", (int)a->n,
@@ -40,11 +40,11 @@ static int raise_misfit(lua_State *L, const array *a, int32_t n, array_level lev
 
 /* Let the operand stand for n elements of a level not below its own. Items spread over cells; plain values fit anything as long
  * as they are. */
-static void fit(lua_State *L, operand *o, int32_t n, array_level level)
+static void fit_operand(lua_State *L, operand *o, int32_t n, array_level level)
 {
     if (o->a == NULL) return;
     o->spread = o->a->level == ARRAY_ITEMS && level == ARRAY_CELLS;
-    if (!o->spread && o->a->n != n) raise_misfit(L, o->a, n, level);
+    if (!o->spread && o->a->n != n) raise_size_mismatch(L, o->a, n, level);
 }
 
 shape operand_join(lua_State *L, operand *in, int count)
@@ -55,7 +55,7 @@ shape operand_join(lua_State *L, operand *in, int count)
             out.level = in[i].a->level;
             out.n = in[i].a->n;
         }
-    for (int i = 0; i < count; i++) fit(L, &in[i], out.n, out.level);
+    for (int i = 0; i < count; i++) fit_operand(L, &in[i], out.n, out.level);
     return out;
 }
 
@@ -84,17 +84,17 @@ static void spread_block(operand *o, const int32_t *offset, int32_t from, int32_
 {
     const int32_t base = offset[0], end = from + n;
     const double *values = o->a->type == ARRAY_F64 ? o->a->data : NULL;
-    int32_t at = from, j = from == 0 ? 0 : o->segment;
-    while (at < end) {
+    int32_t pos = from, j = from == 0 ? 0 : o->segment;
+    while (pos < end) {
         int32_t stop = offset[j + 1] - base, to = stop < end ? stop : end;
-        double value = 0, *x = out + (at - from);
+        double value = 0, *x = out + (pos - from);
         if (values != NULL)
             value = values[j];
         else
             array_widen(o->a, j, 1, &value);
         for (int32_t i = 0; i < ARRAY_PAD; i++) x[i] = value;
-        for (int32_t i = ARRAY_PAD; i < to - at; i++) x[i] = value;
-        at = to;
+        for (int32_t i = ARRAY_PAD; i < to - pos; i++) x[i] = value;
+        pos = to;
         if (stop == to) j++;
     }
     o->segment = j;
@@ -127,9 +127,9 @@ const double *operand_doubles(lua_State *L, const rill_script *s, operand *o, in
 {
     if (o->a != NULL && !o->spread) return array_doubles(L, o->a, local);
     double buffer[ARRAY_BLOCK + ARRAY_PAD], *x = n <= ARRAY_LOCAL ? local : array_scratch(L, (size_t)n, sizeof *x);
-    for (int32_t at = 0; at < n; at += ARRAY_BLOCK) {
-        int32_t m = n - at < ARRAY_BLOCK ? n - at : ARRAY_BLOCK;
-        memcpy(x + at, operand_block(o, s, at, m, buffer), (size_t)m * sizeof *x);
+    for (int32_t pos = 0; pos < n; pos += ARRAY_BLOCK) {
+        int32_t m = n - pos < ARRAY_BLOCK ? n - pos : ARRAY_BLOCK;
+        memcpy(x + pos, operand_block(o, s, pos, m, buffer), (size_t)m * sizeof *x);
     }
     return x;
 }
@@ -194,34 +194,34 @@ void array_assign(lua_State *L, const rill_script *s, const array *to, operand *
 {
     double buffer[ARRAY_BLOCK + ARRAY_PAD];
     if (from->a != NULL && from->a->level == ARRAY_CELLS && to->level == ARRAY_ITEMS)
-        raise_misfit(L, from->a, to->n, to->level);
-    fit(L, from, to->n, to->level);
+        raise_size_mismatch(L, from->a, to->n, to->level);
+    fit_operand(L, from, to->n, to->level);
     script_charge(L, to->n);
     if (from->a != NULL && !from->spread && from->a->type == to->type) {
         assign_same(to, from->a);
         return;
     }
-    for (int32_t at = 0; at < to->n; at += ARRAY_BLOCK) {
-        int32_t n = to->n - at < ARRAY_BLOCK ? to->n - at : ARRAY_BLOCK;
-        const double *x = operand_block(from, s, at, n, buffer);
+    for (int32_t pos = 0; pos < to->n; pos += ARRAY_BLOCK) {
+        int32_t n = to->n - pos < ARRAY_BLOCK ? to->n - pos : ARRAY_BLOCK;
+        const double *x = operand_block(from, s, pos, n, buffer);
         if ((to->type == ARRAY_I32 || to->type == ARRAY_I64) && has_nan(x, n))
             luaL_error(L, "a NaN has no place in an array of %s", array_type_names[to->type]);
-        array_narrow(to, at, n, x);
+        array_narrow(to, pos, n, x);
     }
 }
 
 /* --- segments ----------------------------------------------------------------------------------------------------- */
 
-void segments_of(segments *out, const rill_script *s, const array *a)
+void get_segments(segments *out, const rill_script *s, const array *a)
 {
     if (a->level == ARRAY_CELLS) {
         out->n = s->items;
         out->offset = s->offset;
     } else {
-        out->whole[0] = 0;
-        out->whole[1] = a->n;
+        out->single_offset[0] = 0;
+        out->single_offset[1] = a->n;
         out->n = 1;
-        out->offset = out->whole;
+        out->offset = out->single_offset;
     }
     out->base = out->offset[0];
 }

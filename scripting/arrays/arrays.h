@@ -41,7 +41,7 @@ void script_array_store(lua_State *L, int index, array_type type, void *data, in
  * `name` says what was to be assigned to. What is no number or does not fit is left to script_array_store(). */
 void script_array_check_marks(lua_State *L, int index, array_type type, int32_t n, array_level level, const char *name);
 
-/* --- watch.c ------------------------------------------------------------------------------------------------------ */
+/* --- mask_watch.c ------------------------------------------------------------------------------------------------------ */
 
 /* Of a script that is watched: the mask on top of the stack was made by the running function of C. May raise an error of memory. */
 void script_watch_mask(lua_State *L, rill_script *s);

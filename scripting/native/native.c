@@ -25,7 +25,7 @@
  * to the system's search. Pushes the text it returns. */
 static const char *find_library(lua_State *L, const char *name)
 {
-    const char *script = script_of(L)->path, *slash = strrchr(script, '/');
+    const char *script = script_from_lua(L)->path, *slash = strrchr(script, '/');
     if (name[0] == '/') return lua_pushstring(L, name);
     lua_pushlstring(L, script, slash != NULL ? (size_t)(slash - script) + 1 : 0);
     /* Without any slash dlopen() would search. */
@@ -46,7 +46,7 @@ static void check_regular(lua_State *L, rill_context *ctx, const char *path)
 static int open_library(lua_State *L)
 {
     size_t length;
-    rill_script *s = script_of(L);
+    rill_script *s = script_from_lua(L);
     const char *name = luaL_checklstring(L, 1, &length);
     luaL_argcheck(L, length > 0 && memchr(name, '\0', length) == NULL, 1, "the name of a shared object expected");
     const char *path = find_library(L, name);
@@ -69,14 +69,14 @@ static int open_library(lua_State *L)
     return 1;
 }
 
-static const native_library *library_at(lua_State *L, int index)
+static const native_library *check_library(lua_State *L, int index)
 {
     return *(native_library **)luaL_checkudata(L, index, NATIVE_LIBRARY);
 }
 
 static int library_name(lua_State *L)
 {
-    lua_pushfstring(L, "library %s", library_at(L, 1)->path);
+    lua_pushfstring(L, "library %s", check_library(L, 1)->path);
     return 1;
 }
 
@@ -106,7 +106,7 @@ void native_signature(lua_State *L, int index, signature *out)
 }
 
 /* The call interface; its types lie in the function, so it is made anew wherever the function is copied to. */
-static void prepare(lua_State *L, native_function *f)
+static void prepare_call(lua_State *L, native_function *f)
 {
     for (int i = 0; i < f->signature.n; i++) f->types[i] = native_ffi_type(f->signature.argument[i]);
     if (ffi_prep_cif(&f->cif, FFI_DEFAULT_ABI, (unsigned)f->signature.n, native_ffi_type(f->signature.result),
@@ -125,7 +125,7 @@ static native_function *new_function(lua_State *L)
 static int bind(lua_State *L)
 {
     size_t length;
-    const native_library *library = library_at(L, 1);
+    const native_library *library = check_library(L, 1);
     const char *symbol = luaL_checklstring(L, 2, &length);
     luaL_argcheck(L, length > 0 && length < NATIVE_NAME_MAX && memchr(symbol, '\0', length) == NULL, 2,
                   "the name of a function expected");
@@ -133,8 +133,8 @@ static int bind(lua_State *L)
     native_signature(L, 3, &f->signature);
     memcpy(f->name, symbol, length + 1);
     f->library = library;
-    f->open = f->signature.n;
-    prepare(L, f);
+    f->n_open = f->signature.n;
+    prepare_call(L, f);
     /* dlsym() returns an object pointer; a function pointer is read out of its bytes, which ISO C allows. */
     void *address = dlsym(library->handle, symbol);
     if (address == NULL)
@@ -143,7 +143,7 @@ static int bind(lua_State *L)
     return 1;
 }
 
-native_function *native_function_at(lua_State *L, int index)
+native_function *native_check_function(lua_State *L, int index)
 {
     return luaL_checkudata(L, index, NATIVE_FUNCTION);
 }
@@ -151,7 +151,7 @@ native_function *native_function_at(lua_State *L, int index)
 static int function_name(lua_State *L)
 {
     char text[SIGNATURE_TEXT];
-    const native_function *f = native_function_at(L, 1);
+    const native_function *f = native_check_function(L, 1);
     signature_write(&f->signature, text, sizeof text);
     lua_pushfstring(L, "function %s of %s: %s", f->name, f->library->path, text);
     return 1;
@@ -159,13 +159,14 @@ static int function_name(lua_State *L)
 
 /* --- calling ------------------------------------------------------------------------------------------------------ */
 
-void native_count(lua_State *L, int *n, const char *what)
+void native_count_object(lua_State *L, int *n, const char *what)
 {
-    if (*n >= NATIVE_MOST) luaL_error(L, "a script may have %d %s; is this in a loop?", NATIVE_MOST, what);
+    if (*n >= NATIVE_MAX_OBJECTS)
+        luaL_error(L, "a script may have %d %s; is this in a loop?", NATIVE_MAX_OBJECTS, what);
     ++*n;
 }
 
-rill_status native_outcome(rill_script *s)
+rill_status native_take_failure(rill_script *s)
 {
     rill_status status = s->native->failed;
     if (status == RILL_OK) return RILL_OK;
@@ -175,24 +176,25 @@ rill_status native_outcome(rill_script *s)
 
 static int call(lua_State *L)
 {
-    native_function *f = native_function_at(L, 1);
+    native_function *f = native_check_function(L, 1);
     const signature *s = &f->signature;
-    native_value values[SIGNATURE_MOST], result = {0};
-    void *arguments[SIGNATURE_MOST];
-    int given = lua_gettop(L) - 1;
-    if (given != f->open) {
+    native_value values[SIGNATURE_MAX_ARGUMENTS], result = {0};
+    void *arguments[SIGNATURE_MAX_ARGUMENTS];
+    int n_given = lua_gettop(L) - 1;
+    if (n_given != f->n_open) {
         char text[SIGNATURE_TEXT];
         signature_write(s, text, sizeof text);
-        return luaL_error(L, "%s: %d arguments given, %d expected by %s%s", f->name, given, f->open, text,
-                          f->open < s->n ? ", the last ones being fixed" : "");
+        return luaL_error(L, "%s: %d arguments given, %d expected by %s%s", f->name, n_given, f->n_open, text,
+                          f->n_open < s->n ? ", the last ones being fixed" : "");
     }
     luaL_checkstack(L, LUA_MINSTACK, f->name);
     for (int i = 0; i < s->n; i++) {
-        arguments[i] = i < f->open ? &values[i] : &f->fixed[i];
-        if (i < f->open) native_read(L, i + 2, s->argument[i], (int)(s->constant >> i & 1), f->name, i + 1, &values[i]);
+        arguments[i] = i < f->n_open ? &values[i] : &f->fixed[i];
+        if (i < f->n_open)
+            native_read(L, i + 2, s->argument[i], (int)(s->constant >> i & 1), f->name, i + 1, &values[i]);
     }
     ffi_call(&f->cif, f->code, &result, arguments);
-    rill_status status = native_outcome(script_of(L));
+    rill_status status = native_take_failure(script_from_lua(L));
     if (status < 0) return script_raise(L, status);
     return native_push(L, s->result, &result);
 }
@@ -200,31 +202,31 @@ static int call(lua_State *L)
 /* --- fixing arguments --------------------------------------------------------------------------------------------- */
 
 /* What belongs to one call of the engine cannot be kept for later ones. */
-static void refuse_passing(lua_State *L, const native_function *f, int argument, int index)
+static void refuse_call_bound(lua_State *L, const native_function *f, int argument, int index)
 {
     signature_type type = f->signature.argument[argument];
-    const array *a = array_test(L, script_of(L), index);
-    if ((type >= SIGNATURE_BEAMS && type <= SIGNATURE_FLIGHT) || (a != NULL && a->stamp != 0))
+    const array *a = array_test(L, script_from_lua(L), index);
+    if ((type >= SIGNATURE_CANDIDATES && type <= SIGNATURE_SCHED_VIEW) || (a != NULL && a->stamp != 0))
         luaL_error(L, "%s:with: argument %d is the engine's and lives for one call only: pass it when calling", f->name,
                    argument + 1);
 }
 
 /* The values are read now, and held by the function since strings and arrays are pointed to. */
-static int with(lua_State *L)
+static int fix_arguments(lua_State *L)
 {
-    const native_function *from = native_function_at(L, 1);
-    int given = lua_gettop(L) - 1, first = from->open - given;
-    if (first < 0) return luaL_error(L, "%s:with: %d arguments given, %d are open", from->name, given, from->open);
+    const native_function *from = native_check_function(L, 1);
+    int n_given = lua_gettop(L) - 1, first = from->n_open - n_given;
+    if (first < 0) return luaL_error(L, "%s:with: %d arguments given, %d are open", from->name, n_given, from->n_open);
     native_function *f = new_function(L);
     *f = *from;
-    f->open = first;
+    f->n_open = first;
     f->table = NULL;
-    prepare(L, f);
-    lua_createtable(L, given, 1);
+    prepare_call(L, f);
+    lua_createtable(L, n_given, 1);
     lua_getiuservalue(L, 1, 1);
     lua_setfield(L, -2, "before");
-    for (int i = 0; i < given; i++) {
-        refuse_passing(L, f, first + i, i + 2);
+    for (int i = 0; i < n_given; i++) {
+        refuse_call_bound(L, f, first + i, i + 2);
         native_read(L, i + 2, f->signature.argument[first + i], (int)(f->signature.constant >> (first + i) & 1),
                     f->name, first + i + 1, &f->fixed[first + i]);
         lua_pushvalue(L, i + 2);
@@ -273,7 +275,7 @@ static void metatable(lua_State *L, const char *name, const luaL_Reg *methods, l
     lua_setfield(L, -2, "__metatable");
 }
 
-static int refuse(lua_State *L)
+static int refuse_sandboxed(lua_State *L)
 {
     return luaL_error(L, "rill.ffi calls native code, which no sandbox holds: it is there with --unsafe-scripts only");
 }
@@ -281,8 +283,9 @@ static int refuse(lua_State *L)
 /* What a sandboxed script finds: a table that says so whatever is done with it. */
 static void open_refusal(lua_State *L)
 {
-    static const luaL_Reg events[] = {{"__index", refuse}, {"__newindex", refuse}, {"__call", refuse},
-                                      {"__pairs", refuse}, {"__len", refuse},      {NULL, NULL}};
+    static const luaL_Reg events[] = {{"__index", refuse_sandboxed}, {"__newindex", refuse_sandboxed},
+                                      {"__call", refuse_sandboxed},  {"__pairs", refuse_sandboxed},
+                                      {"__len", refuse_sandboxed},   {NULL, NULL}};
     lua_newtable(L);
     lua_newtable(L);
     luaL_setfuncs(L, events, 0);
@@ -301,22 +304,22 @@ void script_open_ffi(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         {"open", open_library}, {"array", make_array}, {"callback", native_callback}, {NULL, NULL}};
-    static const luaL_Reg of_library[] = {{"bind", bind}, {NULL, NULL}};
-    static const luaL_Reg of_function[] = {{"with", with}, {NULL, NULL}};
-    rill_script *s = script_of(L);
+    static const luaL_Reg library_methods[] = {{"bind", bind}, {NULL, NULL}};
+    static const luaL_Reg function_methods[] = {{"with", fix_arguments}, {NULL, NULL}};
+    rill_script *s = script_from_lua(L);
     for (size_t i = 0; signature_word(i) != NULL; i++) script_name_add(L, "ffi_types", signature_word(i));
     add_names(L, "ffi", functions);
-    add_names(L, "library", of_library);
-    add_names(L, "function", of_function);
+    add_names(L, "library", library_methods);
+    add_names(L, "function", function_methods);
     if (!s->options.unsafe) {
         open_refusal(L);
         return;
     }
     s->native = rill_calloc(s->ctx, 1, sizeof *s->native);
     if (s->native == NULL) luaL_error(L, "not enough memory for rill.ffi");
-    metatable(L, NATIVE_LIBRARY, of_library, library_name);
+    metatable(L, NATIVE_LIBRARY, library_methods, library_name);
     lua_pop(L, 1);
-    metatable(L, NATIVE_FUNCTION, of_function, function_name);
+    metatable(L, NATIVE_FUNCTION, function_methods, function_name);
     lua_pushcfunction(L, call);
     lua_setfield(L, -2, "__call");
     lua_pop(L, 1);

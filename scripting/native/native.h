@@ -16,7 +16,7 @@
 #include "ffi.h"
 #include "signature.h"
 
-enum { NATIVE_NAME_MAX = 128, NATIVE_MOST = 1000 };
+enum { NATIVE_NAME_MAX = 128, NATIVE_MAX_OBJECTS = 1000 };
 
 typedef union native_value {
     ffi_arg word;
@@ -58,9 +58,9 @@ typedef struct native_function {
     void (*code)(void);
     signature signature;
     ffi_cif cif;
-    ffi_type *types[SIGNATURE_MOST];
-    int open;                           /* arguments that a call gives; those behind are fixed */
-    native_value fixed[SIGNATURE_MOST]; /* [open, signature.n) */
+    ffi_type *types[SIGNATURE_MAX_ARGUMENTS];
+    int n_open;                                  /* arguments that a call gives; those behind are fixed */
+    native_value fixed[SIGNATURE_MAX_ARGUMENTS]; /* [open, signature.n) */
     const native_library *library;
     void *table; /* native_table that it was registered as; NULL: not yet */
     char name[NATIVE_NAME_MAX];
@@ -94,13 +94,13 @@ void native_store(signature_type type, const native_value *value, void *result);
 
 /* --- native.c ----------------------------------------------------------------------------------------------------- */
 
-native_function *native_function_at(lua_State *L, int index);
+native_function *native_check_function(lua_State *L, int index);
 
 /* Fail with what a callback recorded, and forget it. RILL_OK when nothing failed. */
-rill_status native_outcome(rill_script *s);
+rill_status native_take_failure(rill_script *s);
 
 /* Count one more of something that stays as long as the script, or raise. */
-void native_count(lua_State *L, int *n, const char *what);
+void native_count_object(lua_State *L, int *n, const char *what);
 
 /* --- native_callback.c -------------------------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
  * Scripts make them once, at the top. They are freed behind the script's Lua state, when what could call one is gone.
  *
  * A Lua error cannot cross the native frames between the callback and whoever called them. It is recorded in
- * script_native, the callback answers 0, and so do all that follow until native_outcome() is asked.
+ * script_native, the callback answers 0, and so do all that follow until native_take_failure() is asked.
  *
  * Arguments that are arrays (const double*) come without a length: they are views of one element, since that is what
  * comparison functions get. They end with the callback. */
@@ -15,14 +15,14 @@
 #include "native.h"
 
 typedef struct native_callback {
-    struct native_callback *before;
+    struct native_callback *prev;
     rill_script *script;
     int function; /* reference */
     int has_arrays;
     signature signature;
     ffi_closure *closure; /* NULL: an error came first */
     ffi_cif cif;
-    ffi_type *types[SIGNATURE_MOST];
+    ffi_type *types[SIGNATURE_MAX_ARGUMENTS];
 } callback;
 
 typedef struct callback_call {
@@ -44,7 +44,7 @@ static int run(lua_State *L)
     callback_call *call = lua_touserdata(L, 1);
     const callback *c = call->c;
     const signature *s = &c->signature;
-    luaL_checkstack(L, SIGNATURE_MOST + LUA_MINSTACK, "callback");
+    luaL_checkstack(L, SIGNATURE_MAX_ARGUMENTS + LUA_MINSTACK, "callback");
     lua_rawgeti(L, LUA_REGISTRYINDEX, c->function);
     for (int i = 0; i < s->n; i++) {
         native_value value = native_load(s->argument[i], call->arguments[i]);
@@ -58,13 +58,13 @@ static int run(lua_State *L)
     return 0;
 }
 
-static void record(rill_script *s, rill_status status)
+static void record_failure(rill_script *s, rill_status status)
 {
     s->native->failed = status;
     snprintf(s->native->message, sizeof s->native->message, "%s", rill_error(s->ctx));
 }
 
-static void enter(ffi_cif *cif, void *result, void **arguments, void *user)
+static void callback_entry(ffi_cif *cif, void *result, void **arguments, void *user)
 {
     const callback *c = user;
     rill_script *s = c->script;
@@ -77,20 +77,20 @@ static void enter(ffi_cif *cif, void *result, void **arguments, void *user)
         rill_status status = script_protect(s, run, &call);
         if (c->has_arrays) script_end(s, frame);
         if (status < 0) {
-            record(s, status);
+            record_failure(s, status);
             call.result = (native_value){0};
         }
     }
     native_store(c->signature.result, &call.result, result);
 }
 
-static void check(lua_State *L, callback *c)
+static void check_callback_signature(lua_State *L, callback *c)
 {
     const signature *s = &c->signature;
     if (s->result == SIGNATURE_STRING)
         luaL_error(L, "rill.ffi.callback: a callback cannot return a string, since nobody would keep it for C");
     for (int i = 0; i < s->n; i++) {
-        if (s->argument[i] >= SIGNATURE_BEAMS && s->argument[i] <= SIGNATURE_FLIGHT)
+        if (s->argument[i] >= SIGNATURE_CANDIDATES && s->argument[i] <= SIGNATURE_SCHED_VIEW)
             luaL_error(
                 L,
                 "rill.ffi.callback: argument %d is %s: structs of the engine are not passed to callbacks, take void*",
@@ -119,7 +119,7 @@ static rill_status make_closure(callback *c, void **code)
         return rill_fail(c->script->ctx, RILL_ERR_MEMORY, "script %s: libffi has no memory for a closure",
                          c->script->path);
     if (ffi_prep_cif(&c->cif, FFI_DEFAULT_ABI, (unsigned)s->n, native_ffi_type(s->result), c->types) != FFI_OK ||
-        ffi_prep_closure_loc(c->closure, &c->cif, enter, c, *code) != FFI_OK)
+        ffi_prep_closure_loc(c->closure, &c->cif, callback_entry, c, *code) != FFI_OK)
         return rill_fail(c->script->ctx, RILL_ERR_PLUGIN, "script %s: libffi cannot make a function of this type",
                          c->script->path);
     return RILL_OK;
@@ -127,17 +127,17 @@ static rill_status make_closure(callback *c, void **code)
 
 int native_callback(lua_State *L)
 {
-    rill_script *s = script_of(L);
+    rill_script *s = script_from_lua(L);
     luaL_checktype(L, 2, LUA_TFUNCTION);
-    native_count(L, &s->native->callbacks, "callbacks");
+    native_count_object(L, &s->native->callbacks, "callbacks");
     lua_settop(L, 2);
     callback *c = rill_calloc(s->ctx, 1, sizeof *c);
     if (c == NULL) return script_raise(L, rill_fail_memory(s->ctx, sizeof *c, "a closure"));
-    c->before = s->native->latest;
+    c->prev = s->native->latest;
     s->native->latest = c; /* now an error cannot lose it */
     c->script = s;
     native_signature(L, 1, &c->signature);
-    check(L, c);
+    check_callback_signature(L, c);
     c->function = luaL_ref(L, LUA_REGISTRYINDEX);
     void *code;
     rill_status status = make_closure(c, &code);
@@ -150,7 +150,7 @@ void native_callbacks_free(rill_script *s)
 {
     while (s->native->latest != NULL) {
         callback *c = s->native->latest;
-        s->native->latest = c->before;
+        s->native->latest = c->prev;
         if (c->closure != NULL) ffi_closure_free(c->closure);
         rill_free(s->ctx, c, sizeof *c);
     }

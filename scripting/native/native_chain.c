@@ -18,7 +18,7 @@ typedef struct native_table {
     union {
         rill_heuristic heuristic;
         rill_scorer scorer;
-        rill_policy policy;
+        rill_scheduler scheduler;
     } as; /* the first: a pointer to the engine's table points to this struct */
     rill_script *script;
     native_function *function;
@@ -34,9 +34,12 @@ typedef struct kind {
 } kind;
 
 static const kind kinds[] = {
-    [SCRIPT_HEURISTIC] = {"heuristic", "beams*", 1, {SIGNATURE_BEAMS}},
-    [SCRIPT_SCORER] = {"scorer", "rows*, ask*", 2, {SIGNATURE_ROWS, SIGNATURE_ASK}},
-    [SCRIPT_POLICY] = {"policy", "flight*, int32*, int32*", 3, {SIGNATURE_FLIGHT, SIGNATURE_INT32S, SIGNATURE_INT32S}},
+    [SCRIPT_HEURISTIC] = {"heuristic", "beams*", 1, {SIGNATURE_CANDIDATES}},
+    [SCRIPT_SCORER] = {"scorer", "rows*, ask*", 2, {SIGNATURE_ROWS, SIGNATURE_MODIFIERS}},
+    [SCRIPT_SCHEDULER] = {"policy",
+                          "flight*, int32*, int32*",
+                          3,
+                          {SIGNATURE_SCHED_VIEW, SIGNATURE_INT32S, SIGNATURE_INT32S}},
     [SCRIPT_DOMAIN] = {"domain", NULL, 0, {SIGNATURE_VOID}},
 };
 
@@ -53,12 +56,12 @@ static int64_t signed_result(signature_type type, const native_value *value)
     }
 }
 
-/* A function can fail by way of rill_ask_add() and its like, which record what was wrong; that is kept. (The engine
+/* A function can fail by way of rill_modifiers_add() and its like, which record what was wrong; that is kept. (The engine
  * forgets what was recorded before.) */
-static rill_status judge(const native_table *t, int64_t result)
+static rill_status check_native_result(const native_table *t, int64_t result)
 {
     rill_context *ctx = t->script->ctx;
-    rill_status status = native_outcome(t->script);
+    rill_status status = native_take_failure(t->script);
     if (status < 0 || result >= 0) return status;
     status = result >= INT32_MIN ? (rill_status)result : RILL_ERR_PLUGIN;
     int known = strcmp(rill_status_name(status), rill_status_name((rill_status)INT32_MIN)) != 0;
@@ -70,41 +73,41 @@ static rill_status judge(const native_table *t, int64_t result)
 }
 
 /* Call with the first n arguments given, and the fixed ones behind. */
-static rill_status run(const native_table *t, int n, const void *const *given)
+static rill_status call_function(const native_table *t, int n, const void *const *given_values)
 {
     native_function *f = t->function;
     native_value values[3], result = {0};
-    void *arguments[SIGNATURE_MOST];
+    void *arguments[SIGNATURE_MAX_ARGUMENTS];
     for (int i = 0; i < n; i++) {
-        values[i].pointer = given[i];
+        values[i].pointer = given_values[i];
         arguments[i] = &values[i];
     }
     for (int i = n; i < f->signature.n; i++) arguments[i] = &f->fixed[i];
     ffi_call(&f->cif, f->code, &result, arguments);
-    return judge(t, signed_result(f->signature.result, &result));
+    return check_native_result(t, signed_result(f->signature.result, &result));
 }
 
-static rill_status apply(void *self, rill_beams *beams)
+static rill_status apply(void *self, rill_candidates *candidates)
 {
-    return run(self, 1, (const void *const[]){beams});
+    return call_function(self, 1, (const void *const[]){candidates});
 }
 
-static rill_status score(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+static rill_status score(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
-    return run(self, 2, (const void *const[]){rows, ask});
+    return call_function(self, 2, (const void *const[]){rows, modifiers});
 }
 
-static rill_status choose(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
+static rill_status choose(void *self, const rill_sched_view *sched_view, int32_t *order, int32_t *count)
 {
     *count = 0;
-    return run(self, 3, (const void *const[]){flight, order, count});
+    return call_function(self, 3, (const void *const[]){sched_view, order, count});
 }
 
 /* The engine's own rule: new inputs when at most a share of N is in flight. */
-static rill_status refill(void *self, const rill_flight *flight, int32_t *admit)
+static rill_status refill(void *self, const rill_sched_view *sched_view, int32_t *admit)
 {
     (void)self;
-    *admit = flight->n <= flight->refill * flight->max_items ? flight->max_items - flight->n : 0;
+    *admit = sched_view->n <= sched_view->refill * sched_view->max_items ? sched_view->max_items - sched_view->n : 0;
     return RILL_OK;
 }
 
@@ -130,14 +133,14 @@ static rill_status create_scorer(const rill_scorer *table, rill_context *ctx, co
     return create(table, ctx, arguments, self);
 }
 
-static rill_status create_policy(const rill_policy *table, rill_context *ctx, const char *arguments, void **self)
+static rill_status create_scheduler(const rill_scheduler *table, rill_context *ctx, const char *arguments, void **self)
 {
     return create(table, ctx, arguments, self);
 }
 
 /* --- registration ------------------------------------------------------------------------------------------------- */
 
-static void check(lua_State *L, const native_function *f, script_kind wanted)
+static void check_chain_signature(lua_State *L, const native_function *f, script_kind wanted)
 {
     const kind *k = &kinds[wanted];
     const signature *s = &f->signature;
@@ -150,10 +153,10 @@ static void check(lua_State *L, const native_function *f, script_kind wanted)
     if (!fits)
         luaL_error(L, "%s is \"%s\": a %s is \"void(%s, ...)\" or \"int(%s, ...)\"", f->name, text, k->word, k->shape,
                    k->shape);
-    if (f->open > k->n)
+    if (f->n_open > k->n)
         luaL_error(L, "%s is \"%s\": a %s gets %d argument%s, so fix the others, as in %s:with(...)", f->name, text,
                    k->word, k->n, k->n == 1 ? "" : "s", f->name);
-    if (f->open < k->n)
+    if (f->n_open < k->n)
         luaL_error(L, "%s: the first %d arguments are a %s's and cannot be fixed", f->name, k->n, k->word);
 }
 
@@ -171,7 +174,7 @@ static void choose_name(native_table *t, script_kind wanted)
         snprintf(t->name, sizeof t->name, "native-%s-%d", word, i);
 }
 
-static rill_status fill(native_table *t, script_kind wanted)
+static rill_status register_table(native_table *t, script_kind wanted)
 {
     rill_context *ctx = t->script->ctx;
     switch (wanted) {
@@ -194,14 +197,14 @@ static rill_status fill(native_table *t, script_kind wanted)
                                      .score = score};
         return rill_register_scorer(ctx, &t->as.scorer);
     default:
-        t->as.policy = (rill_policy){.abi_version = RILL_ABI_VERSION,
-                                     .struct_size = sizeof(rill_policy),
-                                     .name = t->name,
-                                     .summary = t->summary,
-                                     .create = create_policy,
-                                     .choose = choose,
-                                     .refill = refill};
-        return rill_register_policy(ctx, &t->as.policy);
+        t->as.scheduler = (rill_scheduler){.abi_version = RILL_ABI_VERSION,
+                                           .struct_size = sizeof(rill_scheduler),
+                                           .name = t->name,
+                                           .summary = t->summary,
+                                           .create = create_scheduler,
+                                           .choose = choose,
+                                           .refill = refill};
+        return rill_register_scheduler(ctx, &t->as.scheduler);
     }
 }
 
@@ -214,20 +217,20 @@ void script_native_register(lua_State *L, int index, script_kind wanted, char na
 {
     char text[SIGNATURE_TEXT];
     index = lua_absindex(L, index);
-    native_function *f = native_function_at(L, index);
-    check(L, f, wanted);
+    native_function *f = native_check_function(L, index);
+    check_chain_signature(L, f, wanted);
     native_table *t = f->table;
     if (t == NULL || script_find(t->script->ctx, wanted, t->name) != t) {
-        native_count(L, &script_of(L)->native->tables, "native functions in chains");
+        native_count_object(L, &script_from_lua(L)->native->tables, "native functions in chains");
         t = lua_newuserdatauv(L, sizeof *t, 1);
-        *t = (native_table){.script = script_of(L), .function = f, .word = kinds[wanted].word};
+        *t = (native_table){.script = script_from_lua(L), .function = f, .word = kinds[wanted].word};
         signature_write(&f->signature, text, sizeof text);
         snprintf(t->summary, sizeof t->summary, "%s() of a shared object: %s", f->name, text);
         choose_name(t, wanted);
         lua_pushvalue(L, index);
         lua_setiuservalue(L, -2, 1); /* the function lives as long as the table */
         luaL_ref(L, LUA_REGISTRYINDEX);
-        rill_status status = fill(t, wanted);
+        rill_status status = register_table(t, wanted);
         if (status < 0) script_raise(L, status);
         f->table = t;
     }

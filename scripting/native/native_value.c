@@ -36,7 +36,7 @@ typedef struct place {
     int argument;
 } place;
 
-static int refuse(const place *p, const char *expected)
+static int raise_type_error(const place *p, const char *expected)
 {
     lua_State *L = p->L;
     const char *type = signature_type_name(p->type);
@@ -49,39 +49,39 @@ static int refuse(const place *p, const char *expected)
 /* Integers up to 64 signed bits; the bounds are part of the message. */
 static lua_Integer read_integer(const place *p, lua_Integer low, lua_Integer high)
 {
-    int whole = 0;
+    int is_integer = 0;
     lua_Integer value = 0;
     /* lua_tointegerx() would take strings too. */
-    if (lua_type(p->L, p->index) == LUA_TNUMBER) value = lua_tointegerx(p->L, p->index, &whole);
-    if (!whole || value < low || value > high)
-        refuse(p, lua_pushfstring(p->L, "a whole number from %I to %I", (LUAI_UACINT)low, (LUAI_UACINT)high));
+    if (lua_type(p->L, p->index) == LUA_TNUMBER) value = lua_tointegerx(p->L, p->index, &is_integer);
+    if (!is_integer || value < low || value > high)
+        raise_type_error(p, lua_pushfstring(p->L, "a whole number from %I to %I", (LUAI_UACINT)low, (LUAI_UACINT)high));
     return value;
 }
 
 /* Lua's integers end at 2^63; numbers from there on are floats, as native_push() makes them. */
 static uint64_t read_uint64(const place *p)
 {
-    int whole = 0;
+    int is_integer = 0;
     if (lua_type(p->L, p->index) == LUA_TNUMBER) {
-        lua_Integer value = lua_tointegerx(p->L, p->index, &whole);
-        if (whole && value >= 0) return (uint64_t)value;
+        lua_Integer value = lua_tointegerx(p->L, p->index, &is_integer);
+        if (is_integer && value >= 0) return (uint64_t)value;
         lua_Number number = lua_tonumber(p->L, p->index);
-        if (!whole && number >= 0x1p63 && number < 0x1p64) return (uint64_t)number;
+        if (!is_integer && number >= 0x1p63 && number < 0x1p64) return (uint64_t)number;
     }
-    refuse(p, "a whole number from 0 to 18446744073709551615");
+    raise_type_error(p, "a whole number from 0 to 18446744073709551615");
     return 0;
 }
 
 static double read_number(const place *p)
 {
-    if (lua_type(p->L, p->index) != LUA_TNUMBER) refuse(p, "a number");
+    if (lua_type(p->L, p->index) != LUA_TNUMBER) raise_type_error(p, "a number");
     return lua_tonumber(p->L, p->index);
 }
 
 static float read_float(const place *p)
 {
     double value = read_number(p);
-    if (isfinite(value) && fabs(value) > FLT_MAX) refuse(p, "a number that a float can hold");
+    if (isfinite(value) && fabs(value) > FLT_MAX) raise_type_error(p, "a number that a float can hold");
     return (float)value;
 }
 
@@ -89,9 +89,9 @@ static const char *read_string(const place *p)
 {
     size_t length;
     if (lua_isnil(p->L, p->index)) return NULL;
-    if (lua_type(p->L, p->index) != LUA_TSTRING) refuse(p, "a string or nil");
+    if (lua_type(p->L, p->index) != LUA_TSTRING) raise_type_error(p, "a string or nil");
     const char *text = lua_tolstring(p->L, p->index, &length);
-    if (memchr(text, '\0', length) != NULL) refuse(p, "text without a NUL inside");
+    if (memchr(text, '\0', length) != NULL) raise_type_error(p, "text without a NUL inside");
     return text;
 }
 
@@ -99,27 +99,27 @@ static const void *read_pointer(const place *p)
 {
     if (lua_isnil(p->L, p->index)) return NULL;
     if (lua_type(p->L, p->index) != LUA_TLIGHTUSERDATA)
-        refuse(p, "nil, a pointer that a function returned, or a callback");
+        raise_type_error(p, "nil, a pointer that a function returned, or a callback");
     return lua_touserdata(p->L, p->index);
 }
 
 static const void *read_struct(const place *p)
 {
-    rill_ask_builder *ask;
+    rill_modifiers *modifiers;
     const rill_scorer_rows *rows;
     switch (p->type) {
-    case SIGNATURE_BEAMS: return script_beams_check(p->L, p->index);
-    case SIGNATURE_FLIGHT: return script_flight_check(p->L, p->index);
+    case SIGNATURE_CANDIDATES: return script_candidates_check(p->L, p->index);
+    case SIGNATURE_SCHED_VIEW: return script_sched_view_check(p->L, p->index);
     default: /* rows know whom they speak to, so they stand for both */
-        rows = script_rows_check(p->L, p->index, &ask);
-        return p->type == SIGNATURE_ASK ? (const void *)ask : rows;
+        rows = script_rows_check(p->L, p->index, &modifiers);
+        return p->type == SIGNATURE_MODIFIERS ? (const void *)modifiers : rows;
     }
 }
 
 static const void *read_array(const place *p, int constant)
 {
     int32_t n;
-    if (lua_type(p->L, p->index) != LUA_TUSERDATA) refuse(p, "an array");
+    if (lua_type(p->L, p->index) != LUA_TUSERDATA) raise_type_error(p, "an array");
     return script_array_data(p->L, p->index, native_elements(p->type), !constant, &n);
 }
 
@@ -130,7 +130,7 @@ void native_read(lua_State *L, int index, signature_type type, int constant, con
     switch (type) {
     case SIGNATURE_VOID: break;
     case SIGNATURE_BOOL:
-        if (!lua_isboolean(L, index)) refuse(&p, "true or false");
+        if (!lua_isboolean(L, index)) raise_type_error(&p, "true or false");
         out->u8 = (uint8_t)lua_toboolean(L, index);
         break;
     case SIGNATURE_I8: out->i8 = (int8_t)read_integer(&p, INT8_MIN, INT8_MAX); break;
@@ -145,10 +145,10 @@ void native_read(lua_State *L, int index, signature_type type, int constant, con
     case SIGNATURE_DOUBLE: out->f64 = read_number(&p); break;
     case SIGNATURE_STRING: out->pointer = read_string(&p); break;
     case SIGNATURE_POINTER: out->pointer = read_pointer(&p); break;
-    case SIGNATURE_BEAMS:
+    case SIGNATURE_CANDIDATES:
     case SIGNATURE_ROWS:
-    case SIGNATURE_ASK:
-    case SIGNATURE_FLIGHT: out->pointer = read_struct(&p); break;
+    case SIGNATURE_MODIFIERS:
+    case SIGNATURE_SCHED_VIEW: out->pointer = read_struct(&p); break;
     default: out->pointer = read_array(&p, constant); break;
     }
 }

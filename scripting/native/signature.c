@@ -1,6 +1,6 @@
 /* Reading the signatures of native functions; the grammar is in signature.h.
  *
- * A type is read in two steps: its words are gathered (type_words), then judged as a whole (type_of_words), since C's
+ * A type is read in two steps: its words are gathered (type_words), then judged as a whole (type_from_words), since C's
  * integer types are made of words in any order. Errors point at the type's first word or at the sign that does not fit.
  *
  * Divisions: words · errors · one type · the whole · writing. */
@@ -20,9 +20,9 @@
 /* --- words -------------------------------------------------------------------------------------------------------- */
 
 /* The integer of that many bytes. */
-#define SIGNED_OF(bytes) \
+#define SIGNED_TYPE(bytes) \
     ((bytes) == 1 ? SIGNATURE_I8 : (bytes) == 2 ? SIGNATURE_I16 : (bytes) == 4 ? SIGNATURE_I32 : SIGNATURE_I64)
-#define UNSIGNED_OF(bytes) (SIGNED_OF(bytes) + (SIGNATURE_U8 - SIGNATURE_I8))
+#define UNSIGNED_TYPE(bytes) (SIGNED_TYPE(bytes) + (SIGNATURE_U8 - SIGNATURE_I8))
 
 /* Words that are a type by themselves. */
 static const struct {
@@ -48,19 +48,19 @@ static const struct {
     {"uint32_t", SIGNATURE_U32},
     {"uint64", SIGNATURE_U64},
     {"uint64_t", SIGNATURE_U64},
-    {"size_t", UNSIGNED_OF(sizeof(size_t))},
+    {"size_t", UNSIGNED_TYPE(sizeof(size_t))},
     {"float", SIGNATURE_FLOAT},
     {"string", SIGNATURE_STRING},
-    {"rill_status", SIGNED_OF(sizeof(int))},
-    {"beams", SIGNATURE_BEAMS},
-    {"view", SIGNATURE_BEAMS},
-    {"rill_beams", SIGNATURE_BEAMS},
+    {"rill_status", SIGNED_TYPE(sizeof(int))},
+    {"beams", SIGNATURE_CANDIDATES},
+    {"view", SIGNATURE_CANDIDATES},
+    {"rill_candidates", SIGNATURE_CANDIDATES},
     {"rows", SIGNATURE_ROWS},
     {"rill_scorer_rows", SIGNATURE_ROWS},
-    {"ask", SIGNATURE_ASK},
-    {"rill_ask_builder", SIGNATURE_ASK},
-    {"flight", SIGNATURE_FLIGHT},
-    {"rill_flight", SIGNATURE_FLIGHT},
+    {"ask", SIGNATURE_MODIFIERS},
+    {"rill_modifiers", SIGNATURE_MODIFIERS},
+    {"flight", SIGNATURE_SCHED_VIEW},
+    {"rill_sched_view", SIGNATURE_SCHED_VIEW},
 };
 
 /* Words that make a type together. */
@@ -78,14 +78,14 @@ typedef struct type_words {
     size_t start;         /* of the first word but const */
     size_t end;           /* behind the last word */
     int constant;         /* const was there */
-    int alone;            /* index into words[], -1: none */
+    int single_word;      /* index into words[], -1: none */
     int count[COMBINING]; /* how often each */
-    int combined;         /* sum of count */
+    int n_combining;      /* sum of count */
 } type_words;
 
 typedef struct reader {
     const char *text;
-    size_t length, at;
+    size_t length, pos;
     signature_error *error;
 } reader;
 
@@ -94,47 +94,48 @@ static int is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static void skip_blanks(reader *r)
+static void skip_spaces(reader *r)
 {
-    while (r->at < r->length && (r->text[r->at] == ' ' || r->text[r->at] == '\t' || r->text[r->at] == '\n')) r->at++;
+    while (r->pos < r->length && (r->text[r->pos] == ' ' || r->text[r->pos] == '\t' || r->text[r->pos] == '\n'))
+        r->pos++;
 }
 
-static int see(reader *r, char c)
+static int next_is(reader *r, char c)
 {
-    skip_blanks(r);
-    return r->at < r->length && r->text[r->at] == c;
+    skip_spaces(r);
+    return r->pos < r->length && r->text[r->pos] == c;
 }
 
-static int take(reader *r, char c)
+static int consume(reader *r, char c)
 {
-    int found = see(r, c);
-    r->at += (size_t)found;
+    int found = next_is(r, c);
+    r->pos += (size_t)found;
     return found;
 }
 
 /* The bytes of the word that starts here; 0 when none does. */
-static size_t word_here(reader *r)
+static size_t word_length(reader *r)
 {
-    skip_blanks(r);
+    skip_spaces(r);
     size_t n = 0;
-    while (r->at + n < r->length &&
-           (is_letter(r->text[r->at + n]) || (n > 0 && r->text[r->at + n] >= '0' && r->text[r->at + n] <= '9')))
+    while (r->pos + n < r->length &&
+           (is_letter(r->text[r->pos + n]) || (n > 0 && r->text[r->pos + n] >= '0' && r->text[r->pos + n] <= '9')))
         n++;
     return n;
 }
 
 static int word_is(const reader *r, size_t n, const char *word)
 {
-    return strlen(word) == n && memcmp(r->text + r->at, word, n) == 0;
+    return strlen(word) == n && memcmp(r->text + r->pos, word, n) == 0;
 }
 
 /* --- errors ------------------------------------------------------------------------------------------------------- */
 
-__attribute__((format(printf, 3, 4))) static int refuse(reader *r, size_t at, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int fail_parse(reader *r, size_t pos, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    r->error->column = at + 1;
+    r->error->column = pos + 1;
     rill_print_message_list(r->error->message, sizeof r->error->message, format, arguments);
     va_end(arguments);
     return -1;
@@ -145,7 +146,7 @@ typedef struct excerpt {
     char text[40];
 } excerpt;
 
-static excerpt excerpt_of(const reader *r, size_t start, size_t end)
+static excerpt make_excerpt(const reader *r, size_t start, size_t end)
 {
     excerpt e;
     size_t n = end - start < sizeof e.text ? end - start : sizeof e.text - 1;
@@ -157,26 +158,26 @@ static excerpt excerpt_of(const reader *r, size_t start, size_t end)
     return e;
 }
 
-static int refuse_word(reader *r, size_t at, size_t n)
+static int fail_word(reader *r, size_t pos, size_t n)
 {
-    return refuse(r, at,
-                  "\"%s\" is not a type: there are void " NUMBERS " string void*, " STRUCTS ", and arrays " ARRAYS,
-                  excerpt_of(r, at, at + n).text);
+    return fail_parse(r, pos,
+                      "\"%s\" is not a type: there are void " NUMBERS " string void*, " STRUCTS ", and arrays " ARRAYS,
+                      make_excerpt(r, pos, pos + n).text);
 }
 
 /* Something else stands where `expected` should. */
-static int refuse_sign(reader *r, const char *expected)
+static int fail_expected(reader *r, const char *expected)
 {
-    skip_blanks(r);
-    if (r->at == r->length) return refuse(r, r->at, "%s expected, but the signature ends here", expected);
-    if (r->text[r->at] == '.')
-        return refuse(r, r->at,
-                      "functions with \"...\" cannot be bound: bind one that takes a fixed list of arguments");
-    size_t n = word_here(r);
+    skip_spaces(r);
+    if (r->pos == r->length) return fail_parse(r, r->pos, "%s expected, but the signature ends here", expected);
+    if (r->text[r->pos] == '.')
+        return fail_parse(r, r->pos,
+                          "functions with \"...\" cannot be bound: bind one that takes a fixed list of arguments");
+    size_t n = word_length(r);
     if (n > 0)
-        return refuse(r, r->at, "%s expected, not \"%s\": types stand alone, without names", expected,
-                      excerpt_of(r, r->at, r->at + n).text);
-    return refuse(r, r->at, "%s expected, not \"%s\"", expected, excerpt_of(r, r->at, r->at + 1).text);
+        return fail_parse(r, r->pos, "%s expected, not \"%s\": types stand alone, without names", expected,
+                          make_excerpt(r, r->pos, r->pos + n).text);
+    return fail_parse(r, r->pos, "%s expected, not \"%s\"", expected, make_excerpt(r, r->pos, r->pos + 1).text);
 }
 
 /* --- one type ----------------------------------------------------------------------------------------------------- */
@@ -198,66 +199,66 @@ static int find_combining(const reader *r, size_t n)
 /* Gather words until something cannot belong to this type any more. */
 static int gather_words(reader *r, type_words *w)
 {
-    *w = (type_words){.alone = -1};
-    for (size_t n = word_here(r); n > 0; n = word_here(r)) {
-        int first = w->alone < 0 && w->combined == 0;
+    *w = (type_words){.single_word = -1};
+    for (size_t n = word_length(r); n > 0; n = word_length(r)) {
+        int first = w->single_word < 0 && w->n_combining == 0;
         int single = find_word(r, n), part = find_combining(r, n);
         if (word_is(r, n, "const")) {
             w->constant = 1;
-        } else if (part >= 0 && w->alone < 0) {
-            if (first) w->start = r->at;
+        } else if (part >= 0 && w->single_word < 0) {
+            if (first) w->start = r->pos;
             w->count[part]++;
-            w->combined++;
-            w->end = r->at + n;
+            w->n_combining++;
+            w->end = r->pos + n;
         } else if (single >= 0 && first) {
-            w->start = r->at;
-            w->alone = single;
-            w->end = r->at + n;
+            w->start = r->pos;
+            w->single_word = single;
+            w->end = r->pos + n;
         } else {
-            return first ? refuse_word(r, r->at, n) : 0;
+            return first ? fail_word(r, r->pos, n) : 0;
         }
-        r->at += n;
+        r->pos += n;
     }
-    if (w->alone < 0 && w->combined == 0) return refuse_sign(r, "a type");
+    if (w->single_word < 0 && w->n_combining == 0) return fail_expected(r, "a type");
     return 0;
 }
 
 /* What the words mean, before any "*". C allows them in any order, each once but "long". */
-static int type_of_words(reader *r, const type_words *w, signature_type *out)
+static int type_from_words(reader *r, const type_words *w, signature_type *out)
 {
-    if (w->alone >= 0) {
-        *out = words[w->alone].type;
+    if (w->single_word >= 0) {
+        *out = words[w->single_word].type;
         return 0;
     }
     const int *c = w->count;
     int good = c[SIGNED] + c[UNSIGNED] <= 1 && c[SHORT] <= 1 && c[INT] <= 1 && c[LONG] <= 2 && c[CHAR] <= 1;
     if (c[CHAR] && c[SHORT] + c[INT] + c[LONG] > 0) good = 0;
     if (c[SHORT] && c[LONG]) good = 0;
-    if (c[DOUBLE] && w->combined > 1) good = 0;
-    if (!good) return refuse_word(r, w->start, w->end - w->start);
+    if (c[DOUBLE] && w->n_combining > 1) good = 0;
+    if (!good) return fail_word(r, w->start, w->end - w->start);
     size_t bytes = c[CHAR]        ? 1
                    : c[SHORT]     ? sizeof(short)
                    : c[LONG] == 1 ? sizeof(long)
                    : c[LONG] == 2 ? sizeof(long long)
                                   : sizeof(int);
     int is_unsigned = c[UNSIGNED] || (c[CHAR] && !c[SIGNED] && CHAR_MIN == 0);
-    *out = c[DOUBLE] ? SIGNATURE_DOUBLE : is_unsigned ? UNSIGNED_OF(bytes) : SIGNED_OF(bytes);
+    *out = c[DOUBLE] ? SIGNATURE_DOUBLE : is_unsigned ? UNSIGNED_TYPE(bytes) : SIGNED_TYPE(bytes);
     return 0;
 }
 
 static int is_struct(signature_type type)
 {
-    return type >= SIGNATURE_BEAMS && type <= SIGNATURE_FLIGHT;
+    return type >= SIGNATURE_CANDIDATES && type <= SIGNATURE_SCHED_VIEW;
 }
 
 /* The pointer to what `w` names. */
-static int point_to(reader *r, const type_words *w, signature_type *type)
+static int make_pointer(reader *r, const type_words *w, signature_type *type)
 {
-    excerpt e = excerpt_of(r, w->start, w->end);
+    excerpt e = make_excerpt(r, w->start, w->end);
     if (is_struct(*type)) return 0;
-    if (w->combined == 1 && w->count[CHAR]) {
+    if (w->n_combining == 1 && w->count[CHAR]) {
         if (!w->constant)
-            return refuse(r, w->start, "text that is only read is const char* (or string), bytes are uint8*");
+            return fail_parse(r, w->start, "text that is only read is const char* (or string), bytes are uint8*");
         *type = SIGNATURE_STRING;
         return 0;
     }
@@ -268,27 +269,27 @@ static int point_to(reader *r, const type_words *w, signature_type *type)
     case SIGNATURE_I32: *type = SIGNATURE_INT32S; return 0;
     case SIGNATURE_I64: *type = SIGNATURE_INT64S; return 0;
     case SIGNATURE_U8: *type = SIGNATURE_BYTES; return 0;
-    default: return refuse(r, w->start, "there are no arrays of %s: there are " ARRAYS ", else void*", e.text);
+    default: return fail_parse(r, w->start, "there are no arrays of %s: there are " ARRAYS ", else void*", e.text);
     }
 }
 
 static int read_type(reader *r, signature_type *out, int *constant, size_t *start)
 {
     type_words w;
-    if (gather_words(r, &w) != 0 || type_of_words(r, &w, out) != 0) return -1;
+    if (gather_words(r, &w) != 0 || type_from_words(r, &w, out) != 0) return -1;
     *constant = 0;
     *start = w.start;
-    if (!take(r, '*')) {
+    if (!consume(r, '*')) {
         if (!is_struct(*out)) return 0;
-        excerpt e = excerpt_of(r, w.start, w.end);
-        return refuse(r, w.start, "%s is passed by its address: %s*", e.text, e.text);
+        excerpt e = make_excerpt(r, w.start, w.end);
+        return fail_parse(r, w.start, "%s is passed by its address: %s*", e.text, e.text);
     }
-    if (point_to(r, &w, out) != 0) return -1;
-    size_t n = word_here(r);
-    if (n > 0 && word_is(r, n, "const")) r->at += n; /* of the pointer itself: nothing to the caller */
-    if (see(r, '*')) return refuse(r, r->at, "there are no pointers to pointers: use void*");
-    *constant = w.constant && *out >= SIGNATURE_BEAMS;
-    if (*out == SIGNATURE_ROWS || *out == SIGNATURE_FLIGHT) *constant = 1;
+    if (make_pointer(r, &w, out) != 0) return -1;
+    size_t n = word_length(r);
+    if (n > 0 && word_is(r, n, "const")) r->pos += n; /* of the pointer itself: nothing to the caller */
+    if (next_is(r, '*')) return fail_parse(r, r->pos, "there are no pointers to pointers: use void*");
+    *constant = w.constant && *out >= SIGNATURE_CANDIDATES;
+    if (*out == SIGNATURE_ROWS || *out == SIGNATURE_SCHED_VIEW) *constant = 1;
     return 0;
 }
 
@@ -300,8 +301,8 @@ static int read_result(reader *r, signature *s)
     size_t start;
     if (read_type(r, &s->result, &constant, &start) != 0) return -1;
     if (s->result > SIGNATURE_POINTER)
-        return refuse(r, start, "a result cannot be %s: it is void, " NUMBERS ", string or void*",
-                      signature_type_name(s->result));
+        return fail_parse(r, start, "a result cannot be %s: it is void, " NUMBERS ", string or void*",
+                          signature_type_name(s->result));
     return 0;
 }
 
@@ -312,8 +313,8 @@ static int read_argument(reader *r, signature *s)
     signature_type type;
     if (read_type(r, &type, &constant, &start) != 0) return -1;
     if (type == SIGNATURE_VOID)
-        return refuse(r, start, "void is no argument: a function without any is written \"()\"");
-    if (s->n == SIGNATURE_MOST) return refuse(r, start, "more than %d arguments", SIGNATURE_MOST);
+        return fail_parse(r, start, "void is no argument: a function without any is written \"()\"");
+    if (s->n == SIGNATURE_MAX_ARGUMENTS) return fail_parse(r, start, "more than %d arguments", SIGNATURE_MAX_ARGUMENTS);
     if (constant) s->constant |= UINT32_C(1) << s->n;
     s->argument[s->n++] = type;
     return 0;
@@ -322,13 +323,13 @@ static int read_argument(reader *r, signature *s)
 /* "(void)" as C writes an empty list. */
 static int is_empty_list(reader *r)
 {
-    size_t before = r->at, n = word_here(r);
+    size_t old_pos = r->pos, n = word_length(r);
     if (n > 0 && word_is(r, n, "void")) {
-        r->at += n;
-        if (see(r, ')')) return 1;
+        r->pos += n;
+        if (next_is(r, ')')) return 1;
     }
-    r->at = before;
-    return see(r, ')');
+    r->pos = old_pos;
+    return next_is(r, ')');
 }
 
 int signature_parse(const char *text, size_t length, signature *out, signature_error *error)
@@ -336,17 +337,17 @@ int signature_parse(const char *text, size_t length, signature *out, signature_e
     reader r = {text, length, 0, error};
     *out = (signature){0};
     if (read_result(&r, out) != 0) return -1;
-    if (!take(&r, '(')) return refuse_sign(&r, "\"(\" and the types of the arguments");
+    if (!consume(&r, '(')) return fail_expected(&r, "\"(\" and the types of the arguments");
     if (!is_empty_list(&r)) {
         do {
             if (read_argument(&r, out) != 0) return -1;
-        } while (take(&r, ','));
+        } while (consume(&r, ','));
     }
-    if (!take(&r, ')')) return refuse_sign(&r, "\",\" or \")\"");
-    skip_blanks(&r);
-    if (r.at < r.length)
-        return refuse(&r, r.at, "nothing may follow the closing parenthesis, not \"%s\"",
-                      excerpt_of(&r, r.at, r.length).text);
+    if (!consume(&r, ')')) return fail_expected(&r, "\",\" or \")\"");
+    skip_spaces(&r);
+    if (r.pos < r.length)
+        return fail_parse(&r, r.pos, "nothing may follow the closing parenthesis, not \"%s\"",
+                          make_excerpt(&r, r.pos, r.length).text);
     return 0;
 }
 
@@ -355,13 +356,13 @@ int signature_parse(const char *text, size_t length, signature *out, signature_e
 const char *signature_type_name(signature_type type)
 {
     static const char *const names[] = {
-        [SIGNATURE_VOID] = "void",       [SIGNATURE_BOOL] = "bool",     [SIGNATURE_I8] = "int8",
-        [SIGNATURE_I16] = "int16",       [SIGNATURE_I32] = "int32",     [SIGNATURE_I64] = "int64",
-        [SIGNATURE_U8] = "uint8",        [SIGNATURE_U16] = "uint16",    [SIGNATURE_U32] = "uint32",
-        [SIGNATURE_U64] = "uint64",      [SIGNATURE_FLOAT] = "float",   [SIGNATURE_DOUBLE] = "double",
-        [SIGNATURE_STRING] = "string",   [SIGNATURE_POINTER] = "void*", [SIGNATURE_BEAMS] = "beams*",
-        [SIGNATURE_ROWS] = "rows*",      [SIGNATURE_ASK] = "ask*",      [SIGNATURE_FLIGHT] = "flight*",
-        [SIGNATURE_DOUBLES] = "double*", [SIGNATURE_FLOATS] = "float*", [SIGNATURE_INT32S] = "int32*",
+        [SIGNATURE_VOID] = "void",       [SIGNATURE_BOOL] = "bool",      [SIGNATURE_I8] = "int8",
+        [SIGNATURE_I16] = "int16",       [SIGNATURE_I32] = "int32",      [SIGNATURE_I64] = "int64",
+        [SIGNATURE_U8] = "uint8",        [SIGNATURE_U16] = "uint16",     [SIGNATURE_U32] = "uint32",
+        [SIGNATURE_U64] = "uint64",      [SIGNATURE_FLOAT] = "float",    [SIGNATURE_DOUBLE] = "double",
+        [SIGNATURE_STRING] = "string",   [SIGNATURE_POINTER] = "void*",  [SIGNATURE_CANDIDATES] = "beams*",
+        [SIGNATURE_ROWS] = "rows*",      [SIGNATURE_MODIFIERS] = "ask*", [SIGNATURE_SCHED_VIEW] = "flight*",
+        [SIGNATURE_DOUBLES] = "double*", [SIGNATURE_FLOATS] = "float*",  [SIGNATURE_INT32S] = "int32*",
         [SIGNATURE_INT64S] = "int64*",   [SIGNATURE_BYTES] = "uint8*",
     };
     return names[type];
@@ -369,14 +370,14 @@ const char *signature_type_name(signature_type type)
 
 void signature_write(const signature *s, char *out, size_t size)
 {
-    size_t at = 0;
+    size_t used = 0;
     out[0] = '\0';
-    for (int i = -1; i < s->n && at < size; i++) {
+    for (int i = -1; i < s->n && used < size; i++) {
         signature_type type = i < 0 ? s->result : s->argument[i];
-        int is_const = i >= 0 && (s->constant >> i & 1) && type != SIGNATURE_ROWS && type != SIGNATURE_FLIGHT;
-        int n = snprintf(out + at, size - at, "%s%s%s%s", i > 0 ? ", " : "", is_const ? "const " : "",
+        int is_const = i >= 0 && (s->constant >> i & 1) && type != SIGNATURE_ROWS && type != SIGNATURE_SCHED_VIEW;
+        int n = snprintf(out + used, size - used, "%s%s%s%s", i > 0 ? ", " : "", is_const ? "const " : "",
                          signature_type_name(type), i < 0 ? "(" : "");
-        at += (size_t)n;
+        used += (size_t)n;
     }
-    if (at < size) snprintf(out + at, size - at, ")");
+    if (used < size) snprintf(out + used, size - used, ")");
 }

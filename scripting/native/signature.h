@@ -10,8 +10,8 @@
  *        string   text that ends with NUL, the same as "const char*"
  *        rill_status   an int
  * Pointers: void*
- *        beams* or view*   rill_beams *                    rows*    const rill_scorer_rows *
- *        ask*              rill_ask_builder *              flight*  const rill_flight *     also by their rill_ names
+ *        beams* or view*   rill_candidates *                    rows*    const rill_scorer_rows *
+ *        ask*              rill_modifiers *              flight*  const rill_sched_view *     also by their rill_ names
  *        double* float* int32* int64* uint8*   arrays of that very type, also as C spells it (int*, unsigned char*);
  *                                              without "const" the array must be writable
  *
@@ -38,10 +38,10 @@ typedef enum signature_type {
     SIGNATURE_DOUBLE,
     SIGNATURE_STRING,
     SIGNATURE_POINTER, /* void* */
-    SIGNATURE_BEAMS,
+    SIGNATURE_CANDIDATES,
     SIGNATURE_ROWS,
-    SIGNATURE_ASK,
-    SIGNATURE_FLIGHT,
+    SIGNATURE_MODIFIERS,
+    SIGNATURE_SCHED_VIEW,
     SIGNATURE_DOUBLES, /* double* */
     SIGNATURE_FLOATS,
     SIGNATURE_INT32S,
@@ -49,7 +49,7 @@ typedef enum signature_type {
     SIGNATURE_BYTES, /* uint8* */
 } signature_type;
 
-enum { SIGNATURE_MOST = 32, SIGNATURE_TEXT = 512 };
+enum { SIGNATURE_MAX_ARGUMENTS = 32, SIGNATURE_TEXT = 512 };
 
 /* Every word there is for a type, one after the other; NULL behind the last. */
 const char *signature_word(size_t i);
@@ -57,8 +57,8 @@ const char *signature_word(size_t i);
 typedef struct signature {
     signature_type result;
     int n;
-    signature_type argument[SIGNATURE_MOST]; /* [n] */
-    uint32_t constant;                       /* bit i: what argument i points to is const */
+    signature_type argument[SIGNATURE_MAX_ARGUMENTS]; /* [n] */
+    uint32_t constant;                                /* bit i: what argument i points to is const */
 } signature;
 
 typedef struct signature_error {

@@ -15,23 +15,23 @@
 /* --- work --------------------------------------------------------------------------------------------------------- */
 
 /* Counted in fourths of an instruction, charged in blocks. */
-enum { UNITS = 4, BLOCK = 1000 * UNITS, COST_OF_CALL = 10 * UNITS, COST_OF_ITEM = UNITS, BYTES_PER_UNIT = 16 };
+enum { UNITS = 4, BLOCK = 1000 * UNITS, CALL_COST = 10 * UNITS, ITEM_COST = UNITS, BYTES_PER_UNIT = 16 };
 
-static void charge(pattern_match *m)
+static void charge_work(pattern_match *m)
 {
     int64_t work = m->work;
     m->work = 0;
     script_charge(m->L, (work + UNITS - 1) / UNITS);
 }
 
-static inline void count(pattern_match *m, int64_t work)
+static inline void count_work(pattern_match *m, int64_t work)
 {
     m->work += work;
-    if (m->work >= BLOCK) charge(m);
+    if (m->work >= BLOCK) charge_work(m);
 }
 
 /* Of copying or comparing. */
-static inline int64_t cost_of_bytes(size_t n)
+static inline int64_t bytes_cost(size_t n)
 {
     return (int64_t)(1 + n / BYTES_PER_UNIT);
 }
@@ -39,9 +39,9 @@ static inline int64_t cost_of_bytes(size_t n)
 /* --- matching ----------------------------------------------------------------------------------------------------- */
 
 /* Where the characters of the set end. */
-static inline const char *behind(const uint64_t *set, const char *s, const char *end)
+static inline const char *set_run_end(const uint64_t *set, const char *s, const char *end)
 {
-    while (s < end && has(set, *s)) s++;
+    while (s < end && set_has(set, *s)) s++;
     return s;
 }
 
@@ -60,21 +60,21 @@ static const char *balanced(const char *s, const char *end, char open, char clos
 
 static int at_frontier(const pattern_match *m, const uint64_t *set, const char *s)
 {
-    return !has(set, s > m->subject ? s[-1] : '\0') && has(set, s < m->end ? *s : '\0');
+    return !set_has(set, s > m->subject ? s[-1] : '\0') && set_has(set, s < m->end ? *s : '\0');
 }
 
 /* Take back the latest choice: returns the item to go on with and where, or NULL if there is no other choice. */
-static inline const pattern_item *choose_again(pattern_match *m, pattern_choice **top, const char **s)
+static inline const pattern_item *backtrack_choice(pattern_match *m, pattern_choice **top, const char **s)
 {
     while (*top != m->choices) {
         pattern_choice *choice = *top - 1;
-        if (choice->item->kind != ITEM_FEW) {
-            *s = --choice->at;
-            if (choice->at == choice->least) --*top;
+        if (choice->item->kind != ITEM_LAZY) {
+            *s = --choice->pos;
+            if (choice->pos == choice->min_pos) --*top;
             return choice->item + 1;
         }
-        if (choice->at < m->end && has(choice->item->set, *choice->at)) {
-            *s = ++choice->at;
+        if (choice->pos < m->end && set_has(choice->item->set, *choice->pos)) {
+            *s = ++choice->pos;
             return choice->item + 1;
         }
         --*top;
@@ -90,28 +90,28 @@ static const char *match_at(pattern_match *m, const char *s)
     pattern_choice *top = m->choices;
     while (item != NULL) {
         const char *stop = NULL; /* of this item; NULL: it fails */
-        count(m, COST_OF_ITEM);
+        count_work(m, ITEM_COST);
         switch ((item_kind)item->kind) {
-        case ITEM_ONE:
-            if (s < end && has(item->set, *s)) stop = s + 1;
+        case ITEM_SINGLE:
+            if (s < end && set_has(item->set, *s)) stop = s + 1;
             break;
         case ITEM_OPTION:
             stop = s;
-            if (s < end && has(item->set, *s)) *top++ = (pattern_choice){item, ++stop, s};
+            if (s < end && set_has(item->set, *s)) *top++ = (pattern_choice){item, ++stop, s};
             break;
-        case ITEM_MANY:
-        case ITEM_SOME: {
-            const char *least = s + (item->kind == ITEM_SOME), *most = behind(item->set, s, end);
-            m->work += most - s;
-            if (most > least) *top++ = (pattern_choice){item, most, least};
-            if (most >= least) stop = most;
+        case ITEM_STAR:
+        case ITEM_PLUS: {
+            const char *min_end = s + (item->kind == ITEM_PLUS), *max_end = set_run_end(item->set, s, end);
+            m->work += max_end - s;
+            if (max_end > min_end) *top++ = (pattern_choice){item, max_end, min_end};
+            if (max_end >= min_end) stop = max_end;
             break;
         }
-        case ITEM_FEW:
+        case ITEM_LAZY:
             *top++ = (pattern_choice){item, s, s};
             stop = s;
             break;
-        case ITEM_HERE:
+        case ITEM_POSITION:
         case ITEM_OPEN:
             m->from[item->number] = s;
             stop = s;
@@ -120,10 +120,10 @@ static const char *match_at(pattern_match *m, const char *s)
             m->to[item->number] = s;
             stop = s;
             break;
-        case ITEM_AGAIN: {
+        case ITEM_BACKREFERENCE: {
             const char *text = m->from[item->number];
             size_t length = (size_t)(m->to[item->number] - text);
-            m->work += cost_of_bytes(length);
+            m->work += bytes_cost(length);
             if ((size_t)(end - s) >= length && memcmp(s, text, length) == 0) stop = s + length;
             break;
         }
@@ -134,11 +134,11 @@ static const char *match_at(pattern_match *m, const char *s)
         case ITEM_FRONTIER:
             if (at_frontier(m, item->set, s)) stop = s;
             break;
-        case ITEM_LAST:
+        case ITEM_END:
             if (s == end) stop = s;
             break;
         case ITEM_ERROR:
-            charge(m);
+            charge_work(m);
             luaL_error(m->L, item->error, (int)item->number);
             break;
         case ITEM_DONE: return s;
@@ -147,7 +147,7 @@ static const char *match_at(pattern_match *m, const char *s)
             s = stop;
             item++;
         } else {
-            item = choose_again(m, &top, &s);
+            item = backtrack_choice(m, &top, &s);
         }
     }
     return NULL;
@@ -159,7 +159,7 @@ static int search(pattern_match *m, const char *s)
     for (; s <= m->end; s++) {
         if (m->first != NULL && !m->anchored) {
             const char *begin = s;
-            while (s < m->end && !has(m->first, *s)) s++;
+            while (s < m->end && !set_has(m->first, *s)) s++;
             m->work += s - begin;
         }
         const char *stop = match_at(m, s);
@@ -193,7 +193,7 @@ static void push_capture(pattern_match *m, int number)
 {
     size_t length = 0;
     const char *text = capture_text(m, number, &length);
-    count(m, UNITS + cost_of_bytes(length));
+    count_work(m, UNITS + bytes_cost(length));
     if (text != NULL)
         lua_pushlstring(m->L, text, length);
     else
@@ -201,9 +201,9 @@ static void push_capture(pattern_match *m, int number)
 }
 
 /* Returns how many there were. */
-static int push_captures(pattern_match *m, int whole_if_none)
+static int push_captures(pattern_match *m, int match_if_none)
 {
-    int n = m->captures > 0 ? m->captures : whole_if_none;
+    int n = m->captures > 0 ? m->captures : match_if_none;
     luaL_checkstack(m->L, n, "too many captures");
     for (int i = 0; i < n; i++) push_capture(m, i);
     return n;
@@ -212,19 +212,19 @@ static int push_captures(pattern_match *m, int whole_if_none)
 /* --- arguments ---------------------------------------------------------------------------------------------------- */
 
 /* Room for the items of patterns of ordinary length, to save a userdata. */
-enum { NEAR_ITEMS = 24 };
-typedef struct pattern_room {
-    pattern_item items[NEAR_ITEMS + 1];
-    pattern_choice choices[NEAR_ITEMS];
-} pattern_room;
+enum { LOCAL_ITEMS = 24 };
+typedef struct pattern_buffer {
+    pattern_item items[LOCAL_ITEMS + 1];
+    pattern_choice choices[LOCAL_ITEMS];
+} pattern_buffer;
 
-static size_t room_for(size_t length)
+static size_t items_size(size_t length)
 {
     return (length + 1) * sizeof(pattern_item) + length * sizeof(pattern_choice);
 }
 
 /* Subject and pattern are at 1 and 2; m->L and m->work are set. `room` has room_for() the pattern. */
-static void prepare(pattern_match *m, void *room, int may_be_anchored)
+static void prepare_match(pattern_match *m, void *buffer, int may_be_anchored)
 {
     lua_State *L = m->L;
     size_t subject_length, length;
@@ -233,20 +233,20 @@ static void prepare(pattern_match *m, void *room, int may_be_anchored)
     m->end = subject + subject_length;
     m->start = m->stop = NULL;
     m->anchored = may_be_anchored && length > 0 && *pattern == '^';
-    m->choices = (pattern_choice *)((pattern_item *)room + length + 1);
-    count(m, 2 * COST_OF_ITEM * (int64_t)length);
-    pattern_compile(m, room, pattern + m->anchored, pattern + length);
+    m->choices = (pattern_choice *)((pattern_item *)buffer + length + 1);
+    count_work(m, 2 * ITEM_COST * (int64_t)length);
+    pattern_compile(m, buffer, pattern + m->anchored, pattern + length);
 }
 
 /* As prepare(), in `near` if the pattern is short enough; else pushes a userdata. */
-static void prepare_near(pattern_match *m, pattern_room *near)
+static void prepare_local_match(pattern_match *m, pattern_buffer *near)
 {
     size_t length = lua_rawlen(m->L, 2);
-    prepare(m, length <= NEAR_ITEMS ? near : lua_newuserdatauv(m->L, room_for(length), 0), 1);
+    prepare_match(m, length <= LOCAL_ITEMS ? near : lua_newuserdatauv(m->L, items_size(length), 0), 1);
 }
 
 /* Where the argument at `index` says to begin; NULL if that is behind the end. */
-static const char *beginning(lua_State *L, int index, const char *subject, size_t length)
+static const char *start_position(lua_State *L, int index, const char *subject, size_t length)
 {
     lua_Integer position = luaL_optinteger(L, index, 1), size = (lua_Integer)length;
     if (position > 0) return position - 1 <= size ? subject + (position - 1) : NULL;
@@ -260,7 +260,7 @@ static int is_plain(const char *pattern, size_t length)
 {
     static const uint64_t specials[SET_WORDS] = {/* $%(*+-.? */ 0x80006d3000000000, /* [^ */ 0x0000000048000000};
     for (size_t i = 0; i < length; i++)
-        if (has(specials, pattern[i])) return 0;
+        if (set_has(specials, pattern[i])) return 0;
     return 1;
 }
 
@@ -271,12 +271,12 @@ static const char *find_plain(pattern_match *m, const char *s, const char *end, 
     for (; (size_t)(end - s) >= length; s++) {
         const char *begin = s;
         if (length > 0) s = memchr(s, *text, (size_t)(end - s) - length + 1);
-        count(m, UNITS + cost_of_bytes((size_t)((s != NULL ? s : end) - begin)));
+        count_work(m, UNITS + bytes_cost((size_t)((s != NULL ? s : end) - begin)));
         if (s == NULL) return NULL;
         size_t same = 0;
         while (same < length) {
             size_t step = length - same < STEP ? length - same : STEP;
-            m->work += cost_of_bytes(step);
+            m->work += bytes_cost(step);
             if (memcmp(s + same, text + same, step) != 0) break;
             same += step;
         }
@@ -289,22 +289,22 @@ static int find_or_match(lua_State *L, int find)
 {
     size_t length, pattern_length;
     const char *subject = luaL_checklstring(L, 1, &length), *pattern = luaL_checklstring(L, 2, &pattern_length);
-    const char *begin = beginning(L, 3, subject, length);
+    const char *begin = start_position(L, 3, subject, length);
     pattern_match m;
-    pattern_room near;
+    pattern_buffer near;
     int found = 0;
     m.L = L;
-    m.work = cost_of_bytes(pattern_length);
+    m.work = bytes_cost(pattern_length);
     if (begin != NULL && find && (lua_toboolean(L, 4) || is_plain(pattern, pattern_length))) {
         m.captures = 0;
         m.start = find_plain(&m, begin, subject + length, pattern, pattern_length);
         found = m.start != NULL;
         if (found) m.stop = m.start + pattern_length;
     } else if (begin != NULL) {
-        prepare_near(&m, &near);
+        prepare_local_match(&m, &near);
         found = search(&m, begin);
     }
-    charge(&m);
+    charge_work(&m);
     if (!found) {
         luaL_pushfail(L);
         return 1;
@@ -328,18 +328,18 @@ static int counted_match(lua_State *L)
 /* --- gmatch ------------------------------------------------------------------------------------------------------- */
 
 /* Upvalue 1, with the pattern's items behind it; upvalue 2 is the subject. */
-typedef struct pattern_walk {
+typedef struct gmatch_state {
     pattern_match match;
     const char *next; /* NULL: nothing is left */
     pattern_item items[];
-} pattern_walk;
+} gmatch_state;
 
 static int next_match(lua_State *L)
 {
-    pattern_walk *walk = lua_touserdata(L, lua_upvalueindex(1));
+    gmatch_state *walk = lua_touserdata(L, lua_upvalueindex(1));
     walk->match.L = L; /* perhaps not the thread that asked for the iterator */
     int found = walk->next != NULL && search(&walk->match, walk->next);
-    charge(&walk->match);
+    charge_work(&walk->match);
     if (!found) return 0;
     walk->next = walk->match.stop;
     return push_captures(&walk->match, 1);
@@ -350,11 +350,11 @@ static int counted_gmatch(lua_State *L)
     size_t length, pattern_length;
     const char *subject = luaL_checklstring(L, 1, &length);
     luaL_checklstring(L, 2, &pattern_length);
-    const char *begin = beginning(L, 3, subject, length);
-    pattern_walk *walk = lua_newuserdatauv(L, sizeof *walk + room_for(pattern_length), 0);
+    const char *begin = start_position(L, 3, subject, length);
+    gmatch_state *walk = lua_newuserdatauv(L, sizeof *walk + items_size(pattern_length), 0);
     walk->match.L = L;
     walk->match.work = 0;
-    prepare(&walk->match, walk->items, 0);
+    prepare_match(&walk->match, walk->items, 0);
     walk->next = begin;
     lua_pushvalue(L, 1);
     lua_pushcclosure(L, next_match, 2);
@@ -365,11 +365,11 @@ static int counted_gmatch(lua_State *L)
 
 static void add_bytes(pattern_match *m, luaL_Buffer *out, const char *text, size_t length)
 {
-    count(m, cost_of_bytes(length));
+    count_work(m, bytes_cost(length));
     luaL_addlstring(out, text, length);
 }
 
-static void add_capture(pattern_match *m, luaL_Buffer *out, int number)
+static void append_capture(pattern_match *m, luaL_Buffer *out, int number)
 {
     size_t length = 0;
     const char *text = capture_text(m, number, &length);
@@ -393,7 +393,7 @@ static void add_text(pattern_match *m, luaL_Buffer *out, const char *text, size_
         else if (what == '0')
             add_bytes(m, out, m->start, (size_t)(m->stop - m->start));
         else if (what >= '1' && what <= '9')
-            add_capture(m, out, what - '1');
+            append_capture(m, out, what - '1');
         else
             luaL_error(m->L, "invalid use of '%%' in replacement string");
         text = percent + 2;
@@ -402,10 +402,10 @@ static void add_text(pattern_match *m, luaL_Buffer *out, const char *text, size_
 }
 
 /* What the table or function at 3 has for the match: false and nil leave it as it is. */
-static void add_answer(pattern_match *m, luaL_Buffer *out)
+static void add_replacement(pattern_match *m, luaL_Buffer *out)
 {
     lua_State *L = m->L;
-    count(m, COST_OF_CALL);
+    count_work(m, CALL_COST);
     if (lua_istable(L, 3)) {
         push_capture(m, 0);
         lua_gettable(L, 3);
@@ -419,7 +419,7 @@ static void add_answer(pattern_match *m, luaL_Buffer *out)
         return;
     }
     if (!lua_isstring(L, -1)) luaL_error(L, "invalid replacement value (a %s)", luaL_typename(L, -1));
-    count(m, cost_of_bytes(lua_rawlen(L, -1)));
+    count_work(m, bytes_cost(lua_rawlen(L, -1)));
     luaL_addvalue(out);
 }
 
@@ -428,25 +428,25 @@ static int counted_gsub(lua_State *L)
     size_t length, text_length = 0;
     const char *s = luaL_checklstring(L, 1, &length), *text = NULL;
     luaL_checkstring(L, 2);
-    lua_Integer most = luaL_optinteger(L, 4, (lua_Integer)length + 1), n = 0;
+    lua_Integer max_matches = luaL_optinteger(L, 4, (lua_Integer)length + 1), n = 0;
     int type = lua_type(L, 3);
     int is_text = type == LUA_TSTRING || type == LUA_TNUMBER;
     luaL_argexpected(L, is_text || type == LUA_TTABLE || type == LUA_TFUNCTION, 3, "string/function/table");
     if (is_text) text = lua_tolstring(L, 3, &text_length);
     pattern_match m;
-    pattern_room near;
+    pattern_buffer near;
     luaL_Buffer out;
     m.L = L;
     m.work = 0;
-    prepare_near(&m, &near);
+    prepare_local_match(&m, &near);
     luaL_buffinit(L, &out);
-    while (n < most && search(&m, s)) {
+    while (n < max_matches && search(&m, s)) {
         n++;
         add_bytes(&m, &out, s, (size_t)(m.start - s));
         if (is_text)
             add_text(&m, &out, text, text_length);
         else
-            add_answer(&m, &out);
+            add_replacement(&m, &out);
         s = m.stop;
         if (m.anchored) break;
     }
@@ -456,7 +456,7 @@ static int counted_gsub(lua_State *L)
     } else {
         lua_pushvalue(L, 1);
     }
-    charge(&m);
+    charge_work(&m);
     lua_pushinteger(L, n);
     return 2;
 }

@@ -7,18 +7,18 @@
 enum { PATTERN_CAPTURES = 32, SET_WORDS = 256 / 64 };
 
 typedef enum item_kind {
-    ITEM_ONE, /* a character of the set; */
+    ITEM_SINGLE, /* a character of the set; */
     ITEM_OPTION,
-    ITEM_MANY, /* none or more, */
-    ITEM_SOME, /* one or more: as many as can be; */
-    ITEM_FEW,  /* none or more: as few as can be */
+    ITEM_STAR, /* none or more, */
+    ITEM_PLUS, /* one or more: as many as can be; */
+    ITEM_LAZY, /* none or more: as few as can be */
     ITEM_OPEN, /* capture `number` begins, */
     ITEM_CLOSE,
-    ITEM_HERE,    /* or is this position */
-    ITEM_AGAIN,   /* what capture `number` has */
-    ITEM_BALANCE, /* from `open` to the `close` that belongs to it */
+    ITEM_POSITION,      /* or is this position */
+    ITEM_BACKREFERENCE, /* what capture `number` has */
+    ITEM_BALANCE,       /* from `open` to the `close` that belongs to it */
     ITEM_FRONTIER,
-    ITEM_LAST, /* the end of the subject */
+    ITEM_END, /* the end of the subject */
     ITEM_ERROR,
     ITEM_DONE,
 } item_kind;
@@ -35,8 +35,8 @@ typedef struct pattern_item {
 /* Where to go on from when what follows fails. */
 typedef struct pattern_choice {
     const pattern_item *item; /* of several lengths */
-    const char *at;           /* where the one that is being tried ends */
-    const char *least;        /* as many as can be: where the shortest ends */
+    const char *pos;          /* where the one that is being tried ends */
+    const char *min_pos;      /* as many as can be: where the shortest ends */
 } pattern_choice;
 
 typedef enum capture_state { CAPTURE_OPEN, CAPTURE_CLOSED, CAPTURE_POSITION } capture_state;
@@ -56,7 +56,7 @@ typedef struct pattern_match {
     uint8_t states[PATTERN_CAPTURES];
 } pattern_match;
 
-static inline int has(const uint64_t *set, char c)
+static inline int set_has(const uint64_t *set, char c)
 {
     return (int)(set[(unsigned char)c / 64] >> ((unsigned char)c % 64) & 1);
 }

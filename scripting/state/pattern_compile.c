@@ -98,7 +98,7 @@ static const char *compile_opening(pattern_match *m, pattern_item *item, const c
 {
     int position = end - p > 1 && p[1] == ')';
     if (m->captures == PATTERN_CAPTURES) return bad_item(item, "too many captures", end);
-    item->kind = position ? ITEM_HERE : ITEM_OPEN;
+    item->kind = position ? ITEM_POSITION : ITEM_OPEN;
     item->number = (uint8_t)m->captures;
     m->states[m->captures++] = position ? CAPTURE_POSITION : CAPTURE_OPEN;
     return p + 1 + position;
@@ -122,7 +122,7 @@ static const char *compile_reference(const pattern_match *m, pattern_item *item,
     if (number < 0 || number >= m->captures || m->states[number] == CAPTURE_OPEN)
         return bad_item(item, "invalid capture index %%%d", end);
     item->number = (uint8_t)number;
-    item->kind = m->states[number] == CAPTURE_POSITION ? ITEM_ONE : ITEM_AGAIN; /* of the empty set: never */
+    item->kind = m->states[number] == CAPTURE_POSITION ? ITEM_SINGLE : ITEM_BACKREFERENCE; /* of the empty set: never */
     return p + 2;
 }
 
@@ -161,13 +161,13 @@ static const char *compile_character(pattern_item *item, const char *p, const ch
         break;
     default: add_byte(item->set, (unsigned char)*p++);
     }
-    item->kind = ITEM_ONE;
+    item->kind = ITEM_SINGLE;
     if (p == end) return p;
     switch (*p) {
     case '?': item->kind = ITEM_OPTION; return p + 1;
-    case '*': item->kind = ITEM_MANY; return p + 1;
-    case '+': item->kind = ITEM_SOME; return p + 1;
-    case '-': item->kind = ITEM_FEW; return p + 1;
+    case '*': item->kind = ITEM_STAR; return p + 1;
+    case '+': item->kind = ITEM_PLUS; return p + 1;
+    case '-': item->kind = ITEM_LAZY; return p + 1;
     default: return p;
     }
 }
@@ -183,7 +183,7 @@ static const char *compile_item(pattern_match *m, pattern_item *item, const char
         if (p[1] == 'f') return compile_frontier(item, p, end);
     }
     if (*p == '$' && end - p == 1) {
-        item->kind = ITEM_LAST;
+        item->kind = ITEM_END;
         return end;
     }
     return compile_character(item, p, end);
@@ -196,6 +196,6 @@ void pattern_compile(pattern_match *m, pattern_item *items, const char *p, const
     m->captures = 0;
     while (p < end) p = compile_item(m, item++, p, end);
     item->kind = ITEM_DONE;
-    for (item = items; item->kind == ITEM_OPEN || item->kind == ITEM_HERE;) item++;
-    m->first = item->kind == ITEM_ONE || item->kind == ITEM_SOME ? item->set : NULL;
+    for (item = items; item->kind == ITEM_OPEN || item->kind == ITEM_POSITION;) item++;
+    m->first = item->kind == ITEM_SINGLE || item->kind == ITEM_PLUS ? item->set : NULL;
 }

@@ -1,7 +1,7 @@
 /* What scripts can reach: an allow-list of the standard library, and the table `rill`.
  *
  * Libraries are opened whole, then everything that is not listed is taken out, so that what a newer Lua adds stays shut until
- * someone has looked at it. Functions that could get around the limits are replaced by guard.c.
+ * someone has looked at it. Functions that could get around the limits are replaced by limited_calls.c.
  *
  * Divisions: the standard library · output · names that are not there · rill. */
 #include <math.h>
@@ -61,7 +61,7 @@ static int is_listed(const char *const *names, const char *name)
 }
 
 /* Take what is not listed out of the table on top of the stack. */
-static void prune(lua_State *L, const char *const *names)
+static void remove_unlisted(lua_State *L, const char *const *names)
 {
     for (lua_pushnil(L); lua_next(L, -2) != 0;) {
         lua_pop(L, 1);
@@ -83,7 +83,7 @@ static void open_standard(lua_State *L, int unsafe)
         const library *l = &libraries[i];
         if (l->unsafe && !unsafe) continue;
         luaL_requiref(L, l->name, l->open, l->open != luaopen_base);
-        if (l->names != NULL) prune(L, l->names);
+        if (l->names != NULL) remove_unlisted(L, l->names);
         if (l->open == luaopen_os) {
             lua_pushcfunction(L, refuse_exit);
             lua_setfield(L, -2, "exit");
@@ -94,8 +94,8 @@ static void open_standard(lua_State *L, int unsafe)
 
 /* --- output ------------------------------------------------------------------------------------------------------- */
 
-enum { COST_OF_LINE = 100, BYTES_PER_UNIT = 8 };
-enum { COST_OF_MISSING = 100 }; /* lists of names are gone through */
+enum { LINE_COST = 100, BYTES_PER_UNIT = 8 };
+enum { MISSING_NAME_COST = 100 }; /* lists of names are gone through */
 
 static void log_line(rill_script *s, const char *line)
 {
@@ -111,19 +111,19 @@ static void print_line(rill_script *s, const char *line)
 }
 
 /* The text on top of the stack, line by line. */
-static void tell_lines(lua_State *L, void (*tell)(rill_script *s, const char *line))
+static void print_lines(lua_State *L, void (*print_one)(rill_script *s, const char *line))
 {
-    rill_script *s = script_of(L);
+    rill_script *s = script_from_lua(L);
     size_t length;
-    script_show_zeros(L);
+    script_replace_zeros(L);
     const char *text = lua_tolstring(L, -1, &length), *end = text + length, *line_end;
     for (; (line_end = memchr(text, '\n', (size_t)(end - text))) != NULL; text = line_end + 1) {
-        script_charge(L, COST_OF_LINE + (line_end - text) / BYTES_PER_UNIT);
-        tell(s, lua_pushlstring(L, text, (size_t)(line_end - text)));
+        script_charge(L, LINE_COST + (line_end - text) / BYTES_PER_UNIT);
+        print_one(s, lua_pushlstring(L, text, (size_t)(line_end - text)));
         lua_pop(L, 1);
     }
-    script_charge(L, COST_OF_LINE + (end - text) / BYTES_PER_UNIT);
-    tell(s, text);
+    script_charge(L, LINE_COST + (end - text) / BYTES_PER_UNIT);
+    print_one(s, text);
 }
 
 static int print(lua_State *L)
@@ -137,7 +137,7 @@ static int print(lua_State *L)
         luaL_addvalue(&b);
     }
     luaL_pushresult(&b);
-    tell_lines(L, print_line);
+    print_lines(L, print_line);
     return 0;
 }
 
@@ -146,7 +146,7 @@ static int log_text(lua_State *L)
 {
     luaL_checkstring(L, 1);
     lua_settop(L, 1);
-    tell_lines(L, log_line);
+    print_lines(L, log_line);
     return 0;
 }
 
@@ -162,8 +162,8 @@ static int missing_global(lua_State *L)
     if (is_listed(opened, name))
         return luaL_error(L, "'%s' is shut to scripts: --unsafe-scripts opens it, for scripts you trust", name);
     if (is_listed(never, name)) return luaL_error(L, "'%s' is not there for scripts", name);
-    const rill_context *ctx = script_of(L)->ctx;
-    script_charge(L, COST_OF_MISSING);
+    const rill_context *ctx = script_from_lua(L)->ctx;
+    script_charge(L, MISSING_NAME_COST);
     if (rill_find_heuristic(ctx, name) != NULL || rill_find_scorer(ctx, name) != NULL)
         return luaL_error(L, "there is no variable '%s'; the %s of that name is written with quotes: \"%s\"", name,
                           rill_find_heuristic(ctx, name) != NULL ? "heuristic" : "scorer", name);
@@ -174,11 +174,11 @@ static int missing_global(lua_State *L)
 /* The field of the table at `index` that is nearest to `name`, or NULL. */
 static const char *nearest_field(lua_State *L, int index, const char *name)
 {
-    enum { MOST = 64 };
-    const char *names[MOST];
+    enum { MAX_FIELD_NAMES = 64 };
+    const char *names[MAX_FIELD_NAMES];
     size_t n = 0;
     for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1))
-        if (n < MOST && lua_type(L, -2) == LUA_TSTRING) names[n++] = lua_tostring(L, -2);
+        if (n < MAX_FIELD_NAMES && lua_type(L, -2) == LUA_TSTRING) names[n++] = lua_tostring(L, -2);
     return rill_nearest(name, names, n);
 }
 
@@ -196,7 +196,7 @@ static int refuse_field(lua_State *L)
 }
 
 /* Give the table on top of the stack a metatable of these functions that scripts do not see. */
-static void protect(lua_State *L, lua_CFunction missing, lua_CFunction refuse)
+static void set_protected_metatable(lua_State *L, lua_CFunction missing, lua_CFunction refuse)
 {
     lua_createtable(L, 0, 3);
     lua_pushcfunction(L, missing);
@@ -248,20 +248,20 @@ static void open_rill(lua_State *L)
     set_names(L);
 }
 
-void script_shut_rill(lua_State *L)
+void script_protect_rill(lua_State *L)
 {
-    protect(L, missing_field, refuse_field);
+    set_protected_metatable(L, missing_field, refuse_field);
     lua_setglobal(L, "rill");
 }
 
 void script_open_libraries(lua_State *L)
 {
-    open_standard(L, script_of(L)->options.unsafe);
+    open_standard(L, script_from_lua(L)->options.unsafe);
     lua_pushglobaltable(L);
     script_open_guards(L);
     lua_pushcfunction(L, print);
     lua_setfield(L, -2, "print");
-    protect(L, missing_global, NULL);
+    set_protected_metatable(L, missing_global, NULL);
     lua_pop(L, 1);
     open_rill(L);
 }

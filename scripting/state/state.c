@@ -2,7 +2,7 @@
  *
  * Instructions are counted by a hook. Once they are used up, script->exhausted is set and stays so until the outermost
  * script_call() has returned; until then the hook comes after every instruction and raises again, and so does every function
- * of guard.c that could have caught the error.
+ * of limited_calls.c that could have caught the error.
  *
  * Seconds are a second limit, for work that the count does not see. They are the thread's own, so that a busy machine is no
  * reason to stop a script. Wherever instructions are counted, a clock that is quick to read says whether it is time to ask the slow
@@ -13,7 +13,7 @@
 
 #include "limits.h"
 
-enum { MOST_FRAMES = 16, DEFAULT_SECONDS = 10 };
+enum { MAX_TRACEBACK_FRAMES = 16, DEFAULT_SECONDS = 10 };
 #define DEFAULT_INSTRUCTIONS INT64_C(200000000)
 #ifndef CLOCK_MONOTONIC_COARSE
 #define CLOCK_MONOTONIC_COARSE CLOCK_MONOTONIC
@@ -33,29 +33,29 @@ static int64_t nanoseconds(clockid_t clock)
 
 /* Whether the seconds of the call in progress are over. They pass no faster than those of the day, so until as many have passed as
  * are left there is nothing to ask. */
-static int is_late(rill_script *s)
+static int is_out_of_time(rill_script *s)
 {
     if (s->options.seconds <= 0) return 0;
     int64_t today = nanoseconds(CLOCK_MONOTONIC_COARSE);
-    if (today < s->look_at) return 0;
+    if (today < s->next_clock_check) return 0;
     int64_t spent = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
-    if (s->began < 0) s->began = spent;
-    double left = s->options.seconds * 1e9 - (double)(spent - s->began);
-    if (left <= 0) return 1;
-    s->look_at = left < 1e18 ? today + (int64_t)left : INT64_MAX;
+    if (s->cpu_start < 0) s->cpu_start = spent;
+    double time_left = s->options.seconds * 1e9 - (double)(spent - s->cpu_start);
+    if (time_left <= 0) return 1;
+    s->next_clock_check = time_left < 1e18 ? today + (int64_t)time_left : INT64_MAX;
     return 0;
 }
 
 static void start_clock(rill_script *s)
 {
-    enum { FIRST_LOOK = 10000000 }; /* most calls are over by then, and ask no slow clock at all */
-    s->began = -1;
-    if (s->options.seconds > 0) s->look_at = nanoseconds(CLOCK_MONOTONIC_COARSE) + FIRST_LOOK;
+    enum { FIRST_CLOCK_CHECK = 10000000 }; /* most calls are over by then, and ask no slow clock at all */
+    s->cpu_start = -1;
+    if (s->options.seconds > 0) s->next_clock_check = nanoseconds(CLOCK_MONOTONIC_COARSE) + FIRST_CLOCK_CHECK;
 }
 
 /* --- instructions ------------------------------------------------------------------------------------------------- */
 
-rill_script *script_of(lua_State *L)
+rill_script *script_from_lua(lua_State *L)
 {
     void *user;
     lua_getallocf(L, &user);
@@ -63,42 +63,42 @@ rill_script *script_of(lua_State *L)
 }
 
 /* Of C, or the library's own. */
-static int is_ours(const lua_Debug *frame)
+static int is_internal_frame(const lua_Debug *frame)
 {
-    return *frame->what == 'C' || strcmp(frame->source, SCRIPT_OWN) == 0;
+    return *frame->what == 'C' || strcmp(frame->source, SCRIPT_INTERNAL) == 0;
 }
 
 /* A stack that may not grow leaves no traceback behind, so the place of the latest call is kept for the message. */
 static void note_caller(rill_script *s, lua_State *L)
 {
-    enum { NEAR = 3 };
+    enum { CALLER_LEVELS = 3 };
     lua_Debug frame;
-    for (int level = 1; level <= NEAR && lua_getstack(L, level, &frame); level++) {
+    for (int level = 1; level <= CALLER_LEVELS && lua_getstack(L, level, &frame); level++) {
         lua_getinfo(L, "Sl", &frame);
-        if (is_ours(&frame)) continue;
+        if (is_internal_frame(&frame)) continue;
         memcpy(s->caller, frame.short_src, sizeof s->caller);
         s->caller_line = frame.currentline;
         return;
     }
 }
 
-static void count(lua_State *L, lua_Debug *record);
+static void count_hook(lua_State *L, lua_Debug *record);
 
 /* A thread whose calls are watched stays so. */
 static void set_stride(lua_State *L, int stride)
 {
-    lua_sethook(L, count, LUA_MASKCOUNT | (lua_gethookmask(L) & LUA_MASKCALL), stride);
+    lua_sethook(L, count_hook, LUA_MASKCOUNT | (lua_gethookmask(L) & LUA_MASKCALL), stride);
 }
 
-static void count(lua_State *L, lua_Debug *record)
+static void count_hook(lua_State *L, lua_Debug *record)
 {
-    rill_script *s = script_of(L);
+    rill_script *s = script_from_lua(L);
     int stride = lua_gethookcount(L);
     /* A coroutine that outlived the call whose end it saw coming. */
-    if (stride == 1 && !s->exhausted) set_stride(L, s->stride);
+    if (stride == 1 && !s->is_exhausted) set_stride(L, s->stride);
     s->instructions -= record->event == LUA_HOOKCOUNT ? stride : 1;
-    if (record->event != LUA_HOOKCOUNT && s->heap.slots > SCRIPT_MAX_SLOTS / 4) note_caller(s, L);
-    if (s->instructions <= 0 || s->exhausted || is_late(s)) script_exhaust(L);
+    if (record->event != LUA_HOOKCOUNT && s->heap.max_stack_slots > SCRIPT_MAX_SLOTS / 4) note_caller(s, L);
+    if (s->instructions <= 0 || s->is_exhausted || is_out_of_time(s)) script_raise_exhausted(L);
 }
 
 /* Push "FILE:LINE: " of the innermost function of the script. */
@@ -107,19 +107,19 @@ static void push_place(lua_State *L)
     lua_Debug frame;
     for (int level = 0; lua_getstack(L, level, &frame); level++) {
         lua_getinfo(L, "Sl", &frame);
-        if (is_ours(&frame)) continue;
+        if (is_internal_frame(&frame)) continue;
         lua_pushfstring(L, "%s:%d: ", frame.short_src, frame.currentline);
         return;
     }
     lua_pushliteral(L, "");
 }
 
-int script_exhaust(lua_State *L)
+int script_raise_exhausted(lua_State *L)
 {
-    rill_script *s = script_of(L);
+    rill_script *s = script_from_lua(L);
     set_stride(L, 1);
-    if (!s->exhausted) {
-        s->exhausted = 1;
+    if (!s->is_exhausted) {
+        s->is_exhausted = 1;
         push_place(L);
         if (s->instructions <= 0)
             lua_pushfstring(
@@ -138,42 +138,44 @@ int script_exhaust(lua_State *L)
 
 int script_died_exhausted(lua_State *thread)
 {
-    return lua_gethook(thread) == count && lua_gethookcount(thread) == 1;
+    return lua_gethook(thread) == count_hook && lua_gethookcount(thread) == 1;
 }
 
 void script_charge(lua_State *L, int64_t work)
 {
-    rill_script *s = script_of(L);
+    rill_script *s = script_from_lua(L);
     if (work > 0) s->instructions -= work < s->instructions ? work : s->instructions;
-    if (s->instructions <= 0 || s->exhausted || is_late(s)) script_exhaust(L);
+    if (s->instructions <= 0 || s->is_exhausted || is_out_of_time(s)) script_raise_exhausted(L);
 }
 
-void script_hasten(rill_script *s)
+void script_check_seconds(rill_script *s)
 {
-    if (s->depth > 0 && is_late(s)) set_stride(s->L, 1);
+    if (s->depth > 0 && is_out_of_time(s)) set_stride(s->L, 1);
 }
 
-void script_keep_stride(lua_State *L)
+void script_apply_stride(lua_State *L)
 {
-    if (lua_gethook(L) == count && lua_gethookcount(L) > script_of(L)->stride) set_stride(L, script_of(L)->stride);
+    if (lua_gethook(L) == count_hook && lua_gethookcount(L) > script_from_lua(L)->stride)
+        set_stride(L, script_from_lua(L)->stride);
 }
 
-void script_watch_text(lua_State *L, size_t bytes)
+void script_note_long_text(lua_State *L, size_t bytes)
 {
-    enum { SHORTEST = 4 };
-    rill_script *s = script_of(L);
-    const int most = bytes < SCRIPT_COMPARED / SHORTEST ? (int)(SCRIPT_COMPARED / bytes) : SHORTEST;
-    if (most < s->stride) s->stride = most;
-    script_keep_stride(L);
+    enum { MIN_STRIDE = 4 };
+    rill_script *s = script_from_lua(L);
+    const int max_stride = bytes < SCRIPT_COMPARED_BYTES / MIN_STRIDE ? (int)(SCRIPT_COMPARED_BYTES / bytes)
+                                                                      : MIN_STRIDE;
+    if (max_stride < s->stride) s->stride = max_stride;
+    script_apply_stride(L);
 }
 
-void script_watch_calls(lua_State *L)
+void script_check_at_calls(lua_State *L)
 {
-    if (lua_gethook(L) == count && (lua_gethookmask(L) & LUA_MASKCALL) == 0)
-        lua_sethook(L, count, LUA_MASKCOUNT | LUA_MASKCALL, lua_gethookcount(L));
+    if (lua_gethook(L) == count_hook && (lua_gethookmask(L) & LUA_MASKCALL) == 0)
+        lua_sethook(L, count_hook, LUA_MASKCOUNT | LUA_MASKCALL, lua_gethookcount(L));
 }
 
-void script_stretch(rill_script *s)
+void script_reset_limits(rill_script *s)
 {
     s->instructions = s->options.instructions < 0 ? INT64_MAX : s->options.instructions;
     start_clock(s);
@@ -182,8 +184,8 @@ void script_stretch(rill_script *s)
 /* Without a limit there is no hook, which costs arithmetic in Lua half its speed. */
 static void start_counting(rill_script *s, lua_State *L)
 {
-    script_stretch(s);
-    if (s->options.instructions >= 0 || s->options.seconds > 0) set_stride(L, s->exhausted ? 1 : s->stride);
+    script_reset_limits(s);
+    if (s->options.instructions >= 0 || s->options.seconds > 0) set_stride(L, s->is_exhausted ? 1 : s->stride);
 }
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
@@ -217,23 +219,23 @@ static void add_frame(lua_State *L, luaL_Buffer *b, lua_Debug *frame)
 
 /* The message handler: adds where the script was, innermost first, as far as that is worth reading. Frames that are
  * rill's or the library's would only be in the way. */
-static int with_traceback(lua_State *L)
+static int add_traceback(lua_State *L)
 {
     luaL_Buffer b;
     lua_Debug frame;
     int frames = 0;
     describe_error(L);
-    script_show_zeros(L);
+    script_replace_zeros(L);
     lua_replace(L, 1);
     lua_settop(L, 1);
     luaL_buffinit(L, &b);
     lua_pushvalue(L, 1);
     luaL_addvalue(&b);
-    for (int level = 1; frames <= MOST_FRAMES && lua_getstack(L, level, &frame); level++) {
+    for (int level = 1; frames <= MAX_TRACEBACK_FRAMES && lua_getstack(L, level, &frame); level++) {
         lua_getinfo(L, "Sln", &frame);
-        if (is_ours(&frame)) continue;
+        if (is_internal_frame(&frame)) continue;
         if (frames == 0) luaL_addstring(&b, "\nstack traceback:");
-        if (frames < MOST_FRAMES)
+        if (frames < MAX_TRACEBACK_FRAMES)
             add_frame(L, &b, &frame);
         else
             luaL_addstring(&b, "\n\t...");
@@ -245,8 +247,8 @@ static int with_traceback(lua_State *L)
 
 int script_raise(lua_State *L, rill_status status)
 {
-    rill_script *s = script_of(L);
-    s->raised = status;
+    rill_script *s = script_from_lua(L);
+    s->raised_status = status;
     lua_pushstring(L, status < 0 ? rill_error(s->ctx) : rill_status_name(status));
     lua_pushvalue(L, -1);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &raised_key);
@@ -257,18 +259,19 @@ int script_raise(lua_State *L, rill_status status)
 static int is_about_memory(const char *message)
 {
     static const char words[] = "not enough memory"; /* Lua's own */
-    const char *at = strstr(message, words);
-    return at != NULL && (at == message || at[-1] == ' ') && (at[sizeof words - 1] == '\n' || !at[sizeof words - 1]);
+    const char *phrase = strstr(message, words);
+    return phrase != NULL && (phrase == message || phrase[-1] == ' ') &&
+           (phrase[sizeof words - 1] == '\n' || !phrase[sizeof words - 1]);
 }
 
 /* The status of a failure of rill's that the script did not catch, or that it raised again with words of its own. */
-static rill_status status_of(rill_script *s, const char *message)
+static rill_status error_status(rill_script *s, const char *message)
 {
     rill_status status = RILL_ERR_PLUGIN;
-    if (s->raised < 0 && lua_rawgetp(s->L, LUA_REGISTRYINDEX, &raised_key) == LUA_TSTRING &&
+    if (s->raised_status < 0 && lua_rawgetp(s->L, LUA_REGISTRYINDEX, &raised_key) == LUA_TSTRING &&
         strstr(message, lua_tostring(s->L, -1)) != NULL)
-        status = s->raised;
-    if (s->raised < 0) lua_pop(s->L, 1);
+        status = s->raised_status;
+    if (s->raised_status < 0) lua_pop(s->L, 1);
     return status;
 }
 
@@ -276,10 +279,10 @@ static rill_status status_of(rill_script *s, const char *message)
  * kilobytes of them. The last of such a sequence of equal places, with the message; *place: the length of one. */
 static const char *last_place(const char *message, size_t *place)
 {
-    const char *at = message, *colon = strstr(message, ": ");
+    const char *pos = message, *colon = strstr(message, ": ");
     *place = colon != NULL ? (size_t)(colon - message) + 2 : 0;
-    while (*place > 0 && strncmp(at + *place, message, *place) == 0) at += *place;
-    return at;
+    while (*place > 0 && strncmp(pos + *place, message, *place) == 0) pos += *place;
+    return pos;
 }
 
 /* Lua shortens long paths; whoever reads the message wants the file. */
@@ -307,20 +310,20 @@ static rill_status fail_overflow(rill_script *s)
 
 static rill_status fail_memory(rill_script *s)
 {
-    if (!s->heap.by_limit)
+    if (!s->heap.failed_limit)
         return rill_fail(s->ctx, RILL_ERR_MEMORY, "script %s: out of memory: %zu bytes were refused", s->path,
-                         s->heap.wanted);
-    if (s->heap.by_limit == 3) return fail_overflow(s);
-    if (s->heap.by_limit == 2)
+                         s->heap.failed_size);
+    if (s->heap.failed_limit == 3) return fail_overflow(s);
+    if (s->heap.failed_limit == 2)
         return rill_fail(
             s->ctx, RILL_ERR_MEMORY,
             "script %s: out of memory: a text of %zu bytes, and the longest may have %zu (--script-memory raises the "
             "limit)",
-            s->path, s->heap.wanted, script_longest_text(s));
+            s->path, s->heap.failed_size, script_max_text(s));
     return rill_fail(s->ctx, RILL_ERR_MEMORY,
                      "script %s: out of memory: it held %zu bytes, and %zu more are over the %zu it may have "
                      "(--script-memory raises the limit)",
-                     s->path, s->heap.had, s->heap.wanted, s->options.memory);
+                     s->path, s->heap.used_at_failure, s->heap.failed_size, s->options.memory);
 }
 
 /* Record the failure of a call, whose message is on top of the stack, and pop that. */
@@ -329,10 +332,10 @@ static rill_status fail_call(rill_script *s, int code)
     const char *message = lua_tostring(s->L, -1);
     rill_status status;
     if (message == NULL) message = "an error without a message";
-    if (code == LUA_ERRMEM || (s->heap.wanted > 0 && is_about_memory(message)))
+    if (code == LUA_ERRMEM || (s->heap.failed_size > 0 && is_about_memory(message)))
         status = fail_memory(s);
     else
-        status = fail_message(s, status_of(s, message), message);
+        status = fail_message(s, error_status(s, message), message);
     lua_pop(s->L, 1);
     return status;
 }
@@ -342,18 +345,19 @@ static rill_status fail_call(rill_script *s, int code)
 rill_status script_call(rill_script *s, int arguments, int results)
 {
     lua_State *L = s->L;
-    const int64_t before = s->instructions, began = s->began, look_at = s->look_at;
+    const int64_t old_instructions = s->instructions, old_cpu_start = s->cpu_start,
+                  old_clock_check = s->next_clock_check;
     int base = lua_gettop(L) - arguments;
     if (!lua_checkstack(L, LUA_MINSTACK)) {
         lua_settop(L, base - 1);
         return fail_memory(s);
     }
-    lua_pushcfunction(L, with_traceback);
+    lua_pushcfunction(L, add_traceback);
     lua_insert(L, base);
     start_counting(s, L);
     if (s->depth++ == 0) {
-        s->raised = RILL_OK;
-        s->heap.wanted = 0;
+        s->raised_status = RILL_OK;
+        s->heap.failed_size = 0;
         s->caller_line = 0;
     }
     /* Lua reads and writes numbers, compares texts and tells letters by the locale. */
@@ -361,13 +365,13 @@ rill_status script_call(rill_script *s, int arguments, int results)
     int code = lua_pcall(L, arguments, results, base);
     rill_leave_plain_locale(locale);
     s->L = L; /* an error leaves coroutines behind without a word */
-    s->overrun = code != LUA_OK && s->exhausted;
+    s->has_hit_limit = code != LUA_OK && s->is_exhausted;
     if (code != LUA_OK && s->watch != NULL) s->watch_end(s, 0);
-    if (--s->depth == 0) s->exhausted = 0;
+    if (--s->depth == 0) s->is_exhausted = 0;
     /* What this thread had counted of its latest stride is lost with it. */
-    s->instructions = before - (s->depth > 0 ? SCRIPT_STRIDE : 0);
-    s->began = began;
-    s->look_at = look_at;
+    s->instructions = old_instructions - (s->depth > 0 ? SCRIPT_STRIDE : 0);
+    s->cpu_start = old_cpu_start;
+    s->next_clock_check = old_clock_check;
     lua_remove(L, base);
     return code == LUA_OK ? RILL_OK : fail_call(s, code);
 }
@@ -382,12 +386,12 @@ rill_status script_protect(rill_script *s, lua_CFunction fn, void *user)
 
 script_frame script_begin(rill_script *s, const int32_t *offset, int32_t items)
 {
-    script_frame before = {s->stamp, s->offset, s->items, s->cells};
+    script_frame old_frame = {s->stamp, s->offset, s->items, s->cells};
     s->stamp = ++s->last_stamp;
     s->offset = offset;
     s->items = items;
     s->cells = offset != NULL ? offset[items] - offset[0] : 0;
-    return before;
+    return old_frame;
 }
 
 void script_end(rill_script *s, script_frame frame)
@@ -412,7 +416,7 @@ void script_destroy(rill_script *s)
     if (s->main != NULL) lua_close(s->main);
     for (const script_part *part = s->parts; part->open != NULL; part++)
         if (part->close != NULL) part->close(s);
-    script_heap_finish(s);
+    script_heap_free(s);
     rill_free(s->ctx, s->path, s->path_size);
     rill_free(s->ctx, s, sizeof *s);
 }
@@ -424,7 +428,7 @@ static int open_state(lua_State *L)
     lua_rawsetp(L, LUA_REGISTRYINDEX, &exhausted_key);
     lua_pushboolean(L, 0);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &raised_key);
-    for (const script_part *part = script_of(L)->parts; part->open != NULL; part++) part->open(L);
+    for (const script_part *part = script_from_lua(L)->parts; part->open != NULL; part++) part->open(L);
     return 0;
 }
 

@@ -9,11 +9,11 @@
  * Divisions: files · options · actions · the rest of info · open and close. */
 #include <string.h>
 
-#include "domain.h"
 #include "rill/file.h"
+#include "script_domain.h"
 
 /* More than any script wants; tables of this length are made per model. */
-enum { MOST_ACTIONS = 1 << 24, MOST_PHASES = 8, DEFAULT_LENGTH = 200 };
+enum { MAX_ACTION_NAMES = 1 << 24, MAX_SCRIPT_PHASES = 8, DEFAULT_LENGTH = 200 };
 enum { OPEN_WORK = 2000 }; /* of a file, for script_charge() */
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
@@ -48,7 +48,7 @@ static void check_file(lua_State *L, rill_context *ctx, rill_status status)
 static int read_file(lua_State *L)
 {
     const char *path = lua_tostring(L, lua_upvalueindex(1));
-    rill_context *ctx = script_of(L)->ctx;
+    rill_context *ctx = script_from_lua(L)->ctx;
     luaL_Buffer text;
     size_t length = 0;
     const char *name = luaL_optlstring(L, 1, "", &length);
@@ -61,11 +61,11 @@ static int read_file(lua_State *L)
                length > 0 ? rill_file_open_inside(file, ctx, path, name)
                           : rill_file_open(file, ctx, path, RILL_FILE_REGULAR));
     luaL_buffinit(L, &text);
-    for (uint64_t at = 0; at < file->size;) {
-        const size_t n = file->size - at < LUAL_BUFFERSIZE ? (size_t)(file->size - at) : LUAL_BUFFERSIZE;
-        check_file(L, ctx, rill_file_get(file, at, n, luaL_prepbuffer(&text)));
+    for (uint64_t offset = 0; offset < file->size;) {
+        const size_t n = file->size - offset < LUAL_BUFFERSIZE ? (size_t)(file->size - offset) : LUAL_BUFFERSIZE;
+        check_file(L, ctx, rill_file_get(file, offset, n, luaL_prepbuffer(&text)));
         luaL_addsize(&text, n);
-        at += n;
+        offset += n;
     }
     luaL_pushresult(&text);
     rill_file_close(file);
@@ -95,33 +95,33 @@ static void push_options(lua_State *L, const rill_option *rows, const rill_open_
 /* --- actions ------------------------------------------------------------------------------------------------------ */
 
 /* Where info is looked up: open()'s second result (or nil), then the declaration. */
-enum { AT_CALL = 1, AT_INFO, AT_DECLARED };
+enum { STACK_CALL = 1, STACK_INFO, STACK_DECLARED };
 
 /* Push the field, nil when nobody gave it; its type. */
 static int push_field(lua_State *L, const char *name)
 {
-    if (!lua_isnil(L, AT_INFO)) {
-        if (lua_getfield(L, AT_INFO, name) != LUA_TNIL) return lua_type(L, -1);
+    if (!lua_isnil(L, STACK_INFO)) {
+        if (lua_getfield(L, STACK_INFO, name) != LUA_TNIL) return lua_type(L, -1);
         lua_pop(L, 1);
     }
-    return lua_getfield(L, AT_DECLARED, name);
+    return lua_getfield(L, STACK_DECLARED, name);
 }
 
 /* A whole number from `least` to `most` at `index`; anything else is an error that shows it. */
-static lua_Integer whole(lua_State *L, int index, const char *what, lua_Integer least, lua_Integer most)
+static lua_Integer read_integer_in(lua_State *L, int index, const char *what, lua_Integer min, lua_Integer max)
 {
     int is_integer;
     lua_Integer value = lua_tointegerx(L, index, &is_integer);
-    if (lua_type(L, index) != LUA_TNUMBER || !is_integer || value < least || value > most)
-        luaL_error(L, "%s: a whole number from %I to %I was expected, not %s", what, (LUAI_UACINT)least,
-                   (LUAI_UACINT)most, luaL_tolstring(L, index, NULL));
+    if (lua_type(L, index) != LUA_TNUMBER || !is_integer || value < min || value > max)
+        luaL_error(L, "%s: a whole number from %I to %I was expected, not %s", what, (LUAI_UACINT)min, (LUAI_UACINT)max,
+                   luaL_tolstring(L, index, NULL));
     return value;
 }
 
-static int32_t whole_field(lua_State *L, const char *name, int32_t otherwise, int32_t most)
+static int32_t integer_field(lua_State *L, const char *name, int32_t otherwise, int32_t max)
 {
     int32_t value = otherwise;
-    if (push_field(L, name) != LUA_TNIL) value = (int32_t)whole(L, -1, name, 1, most);
+    if (push_field(L, name) != LUA_TNIL) value = (int32_t)read_integer_in(L, -1, name, 1, max);
     lua_pop(L, 1);
     return value;
 }
@@ -130,7 +130,7 @@ static int32_t whole_field(lua_State *L, const char *name, int32_t otherwise, in
 static void read_names(lua_State *L, script_model *m, int list)
 {
     lua_Integer n = luaL_len(L, list);
-    if (n < 1 || n > MOST_ACTIONS) luaL_error(L, "actions: a list of names has 1 to %d of them", MOST_ACTIONS);
+    if (n < 1 || n > MAX_ACTION_NAMES) luaL_error(L, "actions: a list of names has 1 to %d of them", MAX_ACTION_NAMES);
     m->info.actions = (int32_t)n;
     lua_createtable(L, (int)n, 0);
     int names = lua_gettop(L);
@@ -160,7 +160,7 @@ static void read_actions(lua_State *L, script_model *m)
     if (type == LUA_TTABLE)
         read_names(L, m, lua_gettop(L));
     else if (type == LUA_TNUMBER)
-        m->info.actions = (int32_t)whole(L, -1, "actions", 1, MOST_ACTIONS);
+        m->info.actions = (int32_t)read_integer_in(L, -1, "actions", 1, MAX_ACTION_NAMES);
     else
         luaL_error(L, "actions: their number, or a list of their names, was expected, not %s", luaL_typename(L, -1));
     lua_pop(L, 1);
@@ -180,7 +180,7 @@ static void read_end_action(lua_State *L, script_model *m)
         m->end_action = (int32_t)lua_tointeger(L, -1);
         lua_pop(L, 2);
     } else if (type != LUA_TNIL) {
-        m->end_action = (int32_t)whole(L, -1, "end_action", 0, m->info.actions - 1);
+        m->end_action = (int32_t)read_integer_in(L, -1, "end_action", 0, m->info.actions - 1);
     }
     lua_pop(L, 1);
 }
@@ -218,7 +218,7 @@ static void read_limited_phases(lua_State *L, script_model *m)
     lua_Integer n = type == LUA_TTABLE ? luaL_len(L, -1) : 0;
     for (lua_Integer i = 1; i <= n; i++, lua_pop(L, 1)) {
         lua_geti(L, -1, i);
-        m->info.max_choices_phases |= UINT32_C(1) << whole(L, -1, "limited_phases", 0, m->info.phases - 1);
+        m->info.max_choices_phases |= UINT32_C(1) << read_integer_in(L, -1, "limited_phases", 0, m->info.phases - 1);
     }
     lua_pop(L, 1);
 }
@@ -254,11 +254,11 @@ static void check_fields(lua_State *L)
                                         "limited_phases",  "state",       "node_bytes", "slot_bytes",
                                         "slot_unit_bytes", "description", "separator",  "unnormalised"};
     enum { KNOWN = sizeof known / sizeof *known };
-    if (lua_isnil(L, AT_INFO)) return;
-    if (!lua_istable(L, AT_INFO))
+    if (lua_isnil(L, STACK_INFO)) return;
+    if (!lua_istable(L, STACK_INFO))
         luaL_error(L, "the second result is a table {actions =, max_length =, ...}, not a %s",
-                   luaL_typename(L, AT_INFO));
-    for (lua_pushnil(L); lua_next(L, AT_INFO); lua_pop(L, 1)) {
+                   luaL_typename(L, STACK_INFO));
+    for (lua_pushnil(L); lua_next(L, STACK_INFO); lua_pop(L, 1)) {
         size_t i = 0;
         const char *key = lua_type(L, -2) == LUA_TSTRING ? script_text(L, -2, "a field of a model") : "?";
         while (i < KNOWN && strcmp(known[i], key) != 0) i++;
@@ -275,12 +275,12 @@ static void read_info(lua_State *L, script_model *m)
     read_end_action(L, m);
     m->info.has_end_action = m->end_action >= 0;
     m->info.end_action = m->end_action;
-    m->info.terminals_told = 1; /* a script may say so of any row */
-    m->info.phases = whole_field(L, "phases", 1, MOST_PHASES);
-    m->info.max_length = whole_field(L, "max_length", DEFAULT_LENGTH, INT32_MAX);
-    m->info.node_bytes = whole_field(L, "node_bytes", 0, INT32_MAX);
-    m->info.slot_bytes = whole_field(L, "slot_bytes", 0, INT32_MAX);
-    m->info.slot_unit_bytes = whole_field(L, "slot_unit_bytes", 0, INT32_MAX);
+    m->info.terminals_by_flag = 1; /* a script may say so of any row */
+    m->info.phases = integer_field(L, "phases", 1, MAX_SCRIPT_PHASES);
+    m->info.max_length = integer_field(L, "max_length", DEFAULT_LENGTH, INT32_MAX);
+    m->info.node_bytes = integer_field(L, "node_bytes", 0, INT32_MAX);
+    m->info.slot_bytes = integer_field(L, "slot_bytes", 0, INT32_MAX);
+    m->info.slot_unit_bytes = integer_field(L, "slot_unit_bytes", 0, INT32_MAX);
     m->info.unnormalised = boolean_field(L, "unnormalised");
     read_state_need(L, m);
     read_limited_phases(L, m);
@@ -328,8 +328,8 @@ static int new_table(lua_State *L)
  * it: with a __gc in it they would have finalizers. */
 static void make_rows_type(lua_State *L, script_model *m)
 {
-    m->handle_at = lua_newuserdatauv(L, sizeof *m->handle_at, 0);
-    *m->handle_at = m;
+    m->handle_target = lua_newuserdatauv(L, sizeof *m->handle_target, 0);
+    *m->handle_target = m;
     lua_pushvalue(L, -1);
     m->handle = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_createtable(L, 0, 2);
@@ -346,7 +346,7 @@ static void make_rows_type(lua_State *L, script_model *m)
 
 static int open_model(lua_State *L)
 {
-    open_call *call = lua_touserdata(L, AT_CALL);
+    open_call *call = lua_touserdata(L, STACK_CALL);
     script_model *m = call->m;
     call_open(L, call);
     if (call->refused < 0) return 0;
@@ -393,7 +393,7 @@ static int close_model(lua_State *L)
 }
 
 /* Forget the references; freeing one raises nothing and takes no memory. */
-static int forget_model(lua_State *L)
+static int release_references(lua_State *L)
 {
     const script_model *m = lua_touserdata(L, 1);
     const int references[] = {m->self,   m->description, m->separator, m->names, m->ids,
@@ -405,8 +405,8 @@ static int forget_model(lua_State *L)
 /* A failure that no call is left to return. */
 static void log_late(script_model *m)
 {
-    if (m->late < 0) rill_log(m->script->ctx, RILL_LOG_WARNING, "%s", m->late_message);
-    m->late = RILL_OK;
+    if (m->late_status < 0) rill_log(m->script->ctx, RILL_LOG_WARNING, "%s", m->late_message);
+    m->late_status = RILL_OK;
 }
 
 void domain_close(void *self)
@@ -416,11 +416,11 @@ void domain_close(void *self)
     rill_context *ctx = m->script->ctx;
     log_late(m);
     if (m->opened && m->domain->function[DOMAIN_CLOSE] != LUA_NOREF) {
-        domain_protect_quietly(m, "close", close_model, m);
+        domain_protect_deferred(m, "close", close_model, m);
         log_late(m);
     }
-    if (m->handle != LUA_NOREF) *m->handle_at = NULL;
-    domain_protect_quietly(m, "close", forget_model, m);
+    if (m->handle != LUA_NOREF) *m->handle_target = NULL;
+    domain_protect_deferred(m, "close", release_references, m);
     rill_free(ctx, m->terminal, m->terminal_capacity);
     rill_free(ctx, m->seen, (size_t)m->info.actions);
     rill_free(ctx, m->inputs, m->inputs_capacity * sizeof *m->inputs);

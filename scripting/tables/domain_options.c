@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "domain.h"
+#include "script_domain.h"
 
-enum { MOST_OPTIONS = 32 };
+enum { MAX_DOMAIN_OPTIONS = 32 };
 
 static const struct {
     const char *word;
@@ -18,7 +18,7 @@ static const struct {
              {"number", RILL_OPTION_REAL},
              {"switch", RILL_OPTION_SWITCH}};
 
-const char *script_spell(const char *name, char out[SCRIPT_NAME_MAX])
+const char *script_lua_name(const char *name, char out[SCRIPT_NAME_MAX])
 {
     snprintf(out, SCRIPT_NAME_MAX, "%s", name);
     for (char *dash = out; (dash = strchr(dash, '-')) != NULL;) *dash = '_';
@@ -26,7 +26,7 @@ const char *script_spell(const char *name, char out[SCRIPT_NAME_MAX])
 }
 
 /* A text of the entry on top of the stack, which goes to the list of texts at `kept`; `otherwise` is what is not there. */
-static const char *text_of(lua_State *L, int kept, const char *name, const char *otherwise)
+static const char *entry_text(lua_State *L, int kept, const char *name, const char *otherwise)
 {
     size_t length;
     if (lua_getfield(L, -1, name) == LUA_TNIL) {
@@ -41,25 +41,25 @@ static const char *text_of(lua_State *L, int kept, const char *name, const char 
 }
 
 /* A default is written as a value is, and checked as one. */
-static const char *default_of(lua_State *L, int kept, const rill_option *row)
+static const char *entry_default(lua_State *L, int kept, const rill_option *row)
 {
-    rill_context *ctx = script_of(L)->ctx;
+    rill_context *ctx = script_from_lua(L)->ctx;
     const int type = lua_getfield(L, -1, "default"), is_switch = row->type == RILL_OPTION_SWITCH;
     const int on = type == LUA_TBOOLEAN && lua_toboolean(L, -1);
     lua_pop(L, 1);
     if (is_switch && type != LUA_TBOOLEAN && type != LUA_TNIL)
         luaL_error(L, "rill.domain: options: %s: its default is neither true nor false", row->name);
     if (is_switch) return on ? "true" : "";
-    const char *text = text_of(L, kept, "default", "");
+    const char *text = entry_text(L, kept, "default", "");
     if (text[0] == '\0' || rill_option_read(ctx, row, text, NULL) == RILL_OK) return text;
     rill_error_clear(ctx);
     luaL_error(L, "rill.domain: options: %s: its default \"%s\" is no number", row->name, text);
     return "";
 }
 
-static rill_option_type type_of(lua_State *L, int kept, const char *argument)
+static rill_option_type entry_type(lua_State *L, int kept, const char *argument)
 {
-    const char *word = text_of(L, kept, "type", argument[0] != '\0' ? "text" : "switch");
+    const char *word = entry_text(L, kept, "type", argument[0] != '\0' ? "text" : "switch");
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strcmp(types[i].word, word) == 0) return types[i].type;
     luaL_error(L, "rill.domain: options: type \"%s\": text, path, number or switch was expected", word);
@@ -86,21 +86,21 @@ static void check_keys(lua_State *L)
 static void read_entry(lua_State *L, int kept, rill_option *row)
 {
     check_keys(L);
-    *row = (rill_option){.kind = RILL_OPTION_MODEL, .least = -HUGE_VAL, .most = HUGE_VAL};
-    row->name = text_of(L, kept, "name", NULL);
-    row->argument = text_of(L, kept, "argument", "");
-    row->help = text_of(L, kept, "help", "");
-    row->type = type_of(L, kept, row->argument);
+    *row = (rill_option){.kind = RILL_OPTION_MODEL, .min = -HUGE_VAL, .max = HUGE_VAL};
+    row->name = entry_text(L, kept, "name", NULL);
+    row->argument = entry_text(L, kept, "argument", "");
+    row->help = entry_text(L, kept, "help", "");
+    row->type = entry_type(L, kept, row->argument);
     if ((row->type == RILL_OPTION_SWITCH) != (row->argument[0] == '\0'))
         luaL_error(L, "rill.domain: options: %s: a switch has no argument, and what has one is no switch", row->name);
-    row->initial = default_of(L, kept, row);
+    row->initial = entry_default(L, kept, row);
 }
 
 /* The list at this place: how long it is. */
-static lua_Integer length_of(lua_State *L, int list)
+static lua_Integer checked_length(lua_State *L, int list)
 {
     const lua_Integer n = (lua_Integer)lua_rawlen(L, list);
-    if (n > MOST_OPTIONS) luaL_error(L, "rill.domain: options: at most %d", MOST_OPTIONS);
+    if (n > MAX_DOMAIN_OPTIONS) luaL_error(L, "rill.domain: options: at most %d", MAX_DOMAIN_OPTIONS);
     for (lua_pushnil(L); lua_next(L, list) != 0; lua_pop(L, 1)) {
         if (lua_type(L, -2) == LUA_TSTRING)
             luaL_error(
@@ -119,7 +119,7 @@ const rill_option *domain_options_read(lua_State *L, int declared)
         lua_pop(L, 1);
         return NULL;
     }
-    const lua_Integer n = length_of(L, list);
+    const lua_Integer n = checked_length(L, list);
     lua_newtable(L); /* what the rows point at, and the rows */
     rill_option *rows = lua_newuserdatauv(L, (size_t)(n + 1) * sizeof *rows, 0);
     lua_rawseti(L, list + 1, 1);
@@ -139,7 +139,7 @@ static void push_value(lua_State *L, const rill_option *row, const char *value)
 {
     double number = 0;
     int32_t on = 0;
-    rill_context *ctx = script_of(L)->ctx;
+    rill_context *ctx = script_from_lua(L)->ctx;
     if (row->type == RILL_OPTION_REAL && rill_option_read(ctx, row, value, &number) == RILL_OK)
         lua_pushnumber(L, number);
     else if (row->type == RILL_OPTION_SWITCH && rill_option_read(ctx, row, value, &on) == RILL_OK)
@@ -153,9 +153,9 @@ void domain_options_push(lua_State *L, const rill_option *rows, const rill_open_
     char name[SCRIPT_NAME_MAX];
     lua_newtable(L);
     for (const rill_option *row = rows; row != NULL && row->name != NULL; row++) {
-        const char *given = rill_open_value(options, row->name);
-        if (given == NULL && row->initial[0] == '\0') continue;
-        push_value(L, row, given != NULL ? given : row->initial);
-        lua_setfield(L, -2, script_spell(row->name, name));
+        const char *given_value = rill_open_option(options, row->name);
+        if (given_value == NULL && row->initial[0] == '\0') continue;
+        push_value(L, row, given_value != NULL ? given_value : row->initial);
+        lua_setfield(L, -2, script_lua_name(row->name, name));
     }
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "domain.h"
+#include "script_domain.h"
 
 /* --- finalize ----------------------------------------------------------------------------------------------------- */
 
@@ -18,7 +18,7 @@ typedef struct finalize_call {
 } finalize_call;
 
 /* Actions of the hypothesis without the end action. */
-static int32_t spoken_length(const script_model *m, const rill_hypothesis *h)
+static int32_t text_length(const script_model *m, const rill_hypothesis *h)
 {
     return h->length > 0 && h->action[h->length - 1] == m->end_action ? h->length - 1 : h->length;
 }
@@ -55,12 +55,12 @@ static void set_nodes(lua_State *L, const rill_hypothesis *h, int32_t n)
 
 static void push_hypothesis(lua_State *L, const script_model *m, const rill_hypothesis *h)
 {
-    int32_t n = spoken_length(m, h);
+    int32_t n = text_length(m, h);
     lua_createtable(L, 0, 10);
     set_actions(L, m, h, n);
     set_floats(L, "logps", h->action_logp, n);
-    set_floats(L, "scores", h->action_score, n);
-    lua_pushnumber(L, h->score);
+    set_floats(L, "scores", h->action_path_score, n);
+    lua_pushnumber(L, h->path_score);
     lua_setfield(L, -2, "score");
     lua_pushnumber(L, h->logp);
     lua_setfield(L, -2, "logp");
@@ -87,7 +87,7 @@ static void push_hypothesis(lua_State *L, const script_model *m, const rill_hypo
 /* The actions' names or numbers with the separator between: what domains without finalize() print. */
 static void push_joined(lua_State *L, const script_model *m, const rill_hypothesis *h)
 {
-    int32_t n = spoken_length(m, h);
+    int32_t n = text_length(m, h);
     luaL_Buffer joined;
     domain_push(L, m->separator);
     int separator = lua_gettop(L);
@@ -150,7 +150,7 @@ static int drop_one(lua_State *L)
 {
     const end_call *call = lua_touserdata(L, 1);
     script_model *m = call->m;
-    lua_Integer at = (lua_Integer)call->ids[0] + 1;
+    lua_Integer index_in_tables = (lua_Integer)call->ids[0] + 1;
     m->slot = call->ids[0];
     if (m->domain->function[DOMAIN_DROP] != LUA_NOREF) {
         domain_push(L, m->domain->function[DOMAIN_DROP]);
@@ -162,14 +162,14 @@ static int drop_one(lua_State *L)
     domain_push(L, m->starts);
     for (int table = 2; table <= 3; table++) {
         lua_pushnil(L);
-        lua_rawseti(L, table, at);
+        lua_rawseti(L, table, index_in_tables);
     }
     return 0;
 }
 
 void domain_drop(void *self, int32_t slot)
 {
-    domain_protect_quietly(self, "drop", drop_one, &(end_call){self, 1, &slot});
+    domain_protect_deferred(self, "drop", drop_one, &(end_call){self, 1, &slot});
 }
 
 /* States are forgotten here; Lua's collector takes those that nothing else refers to. */
@@ -184,7 +184,7 @@ static int free_states(lua_State *L)
     return 0;
 }
 
-static int free_whole(lua_State *L)
+static int free_by_rows(lua_State *L)
 {
     const end_call *call = lua_touserdata(L, 1);
     domain_push(L, call->m->domain->function[DOMAIN_FREE]);
@@ -198,12 +198,12 @@ void domain_free(void *self, int32_t n, const int32_t *nodes)
 {
     script_model *m = self;
     if (m->domain->function[DOMAIN_FREE] == LUA_NOREF) {
-        if (!m->domain->by_rows) domain_protect_quietly(m, "free", free_states, &(end_call){m, n, nodes});
+        if (!m->domain->by_rows) domain_protect_deferred(m, "free", free_states, &(end_call){m, n, nodes});
         return;
     }
-    script_frame before = script_begin(m->script, NULL, 0);
-    domain_protect_quietly(m, "free", free_whole, &(end_call){m, n, nodes});
-    script_end(m->script, before);
+    script_frame old_frame = script_begin(m->script, NULL, 0);
+    domain_protect_deferred(m, "free", free_by_rows, &(end_call){m, n, nodes});
+    script_end(m->script, old_frame);
 }
 
 /* --- measure and canonical ---------------------------------------------------------------------------------------- */
@@ -236,7 +236,7 @@ static int measure_one(lua_State *L)
 int64_t domain_measure(void *self, const char *text, size_t length)
 {
     text_call call = {.m = self, .text = text, .length = length};
-    domain_protect_quietly(self, "measure", measure_one, &call);
+    domain_protect_deferred(self, "measure", measure_one, &call);
     return call.size;
 }
 
@@ -300,7 +300,7 @@ int32_t domain_find_action(void *self, const char *text, size_t length)
 {
     script_model *m = self;
     name_call call = {.m = m, .action = RILL_NO_ACTION, .text = text, .length = length};
-    if (m->ids != LUA_NOREF) domain_protect_quietly(m, "find_action", find_one, &call);
+    if (m->ids != LUA_NOREF) domain_protect_deferred(m, "find_action", find_one, &call);
     return call.action;
 }
 
@@ -311,7 +311,7 @@ typedef struct tokenize_call {
     const char *text;
     size_t length;
     int32_t *action; /* [room] */
-    int32_t room, n;
+    int32_t capacity, n;
     char refused[SCRIPT_MESSAGE_MAX]; /* why there are none; "": there are */
 } tokenize_call;
 
@@ -325,25 +325,25 @@ static void take_refusal(lua_State *L, tokenize_call *call)
 
 static int tokenize_one(lua_State *L)
 {
-    enum { AT_CALL = 1, AT_LIST, AT_WHY, AT_IDS, COST_OF_ACTION = 5 };
-    tokenize_call *call = lua_touserdata(L, AT_CALL);
+    enum { STACK_CALL = 1, STACK_LIST, STACK_REASON, STACK_IDS, ACTION_COST = 5 };
+    tokenize_call *call = lua_touserdata(L, STACK_CALL);
     const script_model *m = call->m;
     domain_push(L, m->domain->function[DOMAIN_TOKENIZE]);
     domain_push(L, m->self);
     lua_pushlstring(L, call->text, call->length);
     lua_call(L, 2, 2);
-    if (lua_isnil(L, AT_LIST)) return take_refusal(L, call), 0;
-    if (!lua_istable(L, AT_LIST))
+    if (lua_isnil(L, STACK_LIST)) return take_refusal(L, call), 0;
+    if (!lua_istable(L, STACK_LIST))
         luaL_error(L, "tokenize returned a %s: it returns a list of actions, or nil and a sentence",
-                   luaL_typename(L, AT_LIST));
+                   luaL_typename(L, STACK_LIST));
     domain_push(L, m->ids);
-    const lua_Unsigned n = lua_rawlen(L, AT_LIST);
+    const lua_Unsigned n = lua_rawlen(L, STACK_LIST);
     if (n > INT32_MAX) luaL_error(L, "tokenize returned a list of more than %d actions", (int)INT32_MAX);
-    script_charge(L, (int64_t)n * COST_OF_ACTION);
+    script_charge(L, (int64_t)n * ACTION_COST);
     for (int32_t i = 0; i < (int32_t)n; i++) {
-        lua_rawgeti(L, AT_LIST, i + 1);
-        const int32_t action = domain_action_at(L, m, lua_gettop(L), m->ids != LUA_NOREF ? AT_IDS : 0, "tokenize");
-        if (i < call->room) call->action[i] = action;
+        lua_rawgeti(L, STACK_LIST, i + 1);
+        const int32_t action = domain_read_action(L, m, lua_gettop(L), m->ids != LUA_NOREF ? STACK_IDS : 0, "tokenize");
+        if (i < call->capacity) call->action[i] = action;
         lua_pop(L, 1);
     }
     call->n = (int32_t)n;
@@ -351,10 +351,10 @@ static int tokenize_one(lua_State *L)
 }
 
 rill_status domain_tokenize(void *self, rill_context *ctx, const char *text, size_t length, int32_t *action,
-                            int32_t room, int32_t *n)
+                            int32_t capacity, int32_t *n)
 {
     script_model *m = self;
-    tokenize_call call = {.m = m, .text = text, .length = length, .action = action, .room = room};
+    tokenize_call call = {.m = m, .text = text, .length = length, .action = action, .capacity = capacity};
     rill_status status = domain_protect(m, "tokenize", tokenize_one, &call);
     *n = call.n;
     if (status >= 0 && call.refused[0] != '\0') return rill_fail(ctx, RILL_ERR_INPUT, "%s", call.refused);

@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "domain.h"
+#include "script_domain.h"
 
 /* --- failures ----------------------------------------------------------------------------------------------------- */
 
 enum { SHOWN_BYTES = 60 };
 
 /* " of input 3 ("the text")", or "" when no input is being worked on. */
-static void name_input(const script_model *m, char *out, size_t size)
+static void describe_input(const script_model *m, char *out, size_t size)
 {
     out[0] = '\0';
     if (m->slot < 0 || (size_t)m->slot >= m->inputs_capacity || m->texts == LUA_NOREF) return;
@@ -34,36 +34,36 @@ static void name_input(const script_model *m, char *out, size_t size)
 rill_status domain_protect(script_model *m, const char *what, lua_CFunction fn, void *call)
 {
     rill_context *ctx = m->script->ctx;
-    if (m->late < 0) {
-        rill_status late = m->late;
-        m->late = RILL_OK;
+    if (m->late_status < 0) {
+        rill_status late = m->late_status;
+        m->late_status = RILL_OK;
         return rill_fail(ctx, late, "%s", m->late_message);
     }
     m->slot = -1;
     rill_status status = script_protect(m->script, fn, call);
-    m->asking = NULL;
+    m->score_call = NULL;
     if (status >= 0) return status;
     char input[160];
-    name_input(m, input, sizeof input);
+    describe_input(m, input, sizeof input);
     return rill_fail(ctx, status, "domain %s: %s%s: %s", m->domain->table.name, what, input, rill_error(ctx));
 }
 
-void domain_protect_quietly(script_model *m, const char *what, lua_CFunction fn, void *call)
+void domain_protect_deferred(script_model *m, const char *what, lua_CFunction fn, void *call)
 {
     rill_context *ctx = m->script->ctx;
-    rill_status before = rill_error_status(ctx), late = m->late;
+    rill_status old_status = rill_error_status(ctx), late_status = m->late_status;
     char sentence[SCRIPT_MESSAGE_MAX];
     snprintf(sentence, sizeof sentence, "%s", rill_error(ctx));
-    m->late = RILL_OK;
+    m->late_status = RILL_OK;
     rill_status status = domain_protect(m, what, fn, call);
-    if (late < 0) {
-        m->late = late; /* the first failure is the one to tell */
+    if (late_status < 0) {
+        m->late_status = late_status; /* the first failure is the one to tell */
     } else if (status < 0) {
-        m->late = status;
+        m->late_status = status;
         snprintf(m->late_message, sizeof m->late_message, "%s", rill_error(ctx));
     }
-    if (status < 0 && before < 0) rill_fail(ctx, before, "%s", sentence);
-    if (status < 0 && before >= 0) rill_error_clear(ctx);
+    if (status < 0 && old_status < 0) rill_fail(ctx, old_status, "%s", sentence);
+    if (status < 0 && old_status >= 0) rill_error_clear(ctx);
 }
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
@@ -77,12 +77,12 @@ rill_status domain_reserve(void *self, int32_t nodes, int32_t slots)
 }
 
 /* A whole number of the details of an input at `details`; 0 when it is not there. */
-static lua_Integer detail(lua_State *L, const char *function, int details, const char *name, lua_Integer most)
+static lua_Integer detail(lua_State *L, const char *function, int details, const char *name, lua_Integer max)
 {
     int is_integer;
     if (lua_getfield(L, details, name) == LUA_TNIL) return lua_pop(L, 1), 0;
     lua_Integer value = lua_tointegerx(L, -1, &is_integer);
-    if (lua_type(L, -1) != LUA_TNUMBER || !is_integer || value < 1 || value > most)
+    if (lua_type(L, -1) != LUA_TNUMBER || !is_integer || value < 1 || value > max)
         luaL_error(L, "%s: %s is a whole number from 1, not %s", function, name, luaL_tolstring(L, -1, NULL));
     lua_pop(L, 1);
     return value;
@@ -94,7 +94,7 @@ static void read_note(lua_State *L, const char *function, int details, rill_inpu
     const int type = lua_getfield(L, details, "note");
     if (type != LUA_TNIL && type != LUA_TSTRING)
         luaL_error(L, "%s: note is a sentence, not a %s", function, luaL_typename(L, -1));
-    if (type == LUA_TSTRING) rill_input_note(input, "%s", script_text(L, -1, "note"));
+    if (type == LUA_TSTRING) rill_input_warn(input, "%s", script_text(L, -1, "note"));
     lua_pop(L, 1);
 }
 
@@ -182,13 +182,13 @@ rill_status domain_encode(void *self, int32_t n, rill_input *inputs)
 typedef struct rows_call {
     script_model *m;
     const rill_rows *rows;
-    const domain_asking *asking; /* NULL in step */
+    const domain_score_call *score_call; /* NULL in step */
 } rows_call;
 
 /* Places of the stack in loops over rows. */
-enum { AT_CALL = 1, AT_STATES, AT_STARTS, AT_NAMES, AT_SELF, AT_FUNCTION };
+enum { STACK_CALL = 1, STACK_STATES, STACK_STARTS, STACK_NAMES, STACK_SELF, STACK_FUNCTION };
 
-static void lay_out(lua_State *L, const script_model *m, domain_function function)
+static void push_call_values(lua_State *L, const script_model *m, domain_function function)
 {
     domain_push(L, m->states);
     domain_push(L, m->starts);
@@ -199,21 +199,21 @@ static void lay_out(lua_State *L, const script_model *m, domain_function functio
 
 static int advance_all(lua_State *L)
 {
-    const rows_call *call = lua_touserdata(L, AT_CALL);
+    const rows_call *call = lua_touserdata(L, STACK_CALL);
     script_model *m = call->m;
     const rill_rows *rows = call->rows;
-    lay_out(L, m, DOMAIN_ADVANCE);
+    push_call_values(L, m, DOMAIN_ADVANCE);
     int named = m->names != LUA_NOREF;
     for (int32_t i = 0; i < rows->n; i++) {
         m->slot = rows->slot[i];
         if (rows->action[i] == RILL_ACTION_START) {
-            lua_rawgeti(L, AT_STARTS, (lua_Integer)rows->slot[i] + 1);
+            lua_rawgeti(L, STACK_STARTS, (lua_Integer)rows->slot[i] + 1);
         } else {
-            lua_pushvalue(L, AT_FUNCTION);
-            lua_pushvalue(L, AT_SELF);
-            lua_rawgeti(L, AT_STATES, (lua_Integer)rows->state_parent[i] + 1);
+            lua_pushvalue(L, STACK_FUNCTION);
+            lua_pushvalue(L, STACK_SELF);
+            lua_rawgeti(L, STACK_STATES, (lua_Integer)rows->state_parent[i] + 1);
             if (named)
-                lua_rawgeti(L, AT_NAMES, (lua_Integer)rows->action[i] + 1);
+                lua_rawgeti(L, STACK_NAMES, (lua_Integer)rows->action[i] + 1);
             else
                 lua_pushinteger(L, rows->action[i]);
             lua_pushinteger(L, rows->depth[i]);
@@ -221,7 +221,7 @@ static int advance_all(lua_State *L)
             lua_call(L, 5, 1);
             if (lua_isnil(L, -1)) luaL_error(L, "advance returned nil: it returns the state behind the action");
         }
-        lua_rawseti(L, AT_STATES, (lua_Integer)rows->node[i] + 1);
+        lua_rawseti(L, STACK_STATES, (lua_Integer)rows->node[i] + 1);
     }
     return 0;
 }
@@ -229,30 +229,30 @@ static int advance_all(lua_State *L)
 /* --- score -------------------------------------------------------------------------------------------------------- */
 
 /* choices(self, state, depth, phase) of one row, read into the model. */
-static void ask_choices(lua_State *L, script_model *m, const rill_rows *rows, int32_t row)
+static void read_row_choices(lua_State *L, script_model *m, const rill_rows *rows, int32_t row)
 {
-    enum { AT_SCORES = AT_FUNCTION + 1, AT_LAST };
+    enum { STACK_SCORES = STACK_FUNCTION + 1, STACK_LAST };
     m->slot = rows->slot[row];
-    lua_settop(L, AT_FUNCTION);
-    lua_pushvalue(L, AT_FUNCTION);
-    lua_pushvalue(L, AT_SELF);
-    lua_rawgeti(L, AT_STATES, (lua_Integer)rows->node[row] + 1);
+    lua_settop(L, STACK_FUNCTION);
+    lua_pushvalue(L, STACK_FUNCTION);
+    lua_pushvalue(L, STACK_SELF);
+    lua_rawgeti(L, STACK_STATES, (lua_Integer)rows->node[row] + 1);
     lua_pushinteger(L, rows->depth[row]);
     lua_pushinteger(L, rows->phase);
     lua_call(L, 4, 2);
-    domain_answer_read(L, m, AT_SCORES, AT_LAST, m->ids != LUA_NOREF ? AT_NAMES : 0);
+    domain_choices_read(L, m, STACK_SCORES, STACK_LAST, m->ids != LUA_NOREF ? STACK_NAMES : 0);
 }
 
-static int choose_all(lua_State *L)
+static int score_all(lua_State *L)
 {
-    const rows_call *call = lua_touserdata(L, AT_CALL);
+    const rows_call *call = lua_touserdata(L, STACK_CALL);
     script_model *m = call->m;
-    lay_out(L, m, DOMAIN_CHOICES);
+    push_call_values(L, m, DOMAIN_CHOICES);
     domain_push(L, m->ids); /* of the names only the way back is wanted here */
-    lua_replace(L, AT_NAMES);
+    lua_replace(L, STACK_NAMES);
     for (int32_t row = 0; row < call->rows->n; row++) {
-        ask_choices(L, m, call->rows, row);
-        domain_answer_give(m, call->asking, row);
+        read_row_choices(L, m, call->rows, row);
+        domain_choices_fill(m, call->score_call, row);
     }
     return 0;
 }
@@ -283,18 +283,18 @@ static void push_rows(lua_State *L, const script_model *m, const rill_rows *rows
     lua_setmetatable(L, -2);
 }
 
-static int one_slot(const rill_rows *rows)
+static int has_one_slot(const rill_rows *rows)
 {
     for (int32_t i = 1; i < rows->n; i++)
         if (rows->slot[i] != rows->slot[0]) return 0;
     return rows->n > 0;
 }
 
-static int step_whole(lua_State *L)
+static int step_by_rows(lua_State *L)
 {
     const rows_call *call = lua_touserdata(L, 1);
     script_model *m = call->m;
-    if (one_slot(call->rows)) m->slot = call->rows->slot[0];
+    if (has_one_slot(call->rows)) m->slot = call->rows->slot[0];
     domain_push(L, m->domain->function[DOMAIN_STEP]);
     domain_push(L, m->self);
     push_rows(L, m, call->rows);
@@ -302,19 +302,19 @@ static int step_whole(lua_State *L)
     return 0;
 }
 
-static int score_whole(lua_State *L)
+static int score_by_rows(lua_State *L)
 {
     const rows_call *call = lua_touserdata(L, 1);
     script_model *m = call->m;
     const rill_rows *rows = call->rows;
-    rill_choices *out = call->asking->out;
-    if (one_slot(rows)) m->slot = rows->slot[0];
+    rill_score_result *out = call->score_call->out;
+    if (has_one_slot(rows)) m->slot = rows->slot[0];
     for (int32_t i = 0; i < rows->n; i++) out->count[i] = -1;
     domain_push(L, m->domain->function[DOMAIN_SCORE]);
     domain_push(L, m->self);
     push_rows(L, m, rows);
-    m->asking = call->asking;
-    m->asking_rows = lua_topointer(L, -1);
+    m->score_call = call->score_call;
+    m->score_call_rows = lua_topointer(L, -1);
     lua_call(L, 2, 0);
     for (int32_t i = 0; i < rows->n; i++) {
         if (out->count[i] >= 0) continue;
@@ -328,39 +328,40 @@ static int score_whole(lua_State *L)
 int domain_rows_answer(lua_State *L)
 {
     script_model *m = *(script_model **)lua_touserdata(L, lua_upvalueindex(1));
-    if (m == NULL || m->asking == NULL || !lua_istable(L, 1) || lua_topointer(L, 1) != m->asking_rows)
+    if (m == NULL || m->score_call == NULL || !lua_istable(L, 1) || lua_topointer(L, 1) != m->score_call_rows)
         return luaL_error(L, "rows:answer() belongs to the rows of the score() in progress");
-    const domain_asking *asking = m->asking;
+    const domain_score_call *score_call = m->score_call;
     lua_Integer row = luaL_checkinteger(L, 2);
-    if (row < 1 || row > asking->rows->n)
-        return luaL_error(L, "rows:answer(): row %I is not one of 1 to %d", (LUAI_UACINT)row, (int)asking->rows->n);
-    m->slot = asking->rows->slot[row - 1];
-    if (asking->out->count[row - 1] >= 0)
+    if (row < 1 || row > score_call->rows->n)
+        return luaL_error(L, "rows:answer(): row %I is not one of 1 to %d", (LUAI_UACINT)row, (int)score_call->rows->n);
+    m->slot = score_call->rows->slot[row - 1];
+    if (score_call->out->count[row - 1] >= 0)
         return luaL_error(L, "rows:answer(): row %I has its answer already", (LUAI_UACINT)row);
     lua_settop(L, 4);
     if (m->ids != LUA_NOREF) domain_push(L, m->ids);
-    domain_answer_read(L, m, 3, 4, m->ids != LUA_NOREF ? 5 : 0);
-    domain_answer_give(m, asking, (int32_t)row - 1);
+    domain_choices_read(L, m, 3, 4, m->ids != LUA_NOREF ? 5 : 0);
+    domain_choices_fill(m, score_call, (int32_t)row - 1);
     return 0;
 }
 
-static rill_status protect_rows(script_model *m, const char *what, lua_CFunction each, lua_CFunction whole,
+static rill_status protect_rows(script_model *m, const char *what, lua_CFunction each, lua_CFunction by_rows,
                                 rows_call *call)
 {
     if (!m->domain->by_rows) return domain_protect(m, what, each, call);
-    script_frame before = script_begin(m->script, NULL, 0);
-    rill_status status = domain_protect(m, what, whole, call);
-    script_end(m->script, before);
+    script_frame old_frame = script_begin(m->script, NULL, 0);
+    rill_status status = domain_protect(m, what, by_rows, call);
+    script_end(m->script, old_frame);
     return status;
 }
 
 rill_status domain_step(void *self, const rill_rows *rows)
 {
-    return protect_rows(self, "step", advance_all, step_whole, &(rows_call){.m = self, .rows = rows});
+    return protect_rows(self, "step", advance_all, step_by_rows, &(rows_call){.m = self, .rows = rows});
 }
 
-rill_status domain_score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
+rill_status domain_score(void *self, const rill_rows *rows, const rill_score_request *score_request,
+                         rill_score_result *out)
 {
-    domain_asking asking = {.rows = rows, .ask = ask, .out = out};
-    return protect_rows(self, "score", choose_all, score_whole, &(rows_call){self, rows, &asking});
+    domain_score_call score_call = {.rows = rows, .request = score_request, .out = out};
+    return protect_rows(self, "score", score_all, score_by_rows, &(rows_call){self, rows, &score_call});
 }

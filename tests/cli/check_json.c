@@ -64,11 +64,11 @@ static int check_lines(const char *file, char **paths, int n, int *found)
 
 int main(int argc, char **argv)
 {
-    int by_line = argc > 1 && !strcmp(argv[1], "--lines"), at = 1 + by_line, found[64] = {0};
-    if (argc <= at || argc - at > 64) return 2;
-    const char *file = argv[at];
-    char **paths = argv + at + 1;
-    int n = argc - at - 1;
+    int by_line = argc > 1 && !strcmp(argv[1], "--lines"), first = 1 + by_line, found[64] = {0};
+    if (argc <= first || argc - first > 64) return 2;
+    const char *file = argv[first];
+    char **paths = argv + first + 1;
+    int n = argc - first - 1;
     json_error_t error;
     int good = by_line ? check_lines(file, paths, n, found)
                        : check(json_load_file(file, JSON_REJECT_DUPLICATES, &error), &error, file, 0, paths, n, found);

@@ -19,11 +19,11 @@ typedef enum fault {
     BY_THREADS,
     NAN_SCORE,
     NO_INPUT,
-    BREAKS,
+    BREAKS_STATE,
     SLOW,
-    SHARES, /* probabilities for their logarithms */
-    SPOILS, /* making a child changes its parent, which no child looks at */
-    WEARS,  /* each time that a state is scored it is another */
+    RETURNS_PROBABILITIES, /* probabilities for their logarithms */
+    CHANGES_PARENT,        /* making a child changes its parent, which no child looks at */
+    CHANGES_ON_SCORE,      /* each time that a state is scored it is another */
 } fault;
 
 typedef struct table {
@@ -75,7 +75,7 @@ static rill_status encode(void *self, int32_t m, rill_input *inputs)
     if (((letters *)self)->fault == BY_TIME) encoded += m;
     for (int32_t i = 0; i < m && ((letters *)self)->fault == NO_INPUT; i++)
         rill_input_fail(&inputs[i], RILL_ERR_INPUT, "nothing suits it");
-    for (int32_t i = 0; i < m && ((letters *)self)->fault == BREAKS; i++)
+    for (int32_t i = 0; i < m && ((letters *)self)->fault == BREAKS_STATE; i++)
         ((letters *)self)->broken |= inputs[i].length == 5 && !memcmp(inputs[i].text, "break", 5);
     return RILL_OK;
 }
@@ -85,7 +85,7 @@ static rill_status step(void *self, const rill_rows *rows)
     letters *l = self;
     for (int32_t i = 0; i < rows->n; i++) {
         l->node[rows->node[i]] = rows->action[i] == RILL_ACTION_START ? LETTERS : rows->action[i];
-        if (l->fault == SPOILS && rows->state_parent[i] != RILL_NO_NODE) l->node[rows->state_parent[i]]++;
+        if (l->fault == CHANGES_PARENT && rows->state_parent[i] != RILL_NO_NODE) l->node[rows->state_parent[i]]++;
     }
     return RILL_OK;
 }
@@ -110,8 +110,8 @@ static void share(float logp[ACTIONS])
     for (int32_t a = 0; a < ACTIONS; a++) logp[a] /= sum;
 }
 
-/* A NaN is written past rill_choices_give(), which would leave it out. */
-static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
+/* A NaN is written past rill_score_result_fill(), which would leave it out. */
+static rill_status score(void *self, const rill_rows *rows, const rill_score_request *ask, rill_score_result *out)
 {
     const letters *l = self;
     if (l->broken) return rill_fail(l->ctx, RILL_ERR_PLUGIN, "its machine is broken");
@@ -124,10 +124,10 @@ static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask,
             logp[a] = -(float)(1 + (a * 5 + l->node[rows->node[row]] * 3 + rows->depth[row]) % 11) / 8 -
                       wrong(l, rows, row, a);
         }
-        if (l->fault == SHARES) share(logp);
-        if (l->fault == WEARS) l->node[rows->node[row]] += rows->depth[row] == 1;
-        rill_choices_give(ask, row, ACTIONS, action, logp, NULL, out);
-        if (l->fault == NAN_SCORE && rows->depth[row] == 2 && ask->most > 0) {
+        if (l->fault == RETURNS_PROBABILITIES) share(logp);
+        if (l->fault == CHANGES_ON_SCORE) l->node[rows->node[row]] += rows->depth[row] == 1;
+        rill_score_result_fill(ask, row, ACTIONS, action, logp, NULL, out);
+        if (l->fault == NAN_SCORE && rows->depth[row] == 2 && ask->max_choices > 0) {
             out->count[row] = 1;
             out->action[(size_t)row * (size_t)out->stride] = 0;
             out->logp[(size_t)row * (size_t)out->stride] = NAN;
@@ -164,14 +164,14 @@ static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_
     }
 
 #ifdef FOR_SERVE /* rill-serve-plugin: what a server has to live with; `rill check` would wait for the slow one */
-static const table tables[] = {DOMAIN("letters", NONE), DOMAIN("breaks", BREAKS), DOMAIN("slow", SLOW)};
+static const table tables[] = {DOMAIN("letters", NONE), DOMAIN("breaks", BREAKS_STATE), DOMAIN("slow", SLOW)};
 static const rill_domain *const domains[] = {&tables[0].domain, &tables[1].domain, &tables[2].domain, NULL};
 #else
 static const table tables[] = {
-    DOMAIN("letters", NONE),    DOMAIN("by-rows", BY_ROWS),   DOMAIN("by-node", BY_NODE),
-    DOMAIN("by-time", BY_TIME), DOMAIN("by-model", BY_MODEL), DOMAIN("by-threads", BY_THREADS),
-    DOMAIN("nan", NAN_SCORE),   DOMAIN("no-input", NO_INPUT), DOMAIN("shares", SHARES),
-    DOMAIN("spoils", SPOILS),   DOMAIN("wears", WEARS)};
+    DOMAIN("letters", NONE),          DOMAIN("by-rows", BY_ROWS),       DOMAIN("by-node", BY_NODE),
+    DOMAIN("by-time", BY_TIME),       DOMAIN("by-model", BY_MODEL),     DOMAIN("by-threads", BY_THREADS),
+    DOMAIN("nan", NAN_SCORE),         DOMAIN("no-input", NO_INPUT),     DOMAIN("shares", RETURNS_PROBABILITIES),
+    DOMAIN("spoils", CHANGES_PARENT), DOMAIN("wears", CHANGES_ON_SCORE)};
 static const rill_domain *const domains[] = {
     &tables[0].domain, &tables[1].domain, &tables[2].domain, &tables[3].domain, &tables[4].domain,  &tables[5].domain,
     &tables[6].domain, &tables[7].domain, &tables[8].domain, &tables[9].domain, &tables[10].domain, NULL};
@@ -197,19 +197,19 @@ static void end_counting(void *self)
     rill_free(ctx, self, sizeof(rill_context *) + sizeof(int));
 }
 
-static void narrow(rill_beams *beams, int calls)
+static void narrow(rill_candidates *beams, int calls)
 {
     for (int32_t i = 0; i < beams->n; i++) beams->width[i] = 1 + calls % 3;
 }
 
-static rill_status by_instance(void *self, rill_beams *beams)
+static rill_status by_instance(void *self, rill_candidates *beams)
 {
     int *calls = (int *)((char *)self + sizeof(rill_context *));
     narrow(beams, ++*calls);
     return RILL_OK;
 }
 
-static rill_status by_variable(void *self, rill_beams *beams)
+static rill_status by_variable(void *self, rill_candidates *beams)
 {
     static int calls;
     (void)self;
@@ -217,13 +217,13 @@ static rill_status by_variable(void *self, rill_beams *beams)
     return RILL_OK;
 }
 
-static rill_status add_by_rows(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+static rill_status add_by_rows(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
 {
     (void)self;
-    return rows->n > 0 ? rill_ask_add(ask, 0, rows->n % rows->info->actions, 0.5f) : RILL_OK;
+    return rows->n > 0 ? rill_modifiers_add(ask, 0, rows->n % rows->info->actions, 0.5f) : RILL_OK;
 }
 
-static rill_status choose_none_there_is(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
+static rill_status choose_out_of_range(void *self, const rill_sched_view *flight, int32_t *order, int32_t *count)
 {
     (void)self;
     *count = flight->n > 0;
@@ -231,7 +231,7 @@ static rill_status choose_none_there_is(void *self, const rill_flight *flight, i
     return RILL_OK;
 }
 
-static rill_status admit(void *self, const rill_flight *flight, int32_t *count)
+static rill_status admit(void *self, const rill_sched_view *flight, int32_t *count)
 {
     (void)self;
     *count = flight->max_items;
@@ -251,13 +251,13 @@ static const rill_scorer by_rows = {.abi_version = RILL_ABI_VERSION,
                                     .score = add_by_rows};
 static const rill_scorer *const scorers[] = {&by_rows, NULL};
 
-static const rill_policy garbage = {.abi_version = RILL_ABI_VERSION,
-                                    .struct_size = sizeof garbage,
-                                    .name = "garbage",
-                                    .summary = "names an item that is not there",
-                                    .choose = choose_none_there_is,
-                                    .refill = admit};
-static const rill_policy *const policies[] = {&garbage, NULL};
+static const rill_scheduler garbage = {.abi_version = RILL_ABI_VERSION,
+                                       .struct_size = sizeof garbage,
+                                       .name = "garbage",
+                                       .summary = "names an item that is not there",
+                                       .choose = choose_out_of_range,
+                                       .refill = admit};
+static const rill_scheduler *const policies[] = {&garbage, NULL};
 
 RILL_API const rill_plugin_table *rill_plugin(void);
 
@@ -269,6 +269,6 @@ const rill_plugin_table *rill_plugin(void)
                                              .domains = domains,
                                              .heuristics = heuristics,
                                              .scorers = scorers,
-                                             .policies = policies};
+                                             .schedulers = policies};
     return &plugin;
 }

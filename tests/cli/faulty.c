@@ -52,11 +52,11 @@ enum { NOTHING = 0, SHORT = -1, SHRINK = -2 };
 static const char *const names[CALLS] = {"read",  "pread",  "write", "open",   "close", "fstat", "stat",
                                          "lseek", "rename", "poll",  "thread", "fopen", "mmap"};
 static _Atomic long counts[CALLS];
-static call at_call = CALLS;
-static long at_number;
-static int and_on, action;
+static call fault_call = CALLS;
+static long fault_number;
+static int fault_persists, action;
 
-static void say(const char *text, const char *path)
+static void log_fault(const char *text, const char *path)
 {
     char line[5000];
     const char *log = getenv("FAULT_LOG");
@@ -82,12 +82,12 @@ __attribute__((constructor)) static void begin(void)
 {
     char kind[20], name[20], plus = 0;
     const char *text = getenv("FAULT");
-    if (!text || sscanf(text, "%19[a-z]:%ld%c", kind, &at_number, &plus) < 2) return;
-    and_on = plus == '+';
+    if (!text || sscanf(text, "%19[a-z]:%ld%c", kind, &fault_number, &plus) < 2) return;
+    fault_persists = plus == '+';
     snprintf(name, sizeof name, "%s", strrchr(text, ':') + 1);
     action = action_named(name);
-    for (at_call = 0; at_call < CALLS && strcmp(names[at_call], kind) != 0;) at_call++;
-    if (at_call == CALLS) abort();
+    for (fault_call = 0; fault_call < CALLS && strcmp(names[fault_call], kind) != 0;) fault_call++;
+    if (fault_call == CALLS) abort();
 }
 
 __attribute__((destructor)) static void end(void)
@@ -96,17 +96,17 @@ __attribute__((destructor)) static void end(void)
     for (int i = 0; i < CALLS; i++) {
         char number[30];
         snprintf(number, sizeof number, "%ld", counts[i]);
-        say(names[i], number);
+        log_fault(names[i], number);
     }
 }
 
 /* A file of the folder that we are in, and no other. */
 static void shrink(const char *path)
 {
-    char here[4096];
+    char cwd[4096];
     struct stat info;
-    const size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
-    if (length < 2 || strncmp(path, here, length) != 0 || path[length] != '/') return;
+    const size_t length = getcwd(cwd, sizeof cwd) ? strlen(cwd) : 0;
+    if (length < 2 || strncmp(path, cwd, length) != 0 || path[length] != '/') return;
     const int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY, 0);
     if (fd < 0 || fstatat(fd, "", &info, AT_EMPTY_PATH) != 0 || ftruncate(fd, info.st_size / 2) != 0) abort();
     syscall(SYS_close, fd);
@@ -117,12 +117,12 @@ static int fault(call which, const char *path, int fd)
 {
     char target[4096] = "", link[40];
     const long number = ++counts[which];
-    if (which != at_call || (and_on ? number < at_number : number != at_number)) return NOTHING;
+    if (which != fault_call || (fault_persists ? number < fault_number : number != fault_number)) return NOTHING;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     if (!path && syscall(SYS_readlinkat, AT_FDCWD, link, target, sizeof target - 1) < 0) target[0] = '\0';
     char described[4200];
     snprintf(described, sizeof described, "%d %s", fd, path ? path : target);
-    say(names[which], described);
+    log_fault(names[which], described);
     if (action == SHRINK) shrink(target);
     return action;
 }
@@ -147,15 +147,15 @@ ssize_t read(int fd, void *to, size_t n)
     return syscall(SYS_read, fd, to, LESS(n));
 }
 
-ssize_t pread(int fd, void *to, size_t n, off_t at)
+ssize_t pread(int fd, void *to, size_t n, off_t offset)
 {
     FAIL(PREAD, NULL, fd, -1)
-    return syscall(SYS_pread64, fd, to, LESS(n), at);
+    return syscall(SYS_pread64, fd, to, LESS(n), offset);
 }
 
-ssize_t pread64(int fd, void *to, size_t n, off64_t at)
+ssize_t pread64(int fd, void *to, size_t n, off64_t offset)
 {
-    return pread(fd, to, n, at);
+    return pread(fd, to, n, offset);
 }
 
 ssize_t write(int fd, const void *from, size_t n)
@@ -170,37 +170,37 @@ int close(int fd)
     return (int)syscall(SYS_close, fd);
 }
 
-static mode_t mode_of(int flags, va_list rest)
+static mode_t open_mode(int flags, va_list rest)
 {
     return flags & O_CREAT ? va_arg(rest, mode_t) : 0;
 }
 
-#define OPEN_AT(folder)                       \
-    va_list rest;                             \
-    va_start(rest, flags);                    \
-    const mode_t mode = mode_of(flags, rest); \
-    va_end(rest);                             \
-    FAIL(OPEN, path, -1, -1)                  \
+#define OPEN_IN(folder)                         \
+    va_list rest;                               \
+    va_start(rest, flags);                      \
+    const mode_t mode = open_mode(flags, rest); \
+    va_end(rest);                               \
+    FAIL(OPEN, path, -1, -1)                    \
     return (int)syscall(SYS_openat, folder, path, flags, mode)
 
 int open(const char *path, int flags, ...)
 {
-    OPEN_AT(AT_FDCWD);
+    OPEN_IN(AT_FDCWD);
 }
 
 int open64(const char *path, int flags, ...)
 {
-    OPEN_AT(AT_FDCWD);
+    OPEN_IN(AT_FDCWD);
 }
 
 int openat(int folder, const char *path, int flags, ...)
 {
-    OPEN_AT(folder);
+    OPEN_IN(folder);
 }
 
 int openat64(int folder, const char *path, int flags, ...)
 {
-    OPEN_AT(folder);
+    OPEN_IN(folder);
 }
 
 #define STAT_LIKE(name, type, which, path, fd, first, argument) \
@@ -270,11 +270,11 @@ FILE *fopen64(const char *path, const char *mode)
     return next(path, mode);
 }
 
-void *mmap(void *where, size_t n, int protection, int flags, int fd, off_t at)
+void *mmap(void *where, size_t n, int protection, int flags, int fd, off_t offset)
 {
     NEXT(void *, mmap, void *, size_t, int, int, int, off_t);
     if (fd >= 0) {
         FAIL(MMAP, NULL, fd, MAP_FAILED)
     }
-    return next(where, n, protection, flags, fd, at);
+    return next(where, n, protection, flags, fd, offset);
 }

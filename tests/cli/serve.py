@@ -235,7 +235,7 @@ def answered_before(s):
     check(results[0][0] == 200 and all(r == results[0] for r in results), "who asked first goes, the others are answered")
     large.close()
     code, body = s.decode(input=line, deadline=1e-9)  # of another search than was kept
-    check(code == 422 and body["error"] == {"code": "RILL_ERR_LATE", "message": "its deadline came while it waited"},
+    check(code == 422 and body["error"] == {"code": "RILL_ERR_DEADLINE", "message": "its deadline came while it waited"},
           f"late: {code} {body}")
     check(s.decode(**slow, deadline=1e-9) == results[0], "what is known is not late")
 
@@ -252,7 +252,7 @@ def bounds(s):
     begin = time.monotonic()
     code, body = s.decode(inputs=[sentence(5, 9) for _ in range(400)], deadline=0.3)
     check(code == 200 and len(body["results"]) == 400 and time.monotonic() - begin < (30 if RACES else 3), "a deadline in the queue")
-    check(any(r.get("error", {}).get("code") == "RILL_ERR_LATE" for r in body["results"]), "which says so")
+    check(any(r.get("error", {}).get("code") == "RILL_ERR_DEADLINE" for r in body["results"]), "which says so")
     large.close()
 
 

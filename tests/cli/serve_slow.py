@@ -56,7 +56,7 @@ def whole(s, text, **more):
 def is_late(answer):
     """Whether the deadline came before the search's end."""
     code, body = answer
-    return body["error"]["code"] == "RILL_ERR_LATE" if code == 422 else code == 200 and body.get("late") is True
+    return body["error"]["code"] == "RILL_ERR_DEADLINE" if code == 422 else code == 200 and body.get("late") is True
 
 
 def sharing(s):

@@ -16,7 +16,7 @@ static void keep(cache *c, int key, const char *answer)
 {
     char text[32];
     const size_t n = (size_t)snprintf(text, sizeof text, "key %d", key);
-    cache_keep(c, cache_hash(c, text, n), text, n, answer);
+    cache_add(c, cache_hash(c, text, n), text, n, answer);
 }
 
 static const char *find(cache *c, int key)
@@ -54,7 +54,7 @@ static void finds_what_was_kept(void **state)
     assert_string_equal(find(c, 2), "");
     keep(c, 1, "another"); /* an answer never changes: the first stays */
     assert_string_equal(find(c, 1), "one");
-    assert_int_equal(cache_entries(c), 2);
+    assert_int_equal(cache_n_entries(c), 2);
     cache_destroy(c);
 }
 
@@ -66,7 +66,7 @@ static void keys_are_bytes(void **state)
     (void)state;
     for (size_t n = 1; n <= 3; n++) {
         const char answer[] = {(char)('0' + n), '\0'};
-        cache_keep(c, cache_hash(c, bytes, n), bytes, n, answer);
+        cache_add(c, cache_hash(c, bytes, n), bytes, n, answer);
     }
     for (size_t n = 1; n <= 3; n++) {
         const char *found = cache_find(c, cache_hash(c, bytes, n), bytes, n);
@@ -74,8 +74,8 @@ static void keys_are_bytes(void **state)
         assert_int_equal(found[0], '0' + n);
     }
     /* Keys that share a number are told apart. */
-    cache_keep(c, 7, "x", 1, "of x");
-    cache_keep(c, 7, "y", 1, "of y");
+    cache_add(c, 7, "x", 1, "of x");
+    cache_add(c, 7, "y", 1, "of y");
     assert_string_equal(cache_find(c, 7, "x", 1), "of x");
     assert_string_equal(cache_find(c, 7, "y", 1), "of y");
     assert_null(cache_find(c, 7, "z", 1));
@@ -88,12 +88,12 @@ static void many_entries(void **state)
     cache *c = cache_create(1 << 20);
     (void)state;
     for (int i = 0; i < 3000; i++) keep_number(c, i);
-    assert_int_equal(cache_entries(c), 3000);
+    assert_int_equal(cache_n_entries(c), 3000);
     for (int i = 0; i < 3000; i++) is_number(c, i);
     for (int i = 3000; i < 40000; i++) keep_number(c, i); /* far more than it has room for */
-    assert_true(cache_bytes(c) <= 1 << 20);
-    assert_true(cache_bytes(c) > (1 << 20) - 1000);
-    const int n = (int)cache_entries(c);
+    assert_true(cache_n_bytes(c) <= 1 << 20);
+    assert_true(cache_n_bytes(c) > (1 << 20) - 1000);
+    const int n = (int)cache_n_entries(c);
     assert_true(n > 3000 && n < 37000);
     for (int i = 0; i < 40000 - n; i++) assert_null(find(c, i));
     for (int i = 40000 - n; i < 40000; i++) is_number(c, i);
@@ -103,8 +103,8 @@ static void many_entries(void **state)
 /* The answers are long and of many lengths, so that one that comes takes the place of several. */
 static void stays_within_its_bytes(void **state)
 {
-    enum { MOST = 20000, LONG = 9000 };
-    cache *c = cache_create(MOST);
+    enum { CAPACITY = 20000, LONG = 9000 };
+    cache *c = cache_create(CAPACITY);
     char *answer = malloc(LONG + 1);
     (void)state;
     assert_non_null(answer);
@@ -113,7 +113,7 @@ static void stays_within_its_bytes(void **state)
         memset(answer, 'a' + i % 26, length);
         answer[length] = '\0';
         keep(c, i, answer);
-        assert_true(cache_bytes(c) <= MOST);
+        assert_true(cache_n_bytes(c) <= CAPACITY);
         const char *found = find(c, i);
         assert_non_null(found);
         assert_string_equal(found, answer);
@@ -127,7 +127,7 @@ static void drops_what_was_used_longest_ago(void **state)
     cache *c = cache_create(1000);
     int n = 0;
     (void)state;
-    while (cache_entries(c) == (size_t)n) keep_number(c, n++); /* the last one had the first dropped */
+    while (cache_n_entries(c) == (size_t)n) keep_number(c, n++); /* the last one had the first dropped */
     assert_true(n > 4);
     assert_null(find(c, 0));
     is_number(c, 1); /* used: so the next to go is 2 */
@@ -151,8 +151,8 @@ static void keeps_nothing_too_large(void **state)
     is_number(c, 1); /* nothing was dropped for it */
     keep_number(none, 1);
     assert_null(find(none, 1));
-    assert_int_equal(cache_bytes(none), 0);
-    assert_int_equal(cache_entries(none), 0);
+    assert_int_equal(cache_n_bytes(none), 0);
+    assert_int_equal(cache_n_entries(none), 0);
     cache_destroy(none);
     cache_destroy(c);
     cache_destroy(NULL);

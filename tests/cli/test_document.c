@@ -51,7 +51,7 @@ static int32_t parts_of(const char *text, document_split split, const char **fir
     static char kept[256];
     document *d = document_open(text, strlen(text), split, "de", 1000);
     assert_non_null(d);
-    const int32_t n = document_parts(d);
+    const int32_t n = document_n_parts(d);
     if (n > 0) {
         size_t length;
         const char *part = document_part(d, 0, &length);
@@ -245,9 +245,9 @@ static void large_pages(void **state)
             for (size_t i = 0; i < times; i++) memcpy(text + i * n, bits[b], n + 1);
             document *d = document_open(text, times * n, (document_split)split, "de", 1000);
             assert_non_null(d);
-            assert_in_range(document_parts(d), 0, 1002);
+            assert_in_range(document_n_parts(d), 0, 1002);
             now = d;
-            if (document_parts(d) <= 1000) free(document_join(d, same, &kept));
+            if (document_n_parts(d) <= 1000) free(document_join(d, same, &kept));
             free(kept);
             document_close(d);
             free(text);
@@ -263,7 +263,7 @@ static uint32_t draw(uint32_t below)
 }
 
 /* The tags of a page in order; nothing else. */
-static char *tags_of(const char *page)
+static char *page_tags(const char *page)
 {
     char *out = calloc(1, strlen(page) + 1), *to = out;
     for (int within = 0; *page; page++) {
@@ -322,10 +322,10 @@ static void random_documents(void **state)
             if (split < DOCUMENT_HTML)
                 assert_string_equal(joined, text);
             else if (!is_wild) {
-                char *before = tags_of(text), *after = tags_of(joined);
-                assert_string_equal(before, after);
-                free(before);
-                free(after);
+                char *tags_before = page_tags(text), *tags_after = page_tags(joined);
+                assert_string_equal(tags_before, tags_after);
+                free(tags_before);
+                free(tags_after);
             }
             free(joined);
             document_close(d);

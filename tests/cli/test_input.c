@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "input.h"
+#include "cli_input.h"
+#include "cli_progress.h"
 #include "interrupt.h"
-#include "progress.h"
 
 static rill_context *ctx;
 
@@ -49,7 +49,7 @@ static cli_input open_pipe(int *to)
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     *to = ends[1];
-    return (cli_input){.ctx = ctx, .name = "a pipe", .fd = ends[0], .owned = 1, .size = -1};
+    return (cli_input){.ctx = ctx, .name = "a pipe", .fd = ends[0], .is_owned = 1, .size = -1};
 }
 
 static void expect(cli_input *input, rill_status status, const char *line)
@@ -157,11 +157,11 @@ static void *get_interrupted(void *user)
 }
 
 /* Libraries' threads may get signals; the main thread, which blocks them here, heeds them. */
-static int heeds_in_main_alone(void)
+static int only_main_thread_heeds(void)
 {
     sigset_t one;
     pthread_t other;
-    cli_interrupt_heed();
+    cli_interrupt_catch();
     sigemptyset(&one);
     sigaddset(&one, SIGINT);
     if (pthread_create(&other, NULL, get_interrupted, NULL)) return 0;
@@ -177,7 +177,7 @@ static void another_thread_is_interrupted(void **state)
     int status = 0;
     (void)state;
     const pid_t child = fork();
-    if (child == 0) _exit(heeds_in_main_alone() ? 7 : 1);
+    if (child == 0) _exit(only_main_thread_heeds() ? 7 : 1);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
 }
@@ -187,7 +187,7 @@ static void input_interrupted(void **state)
     int to;
     (void)state;
     cli_input input = open_pipe(&to);
-    cli_interrupt_heed();
+    cli_interrupt_catch();
     assert_int_equal(write(to, "one\n", 4), 4);
     expect(&input, RILL_OK, "one");
     raise(SIGINT);
@@ -215,16 +215,16 @@ static void input_long_lines(void **state)
 {
     static const size_t lengths[] = {1, 65535, 65536, 65537, 131071, 131072, 0, 400000, 1000000, 2};
     enum { N = sizeof lengths / sizeof lengths[0] };
-    size_t total = 0, at = 0;
+    size_t total = 0, offset = 0;
     cli_input input;
     (void)state;
     for (int i = 0; i < N; i++) total += lengths[i] + 1;
     char *bytes = malloc(total);
     assert_non_null(bytes);
     for (int i = 0; i < N; i++) {
-        memset(bytes + at, 'a' + i, lengths[i]);
-        at += lengths[i];
-        bytes[at++] = '\n';
+        memset(bytes + offset, 'a' + i, lengths[i]);
+        offset += lengths[i];
+        bytes[offset++] = '\n';
     }
     open_bytes(&input, bytes, total);
     for (int i = 0; i < N; i++) {
@@ -304,7 +304,7 @@ static void input_failures(void **state)
     cli_input_close(&input);
     assert_int_equal(pipe(ends), 0);
     close(ends[0]);
-    input = (cli_input){.ctx = ctx, .name = "the wrong end", .fd = ends[1], .owned = 1, .regular = 1};
+    input = (cli_input){.ctx = ctx, .name = "the wrong end", .fd = ends[1], .is_owned = 1, .is_regular = 1};
     assert_int_equal(cli_input_read(&input, 1, &text, &length), RILL_ERR_IO);
     assert_non_null(strstr(rill_error(ctx), "the wrong end"));
     cli_input_close(&input);
@@ -314,15 +314,15 @@ static void progress_text(void **state)
 {
     char text[160];
     (void)state;
-    cli_progress_text(&(cli_position){0, 0, 0, 100}, 0, text, sizeof text);
+    cli_progress_text(&(cli_progress_position){0, 0, 0, 100}, 0, text, sizeof text);
     assert_string_equal(text, "0 done  0.0/s");
-    cli_progress_text(&(cli_position){50, 60, 600, -1}, 10, text, sizeof text);
+    cli_progress_text(&(cli_progress_position){50, 60, 600, -1}, 10, text, sizeof text);
     assert_string_equal(text, "50 done  5.0/s");
-    cli_progress_text(&(cli_position){50, 100, 1000, 1000}, 10, text, sizeof text);
+    cli_progress_text(&(cli_progress_position){50, 100, 1000, 1000}, 10, text, sizeof text);
     assert_string_equal(text, "[############............]  50%  50 done  5.0/s  left 0:10");
-    cli_progress_text(&(cli_position){100, 100, 1000, 1000}, 7300, text, sizeof text);
+    cli_progress_text(&(cli_progress_position){100, 100, 1000, 1000}, 7300, text, sizeof text);
     assert_string_equal(text, "[########################] 100%  100 done  0.0/s  left 0:00");
-    cli_progress_text(&(cli_position){1, 1, 1, 7300}, 1, text, sizeof text);
+    cli_progress_text(&(cli_progress_position){1, 1, 1, 7300}, 1, text, sizeof text);
     assert_non_null(strstr(text, "left 2:01:39"));
 }
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "options.h"
+#include "cli_options.h"
 
 /* What was taken, written down as "name=value;" and "(argument);". */
 typedef struct record {
@@ -45,8 +45,8 @@ static int parse(record *r, int arguments, char **words, int *helped)
     const cli_syntax syntax = {.usage = "test",
                                .about = "",
                                .groups = groups,
-                               .option = take_option,
-                               .argument = arguments ? take_argument : NULL,
+                               .take_option = take_option,
+                               .take_argument = arguments ? take_argument : NULL,
                                .user = r};
     int n = 0;
     while (words[n]) n++;
@@ -136,24 +136,24 @@ static void message_nearest(void **state)
     assert_null(rill_nearest("", names, 5));
 }
 
-static void message_whole(void **state)
+static void message_integer(void **state)
 {
     int value = -1;
     (void)state;
-    assert_int_equal(cli_whole("-x", "12", 1, 20, &value), CLI_OK);
+    assert_int_equal(cli_parse_int("-x", "12", 1, 20, &value), CLI_OK);
     assert_int_equal(value, 12);
-    assert_int_equal(cli_whole("-x", "0", 1, 20, &value), CLI_FAILED);
-    assert_int_equal(cli_whole("-x", "21", 1, 20, &value), CLI_FAILED);
-    assert_int_equal(cli_whole("-x", "12x", 1, 20, &value), CLI_FAILED);
-    assert_int_equal(cli_whole("-x", "", 1, 20, &value), CLI_FAILED);
-    assert_int_equal(cli_whole("-x", "99999999999999999999", 1, 20, &value), CLI_FAILED);
+    assert_int_equal(cli_parse_int("-x", "0", 1, 20, &value), CLI_FAILED);
+    assert_int_equal(cli_parse_int("-x", "21", 1, 20, &value), CLI_FAILED);
+    assert_int_equal(cli_parse_int("-x", "12x", 1, 20, &value), CLI_FAILED);
+    assert_int_equal(cli_parse_int("-x", "", 1, 20, &value), CLI_FAILED);
+    assert_int_equal(cli_parse_int("-x", "99999999999999999999", 1, 20, &value), CLI_FAILED);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_forms), cmocka_unit_test(options_arguments), cmocka_unit_test(options_mistakes),
-        cmocka_unit_test(options_help),  cmocka_unit_test(message_nearest),   cmocka_unit_test(message_whole),
+        cmocka_unit_test(options_help),  cmocka_unit_test(message_nearest),   cmocka_unit_test(message_integer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

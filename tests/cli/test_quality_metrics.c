@@ -11,12 +11,12 @@
 #include "testset.h"
 
 static rill_context *ctx;
-static char told[400];
+static char last_message[400];
 
 static int set_up(void **state)
 {
     (void)state;
-    told[0] = '\0';
+    last_message[0] = '\0';
     return rill_context_create(&ctx, NULL);
 }
 
@@ -29,17 +29,17 @@ static int tear_down(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-static void tell(const char *format, ...)
+static void keep_message(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(told, sizeof told, format, arguments);
+    vsnprintf(last_message, sizeof last_message, format, arguments);
     va_end(arguments);
 }
 
 static cli_testset make_set(const char *const *references, int64_t n)
 {
-    cli_testset set = {.judged = 1};
+    cli_testset set = {.has_references = 1};
     for (int64_t i = 0; i < n; i++) {
         assert_int_equal(cli_lines_add(&set.inputs, ctx, "x", 1), RILL_OK);
         assert_int_equal(cli_lines_add(&set.references, ctx, references[i], strlen(references[i])), RILL_OK);
@@ -52,10 +52,10 @@ static cli_counts judge(cli_testset *set, const char *const (*outputs)[2], int64
 {
     cli_counts counts = {0};
     for (int64_t i = 0; i < n; i++) {
-        rill_output output[2] = {{.text = outputs[i][0], .length = strlen(outputs[i][0])},
-                                 {.text = outputs[i][1], .length = strlen(outputs[i][1])}};
-        const rill_result result = {.id = i, .n = 2, .output = output};
-        assert_int_equal(cli_testset_take(set, &result, &counts), RILL_OK);
+        rill_output output[2] = {{.text = outputs[i][0], .text_bytes = strlen(outputs[i][0])},
+                                 {.text = outputs[i][1], .text_bytes = strlen(outputs[i][1])}};
+        const rill_result result = {.id = i, .n_outputs = 2, .outputs = output};
+        assert_int_equal(cli_testset_add_result(set, &result, &counts), RILL_OK);
     }
     return counts;
 }
@@ -66,7 +66,7 @@ static void check(const cli_metric_kind *kind, const char *const *references, co
     cli_testset set = make_set(references, n);
     set.kind = kind;
     assert_int_equal(cli_testset_check(&set, ctx), RILL_OK);
-    assert_int_equal(cli_testset_judge(&set, ctx, NULL, 1, tell), RILL_OK);
+    assert_int_equal(cli_testset_open_metric(&set, ctx, NULL, 1, keep_message), RILL_OK);
     const cli_counts counts = judge(&set, outputs, n);
     assert_int_equal(counts.inputs, n);
     assert_float_equal(cli_quality(kind, &counts, 0), first, 1e-4);
@@ -84,42 +84,42 @@ static void values(void **state)
     check(&cli_metric_exact, plain, some, 2, 50, 100);
     check(&cli_metric_bleu, four, all, 1, 100, 100);
     check(&cli_metric_bracket, tree, trees, 1, 50, 100);
-    assert_string_equal(told, "");
+    assert_string_equal(last_message, "");
 }
 
-static void what_is_said(void **state)
+static void messages_of_metrics(void **state)
 {
     static const char *const tree[] = {"(S (D a) (N b))"}, *const broken[] = {"(S"};
     static const char *const outputs[][2] = {{"(S (D a))", "(S (D a))"}};
     (void)state;
     check(&cli_metric_bracket, tree, outputs, 1, 0, 0);
-    assert_string_equal(told, "reference line 1: output left out: it has 1 words, the reference 2");
+    assert_string_equal(last_message, "reference line 1: output left out: it has 1 words, the reference 2");
     cli_testset set = make_set(broken, 1);
     set.kind = &cli_metric_bracket;
-    assert_int_equal(cli_testset_judge(&set, ctx, NULL, 1, NULL), RILL_ERR_INPUT);
+    assert_int_equal(cli_testset_open_metric(&set, ctx, NULL, 1, NULL), RILL_ERR_INPUT);
     assert_non_null(strstr(rill_error(ctx), "reference line 1 is no tree: "));
     cli_testset_free(&set);
 }
 
-static void what_is_refused(void **state)
+static void bad_test_sets(void **state)
 {
     char why[200];
     cli_testset set = make_set((const char *const[]){"a"}, 1);
-    cli_lines left = {0}, right = {0};
+    cli_lines inputs = {0}, references = {0};
     (void)state;
     assert_int_equal(cli_lines_add(&set.inputs, ctx, "y", 1), RILL_OK);
     assert_int_equal(cli_testset_check(&set, ctx), RILL_ERR_INPUT);
     assert_string_equal(rill_error(ctx), "2 inputs, but 1 references: they must correspond one to one");
-    assert_int_equal(cli_lines_split(&set.inputs, ctx, "f", &left, &right), RILL_ERR_INPUT);
+    assert_int_equal(cli_lines_split(&set.inputs, ctx, "f", &inputs, &references), RILL_ERR_INPUT);
     assert_string_equal(rill_error(ctx), "f: line 1: two columns with a tab between them were expected");
     cli_testset_free(&set);
-    cli_lines_free(&left), cli_lines_free(&right);
+    cli_lines_free(&inputs), cli_lines_free(&references);
     assert_null(cli_metric_find("blue", why, sizeof why));
     assert_string_equal(why, "unknown metric \"blue\" (did you mean bleu?): there are exact, bleu, bracket");
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {CASE(values), CASE(what_is_said), CASE(what_is_refused)};
+    const struct CMUnitTest tests[] = {CASE(values), CASE(messages_of_metrics), CASE(bad_test_sets)};
     return cmocka_run_group_tests_name("cli_quality_metrics", tests, NULL, NULL);
 }

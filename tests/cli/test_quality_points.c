@@ -9,9 +9,9 @@
 
 #include "points.h"
 
-enum { MOST = 64 };
+enum { CAPACITY = 64 };
 
-static cli_point made[MOST];
+static cli_point made[CAPACITY];
 static cli_points points;
 
 static void make(const int (*values)[3], size_t n) /* exact, oracle, expansions; expansions < 0: refused */
@@ -23,7 +23,7 @@ static void make(const int (*values)[3], size_t n) /* exact, oracle, expansions;
         made[i].trial.counts = (cli_counts){
             .inputs = 100, .first = {{values[i][0], 100}}, .best = {{values[i][1], 100}}};
         made[i].trial.stats.expansions = values[i][2];
-        if (values[i][2] < 0) made[i].refused = why;
+        if (values[i][2] < 0) made[i].refusal = why;
     }
 }
 
@@ -40,16 +40,16 @@ static void points_front(void **state)
         {60, 10, 101},  /* 7: as good as 2, dearer */
         {70, 10, 500},  /* 8: on it */
     };
-    size_t front[9], alike[9];
+    size_t front[9], n_equal[9];
     (void)state;
     make(values, 9);
     assert_int_equal(cli_points_mark_front(&points, 0), 5);
     for (size_t i = 0; i < 9; i++) assert_int_equal(made[i].on_front, strchr("12348", '0' + (int)i) != NULL);
-    assert_int_equal(cli_points_front(&points, front, alike), 4);
+    assert_int_equal(cli_points_front(&points, front, n_equal), 4);
     static const size_t expected[] = {4, 1, 2, 8};
     assert_memory_equal(front, expected, sizeof expected);
-    assert_int_equal(alike[0] + alike[1] + alike[3], 0);
-    assert_int_equal(alike[2], 1);
+    assert_int_equal(n_equal[0] + n_equal[1] + n_equal[3], 0);
+    assert_int_equal(n_equal[2], 1);
     assert_int_equal(cli_points_mark_front(&points, 1), 1); /* the oracle of 4 is best, and it is cheapest */
     assert_int_equal(made[4].on_front, 1);
 }
@@ -57,15 +57,15 @@ static void points_front(void **state)
 static void points_none(void **state)
 {
     static const int values[][3] = {{1, 1, -1}, {2, 2, -1}};
-    size_t front[2], alike[2];
+    size_t front[2], n_equal[2];
     (void)state;
     make(values, 2);
     assert_int_equal(cli_points_mark_front(&points, 0), 0);
-    assert_int_equal(cli_points_front(&points, front, alike), 0);
-    assert_int_equal(cli_points_flawed(&points), 1);
+    assert_int_equal(cli_points_front(&points, front, n_equal), 0);
+    assert_int_equal(cli_points_have_failures(&points), 1);
     make(values, 0);
     assert_int_equal(cli_points_mark_front(&points, 0), 0);
-    assert_int_equal(cli_points_flawed(&points), 0);
+    assert_int_equal(cli_points_have_failures(&points), 0);
 }
 
 /* A point is on the front when it is best among those that cost no more, and the cheapest with its quality. */
@@ -81,27 +81,27 @@ static int belongs(const int (*values)[3], size_t n, size_t i)
 
 static void points_random(void **state)
 {
-    static int values[MOST][3];
-    size_t front[MOST], alike[MOST];
+    static int values[CAPACITY][3];
+    size_t front[CAPACITY], n_equal[CAPACITY];
     uint32_t dice = 1;
     (void)state;
     for (int round = 0; round < 2000; round++) {
-        size_t n = (size_t)round % MOST, marked = 0, listed = 0;
+        size_t n = (size_t)round % CAPACITY, marked = 0, listed = 0;
         for (size_t i = 0; i < n; i++)
             for (int v = 0; v < 3; v++) {
                 dice = dice * 1664525u + 1013904223u;
                 values[i][v] = (int)(dice >> 28) - (v == 2);
             }
         make((const int(*)[3])values, n);
-        size_t said = cli_points_mark_front(&points, 0);
+        size_t n_marked = cli_points_mark_front(&points, 0);
         for (size_t i = 0; i < n; i++) {
             assert_int_equal(made[i].on_front, belongs((const int(*)[3])values, n, i));
             marked += (size_t)made[i].on_front;
         }
-        assert_int_equal(said, marked);
-        size_t different = cli_points_front(&points, front, alike);
+        assert_int_equal(n_marked, marked);
+        size_t different = cli_points_front(&points, front, n_equal);
         for (size_t i = 0; i < different; i++) {
-            listed += 1 + alike[i];
+            listed += 1 + n_equal[i];
             assert_int_equal(made[front[i]].on_front, 1);
             if (i > 0)
                 assert_true(values[front[i]][2] > values[front[i - 1]][2] &&

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "output.h"
+#include "cli_output.h"
 
 /* Escape sequence, bell and return, DEL, C1 in UTF-8; then what must stay: tab, newline, U+00A0, an e with an accent, a lone lead byte.
  * Single bytes of C1 are shown where they are in no character, as those of the last two are: behind a lead byte, before one, at the end,
@@ -38,7 +38,7 @@ static void terminal_shows(void **state)
     size_t n;
     FILE *file = tmpfile();
     assert_non_null(file);
-    cli_terminal_put(file, raw, sizeof raw - 1);
+    cli_terminal_write(file, raw, sizeof raw - 1);
     assert_string_equal(all_of(file, &n), shown);
     fclose(file);
 }
@@ -47,17 +47,17 @@ static void terminal_shows(void **state)
 static void terminal_shows_long_texts(void **state)
 {
     (void)state;
-    for (size_t before = 0; before < 300; before++) {
+    for (size_t n_prefix = 0; n_prefix < 300; n_prefix++) {
         size_t n;
         char text[400];
         FILE *file = tmpfile();
         assert_non_null(file);
-        memset(text, 'x', before);
-        memcpy(text + before, "\xc2\x9b\x01", 3);
-        cli_terminal_put(file, text, before + 3);
+        memset(text, 'x', n_prefix);
+        memcpy(text + n_prefix, "\xc2\x9b\x01", 3);
+        cli_terminal_write(file, text, n_prefix + 3);
         const char *got = all_of(file, &n);
-        assert_int_equal(n, before + 10);
-        assert_string_equal(got + before, "\\u009b\\x01");
+        assert_int_equal(n, n_prefix + 10);
+        assert_string_equal(got + n_prefix, "\\u009b\\x01");
         fclose(file);
     }
 }
@@ -73,8 +73,8 @@ static void terminal_gets_outputs_shown_and_files_do_not(void **state)
         size_t n;
         close(mkstemp(path));
         assert_int_equal(cli_output_open(&output, ctx, path, CLI_STREAM), CLI_OK);
-        assert_int_equal(output.terminal, 0);
-        output.terminal = terminal;
+        assert_int_equal(output.is_terminal, 0);
+        output.is_terminal = terminal;
         cli_output_write(&output, raw, sizeof raw - 1);
         assert_int_equal(cli_output_close(&output), CLI_OK);
         FILE *file = fopen(path, "rb");

@@ -1,5 +1,5 @@
-/* Watching connections (cli/serve/watch.h): who has gone is told once, of the connection and the request that it was watched for, and of
- * no other that has the descriptor by then. */
+/* Watching connections (cli/serve/connection_watch.h): who has gone is told once, of the connection and the request that it was watched
+ * for, and of no other that has the descriptor by then. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "watch.h"
+#include "connection_watch.h"
 
 /* The watching thread's epoll_wait(): what it has found can be held back until the test says so. */
 static struct {
@@ -22,13 +22,13 @@ static struct {
     int holds, held, calls; /* events are to be kept; are kept; how often it was called */
 } gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .news = PTHREAD_COND_INITIALIZER};
 
-int epoll_wait(int epoll, struct epoll_event *events, int most, int timeout)
+int epoll_wait(int epoll, struct epoll_event *events, int max_events, int timeout)
 {
     pthread_mutex_lock(&gate.lock);
     gate.calls++;
     pthread_cond_broadcast(&gate.news);
     pthread_mutex_unlock(&gate.lock);
-    const int n = epoll_pwait(epoll, events, most, timeout, NULL);
+    const int n = epoll_pwait(epoll, events, max_events, timeout, NULL);
     pthread_mutex_lock(&gate.lock);
     if (gate.holds && n > 0) {
         gate.held = 1;
@@ -40,7 +40,7 @@ int epoll_wait(int epoll, struct epoll_event *events, int most, int timeout)
     return n;
 }
 
-static void hold(void)
+static void hold_events(void)
 {
     pthread_mutex_lock(&gate.lock);
     gate.holds = 1;
@@ -55,12 +55,12 @@ static void wait_until_held(void)
 }
 
 /* All that was found by now has been looked at when this returns. */
-static void let_go(void)
+static void release_events(void)
 {
     pthread_mutex_lock(&gate.lock);
     gate.holds = 0;
     pthread_cond_broadcast(&gate.news);
-    for (const int before = gate.calls; gate.calls == before;) pthread_cond_wait(&gate.news, &gate.lock);
+    for (const int old_calls = gate.calls; gate.calls == old_calls;) pthread_cond_wait(&gate.news, &gate.lock);
     pthread_mutex_unlock(&gate.lock);
 }
 
@@ -113,17 +113,17 @@ static void tells_who_has_gone(void **state)
     connect_pair(two, -1);
     watch_begin(w, one[0]);
     watch_begin(w, two[0]);
-    watch_for(w, one[0], &first);
-    watch_for(w, two[0], &second);
+    watch_wait(w, one[0], &first);
+    watch_wait(w, two[0], &second);
     close(two[1]);
     wait_until_gone(&second);
     assert_int_equal(times(&first), 0);
     shutdown(one[1], SHUT_WR);
     wait_until_gone(&first);
-    watch_leave(w, one[0]);
+    watch_stop_wait(w, one[0]);
     /* The connection's next request is watched anew, and its client is still gone. */
     first.gone = 0;
-    watch_for(w, one[0], &first);
+    watch_wait(w, one[0], &first);
     wait_until_gone(&first);
     watch_close(w);
     assert_int_equal(first.gone, 1);
@@ -134,7 +134,7 @@ static void tells_who_has_gone(void **state)
 }
 
 /* The event of a client that has gone is on its way while its connection ends and another one takes the descriptor. */
-static void event_of_a_descriptor_taken_again(void **state)
+static void stale_event_of_a_reused_descriptor(void **state)
 {
     client gone = {0}, stays = {0};
     int end[2], again[2];
@@ -143,17 +143,17 @@ static void event_of_a_descriptor_taken_again(void **state)
     assert_int_equal(watch_open(&w, 100, note), 1);
     connect_pair(end, -1);
     watch_begin(w, end[0]);
-    watch_for(w, end[0], &gone);
-    hold();
+    watch_wait(w, end[0], &gone);
+    hold_events();
     close(end[1]);
     wait_until_held();
-    watch_leave(w, end[0]);
+    watch_stop_wait(w, end[0]);
     watch_end(w, end[0]);
     close(end[0]);
     connect_pair(again, end[0]);
     watch_begin(w, again[0]);
-    watch_for(w, again[0], &stays);
-    let_go();
+    watch_wait(w, again[0], &stays);
+    release_events();
     assert_int_equal(times(&stays), 0);
     assert_int_equal(times(&gone), 0); /* nobody watched for it any more */
     close(again[1]);
@@ -163,7 +163,7 @@ static void event_of_a_descriptor_taken_again(void **state)
 }
 
 /* The same of a connection whose next request has not come: there is nobody to tell. */
-static void event_of_a_request_that_is_answered(void **state)
+static void event_after_the_answer(void **state)
 {
     client first = {0};
     int end[2];
@@ -172,13 +172,13 @@ static void event_of_a_request_that_is_answered(void **state)
     assert_int_equal(watch_open(&w, 100, note), 1);
     connect_pair(end, -1);
     watch_begin(w, end[0]);
-    watch_for(w, end[0], &first);
-    hold();
+    watch_wait(w, end[0], &first);
+    hold_events();
     close(end[1]);
     wait_until_held();
-    watch_leave(w, end[0]);
+    watch_stop_wait(w, end[0]);
     watch_begin(w, end[0]);
-    let_go();
+    release_events();
     assert_int_equal(times(&first), 0);
     watch_end(w, end[0]);
     watch_close(w);
@@ -192,7 +192,7 @@ static int is_open(int fd)
 }
 
 /* Where all places are taken, the connection that idles longest is shut down, and one that is being answered only when none idles. */
-static void makes_room(void **state)
+static void idle_connections_are_closed(void **state)
 {
     enum { N = 5 };
     client busy = {0};
@@ -205,31 +205,31 @@ static void makes_room(void **state)
         watch_begin(w, end[i][0]);
         usleep(2000);
     }
-    watch_for(w, end[0][0], &busy);
-    watch_answer(w, end[1][0]);
+    watch_wait(w, end[0][0], &busy);
+    watch_answering(w, end[1][0]);
     usleep(2000);
     watch_begin(w, end[2][0]); /* its next request's time begins: it is the one that came last */
-    watch_make_room(w, end[4][0], N + 1);
+    watch_limit(w, end[4][0], N + 1);
     for (int i = 0; i < N; i++) assert_true(is_open(end[i][1]));
     static const int order[] = {3, 2, 1};
     for (int turn = 0; turn < 3; turn++) {
-        watch_make_room(w, end[4][0], N - turn);
-        watch_make_room(w, end[4][0], N - turn); /* there is room already */
+        watch_limit(w, end[4][0], N - turn);
+        watch_limit(w, end[4][0], N - turn); /* there is room already */
         for (int i = 0; i < N; i++) {
             int is_gone = 0;
-            for (int before = 0; before <= turn; before++) is_gone |= order[before] == i;
+            for (int i_gone = 0; i_gone <= turn; i_gone++) is_gone |= order[i_gone] == i;
             assert_int_equal(is_open(end[i][1]), !is_gone);
         }
     }
-    watch_make_room(w, end[4][0], 1); /* one is busy, one has just come */
+    watch_limit(w, end[4][0], 1); /* one is busy, one has just come */
     assert_true(is_open(end[0][1]) && is_open(end[4][1]));
     watch_end(w, end[3][0]); /* what was shut down is counted until it ends, and no longer */
     watch_end(w, end[2][0]);
     watch_end(w, end[1][0]);
-    watch_leave(w, end[0][0]);
-    watch_make_room(w, end[4][0], 3);
+    watch_stop_wait(w, end[0][0]);
+    watch_limit(w, end[4][0], 3);
     assert_true(is_open(end[0][1]));
-    watch_make_room(w, end[4][0], 2);
+    watch_limit(w, end[4][0], 2);
     assert_false(is_open(end[0][1]));
     assert_int_equal(times(&busy), 0);
     watch_close(w);
@@ -243,9 +243,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tells_who_has_gone),
-        cmocka_unit_test(event_of_a_descriptor_taken_again),
-        cmocka_unit_test(event_of_a_request_that_is_answered),
-        cmocka_unit_test(makes_room),
+        cmocka_unit_test(stale_event_of_a_reused_descriptor),
+        cmocka_unit_test(event_after_the_answer),
+        cmocka_unit_test(idle_connections_are_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

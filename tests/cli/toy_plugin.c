@@ -9,12 +9,12 @@
 static const rill_option options[] = {
     {"toy-seed", "N", "1", "which space is searched", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 1e6, 0}, {0}};
 
-static rill_status open_seeded(const rill_domain *toy, rill_context *ctx, const rill_open_options *given, void **self,
-                               rill_domain_info *info)
+static rill_status open_seeded(const rill_domain *toy, rill_context *ctx, const rill_open_options *toy_options,
+                               void **self, rill_domain_info *info)
 {
-    rill_open_options with = *given;
+    rill_open_options with = *toy_options;
     char arguments[64];
-    const char *seed = rill_open_value(given, "toy_seed");
+    const char *seed = rill_open_option(toy_options, "toy_seed");
     snprintf(arguments, sizeof arguments, "seed=%s", seed != NULL ? seed : "");
     if (seed != NULL) with.arguments = arguments;
     return toy_domain.open(toy, ctx, &with, self, info);
@@ -24,7 +24,7 @@ static rill_domain seeded;
 static const rill_domain *const domains[] = {&seeded, NULL};
 
 /* Drops all but the best wherever several items share a call: exactly what a heuristic must not do. */
-static rill_status mix(void *self, rill_beams *beams)
+static rill_status mix(void *self, rill_candidates *beams)
 {
     (void)self;
     for (int32_t i = 0; i < beams->n && beams->n > 1; i++) beams->width[i] = 1;

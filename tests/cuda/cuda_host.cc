@@ -76,7 +76,7 @@ struct machine {
     char *shared;
     int turn;
     char begin, end, sync[2]; /* what the thread sanitizer knows them by; in turn, since a thread may be one barrier ahead */
-    char why[GPU_TEXT / 2 + 16];
+    char why[GPU_ERROR_BYTES / 2 + 16];
 };
 
 /* --- switching ---------------------------------------------------------------------------------------------------- */
@@ -562,14 +562,14 @@ uint64_t cuda_host_dice(uint64_t number)
     return seed != 0 ? mix(seed, number) | 1 : 0;
 }
 
-int cuda_host_run(const cuda_host_launch *launch, const void *args, uint64_t number, char why[GPU_TEXT])
+int cuda_host_run(const cuda_host_launch *launch, const void *args, uint64_t number, char why[GPU_ERROR_BYTES])
 {
     const char *refused = refusal(launch);
     machine *m = refused == nullptr ? machine_here() : nullptr;
     char *shared = m != nullptr ? (char *)malloc(launch->shared) : nullptr;
     if (shared == nullptr && launch->shared > 0 && refused == nullptr) refused = "no memory for it";
     if (refused != nullptr || m == nullptr) {
-        snprintf(why, GPU_TEXT, "kernel %s: %s", launch->kernel, refused != nullptr ? refused : "no memory for it");
+        snprintf(why, GPU_ERROR_BYTES, "kernel %s: %s", launch->kernel, refused != nullptr ? refused : "no memory for it");
         return -1;
     }
     gridDim = {launch->grid.x, launch->grid.y, launch->grid.z};
@@ -587,7 +587,7 @@ int cuda_host_run(const cuda_host_launch *launch, const void *args, uint64_t num
     if (m->why[0] != '\0') forget_all(m);
     free(shared);
     if (m->why[0] == '\0') return 0;
-    const int n = snprintf(why, GPU_TEXT, "%s, block (%u, %u, %u): ", launch->kernel, blockIdx.x, blockIdx.y, blockIdx.z);
-    if (n < GPU_TEXT) snprintf(why + n, (size_t)(GPU_TEXT - n), "%s", m->why);
+    const int n = snprintf(why, GPU_ERROR_BYTES, "%s, block (%u, %u, %u): ", launch->kernel, blockIdx.x, blockIdx.y, blockIdx.z);
+    if (n < GPU_ERROR_BYTES) snprintf(why + n, (size_t)(GPU_ERROR_BYTES - n), "%s", m->why);
     return -1;
 }

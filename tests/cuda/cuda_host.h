@@ -86,14 +86,14 @@ struct cuda_host_launch {
 };
 
 /* gpu_host.cc: put it into the queue, arguments copied. */
-void cuda_host_put(gpu_queue *queue, const cuda_host_launch *launch, const void *args, size_t bytes);
+void cuda_host_put(gpu_stream *queue, const cuda_host_launch *launch, const void *args, size_t bytes);
 /* cuda_host.cc: run it; `number` and the seed make the order. Returns 0, or -1 with why. */
-int cuda_host_run(const cuda_host_launch *launch, const void *args, uint64_t number, char why[GPU_TEXT]);
+int cuda_host_run(const cuda_host_launch *launch, const void *args, uint64_t number, char why[GPU_ERROR_BYTES]);
 /* A number that the seed and another one make; without a seed 0. */
 uint64_t cuda_host_dice(uint64_t number);
 
 template <class Args>
-static inline void cuda_host_make(gpu_queue *queue, dim3 grid, dim3 block, size_t shared, const char *name,
+static inline void cuda_host_make(gpu_stream *queue, dim3 grid, dim3 block, size_t shared, const char *name,
                                   void (*kernel)(Args), const Args &args)
 {
     static_assert(std::is_trivially_copyable<Args>::value && sizeof(Args) <= 4096, "a kernel's argument");

@@ -17,7 +17,7 @@ typedef struct stand_in {
 } stand_in;
 
 /* The module that a device of RILL_MODULES is of; the test is left out where there is none. */
-static inline stand_in stand_in_of_module(void)
+static inline stand_in module_stand_in(void)
 {
     const char *folder = getenv("RILL_MODULES");
     char path[4096];

@@ -1,6 +1,6 @@
 /* gpu_host.cc: gpu.h on the host, for tests. Device memory is memory of the process.
  *
- * Work waits in its queue until gpu_wait(): what is read before has its poison still. Memory is poisoned with 0xFF, a NaN or -1, and
+ * Work waits in its queue until gpu_stream_sync(): what is read before has its poison still. Memory is poisoned with 0xFF, a NaN or -1, and
  * the address sanitizer knows its exact end. Copies and products look whether what they name lives, and launches whether they name
  * another device's memory. */
 #include <stdarg.h>
@@ -46,34 +46,34 @@ struct work {
     size_t bytes;
     gpu_product product;
     gpu_matrix matrix; /* the product's */
-    const gpu_graph *graph;
-    gpu_mark *mark;
-    gpu_queue *other; /* that the mark stands in */
+    const gpu_graph_exec *graph;
+    gpu_event *mark;
+    gpu_stream *other; /* that the mark stands in */
     uint64_t number;  /* of the mark's settings */
     cuda_host_launch launch;
     alignas(16) char args[]; /* of a launch */
 };
 
-struct gpu_graph {
+struct gpu_graph_exec {
     work *first;
 };
 
-struct gpu_queue {
+struct gpu_stream {
     gpu_device *device;
     work *first, **last;
-    gpu_graph *record; /* that work goes into; NULL: the queue itself */
+    gpu_graph_exec *record; /* that work goes into; NULL: the queue itself */
     work **before;     /* where the queue's own work ends meanwhile */
-    gpu_queue *peer; /* that this one has followed, or that has followed it; NULL: there is none */
+    gpu_stream *peer; /* that this one has followed, or that has followed it; NULL: there is none */
     uint64_t launches, put; /* done; asked for, with products */
     uint64_t steps;
     bool within; /* a piece of its work that is not done yet */
     bool failed;
     size_t memory; /* bytes of the device that count as its own */
-    char why[GPU_TEXT];
+    char why[GPU_ERROR_BYTES];
 };
 
-struct gpu_mark {
-    gpu_queue *queue; /* that it was set in last */
+struct gpu_event {
+    gpu_stream *queue; /* that it was set in last */
     uint64_t set, reached;
     bool failed; /* the queue, by then */
 };
@@ -110,16 +110,16 @@ uint64_t cuda_host_count(cuda_host_call call)
 
 /* --- devices ------------------------------------------------------------------------------------------------------ */
 
-int gpu_open(gpu_device **out, int index, char why[GPU_TEXT])
+int gpu_open(gpu_device **out, int index, char why[GPU_ERROR_BYTES])
 {
     *out = nullptr;
     if (index < 0 || index >= DEVICES) {
-        snprintf(why, GPU_TEXT, "there is no GPU %d: cuda-host has %d", index, DEVICES);
+        snprintf(why, GPU_ERROR_BYTES, "there is no GPU %d: cuda-host has %d", index, DEVICES);
         return -1;
     }
     gpu_device *device = fails(CUDA_HOST_OPENING) ? nullptr : (gpu_device *)calloc(1, sizeof *device);
     if (device == nullptr) {
-        snprintf(why, GPU_TEXT, "out of memory");
+        snprintf(why, GPU_ERROR_BYTES, "out of memory");
         return -1;
     }
     device->index = index;
@@ -192,12 +192,12 @@ static bool take(size_t *of, const size_t *most, size_t bytes)
     return false;
 }
 
-size_t gpu_memory(const gpu_device *)
+size_t gpu_memory_bytes(const gpu_device *)
 {
     return MEMORY;
 }
 
-size_t gpu_granule(const gpu_device *)
+size_t gpu_granule_bytes(const gpu_device *)
 {
     return GRANULE;
 }
@@ -252,7 +252,7 @@ static bool names_another(const gpu_device *device, const char *words, size_t by
     return found;
 }
 
-static size_t whole_pages(size_t bytes)
+static size_t round_to_pages(size_t bytes)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     return (bytes + page - 1) / page * page;
@@ -301,15 +301,15 @@ int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes)
     const size_t more = bytes - had, counted = whole_granules(bytes) - whole_granules(had);
     const size_t wanted = whole_granules(region->reserved > 0 ? region->reserved : MEMORY);
     if (bytes > wanted || fails(CUDA_HOST_MEMORY) || !take(&used, bound_here(), counted)) return GPU_NO_MEMORY;
-    stretch *s = region->own != nullptr ? (stretch *)region->own : reserve(device, wanted);
-    if (s == nullptr || mprotect(s->at, whole_pages(bytes), PROT_READ | PROT_WRITE) != 0) {
-        if (s != nullptr && region->own == nullptr) give_back(device, s);
+    stretch *s = region->impl != nullptr ? (stretch *)region->impl : reserve(device, wanted);
+    if (s == nullptr || mprotect(s->at, round_to_pages(bytes), PROT_READ | PROT_WRITE) != 0) {
+        if (s != nullptr && region->impl == nullptr) give_back(device, s);
         give(&used, counted);
         return s != nullptr ? GPU_NO_MEMORY : GPU_NO_ADDRESSES;
     }
     ASAN_UNPOISON_MEMORY_REGION(s->at + had, more);
     memset(s->at + had, 0xFF, more);
-    ASAN_POISON_MEMORY_REGION(s->at + bytes, whole_pages(bytes) - bytes);
+    ASAN_POISON_MEMORY_REGION(s->at + bytes, round_to_pages(bytes) - bytes);
     pthread_mutex_lock(&device->lock);
     s->bytes = bytes;
     pthread_mutex_unlock(&device->lock);
@@ -319,16 +319,16 @@ int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes)
 
 void gpu_free(gpu_device *device, gpu_region *region)
 {
-    stretch *s = (stretch *)region->own;
+    stretch *s = (stretch *)region->impl;
     if (s != nullptr) {
-        ASAN_UNPOISON_MEMORY_REGION(s->at, whole_pages(s->bytes));
+        ASAN_UNPOISON_MEMORY_REGION(s->at, round_to_pages(s->bytes));
         give(&used, whole_granules(s->bytes));
         give_back(device, s);
     }
     *region = {};
 }
 
-void *gpu_pinned(gpu_device *device, size_t bytes)
+void *gpu_pinned_alloc(gpu_device *device, size_t bytes)
 {
     stretch *s = fails(CUDA_HOST_MEMORY) ? nullptr : (stretch *)calloc(1, sizeof *s);
     char *at = s != nullptr ? (char *)malloc(bytes != 0 ? bytes : 1) : nullptr;
@@ -360,11 +360,11 @@ void gpu_pinned_free(gpu_device *device, void *memory)
 
 /* --- queues ------------------------------------------------------------------------------------------------------- */
 
-int gpu_queue_open(gpu_queue **out, gpu_device *device, char why[GPU_TEXT])
+int gpu_stream_open(gpu_stream **out, gpu_device *device, char why[GPU_ERROR_BYTES])
 {
-    gpu_queue *queue = *out = fails(CUDA_HOST_OPENING) ? nullptr : (gpu_queue *)calloc(1, sizeof *queue);
+    gpu_stream *queue = *out = fails(CUDA_HOST_OPENING) ? nullptr : (gpu_stream *)calloc(1, sizeof *queue);
     if (queue == nullptr) {
-        snprintf(why, GPU_TEXT, "out of memory");
+        snprintf(why, GPU_ERROR_BYTES, "out of memory");
         return -1;
     }
     queue->device = device;
@@ -372,7 +372,7 @@ int gpu_queue_open(gpu_queue **out, gpu_device *device, char why[GPU_TEXT])
     return 0;
 }
 
-int gpu_queue_fast(gpu_queue *queue)
+int gpu_stream_reserve_fast(gpu_stream *queue)
 {
     if (queue->memory > 0) return 0;
     if (fails(CUDA_HOST_MEMORY) || !take(&used, bound_here(), GPU_FAST_WORK)) return -1;
@@ -380,7 +380,7 @@ int gpu_queue_fast(gpu_queue *queue)
     return 0;
 }
 
-__attribute__((format(printf, 2, 3))) static void fail(gpu_queue *queue, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void fail(gpu_stream *queue, const char *format, ...)
 {
     if (queue->failed) return;
     queue->failed = true;
@@ -391,7 +391,7 @@ __attribute__((format(printf, 2, 3))) static void fail(gpu_queue *queue, const c
 }
 
 /* Room for a piece of work behind the others; NULL: the queue has failed. */
-static work *put(gpu_queue *queue, work_kind kind, size_t args)
+static work *put(gpu_stream *queue, work_kind kind, size_t args)
 {
     work *w = (work *)aligned_alloc(16, (sizeof *w + args + 15) / 16 * 16);
     if (w == nullptr) {
@@ -406,7 +406,7 @@ static work *put(gpu_queue *queue, work_kind kind, size_t args)
     return w;
 }
 
-static void put_copy(gpu_queue *queue, work_kind kind, void *to, const void *from, size_t bytes)
+static void put_copy(gpu_stream *queue, work_kind kind, void *to, const void *from, size_t bytes)
 {
     work *w = put(queue, kind, 0);
     if (w == nullptr) return;
@@ -415,17 +415,17 @@ static void put_copy(gpu_queue *queue, work_kind kind, void *to, const void *fro
     w->bytes = bytes;
 }
 
-void gpu_down(gpu_queue *queue, void *to, const void *from, size_t bytes)
+void gpu_copy_to_device(gpu_stream *queue, void *to, const void *from, size_t bytes)
 {
     put_copy(queue, WORK_DOWN, to, from, bytes);
 }
 
-void gpu_up(gpu_queue *queue, void *to, const void *from, size_t bytes)
+void gpu_copy_to_host(gpu_stream *queue, void *to, const void *from, size_t bytes)
 {
     put_copy(queue, WORK_UP, to, from, bytes);
 }
 
-void gpu_run_product(gpu_queue *queue, const gpu_product *args)
+void gpu_run_product(gpu_stream *queue, const gpu_product *args)
 {
     work *w = put(queue, WORK_PRODUCT, 0);
     if (w == nullptr) return;
@@ -433,7 +433,7 @@ void gpu_run_product(gpu_queue *queue, const gpu_product *args)
     w->matrix = *args->matrix;
 }
 
-void cuda_host_put(gpu_queue *queue, const cuda_host_launch *launch, const void *args, size_t bytes)
+void cuda_host_put(gpu_stream *queue, const cuda_host_launch *launch, const void *args, size_t bytes)
 {
     if (names_another(queue->device, (const char *)args, bytes)) fail(queue, "%s is given memory of another GPU", launch->kernel);
     work *w = put(queue, WORK_LAUNCH, bytes);
@@ -448,25 +448,25 @@ static uint64_t chosen_of(const gpu_matrix *m)
     return (uint64_t)m->n * (uint64_t)m->k * 8 + (uint64_t)m->type * 4 + (m->bias != nullptr ? 2 : 0) + (m->relu ? 1 : 0) + 1;
 }
 
-int gpu_matrix_choose(gpu_device *device, gpu_matrix *matrix, char why[GPU_TEXT])
+int gpu_matrix_choose_algo(gpu_device *device, gpu_matrix *matrix, char why[GPU_ERROR_BYTES])
 {
     (void)device;
     if (!fails(CUDA_HOST_OPENING) && matrix->n >= 1 && matrix->k >= 1 && matrix->type <= GPU_F16) {
-        matrix->way[0] = chosen_of(matrix);
+        matrix->algo[0] = chosen_of(matrix);
         return 0;
     }
-    snprintf(why, GPU_TEXT, "weights of %d x %d", (int)matrix->n, (int)matrix->k);
+    snprintf(why, GPU_ERROR_BYTES, "weights of %d x %d", (int)matrix->n, (int)matrix->k);
     return -1;
 }
 
-uint64_t gpu_launches(const gpu_queue *queue)
+uint64_t gpu_launch_count(const gpu_stream *queue)
 {
     return queue->put;
 }
 
 /* --- what is done when it is waited for --------------------------------------------------------------------------- */
 
-static void copy(gpu_queue *queue, const work *w)
+static void copy(gpu_stream *queue, const work *w)
 {
     static const char *const names[] = {"down", "up"};
     const bool to_lives = lives(queue->device, w->to, w->bytes, w->kind == WORK_UP);
@@ -479,7 +479,7 @@ static void copy(gpu_queue *queue, const work *w)
 }
 
 /* Do rows of floats, or of the matrix' numbers, live? */
-static bool rows_live(gpu_queue *queue, const void *at, size_t rows, size_t ld, size_t width, size_t each)
+static bool rows_live(gpu_stream *queue, const void *at, size_t rows, size_t ld, size_t width, size_t each)
 {
     return lives(queue->device, at, ((rows - 1) * ld + width) * each, false);
 }
@@ -489,13 +489,13 @@ static bool on_16(const void *at, size_t ld, size_t each)
     return (uintptr_t)at % 16 == 0 && ld * each % 16 == 0;
 }
 
-static void product(gpu_queue *queue, const work *w)
+static void product(gpu_stream *queue, const work *w)
 {
     const gpu_matrix *m = &w->matrix;
     const gpu_product *p = &w->product;
     const size_t n = (size_t)m->n, k = (size_t)m->k, rows = p->rows > 0 ? (size_t)p->rows : 0;
     const size_t lda = (size_t)p->lda, ldc = (size_t)p->ldc, ld_add = (size_t)p->ld_add, each = gpu_type_bytes(m->type);
-    if (m->way[0] != chosen_of(m)) {
+    if (m->algo[0] != chosen_of(m)) {
         fail(queue, "a product of %d x %d weights without a way chosen", (int)m->n, (int)m->k);
         return;
     }
@@ -518,18 +518,18 @@ static void product(gpu_queue *queue, const work *w)
         fail(queue, "out of memory");
 }
 
-static void run_until(gpu_queue *queue, const gpu_mark *mark, uint64_t number);
-static void let_peer(gpu_queue *queue);
+static void run_until(gpu_stream *queue, const gpu_event *mark, uint64_t number);
+static void let_peer(gpu_stream *queue);
 
-static void follow(gpu_queue *queue, const work *w)
+static void follow(gpu_stream *queue, const work *w)
 {
     if (w->mark->reached < w->number) run_until(w->other, w->mark, w->number);
     if (w->mark->failed) fail(queue, "work ahead: work has failed"); /* of the other queue no more may be known */
 }
 
-static void run_one(gpu_queue *queue, const work *w)
+static void run_one(gpu_stream *queue, const work *w)
 {
-    char why[GPU_TEXT] = "";
+    char why[GPU_ERROR_BYTES] = "";
     if (w->kind == WORK_MARK) {
         w->mark->reached = w->number;
         w->mark->failed = queue->failed;
@@ -553,7 +553,7 @@ static void run_one(gpu_queue *queue, const work *w)
     }
 }
 
-static void run_first(gpu_queue *queue)
+static void run_first(gpu_stream *queue)
 {
     work *w = queue->first;
     queue->first = w->next;
@@ -565,16 +565,16 @@ static void run_first(gpu_queue *queue)
 }
 
 /* With a seed: what the other queue can do next, now and then. */
-static void let_peer(gpu_queue *queue)
+static void let_peer(gpu_stream *queue)
 {
-    gpu_queue *peer = queue->peer;
+    gpu_stream *peer = queue->peer;
     const work *next = peer != nullptr && !peer->within ? peer->first : nullptr;
     if (next == nullptr || cuda_host_dice(++queue->steps) % 3 != 1) return;
     if (next->kind != WORK_FOLLOW || next->mark->reached >= next->number) run_first(peer);
 }
 
 /* What is waited for, and nothing behind it. mark NULL: everything. */
-static void run_until(gpu_queue *queue, const gpu_mark *mark, uint64_t number)
+static void run_until(gpu_stream *queue, const gpu_event *mark, uint64_t number)
 {
     while (queue->first != nullptr && (mark == nullptr || mark->reached < number)) {
         run_first(queue);
@@ -592,11 +592,11 @@ static void free_list(work *first)
 
 /* --- records ------------------------------------------------------------------------------------------------------ */
 
-int gpu_record(gpu_queue *queue, char why[GPU_TEXT])
+int gpu_capture_begin(gpu_stream *queue, char why[GPU_ERROR_BYTES])
 {
-    queue->record = queue->failed || fails(CUDA_HOST_OPENING) ? nullptr : (gpu_graph *)calloc(1, sizeof *queue->record);
+    queue->record = queue->failed || fails(CUDA_HOST_OPENING) ? nullptr : (gpu_graph_exec *)calloc(1, sizeof *queue->record);
     if (queue->record == nullptr) {
-        snprintf(why, GPU_TEXT, "%s", queue->failed ? queue->why : "out of memory");
+        snprintf(why, GPU_ERROR_BYTES, "%s", queue->failed ? queue->why : "out of memory");
         return -1;
     }
     queue->before = queue->last;
@@ -604,33 +604,33 @@ int gpu_record(gpu_queue *queue, char why[GPU_TEXT])
     return 0;
 }
 
-gpu_graph *gpu_recorded(gpu_queue *queue, char why[GPU_TEXT])
+gpu_graph_exec *gpu_capture_end(gpu_stream *queue, char why[GPU_ERROR_BYTES])
 {
-    gpu_graph *graph = queue->record;
+    gpu_graph_exec *graph = queue->record;
     queue->record = nullptr;
     queue->last = queue->before;
     if (fails(CUDA_HOST_OPENING)) fail(queue, "out of memory");
     if (!queue->failed) return graph;
     memcpy(why, queue->why, sizeof queue->why); /* out of memory: it has passed with the record */
     queue->failed = false;
-    gpu_graph_free(graph);
+    gpu_graph_exec_free(graph);
     return nullptr;
 }
 
-void gpu_replay(gpu_queue *queue, gpu_graph *graph)
+void gpu_graph_launch(gpu_stream *queue, gpu_graph_exec *graph)
 {
     work *w = put(queue, WORK_GRAPH, 0);
     if (w != nullptr) w->graph = graph;
 }
 
-void gpu_graph_free(gpu_graph *graph)
+void gpu_graph_exec_free(gpu_graph_exec *graph)
 {
     if (graph == nullptr) return;
     free_list(graph->first);
     free(graph);
 }
 
-static int wait_until(gpu_queue *queue, const gpu_mark *mark, uint64_t number, char why[GPU_TEXT])
+static int wait_until(gpu_stream *queue, const gpu_event *mark, uint64_t number, char why[GPU_ERROR_BYTES])
 {
     run_until(queue, mark, number);
     if (!queue->failed) return 0;
@@ -638,12 +638,12 @@ static int wait_until(gpu_queue *queue, const gpu_mark *mark, uint64_t number, c
     return -1;
 }
 
-int gpu_wait(gpu_queue *queue, char why[GPU_TEXT])
+int gpu_stream_sync(gpu_stream *queue, char why[GPU_ERROR_BYTES])
 {
     return wait_until(queue, nullptr, 0, why);
 }
 
-void gpu_queue_close(gpu_queue *queue)
+void gpu_stream_close(gpu_stream *queue)
 {
     if (queue == nullptr) return;
     run_until(queue, nullptr, 0);
@@ -654,21 +654,21 @@ void gpu_queue_close(gpu_queue *queue)
 
 /* --- marks -------------------------------------------------------------------------------------------------------- */
 
-int gpu_mark_open(gpu_mark **out, gpu_device *device, char why[GPU_TEXT])
+int gpu_event_open(gpu_event **out, gpu_device *device, char why[GPU_ERROR_BYTES])
 {
     (void)device;
-    *out = fails(CUDA_HOST_OPENING) ? nullptr : (gpu_mark *)calloc(1, sizeof **out);
+    *out = fails(CUDA_HOST_OPENING) ? nullptr : (gpu_event *)calloc(1, sizeof **out);
     if (*out != nullptr) return 0;
-    snprintf(why, GPU_TEXT, "out of memory");
+    snprintf(why, GPU_ERROR_BYTES, "out of memory");
     return -1;
 }
 
-void gpu_mark_close(gpu_mark *mark)
+void gpu_event_close(gpu_event *mark)
 {
     free(mark);
 }
 
-void gpu_mark_set(gpu_queue *queue, gpu_mark *mark)
+void gpu_event_record(gpu_stream *queue, gpu_event *mark)
 {
     work *w = put(queue, WORK_MARK, 0);
     mark->queue = queue;
@@ -681,12 +681,12 @@ void gpu_mark_set(gpu_queue *queue, gpu_mark *mark)
     w->number = mark->set;
 }
 
-int gpu_mark_wait(gpu_mark *mark, char why[GPU_TEXT])
+int gpu_event_sync(gpu_event *mark, char why[GPU_ERROR_BYTES])
 {
     return mark->queue != nullptr ? wait_until(mark->queue, mark, mark->set, why) : 0;
 }
 
-void gpu_follow(gpu_queue *queue, gpu_mark *mark)
+void gpu_stream_wait_event(gpu_stream *queue, gpu_event *mark)
 {
     work *w = mark->queue != nullptr ? put(queue, WORK_FOLLOW, 0) : nullptr;
     if (w == nullptr) return;

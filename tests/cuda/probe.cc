@@ -10,7 +10,7 @@ __global__ static void places(probe_args a)
     a.out[block * blockDim.x * blockDim.y * blockDim.z + thread] = (int32_t)(block * 1000 + thread);
 }
 
-void probe_places(gpu_queue *queue, const probe_args *args)
+void probe_places(gpu_stream *queue, const probe_args *args)
 {
     GPU_LAUNCH(queue, dim3(5, 3, 2), dim3(8, 4, 3), 0, places, *args);
 }
@@ -32,7 +32,7 @@ __global__ static void __launch_bounds__(THREADS) sum(probe_args a)
     if (t == 0) a.out[b] = part[0];
 }
 
-void probe_sum(gpu_queue *queue, const probe_args *args, int32_t blocks)
+void probe_sum(gpu_stream *queue, const probe_args *args, int32_t blocks)
 {
     GPU_LAUNCH(queue, blocks, 128, 128 * sizeof(int32_t), (sum<128>), *args);
 }
@@ -56,7 +56,7 @@ __global__ static void warp(probe_args a)
     a.out[8 * 64 + t] = half;
 }
 
-void probe_warp(gpu_queue *queue, const probe_args *args)
+void probe_warp(gpu_stream *queue, const probe_args *args)
 {
     GPU_LAUNCH(queue, 1, 64, 0, warp, *args);
 }
@@ -76,7 +76,7 @@ __global__ static void flaw(probe_args a)
     a.out[threadIdx.x] = 1;
 }
 
-void probe_flaw(gpu_queue *queue, const probe_args *args)
+void probe_flaw(gpu_stream *queue, const probe_args *args)
 {
     GPU_LAUNCH(queue, 1, 64, 0, flaw, *args);
 }
@@ -104,7 +104,7 @@ __global__ static void atomics(probe_args a)
     }
 }
 
-void probe_atomics(gpu_queue *queue, const probe_args *args)
+void probe_atomics(gpu_stream *queue, const probe_args *args)
 {
     GPU_LAUNCH(queue, 4, 64, 0, atomics, *args);
 }
@@ -125,7 +125,7 @@ __global__ static void bits(probe_args a)
     a.out[6 * a.n + i] = __float_as_int(g);
 }
 
-void probe_bits(gpu_queue *queue, const probe_args *args)
+void probe_bits(gpu_stream *queue, const probe_args *args)
 {
     GPU_LAUNCH(queue, (args->n + 63) / 64, 64, 0, bits, *args);
 }
@@ -139,7 +139,7 @@ __global__ static void poison(probe_args a)
     }
 }
 
-void probe_poison(gpu_queue *queue, const probe_args *args)
+void probe_poison(gpu_stream *queue, const probe_args *args)
 {
     GPU_LAUNCH(queue, 3, 32, (size_t)args->n * sizeof(int32_t), poison, *args);
 }
@@ -151,7 +151,7 @@ __global__ static void leave(probe_args a)
     if (last) a.out[blockIdx.x] = 1;
 }
 
-void probe_leave(gpu_queue *queue, const probe_args *args)
+void probe_early_return(gpu_stream *queue, const probe_args *args)
 {
     GPU_LAUNCH(queue, 4, 64, 0, leave, *args);
 }
@@ -161,7 +161,7 @@ __global__ static void empty(probe_args a)
     if (a.n > 0) a.out[0] = 1;
 }
 
-void probe_empty(gpu_queue *queue, const probe_args *args, int32_t blocks, int32_t threads, size_t shared)
+void probe_empty(gpu_stream *queue, const probe_args *args, int32_t blocks, int32_t threads, size_t shared)
 {
     GPU_LAUNCH(queue, blocks, threads, shared, empty, *args);
 }
@@ -174,7 +174,7 @@ __global__ static void barriers(probe_args a)
     }
 }
 
-void probe_barriers(gpu_queue *queue, const probe_args *args, int32_t blocks, int32_t threads)
+void probe_barriers(gpu_stream *queue, const probe_args *args, int32_t blocks, int32_t threads)
 {
     GPU_LAUNCH(queue, blocks, threads, 0, barriers, *args);
 }

@@ -6,7 +6,7 @@
  * last to the first. */
 #include "product_host.h"
 
-#include "halves.h"
+#include "half.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ enum { LANES = 8, WIDE = 2, TILE = LANES * WIDE, ROWS = 4, FAST_ROWS = 8 };
 
 static inline float number(const void *from, size_t i, gpu_type type)
 {
-    return type == GPU_F32 ? ((const float *)from)[i] : gpu_of_rounded(((const uint16_t *)from)[i], type);
+    return type == GPU_F32 ? ((const float *)from)[i] : gpu_rounded_to_float(((const uint16_t *)from)[i], type);
 }
 
 /* tile[k][TILE] of outputs first..first + count - 1; beyond them the last one again. */

@@ -1,7 +1,7 @@
 /* rig.h: what tests of kernels share: device memory with a mirror on the host, and a check that nothing else was written.
  *
- *   rig_begin(g);  x = rig_put(g, bytes);  y = rig_out(g, bytes);  fill x;  rig_down(g);
- *   gpu_run_...(g->queue, args with rig_at(g, x), rig_at(g, y));  rig_up(g);  look at y
+ *   rig_begin(g);  x = rig_put(g, bytes);  y = rig_out(g, bytes);  fill x;  rig_upload(g);
+ *   gpu_run_...(g->queue, args with rig_device_ptr(g, x), rig_device_ptr(g, y));  rig_download(g);  look at y
  *
  * Pieces lie 64 bytes apart; those in between, and all that was put, must come back as they went. Outputs begin as 0xFF: NaN, or -1. */
 #ifndef TEST_CUDA_RIG_H
@@ -16,7 +16,7 @@ enum { RIG_OUTPUTS = 32 };
 
 typedef struct rig {
     gpu_device *device;
-    gpu_queue *queue;
+    gpu_stream *queue;
     gpu_region memory;
     char *mirror, *sent; /* pinned; what went down */
     size_t used, bytes;
@@ -34,10 +34,10 @@ void rig_begin(rig *g);
 void *rig_put(rig *g, size_t bytes);
 void *rig_out(rig *g, size_t bytes);
 /* Where it lies on the device; NULL stays. */
-void *rig_at(const rig *g, const void *mirrored);
+void *rig_device_ptr(const rig *g, const void *mirrored);
 
-void rig_down(rig *g);
+void rig_upload(rig *g);
 /* Waits, and fails the test when work failed or wrote elsewhere. */
-void rig_up(rig *g);
+void rig_download(rig *g);
 
 #endif

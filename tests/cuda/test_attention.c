@@ -10,21 +10,21 @@
 #include "support/dice.h"
 #include "support/harness.h"
 
-enum { MOST_ROWS = 16, TABLE = 2 * MOST_ROWS, MANY = 128 * 1000 }; /* MANY: more pieces than are shared out */
+enum { MAX_ROWS = 16, TABLE = 2 * MAX_ROWS, MANY = 128 * 1000 }; /* MANY: more pieces than are shared out */
 
 /* Rows of a table, [rows, ld]. */
 typedef struct table {
     int32_t rows, ld;
-    float *at;
+    float *data;
 } table;
 
 typedef struct problem {
     int32_t rows, heads, width, value_width;
     float scale, tolerance;
-    table query, keys, values, additive, relative;        /* additive.at and relative.at may be NULL */
-    int32_t reach, placed, place[MOST_ROWS];              /* the rows' own places, or not said */
-    int32_t query_index[MOST_ROWS], out_index[MOST_ROWS]; /* negative: not there */
-    int32_t first[MOST_ROWS], length[MOST_ROWS], longest;
+    table query, keys, values, additive, relative;      /* additive.at and relative.at may be NULL */
+    int32_t reach, placed, place[MAX_ROWS];             /* the rows' own places, or not said */
+    int32_t query_index[MAX_ROWS], out_index[MAX_ROWS]; /* negative: not there */
+    int32_t first[MAX_ROWS], length[MAX_ROWS], longest;
     int32_t *entry; /* or NULL */
     int32_t entries;
     int watched; /* heads */
@@ -32,16 +32,16 @@ typedef struct problem {
 } problem;
 
 /* What may differ between two calls for the same rows. */
-typedef struct company {
-    int32_t rows, order[MOST_ROWS];
+typedef struct batch_layout {
+    int32_t rows, order[MAX_ROWS];
     int32_t more; /* rows that the grid is made for beyond them */
     int32_t gap, off, longer;
     int shared_out; /* there is memory for parts */
-} company;
+} batch_layout;
 
 /* What comes back, row by row as in the company. */
 typedef struct answer {
-    const float *out[MOST_ROWS], *watched[MOST_ROWS]; /* out NULL: not written */
+    const float *out[MAX_ROWS], *watched[MAX_ROWS]; /* out NULL: not written */
     int32_t ld_watched;
 } answer;
 
@@ -58,13 +58,13 @@ static table draw_table(dice *d, int32_t rows, int32_t width, float size)
 {
     table t = {rows, width, room((size_t)rows * (size_t)width, sizeof(float))};
     for (size_t i = 0; i < (size_t)rows * (size_t)width; i++)
-        t.at[i] = size * (float)dice_range(d, -1000, 1000) / 1000.0f;
+        t.data[i] = size * (float)dice_range(d, -1000, 1000) / 1000.0f;
     return t;
 }
 
 static int32_t draw_length(dice *d, int32_t width)
 {
-    if (dice_chance(d, width > 256 ? 40 : 10)) return DICE_OF(d, 127, 128, 129, 255, 256, 257, 300, 513, 1000);
+    if (dice_chance(d, width > 256 ? 40 : 10)) return DICE_PICK(d, 127, 128, 129, 255, 256, 257, 300, 513, 1000);
     return dice_chance(d, 10) ? 0 : dice_range(d, 1, 70);
 }
 
@@ -72,10 +72,10 @@ static int32_t draw_length(dice *d, int32_t width)
 static void spoil(problem *p)
 {
     static const float odd[] = {NAN, INFINITY, -INFINITY};
-    table *const of[] = {&p->query, &p->keys, &p->values};
+    table *const tables[] = {&p->query, &p->keys, &p->values};
     for (int32_t n = dice_range(&p->d, 1, 4); n > 0; n--) {
-        table *t = of[dice_range(&p->d, 0, 2)];
-        t->at[dice_range(&p->d, 0, t->rows * t->ld - 1)] = odd[dice_range(&p->d, 0, 2)];
+        table *t = tables[dice_range(&p->d, 0, 2)];
+        t->data[dice_range(&p->d, 0, t->rows * t->ld - 1)] = odd[dice_range(&p->d, 0, 2)];
     }
 }
 
@@ -104,10 +104,10 @@ static problem draw(uint64_t seed)
 {
     problem p = {.d = dice_seeded(seed)};
     dice *d = &p.d;
-    p.width = dice_chance(d, 60)   ? DICE_OF(d, 1, 4, 20, 32, 33, 64, 80, 100, 128, 129, 200, 256)
+    p.width = dice_chance(d, 60)   ? DICE_PICK(d, 1, 4, 20, 32, 33, 64, 80, 100, 128, 129, 200, 256)
               : dice_chance(d, 70) ? dice_range(d, 1, 140)
-                                   : DICE_OF(d, 257, 260, 512, 1000, 1027);
-    p.value_width = dice_chance(d, 75) ? p.width : DICE_OF(d, 1, 20, 100, 256, 400, 513);
+                                   : DICE_PICK(d, 257, 260, 512, 1000, 1027);
+    p.value_width = dice_chance(d, 75) ? p.width : DICE_PICK(d, 1, 20, 100, 256, 400, 513);
     p.heads = p.width > 256 ? dice_range(d, 1, 2) : dice_range(d, 1, 5);
     p.rows = dice_range(d, 0, p.width > 128 ? 5 : 10);
     const float size = dice_chance(d, 20) ? 40.0f : 1.0f; /* nearly all weight on one row */
@@ -132,64 +132,64 @@ static problem draw(uint64_t seed)
 
 static void drop(problem *p)
 {
-    free(p->query.at);
-    free(p->additive.at);
-    free(p->relative.at);
-    free(p->keys.at);
-    free(p->values.at);
+    free(p->query.data);
+    free(p->additive.data);
+    free(p->relative.data);
+    free(p->keys.data);
+    free(p->values.data);
     free(p->entry);
 }
 
-static company alone_in_order(const problem *p)
+static batch_layout alone_in_order(const problem *p)
 {
-    company c = {.rows = p->rows, .more = 5, .shared_out = 1};
+    batch_layout c = {.rows = p->rows, .more = 5, .shared_out = 1};
     for (int32_t r = 0; r < p->rows; r++) c.order[r] = r;
     return c;
 }
 
-static company other(problem *p)
+static batch_layout other(problem *p)
 {
     dice *d = &p->d;
-    company c = {.rows = dice_range(d, 1, p->rows), .more = dice_chance(d, 50) ? 0 : dice_range(d, 1, 20)};
+    batch_layout c = {.rows = dice_range(d, 1, p->rows), .more = dice_chance(d, 50) ? 0 : dice_range(d, 1, 20)};
     for (int32_t r = 0; r < p->rows; r++) c.order[r] = r;
     for (int32_t r = p->rows; r-- > 1;) {
-        const int32_t at = dice_range(d, 0, r), was = c.order[r];
-        c.order[r] = c.order[at];
-        c.order[at] = was;
+        const int32_t other_row = dice_range(d, 0, r), was = c.order[r];
+        c.order[r] = c.order[other_row];
+        c.order[other_row] = was;
     }
     c.gap = dice_chance(d, 50) ? 0 : dice_range(d, 1, 9);
     c.off = dice_chance(d, 50) ? 0 : dice_range(d, 1, 3);
     c.longer = dice_chance(d, 50) ? 0 : dice_range(d, 1, 300);
     c.shared_out = dice_chance(d, 50);
-    if (p->width > GPU_ATTEND_PANEL && dice_chance(d, 15)) c.longer = MANY;
+    if (p->width > GPU_ATTEND_NARROW && dice_chance(d, 15)) c.longer = MANY;
     return c;
 }
 
 /* --- one call ----------------------------------------------------------------------------------------------------- */
 
-static gpu_operand put_table(rig *g, const table *t, const company *c)
+static gpu_operand put_table(rig *g, const table *t, const batch_layout *c)
 {
     const int32_t ld = t->ld + c->gap;
-    float *at = (float *)rig_put(g, ((size_t)t->rows * (size_t)ld + (size_t)c->off) * sizeof(float)) + c->off;
+    float *host = (float *)rig_put(g, ((size_t)t->rows * (size_t)ld + (size_t)c->off) * sizeof(float)) + c->off;
     for (int32_t r = 0; r < t->rows; r++)
-        memcpy(at + (size_t)r * (size_t)ld, t->at + (size_t)r * (size_t)t->ld, (size_t)t->ld * sizeof(float));
-    return (gpu_operand){.at = rig_at(g, at), .ld = ld};
+        memcpy(host + (size_t)r * (size_t)ld, t->data + (size_t)r * (size_t)t->ld, (size_t)t->ld * sizeof(float));
+    return (gpu_operand){.data = rig_device_ptr(g, host), .ld = ld};
 }
 
 /* Rows beyond the company's have `beyond`, with which it would show if they were worked on. */
-static const int32_t *put_column(rig *g, const company *c, const int32_t *column, int32_t beyond)
+static const int32_t *put_column(rig *g, const batch_layout *c, const int32_t *column, int32_t beyond)
 {
-    int32_t *at = rig_put(g, MOST_ROWS * sizeof *at);
-    for (int32_t r = 0; r < MOST_ROWS; r++) at[r] = r < c->rows ? column[c->order[r]] : beyond;
-    return rig_at(g, at);
+    int32_t *host = rig_put(g, MAX_ROWS * sizeof *host);
+    for (int32_t r = 0; r < MAX_ROWS; r++) host[r] = r < c->rows ? column[c->order[r]] : beyond;
+    return rig_device_ptr(g, host);
 }
 
-static answer call(rig *g, const problem *p, const company *c)
+static answer call(rig *g, const problem *p, const batch_layout *c)
 {
     rig_begin(g);
     int32_t *count = rig_put(g, sizeof *count);
     *count = c->rows;
-    gpu_attend a = {.rows = {rig_at(g, count), c->rows + c->more},
+    gpu_attend a = {.rows = {rig_device_ptr(g, count), c->rows + c->more},
                     .heads = p->heads,
                     .width = p->width,
                     .value_width = p->value_width,
@@ -199,47 +199,48 @@ static answer call(rig *g, const problem *p, const company *c)
                     .values = put_table(g, &p->values, c),
                     .first = put_column(g, c, p->first, 0),
                     .length = put_column(g, c, p->length, 0),
-                    .longest = p->longest + c->longer,
+                    .max_length = p->longest + c->longer,
                     .watched_heads = p->watched,
                     .ld_watched = p->longest + c->gap + 1};
     a.query.index = put_column(g, c, p->query_index, 0);
-    if (p->additive.at != NULL) a.additive = put_table(g, &p->additive, c).at;
-    if (p->relative.at != NULL) {
+    if (p->additive.data != NULL) a.additive = put_table(g, &p->additive, c).data;
+    if (p->relative.data != NULL) {
         const size_t bytes = (size_t)p->heads * (size_t)p->relative.ld * sizeof(float);
-        a.relative = rig_at(g, memcpy(rig_put(g, bytes), p->relative.at, bytes));
+        a.relative = rig_device_ptr(g, memcpy(rig_put(g, bytes), p->relative.data, bytes));
         a.reach = p->reach;
-        if (p->placed) a.place = put_column(g, c, p->place, 0);
+        if (p->placed) a.position = put_column(g, c, p->place, 0);
     }
     if (p->entry != NULL) {
         const size_t bytes = (size_t)p->entries * sizeof *p->entry;
-        a.entry = rig_at(g, memcpy(rig_put(g, bytes), p->entry, bytes));
+        a.entry = rig_device_ptr(g, memcpy(rig_put(g, bytes), p->entry, bytes));
     }
     const size_t ld = (size_t)(p->heads * p->value_width + c->gap), ld_watched = (size_t)a.ld_watched;
     float *out = (float *)rig_out(g, (TABLE * ld + (size_t)c->off) * sizeof(float)) + c->off;
-    a.out = (gpu_operand){.at = rig_at(g, out), .ld = (int32_t)ld, .index = put_column(g, c, p->out_index, TABLE - 1)};
-    float *watched = p->watched ? rig_out(g, ((size_t)MOST_ROWS * ld_watched) * sizeof(float)) : NULL;
-    a.watched = rig_at(g, watched);
-    const size_t part = gpu_attend_part(a.rows.most, p->heads, p->value_width, a.longest);
-    if (c->shared_out && part > 0) a.part = rig_at(g, rig_out(g, part * sizeof(float)));
+    a.out = (gpu_operand){
+        .data = rig_device_ptr(g, out), .ld = (int32_t)ld, .index = put_column(g, c, p->out_index, TABLE - 1)};
+    float *watched = p->watched ? rig_out(g, ((size_t)MAX_ROWS * ld_watched) * sizeof(float)) : NULL;
+    a.watched = rig_device_ptr(g, watched);
+    const size_t part = gpu_attend_part_floats(a.rows.max, p->heads, p->value_width, a.max_length);
+    if (c->shared_out && part > 0) a.part = rig_device_ptr(g, rig_out(g, part * sizeof(float)));
     if (c->longer >= MANY) (void)rig_put(g, (size_t)8 << 20); /* which nobody writes */
     const int32_t ld_panel = (p->heads * p->width + 15) / 16 * 16;
-    const int rounds = gpu_attend_rounds((size_t)p->width, (size_t)p->value_width, a.additive != NULL);
-    const size_t panel_bytes = rounds ? MOST_ROWS * (size_t)ld_panel * sizeof(uint16_t) : 0;
+    const int rounds = gpu_attend_is_narrow((size_t)p->width, (size_t)p->value_width, a.additive != NULL);
+    const size_t panel_bytes = rounds ? MAX_ROWS * (size_t)ld_panel * sizeof(uint16_t) : 0;
     uint16_t *both = rig_out(g, panel_bytes), *alone = rig_out(g, panel_bytes);
-    rig_down(g);
-    if (panel_bytes > 0) a.panel = (gpu_panel){rig_at(g, both), ld_panel, GPU_BF16};
+    rig_upload(g);
+    if (panel_bytes > 0) a.panel = (gpu_panel){rig_device_ptr(g, both), ld_panel, GPU_BF16};
     gpu_run_attend(g->queue, &a);
     if (panel_bytes > 0) {
-        a.panel.at = rig_at(g, alone);
-        a.out.at = NULL;
+        a.panel.data = rig_device_ptr(g, alone);
+        a.out.data = NULL;
         gpu_run_attend(g->queue, &a);
     }
-    rig_up(g);
+    rig_download(g);
     for (int32_t r = 0; r < c->rows && panel_bytes > 0; r++)
         for (int32_t j = 0; j < p->heads * p->width; j++) {
-            const int32_t to = p->out_index[c->order[r]], at = r * ld_panel + j;
-            assert_int_equal(both[at], alone[at]);
-            if (to >= 0) assert_int_equal(both[at], rill_bf16(out[(size_t)to * ld + (size_t)j]));
+            const int32_t to = p->out_index[c->order[r]], offset = r * ld_panel + j;
+            assert_int_equal(both[offset], alone[offset]);
+            if (to >= 0) assert_int_equal(both[offset], rill_bf16(out[(size_t)to * ld + (size_t)j]));
         }
     answer got = {.ld_watched = a.ld_watched};
     for (int32_t r = 0; r < c->rows; r++) {
@@ -265,19 +266,19 @@ static void expect_row(const problem *p, const rill_kernels *k, int32_t r, const
     const int32_t first = p->first[r], from = p->query_index[r], zero = 0;
     float *weights = calloc((size_t)p->heads * n + 1, sizeof *weights), *want = calloc(wide, sizeof *want);
     float *query = calloc(all, sizeof *query);
-    if (from >= 0) memcpy(query, p->query.at + (size_t)from * all, all * sizeof *query);
+    if (from >= 0) memcpy(query, p->query.data + (size_t)from * all, all * sizeof *query);
     k->attention(&(rill_attention){.rows = 1,
                                    .heads = (size_t)p->heads,
                                    .width = (size_t)p->width,
                                    .value_width = (size_t)p->value_width,
                                    .scale = p->scale,
-                                   .additive = p->additive.at,
-                                   .relative = p->relative.at,
+                                   .additive = p->additive.data,
+                                   .relative = p->relative.data,
                                    .reach = (size_t)p->reach,
-                                   .place = p->placed ? &p->place[r] : NULL,
+                                   .position = p->placed ? &p->place[r] : NULL,
                                    .query = {query, all, NULL},
-                                   .keys = {p->keys.at, all, NULL},
-                                   .values = {p->values.at, wide, NULL},
+                                   .keys = {p->keys.data, all, NULL},
+                                   .values = {p->values.data, wide, NULL},
                                    .first = &first,
                                    .path = p->entry,
                                    .length = &p->length[r],
@@ -305,16 +306,16 @@ static void expect_row(const problem *p, const rill_kernels *k, int32_t r, const
 /* Rows of `out` that nobody has are as they were. */
 static void expect_rest(const problem *p, const answer *got)
 {
-    const float *table_at = NULL;
+    const float *out_table = NULL;
     int mine[TABLE] = {0};
     for (int32_t r = 0; r < p->rows; r++) {
         if (p->out_index[r] < 0) continue;
         mine[p->out_index[r]] = 1;
-        table_at = got->out[r] - (size_t)p->out_index[r] * (size_t)(p->heads * p->value_width);
+        out_table = got->out[r] - (size_t)p->out_index[r] * (size_t)(p->heads * p->value_width);
     }
-    for (size_t r = 0; r < TABLE && table_at != NULL; r++)
+    for (size_t r = 0; r < TABLE && out_table != NULL; r++)
         for (size_t j = 0; !mine[r] && j < (size_t)(p->heads * p->value_width); j++)
-            assert_true(isnan(table_at[r * (size_t)(p->heads * p->value_width) + j]));
+            assert_true(isnan(out_table[r * (size_t)(p->heads * p->value_width) + j]));
 }
 
 /* Bits of NaNs aside. */
@@ -327,7 +328,7 @@ static int same(const float *a, const float *b, size_t n)
 
 static void expect_same(rig *g, problem *p, float *const *out, float *const *watched)
 {
-    const company c = other(p);
+    const batch_layout c = other(p);
     const answer got = call(g, p, &c);
     for (int32_t i = 0; i < c.rows; i++) {
         const int32_t r = c.order[i];
@@ -357,9 +358,9 @@ static void test_attend(void **state)
     for (int64_t i = 0; i < harness_iterations(150); i++) {
         problem p = draw(seed + (uint64_t)i);
         cuda_host_seed(seed + (uint64_t)i);
-        const company c = alone_in_order(&p);
+        const batch_layout c = alone_in_order(&p);
         const answer got = call(&g, &p, &c);
-        float *out[MOST_ROWS] = {0}, *watched[MOST_ROWS] = {0};
+        float *out[MAX_ROWS] = {0}, *watched[MAX_ROWS] = {0};
         for (int32_t r = 0; r < p.rows; r++) {
             expect_row(&p, &k, r, &got);
             out[r] = kept(got.out[r], (size_t)(p.heads * p.value_width));
@@ -370,13 +371,13 @@ static void test_attend(void **state)
         }
         expect_rest(&p, &got);
         for (int again = 0; again < 2 && p.rows > 0; again++) expect_same(&g, &p, out, watched);
-        for (int32_t r = 0; r < MOST_ROWS; r++) {
+        for (int32_t r = 0; r < MAX_ROWS; r++) {
             free(out[r]);
             free(watched[r]);
         }
         drop(&p);
     }
-    HARNESS_SEEN(shared_out > 20 && spoilt > 5 && empty > 20);
+    HARNESS_ASSERT_COVERED(shared_out > 20 && spoilt > 5 && empty > 20);
     cuda_host_seed(0);
     rig_close(&g);
 }
@@ -385,21 +386,21 @@ static void test_attend(void **state)
 static void test_part(void **state)
 {
     (void)state;
-    assert_int_equal(gpu_attend_part(1000, 8, 64, 128), 0);
+    assert_int_equal(gpu_attend_part_floats(1000, 8, 64, 128), 0);
     const int32_t widths[] = {64, 65, 256, 257, 1024};
     for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
-        size_t before = 0;
+        size_t prev = 0;
         for (int32_t rows = 1; rows < 5000; rows++) {
-            const size_t part = gpu_attend_part(rows, 3, widths[w], 1000);
-            assert_true(part >= before);
-            before = part;
+            const size_t part = gpu_attend_part_floats(rows, 3, widths[w], 1000);
+            assert_true(part >= prev);
+            prev = part;
         }
-        assert_true(before > 0 && before < (size_t)40 << 20);
-        const size_t most = gpu_attend_part(INT32_MAX, 3, widths[w], INT32_MAX);
-        assert_true(most > 0 && most < (size_t)40 << 20);
+        assert_true(prev > 0 && prev < (size_t)40 << 20);
+        const size_t max_bytes = gpu_attend_part_floats(INT32_MAX, 3, widths[w], INT32_MAX);
+        assert_true(max_bytes > 0 && max_bytes < (size_t)40 << 20);
         for (int32_t longest = 129; longest < 1 << 20; longest += longest / 3)
             for (int32_t rows = 1; rows < 1 << 20; rows *= 2)
-                assert_true(gpu_attend_part(rows, 3, widths[w], longest) <= most);
+                assert_true(gpu_attend_part_floats(rows, 3, widths[w], longest) <= max_bytes);
     }
 }
 
@@ -407,42 +408,42 @@ static void test_part(void **state)
 
 enum { NODES = 600 };
 
-typedef struct forest {
-    int32_t above[NODES], depth[NODES], nodes;
-} forest;
+typedef struct hyp_pool {
+    int32_t above[NODES], depth[NODES], n_nodes;
+} hyp_pool;
 
 /* A long chain, or bushes. */
-static forest draw_forest(dice *d)
+static hyp_pool draw_forest(dice *d)
 {
-    forest f = {.nodes = dice_range(d, 1, NODES - 2 * MOST_ROWS)};
+    hyp_pool f = {.n_nodes = dice_range(d, 1, NODES - 2 * MAX_ROWS)};
     const int chain = dice_chance(d, 30);
-    for (int32_t i = 0; i < f.nodes; i++) {
+    for (int32_t i = 0; i < f.n_nodes; i++) {
         f.above[i] = i == 0 ? -1 : chain && dice_chance(d, 97) ? i - 1 : dice_range(d, 0, i - 1);
         f.depth[i] = i == 0 ? 0 : f.depth[f.above[i]] + 1;
     }
-    for (int32_t i = f.nodes; i < NODES; i++) f.above[i] = -7;
+    for (int32_t i = f.n_nodes; i < NODES; i++) f.above[i] = -7;
     return f;
 }
 
 static void check_paths(rig *g, dice *d)
 {
-    const forest f = draw_forest(d);
-    const int32_t rows = dice_range(d, 0, MOST_ROWS), fresh = (int32_t)dice_chance(d, 50);
-    int32_t node[MOST_ROWS], parent[MOST_ROWS], first[MOST_ROWS], length[MOST_ROWS], used = 3;
+    const hyp_pool f = draw_forest(d);
+    const int32_t rows = dice_range(d, 0, MAX_ROWS), fresh = (int32_t)dice_chance(d, 50);
+    int32_t node[MAX_ROWS], parent[MAX_ROWS], first[MAX_ROWS], length[MAX_ROWS], used = 3;
     for (int32_t r = 0; r < rows; r++) {
-        parent[r] = dice_range(d, 0, f.nodes - 1);
-        node[r] = dice_chance(d, 10) ? -1 : fresh ? f.nodes + 2 * r : parent[r];
-        if (fresh && f.nodes == 1 && dice_chance(d, 30)) parent[r] = -1;
+        parent[r] = dice_range(d, 0, f.n_nodes - 1);
+        node[r] = dice_chance(d, 10) ? -1 : fresh ? f.n_nodes + 2 * r : parent[r];
+        if (fresh && f.n_nodes == 1 && dice_chance(d, 30)) parent[r] = -1;
         length[r] = fresh + (parent[r] >= 0 ? f.depth[parent[r]] + 1 : 0);
         first[r] = used;
         used += length[r] + dice_range(d, 0, 2);
     }
-    company c = {.rows = rows};
+    batch_layout c = {.rows = rows};
     for (int32_t r = 0; r < rows; r++) c.order[r] = r;
     rig_begin(g);
     int32_t *count = rig_put(g, sizeof *count), *above, *entry;
     *count = rows;
-    gpu_path a = {.rows = {rig_at(g, count), rows + dice_range(d, 0, 70)},
+    gpu_path a = {.rows = {rig_device_ptr(g, count), rows + dice_range(d, 0, 70)},
                   .node = put_column(g, &c, node, NODES - 1),
                   .parent = fresh ? put_column(g, &c, parent, 0) : NULL,
                   .first = put_column(g, &c, first, 0),
@@ -450,17 +451,18 @@ static void check_paths(rig *g, dice *d)
     above = rig_out(g, sizeof f.above);
     memcpy(above, f.above, sizeof f.above);
     entry = rig_out(g, ((size_t)used + 1) * sizeof *entry);
-    a.above = rig_at(g, above);
-    a.entry = rig_at(g, entry);
-    rig_down(g);
+    a.node_parent = rig_device_ptr(g, above);
+    a.entry = rig_device_ptr(g, entry);
+    rig_upload(g);
     gpu_run_path(g->queue, &a);
-    rig_up(g);
+    rig_download(g);
     int32_t *want_above = memcpy(room(NODES, sizeof *above), f.above, sizeof f.above);
     int32_t *want = memset(room((size_t)used + 1, sizeof *want), 0xFF, ((size_t)used + 1) * sizeof *want);
     for (int32_t r = 0; r < rows; r++) {
         if (node[r] >= 0 && fresh) want_above[node[r]] = parent[r];
-        for (int32_t t = length[r] - 1, at = node[r]; node[r] >= 0 && t >= 0; t--, at = want_above[at])
-            want[first[r] + t] = at;
+        for (int32_t t = length[r] - 1, pos_node = node[r]; node[r] >= 0 && t >= 0;
+             t--, pos_node = want_above[pos_node])
+            want[first[r] + t] = pos_node;
     }
     assert_memory_equal(above, want_above, sizeof f.above);
     assert_memory_equal(entry, want, ((size_t)used + 1) * sizeof *want);

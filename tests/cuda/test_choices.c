@@ -13,7 +13,7 @@
 #include "support/dice.h"
 #include "support/harness.h"
 
-enum { MOST_ROWS = 301, SLOTS = 5, SETS = 3, TABLE = 4, MOST_PICKS = 400, MOST_MODELS = 32 };
+enum { MAX_ROWS = 301, SLOTS = 5, SETS = 3, TABLE = 4, MAX_PICKS = 400, MAX_MODELS = 32 };
 
 /* --- random problems ---------------------------------------------------------------------------------------------- */
 
@@ -34,9 +34,9 @@ static float number(dice *d, enum kind kind)
 
 static void *make(size_t n, size_t size)
 {
-    void *at = calloc(n + 1, size);
-    assert_non_null(at);
-    return at;
+    void *block = calloc(n + 1, size);
+    assert_non_null(block);
+    return block;
 }
 
 static float *numbers(dice *d, size_t n, enum kind kind)
@@ -48,11 +48,11 @@ static float *numbers(dice *d, size_t n, enum kind kind)
 
 /* Rows as they are called with, in order and place; tables that they point into. */
 typedef struct problem {
-    int32_t rows, symbols, vocabulary, most, models; /* vocabulary: of ids; models: of a mixture */
+    int32_t rows, symbols, vocabulary, max_choices, models; /* vocabulary: of ids; models: of a mixture */
     int32_t normalise, tag, first_action;
-    float *logits[MOST_MODELS], *bias[MOST_MODELS]; /* [rows, symbols]; [vocabulary] or NULL */
-    float *add;                                     /* [TABLE, symbols] or NULL */
-    int32_t *add_index;                             /* [rows] */
+    float *logits[MAX_MODELS], *bias[MAX_MODELS]; /* [rows, symbols]; [vocabulary] or NULL */
+    float *add;                                   /* [TABLE, symbols] or NULL */
+    int32_t *add_index;                           /* [rows] */
     int32_t lists, ids[SLOTS * 2], *id,
         *slot;           /* lists: whether there are any; first of each slot, length of each; [rows] */
     uint64_t *legal;     /* [SETS, words] or NULL */
@@ -95,7 +95,7 @@ static int32_t length_of(const problem *p, int32_t r)
     return p->lists ? p->ids[SLOTS + p->slot[r]] : p->symbols;
 }
 
-static int32_t id_of(const problem *p, int32_t r, int32_t v)
+static int32_t symbol_id(const problem *p, int32_t r, int32_t v)
 {
     return p->lists ? p->id[p->ids[p->slot[r]] + v] : v;
 }
@@ -120,9 +120,9 @@ static problem draw(dice *d, int32_t rows, int32_t symbols, int32_t models)
     p.first_action = p.lists || dice_chance(d, 50) ? 0 : dice_range(d, 1, 70);
     p.normalise = dice_chance(d, 70);
     if (p.lists) draw_lists(&p, d);
-    const size_t numbers_of_rows = (size_t)rows * (size_t)symbols;
+    const size_t n_logits = (size_t)rows * (size_t)symbols;
     for (int32_t e = 0; e < models; e++) {
-        p.logits[e] = numbers(d, numbers_of_rows, kind);
+        p.logits[e] = numbers(d, n_logits, kind);
         if (dice_chance(d, 50)) p.bias[e] = numbers(d, (size_t)p.vocabulary, kind == MASKED ? PLAIN : kind);
         for (int32_t r = 0; r < rows; r++)
             if (e == 0 || dice_chance(d, 10)) spoil(d, p.logits[e] + (size_t)r * (size_t)symbols, length_of(&p, r));
@@ -152,39 +152,39 @@ static void drop(problem *p)
 
 /* --- definitions -------------------------------------------------------------------------------------------------- */
 
-static float x_of(const problem *p, int32_t e, int32_t r, int32_t v)
+static float logit_at(const problem *p, int32_t e, int32_t r, int32_t v)
 {
     float x = p->logits[e][(size_t)r * (size_t)p->symbols + (size_t)v];
-    if (p->bias[e] != NULL) x += p->bias[e][id_of(p, r, v)];
+    if (p->bias[e] != NULL) x += p->bias[e][symbol_id(p, r, v)];
     if (p->models == 1 && p->add != NULL && p->add_index[r] >= 0)
         x += p->add[(size_t)p->add_index[r] * (size_t)p->symbols + (size_t)v];
     return x;
 }
 
-static int32_t action_of(const problem *p, int32_t r, int32_t v)
+static int32_t symbol_action(const problem *p, int32_t r, int32_t v)
 {
-    return id_of(p, r, v) + p->first_action;
+    return symbol_id(p, r, v) + p->first_action;
 }
 
 static int is_legal(const problem *p, int32_t r, int32_t v)
 {
-    const int32_t action = action_of(p, r, v);
+    const int32_t action = symbol_action(p, r, v);
     if (p->legal == NULL || p->set == NULL || p->set[r] < 0) return 1;
     if (action / 64 >= p->words) return 0;
     return (int)(p->legal[(size_t)p->set[r] * (size_t)p->words + (size_t)(action / 64)] >> (action % 64) & 1);
 }
 
-static double log_norm_of(const problem *p, int32_t e, int32_t r)
+static double true_log_norm(const problem *p, int32_t e, int32_t r)
 {
     const int32_t n = length_of(p, r);
     double max = -INFINITY, sum = 0.0;
     for (int32_t v = 0; v < n; v++) {
-        const double x = (double)x_of(p, e, r, v);
+        const double x = (double)logit_at(p, e, r, v);
         if (isnan(x) || x == INFINITY) return NAN;
         max = fmax(max, x);
     }
     if (max == -INFINITY) return max;
-    for (int32_t v = 0; v < n; v++) sum += exp((double)x_of(p, e, r, v) - max);
+    for (int32_t v = 0; v < n; v++) sum += exp((double)logit_at(p, e, r, v) - max);
     return max + log(sum);
 }
 
@@ -208,19 +208,19 @@ static void expect_near(double is, double should, double from)
 typedef struct answer {
     int32_t *count, *action, *tag;
     float *logp, *log_norm, *pick;
-    int32_t picks, pick_row[MOST_PICKS], pick_symbol[MOST_PICKS];
+    int32_t picks, pick_row[MAX_PICKS], pick_symbol[MAX_PICKS];
 } answer;
 
 /* How rows are called: which, in which order, and where they lie. */
-typedef struct company {
-    int32_t rows, order[MOST_ROWS], beyond, apart, off; /* beyond: the grid is for more; apart: floats between rows */
+typedef struct batch_layout {
+    int32_t rows, order[MAX_ROWS], beyond, row_gap, off; /* beyond: the grid is for more; apart: floats between rows */
     int32_t longer; /* than all lists, where there are any: symbols that it says there are */
-} company;
+} batch_layout;
 
 static void *put(rig *g, const void *from, size_t bytes)
 {
     if (from == NULL) return NULL;
-    return rig_at(g, memcpy(rig_put(g, bytes), from, bytes));
+    return rig_device_ptr(g, memcpy(rig_put(g, bytes), from, bytes));
 }
 
 static int32_t *put_int(rig *g, int32_t x)
@@ -228,62 +228,62 @@ static int32_t *put_int(rig *g, int32_t x)
     return put(g, &x, sizeof x);
 }
 
-static int32_t *put_column(rig *g, const company *c, const int32_t *from)
+static int32_t *put_column(rig *g, const batch_layout *c, const int32_t *from)
 {
     int32_t *to = from != NULL ? rig_put(g, (size_t)c->rows * sizeof *to) : NULL;
     for (int32_t r = 0; from != NULL && r < c->rows; r++) to[r] = from[c->order[r]];
-    return rig_at(g, to);
+    return rig_device_ptr(g, to);
 }
 
-static float *put_floats(rig *g, const company *c, const float *from, size_t n)
+static float *put_floats(rig *g, const batch_layout *c, const float *from, size_t n)
 {
     if (from == NULL) return NULL;
     float *to = (float *)rig_put(g, (n + (size_t)c->off) * sizeof *to) + c->off;
-    return rig_at(g, memcpy(to, from, n * sizeof *to));
+    return rig_device_ptr(g, memcpy(to, from, n * sizeof *to));
 }
 
-static gpu_operand put_logits(rig *g, const company *c, const problem *p, int32_t e, float **mirrored)
+static gpu_operand put_logits(rig *g, const batch_layout *c, const problem *p, int32_t e, float **mirrored)
 {
-    const size_t n = (size_t)p->symbols, ld = n + (size_t)c->apart,
+    const size_t n = (size_t)p->symbols, ld = n + (size_t)c->row_gap,
                  bytes = ((size_t)c->rows * ld + (size_t)c->off) * sizeof(float);
-    char *at = mirrored != NULL ? rig_out(g, bytes) : rig_put(g, bytes);
-    float *to = (float *)(void *)at + c->off;
+    char *host = mirrored != NULL ? rig_out(g, bytes) : rig_put(g, bytes);
+    float *to = (float *)(void *)host + c->off;
     for (int32_t r = 0; r < c->rows; r++)
         memcpy(to + (size_t)r * ld, p->logits[e] + (size_t)c->order[r] * n, n * sizeof *to);
     if (mirrored != NULL) *mirrored = to;
-    return (gpu_operand){.at = rig_at(g, to), .ld = (int32_t)ld};
+    return (gpu_operand){.data = rig_device_ptr(g, to), .ld = (int32_t)ld};
 }
 
-static gpu_lists put_lists(rig *g, const problem *p)
+static gpu_subsets put_lists(rig *g, const problem *p)
 {
-    if (!p->lists) return (gpu_lists){0};
+    if (!p->lists) return (gpu_subsets){0};
     const size_t slots = SLOTS * sizeof *p->ids;
-    return (gpu_lists){.ids = put(g, p->id, (size_t)SLOTS * (size_t)p->symbols * sizeof *p->id),
-                       .first = put(g, p->ids, slots),
-                       .length = put(g, p->ids + SLOTS, slots)};
+    return (gpu_subsets){.ids = put(g, p->id, (size_t)SLOTS * (size_t)p->symbols * sizeof *p->id),
+                         .first = put(g, p->ids, slots),
+                         .length = put(g, p->ids + SLOTS, slots)};
 }
 
-static int32_t symbols_of(const problem *p, const company *c)
+static int32_t symbols_of(const problem *p, const batch_layout *c)
 {
     return p->symbols + (p->lists ? c->longer : 0);
 }
 
-static gpu_best put_best(rig *g, const problem *p, const company *c)
+static gpu_best put_best(rig *g, const problem *p, const batch_layout *c)
 {
     gpu_best best = {.rows = {put_int(g, c->rows), c->rows + c->beyond},
                      .symbols = symbols_of(p, c),
                      .normalise = p->normalise,
                      .logits = put_logits(g, c, p, 0, NULL),
                      .bias = put_floats(g, c, p->bias[0], (size_t)p->vocabulary),
-                     .lists = put_lists(g, p),
+                     .subsets = put_lists(g, p),
                      .slot = put_column(g, c, p->slot),
                      .first_action = p->first_action,
                      .legal = put(g, p->legal, (size_t)SETS * (size_t)p->words * sizeof *p->legal),
                      .legal_words = p->words,
                      .set = put_column(g, c, p->set),
-                     .most = p->most};
+                     .max_choices = p->max_choices};
     if (p->add != NULL)
-        best.add = (gpu_operand){.at = put_floats(g, c, p->add, (size_t)TABLE * (size_t)p->symbols),
+        best.add = (gpu_operand){.data = put_floats(g, c, p->add, (size_t)TABLE * (size_t)p->symbols),
                                  .ld = p->symbols,
                                  .index = put_column(g, c, p->add_index)};
     return best;
@@ -291,15 +291,15 @@ static gpu_best put_best(rig *g, const problem *p, const company *c)
 
 static void *out(rig *g, size_t n, size_t size, void **device)
 {
-    void *at = rig_out(g, n * size);
-    *device = rig_at(g, at);
-    return at;
+    void *host = rig_out(g, n * size);
+    *device = rig_device_ptr(g, host);
+    return host;
 }
 
-static answer run_best(rig *g, dice *d, const problem *p, const company *c)
+static answer run_best(rig *g, dice *d, const problem *p, const batch_layout *c)
 {
-    const size_t rows = (size_t)c->rows, choices = rows * (size_t)p->most;
-    answer a = {.picks = c->rows > 0 ? dice_range(d, 0, MOST_PICKS) : 0};
+    const size_t rows = (size_t)c->rows, choices = rows * (size_t)p->max_choices;
+    answer a = {.picks = c->rows > 0 ? dice_range(d, 0, MAX_PICKS) : 0};
     rig_begin(g);
     gpu_best best = put_best(g, p, c);
     a.count = out(g, rows, sizeof *a.count, (void **)&best.count);
@@ -309,7 +309,7 @@ static answer run_best(rig *g, dice *d, const problem *p, const company *c)
         a.action = out(g, choices, sizeof *a.action, (void **)&best.action);
         a.logp = out(g, choices, sizeof *a.logp, (void **)&best.logp);
     }
-    out(g, gpu_best_work(best.rows.most, best.symbols, p->most), 1, &best.work);
+    out(g, gpu_best_work_bytes(best.rows.max, best.symbols, p->max_choices), 1, &best.work);
     for (int32_t i = 0; i < a.picks; i++) {
         a.pick_row[i] = dice_range(d, 0, c->rows - 1);
         a.pick_symbol[i] = dice_range(d, -1, length_of(p, c->order[a.pick_row[i]]) - 1);
@@ -319,11 +319,11 @@ static answer run_best(rig *g, dice *d, const problem *p, const company *c)
                        .symbol = put(g, a.pick_symbol, (size_t)a.picks * sizeof *a.pick_symbol),
                        .best = &best};
     a.pick = out(g, (size_t)a.picks, sizeof *a.pick, (void **)&picks.logp);
-    rig_down(g);
+    rig_upload(g);
     gpu_run_best(g->queue, &best);
     gpu_run_picks(g->queue, &picks);
     memset(&best, 0xFF, sizeof best); /* copied when launched */
-    rig_up(g);
+    rig_download(g);
     return a;
 }
 
@@ -347,53 +347,53 @@ static void expect_choices(const problem *p, const answer *a, int32_t r, int32_t
     scored *all = make((size_t)n, sizeof *all);
     int32_t count = 0;
     for (int32_t v = 0; v < n && !isnan(norm); v++) {
-        all[count] = (scored){(x_of(p, 0, r, v) + 0.0f) - norm, v};
+        all[count] = (scored){(logit_at(p, 0, r, v) + 0.0f) - norm, v};
         count += all[count].logp > -INFINITY && is_legal(p, r, v);
     }
     qsort(all, (size_t)count, sizeof *all, before);
-    count = count < p->most ? count : p->most;
+    count = count < p->max_choices ? count : p->max_choices;
     assert_int_equal(a->count[i], count);
     for (int32_t k = 0; k < count && a->action != NULL; k++) {
-        const size_t at = (size_t)i * (size_t)p->most + (size_t)k;
-        if (a->action[at] != action_of(p, r, all[k].v) || !same(a->logp[at], all[k].logp))
-            fail_msg("row %d, choice %d: %d (%.9g), not %d (%.9g)", r, k, a->action[at], (double)a->logp[at],
-                     action_of(p, r, all[k].v), (double)all[k].logp);
+        const size_t offset = (size_t)i * (size_t)p->max_choices + (size_t)k;
+        if (a->action[offset] != symbol_action(p, r, all[k].v) || !same(a->logp[offset], all[k].logp))
+            fail_msg("row %d, choice %d: %d (%.9g), not %d (%.9g)", r, k, a->action[offset], (double)a->logp[offset],
+                     symbol_action(p, r, all[k].v), (double)all[k].logp);
     }
-    if (a->tag != NULL) assert_int_equal(a->tag[i], count > 0 ? action_of(p, r, all[0].v) : p->first_action);
+    if (a->tag != NULL) assert_int_equal(a->tag[i], count > 0 ? symbol_action(p, r, all[0].v) : p->first_action);
     free(all);
 }
 
 /* What the plain C kernel says of row r. It knows no lists and no shifted actions, so these are taken away. */
 static void expect_kernel(const problem *p, const answer *a, int32_t r, int32_t i)
 {
-    const int32_t n = length_of(p, r), most = p->most < 300 ? p->most : 300;
-    if (n == 0 || most == 0 || a->action == NULL) return;
+    const int32_t n = length_of(p, r), max_n = p->max_choices < 300 ? p->max_choices : 300;
+    if (n == 0 || max_n == 0 || a->action == NULL) return;
     rill_kernels k;
     rill_kernels_init(&k, RILL_ISA_REF);
-    float *x = make((size_t)n, sizeof *x), *logp = make((size_t)most, sizeof *logp), norm = 0.0f;
+    float *x = make((size_t)n, sizeof *x), *logp = make((size_t)max_n, sizeof *logp), norm = 0.0f;
     uint64_t *legal = make((size_t)(n + 63) / 64, sizeof *legal);
-    int32_t *ids = make((size_t)most, sizeof *ids), count = 0;
+    int32_t *ids = make((size_t)max_n, sizeof *ids), count = 0;
     for (int32_t v = 0; v < n; v++) {
-        x[v] = x_of(p, 0, r, v);
+        x[v] = logit_at(p, 0, r, v);
         if (is_legal(p, r, v)) legal[v / 64] |= UINT64_C(1) << (v % 64);
     }
     k.best(&(rill_best){.rows = 1,
                         .symbols = (size_t)n,
-                        .best = (size_t)most,
-                        .logits = {.at = x, .ld = (size_t)n},
+                        .n_best = (size_t)max_n,
+                        .logits = {.data = x, .ld = (size_t)n},
                         .legal = legal,
                         .ids = ids,
                         .logp = p->normalise ? logp : NULL,
-                        .ld_out = (size_t)most,
+                        .ld_out = (size_t)max_n,
                         .counts = &count,
                         .log_norm = p->normalise ? &norm : NULL},
            NULL);
     if (p->normalise) expect_near((double)a->log_norm[i], (double)norm, 0.0);
-    assert_int_equal(count, a->count[i] < most ? a->count[i] : most);
+    assert_int_equal(count, a->count[i] < max_n ? a->count[i] : max_n);
     for (int32_t j = 0; j < count; j++) {
-        const size_t at = (size_t)i * (size_t)p->most + (size_t)j;
-        if (!p->normalise) assert_int_equal(a->action[at], action_of(p, r, ids[j]));
-        if (p->normalise) expect_near((double)a->logp[at], (double)logp[j], (double)norm);
+        const size_t offset = (size_t)i * (size_t)p->max_choices + (size_t)j;
+        if (!p->normalise) assert_int_equal(a->action[offset], symbol_action(p, r, ids[j]));
+        if (p->normalise) expect_near((double)a->logp[offset], (double)logp[j], (double)norm);
     }
     free(x);
     free(logp);
@@ -401,28 +401,29 @@ static void expect_kernel(const problem *p, const answer *a, int32_t r, int32_t 
     free(ids);
 }
 
-static void expect_best(const problem *p, const company *c, const answer *a)
+static void expect_best(const problem *p, const batch_layout *c, const answer *a)
 {
     for (int32_t i = 0; i < c->rows; i++) {
-        const double norm = log_norm_of(p, 0, c->order[i]);
+        const double norm = true_log_norm(p, 0, c->order[i]);
         expect_near((double)a->log_norm[i], p->normalise || isnan(norm) ? norm : 0.0, 0.0);
         expect_choices(p, a, c->order[i], i);
         expect_kernel(p, a, c->order[i], i);
     }
     for (int32_t k = 0; k < a->picks; k++) {
         const int32_t r = c->order[a->pick_row[k]], v = a->pick_symbol[k];
-        const float norm = a->log_norm[a->pick_row[k]], x = v >= 0 ? x_of(p, 0, r, v) + 0.0f : -INFINITY;
+        const float norm = a->log_norm[a->pick_row[k]], x = v >= 0 ? logit_at(p, 0, r, v) + 0.0f : -INFINITY;
         const float logp = v < 0 || (x == -INFINITY && !isnan(norm)) ? -INFINITY : x - norm;
         if (!same(a->pick[k], logp))
             fail_msg("pick of %d in row %d: %.9g, not %.9g", v, r, (double)a->pick[k], (double)logp);
     }
 }
 
-static company draw_company(dice *d, int32_t rows)
+static batch_layout draw_company(dice *d, int32_t rows)
 {
-    company c = {.rows = rows, .beyond = dice_range(d, 0, 3), .apart = dice_range(d, 0, 5), .off = dice_range(d, 0, 3)};
+    batch_layout c = {
+        .rows = rows, .beyond = dice_range(d, 0, 3), .row_gap = dice_range(d, 0, 5), .off = dice_range(d, 0, 3)};
     if (dice_chance(d, 50)) c.off = 0;
-    if (dice_chance(d, 50)) c.longer = DICE_OF(d, 1, 1000, 5000, 20000);
+    if (dice_chance(d, 50)) c.longer = DICE_PICK(d, 1, 1000, 5000, 20000);
     if (dice_chance(d, 30)) c.rows = dice_range(d, 0, rows);
     for (int32_t r = 0; r < c.rows; r++) c.order[r] = dice_range(d, 0, rows - 1);
     return c;
@@ -431,34 +432,35 @@ static company draw_company(dice *d, int32_t rows)
 /* Row i of one run is row k of another. */
 static void expect_same(const problem *p, const answer *a, int32_t i, const answer *b, int32_t k)
 {
-    const size_t n = (size_t)a->count[i], at = (size_t)i * (size_t)p->most, to = (size_t)k * (size_t)p->most;
+    const size_t n = (size_t)a->count[i], offset = (size_t)i * (size_t)p->max_choices,
+                 to = (size_t)k * (size_t)p->max_choices;
     assert_int_equal(a->count[i], b->count[k]);
     assert_true(same(a->log_norm[i], b->log_norm[k]));
     if (a->tag != NULL) assert_int_equal(a->tag[i], b->tag[k]);
     if (a->action == NULL || b->action == NULL) return;
-    assert_memory_equal(a->action + at, b->action + to, n * sizeof *a->action);
-    assert_memory_equal(a->logp + at, b->logp + to, n * sizeof *a->logp);
+    assert_memory_equal(a->action + offset, b->action + to, n * sizeof *a->action);
+    assert_memory_equal(a->logp + offset, b->logp + to, n * sizeof *a->logp);
 }
 
 /* All rows, then some alone or among others. Answers lie in the rig's mirror: two rigs. */
 static void check_best(rig *g, rig *h, dice *d, const problem *p)
 {
-    company all = {.rows = p->rows, .beyond = 1};
+    batch_layout all = {.rows = p->rows, .beyond = 1};
     for (int32_t r = 0; r < p->rows; r++) all.order[r] = r;
     const answer a = run_best(g, d, p, &all);
     expect_best(p, &all, &a);
-    company some = draw_company(d, p->rows);
+    batch_layout some = draw_company(d, p->rows);
     if (dice_chance(d, 40) && some.rows > 0) some.rows = 1;
     cuda_host_seed((uint64_t)dice_range(d, 0, 1000));
     const answer b = run_best(h, d, p, &some);
     for (int32_t i = 0; i < some.rows; i++) expect_same(p, &a, some.order[i], &b, i);
 }
 
-static int32_t draw_most(dice *d, int32_t symbols)
+static int32_t draw_max_choices(dice *d, int32_t symbols)
 {
-    const int32_t most = DICE_OF(d, 0, 1, 2, 5, 12, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 200, 1000, symbols / 2,
-                                 symbols - 1, symbols, symbols + 3);
-    return symbols > 5000 && most > 1000 && dice_chance(d, 70) ? 10 : most;
+    const int32_t max_n = DICE_PICK(d, 0, 1, 2, 5, 12, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 200, 1000,
+                                    symbols / 2, symbols - 1, symbols, symbols + 3);
+    return symbols > 5000 && max_n > 1000 && dice_chance(d, 70) ? 10 : max_n;
 }
 
 static void test_best(void **state)
@@ -472,12 +474,12 @@ static void test_best(void **state)
         dice d = dice_seeded(harness_seed(1) + (uint64_t)i);
         const int few = i % 2 != 0; /* what one warp does, which has to find the last of the best late */
         const int32_t symbols = few ? dice_range(&d, 1, 1500)
-                                    : DICE_OF(&d, 1, 2, 3, 31, 32, 33, 40, 100, 255, 256, 257, 1024, 1025, 2049, 4096,
-                                              4097, 5000, 16384, 16385, 20001, 40000, 70000);
+                                    : DICE_PICK(&d, 1, 2, 3, 31, 32, 33, 40, 100, 255, 256, 257, 1024, 1025, 2049, 4096,
+                                                4097, 5000, 16384, 16385, 20001, 40000, 70000);
         const int32_t rows = symbols > 5000 ? dice_range(&d, 0, 2) : dice_range(&d, 0, 12);
         problem p = draw(&d, rows, symbols, 1);
         p.tag = dice_chance(&d, 10);
-        p.most = p.tag ? 1 : few ? dice_range(&d, 1, 40) : draw_most(&d, symbols);
+        p.max_choices = p.tag ? 1 : few ? dice_range(&d, 1, 40) : draw_max_choices(&d, symbols);
         check_best(&g, &h, &d, &p);
         drop(&p);
     }
@@ -494,8 +496,8 @@ static void test_company(void **state)
     rig_open(&h, 24 << 20);
     for (int32_t i = 0; i < 6; i++) {
         dice d = dice_seeded(harness_seed(1) + 1000 + (uint64_t)i);
-        problem p = draw(&d, i < 5 ? MOST_ROWS : 40, i < 5 ? 37 + 250 * i : 17000, 1);
-        p.most = i % 2 == 0 ? 12 : 140;
+        problem p = draw(&d, i < 5 ? MAX_ROWS : 40, i < 5 ? 37 + 250 * i : 17000, 1);
+        p.max_choices = i % 2 == 0 ? 12 : 140;
         check_best(&g, &h, &d, &p);
         drop(&p);
     }
@@ -515,7 +517,7 @@ static void test_rounded(void **state)
         dice d = dice_seeded(harness_seed(1) + 2000 + (uint64_t)i);
         float *x = make((size_t)symbols, sizeof *x);
         problem p = {.rows = 1, .symbols = symbols, .vocabulary = symbols, .models = 1, .normalise = 1, .logits = {x}};
-        p.most = 1 + i * 2;
+        p.max_choices = 1 + i * 2;
         p.add_index = make(1, sizeof *p.add_index);
         p.set = make(1, sizeof *p.set);
         for (int32_t v = 0; v < symbols; v++) x[v] = 0.5f + 0x1p-24f * (float)(i % 2 == 0 ? v : dice_range(&d, 0, 100));
@@ -528,12 +530,12 @@ static void test_rounded(void **state)
 
 /* A few large x, so that several of the others share a log-probability; some of the larger of two neighbours; then, at smaller symbols,
  * `most` of the smaller one, which is returned. The best by x end among these. */
-static float draw_cut(dice *d, float *x, int32_t symbols, int32_t most)
+static float draw_cut(dice *d, float *x, int32_t symbols, int32_t n_ties)
 {
-    const int32_t high = dice_range(d, 2, most - 2), top = dice_range(d, 1, most - high - 1);
+    const int32_t high = dice_range(d, 2, n_ties - 2), top = dice_range(d, 1, n_ties - high - 1);
     const float small = 2.0f + 0x1p-22f * (float)dice_range(d, 0, 1000), large = small + 0x1p-22f;
     for (int32_t v = 0; v < symbols; v++) x[v] = -9.0f;
-    for (int32_t i = 0; i < most; i++) x[5 + 2 * i] = small;
+    for (int32_t i = 0; i < n_ties; i++) x[5 + 2 * i] = small;
     for (int32_t i = 0; i < top; i++) x[400 + i] = 9.0f - 0.01f * (float)i;
     for (int32_t i = 0; i < high; i++) x[700 + i] = large;
     return small;
@@ -543,21 +545,21 @@ static float draw_cut(dice *d, float *x, int32_t symbols, int32_t most)
 static void test_cut(void **state)
 {
     enum { ROWS = 32 };
-    static const int32_t most[] = {4, 5, 18, 31, 32, 33, 50, 63, 64, 65, 100, 127, 128};
+    static const int32_t max_values[] = {4, 5, 18, 31, 32, 33, 50, 63, 64, 65, 100, 127, 128};
     (void)state;
     rig g;
     int32_t met = 0;
     rig_open(&g, 8 << 20);
-    for (int32_t i = 0; i < 2 * (int32_t)(sizeof most / sizeof *most); i++) {
+    for (int32_t i = 0; i < 2 * (int32_t)(sizeof max_values / sizeof *max_values); i++) {
         const int32_t symbols = i % 2 == 0 ? 1000 : 20000, rows = i % 2 == 0 ? ROWS : ROWS / 4;
         dice d = dice_seeded(harness_seed(1) + 3000 + (uint64_t)i);
         float *x = make((size_t)rows * (size_t)symbols, sizeof *x), small[ROWS];
         problem p = {
             .rows = rows, .symbols = symbols, .vocabulary = symbols, .models = 1, .normalise = 1, .logits = {x}};
-        company all = {.rows = rows};
-        p.most = most[i / 2];
+        batch_layout all = {.rows = rows};
+        p.max_choices = max_values[i / 2];
         for (int32_t r = 0; r < rows; r++) {
-            small[r] = draw_cut(&d, x + (size_t)r * (size_t)symbols, symbols, p.most);
+            small[r] = draw_cut(&d, x + (size_t)r * (size_t)symbols, symbols, p.max_choices);
             all.order[r] = r;
         }
         const answer a = run_best(&g, &d, &p, &all);
@@ -575,7 +577,7 @@ static void test_cut(void **state)
 /* --- mixtures ----------------------------------------------------------------------------------------------------- */
 
 /* x [rows, symbols], copied. */
-static float *run_mix(rig *g, dice *d, const problem *p, const company *c)
+static float *run_mix(rig *g, dice *d, const problem *p, const batch_layout *c)
 {
     const int over = dice_chance(d, 50);
     float *x = NULL, *result = make((size_t)c->rows * (size_t)p->symbols, sizeof *result);
@@ -583,7 +585,7 @@ static float *run_mix(rig *g, dice *d, const problem *p, const company *c)
     gpu_mix mix = {.rows = {put_int(g, c->rows), c->rows + c->beyond},
                    .models = p->models,
                    .symbols = symbols_of(p, c),
-                   .lists = put_lists(g, p),
+                   .subsets = put_lists(g, p),
                    .slot = put_column(g, c, p->slot)};
     for (int32_t e = 0; e < p->models; e++) {
         mix.logits[e] = put_logits(g, c, p, e, e == 0 && over ? &x : NULL);
@@ -592,12 +594,12 @@ static float *run_mix(rig *g, dice *d, const problem *p, const company *c)
     mix.x = mix.logits[0];
     if (!over) {
         x = rig_out(g, (size_t)c->rows * (size_t)mix.x.ld * sizeof *x);
-        mix.x.at = rig_at(g, x);
+        mix.x.data = rig_device_ptr(g, x);
     }
-    out(g, (size_t)mix.rows.most * (size_t)p->models, sizeof(float), (void **)&mix.log_norm);
-    rig_down(g);
+    out(g, (size_t)mix.rows.max * (size_t)p->models, sizeof(float), (void **)&mix.log_norm);
+    rig_upload(g);
     gpu_run_mix(g->queue, &mix);
-    rig_up(g);
+    rig_download(g);
     for (int32_t r = 0; r < c->rows; r++)
         memcpy(result + (size_t)r * (size_t)p->symbols, x + (size_t)r * (size_t)mix.x.ld,
                (size_t)p->symbols * sizeof *x);
@@ -609,13 +611,13 @@ static double mixed(const problem *p, const double *norm, int32_t r, int32_t v)
     double sum = 0.0;
     for (int32_t e = 0; e < p->models; e++) {
         if (!(norm[e] > -INFINITY)) return NAN;
-        sum += exp((double)x_of(p, e, r, v) - norm[e]);
+        sum += exp((double)logit_at(p, e, r, v) - norm[e]);
     }
-    double most = -INFINITY, spread = 0.0; /* the same again where it is too small for that */
-    for (int32_t e = 0; e < p->models; e++) most = fmax(most, (double)x_of(p, e, r, v) - norm[e]);
-    if (most == -INFINITY) return most;
-    for (int32_t e = 0; e < p->models; e++) spread += exp((double)x_of(p, e, r, v) - norm[e] - most);
-    return sum > 1e-200 ? log(sum / p->models) : most + log(spread / p->models);
+    double max = -INFINITY, spread = 0.0; /* the same again where it is too small for that */
+    for (int32_t e = 0; e < p->models; e++) max = fmax(max, (double)logit_at(p, e, r, v) - norm[e]);
+    if (max == -INFINITY) return max;
+    for (int32_t e = 0; e < p->models; e++) spread += exp((double)logit_at(p, e, r, v) - norm[e] - max);
+    return sum > 1e-200 ? log(sum / p->models) : max + log(spread / p->models);
 }
 
 static void test_mix(void **state)
@@ -626,21 +628,21 @@ static void test_mix(void **state)
     rig_open(&g, 16 << 20);
     for (int64_t i = 0; i < iterations; i++) {
         dice d = dice_seeded(harness_seed(1) + 5000 + (uint64_t)i);
-        const int32_t symbols = DICE_OF(&d, 1, 2, 33, 100, 256, 1000, 1025, 4097, 20001);
-        problem p = draw(&d, symbols > 4000 ? 2 : dice_range(&d, 1, 9), symbols, DICE_OF(&d, 1, 2, 3, 5));
+        const int32_t symbols = DICE_PICK(&d, 1, 2, 33, 100, 256, 1000, 1025, 4097, 20001);
+        problem p = draw(&d, symbols > 4000 ? 2 : dice_range(&d, 1, 9), symbols, DICE_PICK(&d, 1, 2, 3, 5));
         if (i % 40 == 7) {
             drop(&p);
-            p = draw(&d, 2, 70, MOST_MODELS);
+            p = draw(&d, 2, 70, MAX_MODELS);
         }
         free(p.add);
         p.add = NULL;
-        company all = {.rows = p.rows, .beyond = 2}, some = draw_company(&d, p.rows);
+        batch_layout all = {.rows = p.rows, .beyond = 2}, some = draw_company(&d, p.rows);
         for (int32_t r = 0; r < p.rows; r++) all.order[r] = r;
         float *x = run_mix(&g, &d, &p, &all);
         for (int32_t r = 0; r < p.rows; r++) {
-            double norm[MOST_MODELS], largest = 0.0;
+            double norm[MAX_MODELS], largest = 0.0;
             for (int32_t e = 0; e < p.models; e++) {
-                norm[e] = log_norm_of(&p, e, r);
+                norm[e] = true_log_norm(&p, e, r);
                 largest = fmax(largest, fabs(norm[e]));
             }
             for (int32_t v = 0; v < length_of(&p, r); v++)

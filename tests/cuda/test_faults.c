@@ -4,13 +4,13 @@
 
 #include <string.h>
 
-#include "device/running.h"
+#include "device/run_problem.h"
 #include "support/harness.h"
 
 static stand_in gpu;
 static int64_t refused;
 
-static int again(rill_status status)
+static int note_refusal(rill_status status)
 {
     assert_true(status == RILL_ERR_MEMORY || status == RILL_ERR_DEVICE);
     refused++;
@@ -20,13 +20,13 @@ static int again(rill_status status)
 /* A device, and the problem's plan on it. */
 typedef struct bench {
     rill_device *device;
-    rill_plan *plan;
-    rill_program program;
+    rill_network *plan;
+    rill_graph program;
 } bench;
 
 static void end(bench *b)
 {
-    rill_plan_close(b->plan);
+    rill_network_close(b->plan);
     rill_device_close(b->device);
     *b = (bench){0};
 }
@@ -36,8 +36,8 @@ static rill_status begin(rill_context *ctx, const problem *p, bench *b)
     const rill_device_options options = {.struct_size = sizeof options, .name = "cuda-host:1", .kernels = "ref"};
     *b = (bench){0};
     rill_status status = rill_device_open(&b->device, ctx, &options);
-    if (status == RILL_OK) status = rill_plan_open(&b->plan, ctx, b->device);
-    if (status == RILL_OK) status = build_tale(&p->t, b->plan, &b->program);
+    if (status == RILL_OK) status = rill_network_open(&b->plan, ctx, b->device);
+    if (status == RILL_OK) status = build_network(&p->t, b->plan, &b->program);
     if (status != RILL_OK) end(b);
     return status;
 }
@@ -48,9 +48,9 @@ static void open_with_faults(rill_context *ctx, const problem *p, cuda_host_call
     bench b;
     for (uint64_t n = 1;; n++) {
         gpu.refuse(call, n, more);
-        const uint64_t before = gpu.count(call);
+        const uint64_t old_count = gpu.count(call);
         const rill_status status = begin(ctx, p, &b);
-        const int failed = gpu.count(call) - before >= n;
+        const int failed = gpu.count(call) - old_count >= n;
         end(&b);
         assert_int_equal(gpu.used(), 0);
         if (!failed) break;
@@ -64,12 +64,12 @@ static void open_with_faults(rill_context *ctx, const problem *p, cuda_host_call
 static void run_with_faults(rill_context *ctx, problem *p, const bench *b, const variant *v, cuda_host_call call,
                             uint64_t more)
 {
-    const dice before = p->d;
+    const dice old_dice = p->d;
     outcome truth = run_problem(ctx, p, b->plan, b->program, v);
     for (uint64_t n = 1, taken = n; taken >= n; n++) {
         taken = gpu.count(call);
         gpu.refuse(call, n, more);
-        p->d = before;
+        p->d = old_dice;
         outcome o = run_problem(ctx, p, b->plan, b->program, v);
         taken = gpu.count(call) - taken;
         const char *what = compare_outcomes(p, &truth, &o, (tolerance){0});
@@ -86,12 +86,12 @@ static void check_problem(uint64_t seed)
     rill_context *ctx = harness_begin(&memory);
     problem *p = make_problem(seed, 0);
     bench b;
-    const variant variants[] = {{.threads = 1}, {.threads = 1, .split = 3}, {.threads = 1, .split = 2, .late = 1}};
+    const variant variants[] = {{.threads = 1}, {.threads = 1, .split = 3}, {.threads = 1, .split = 2, .async = 1}};
     if (begin(ctx, p, &b) == RILL_OK) {
-        running_again = again;
+        should_retry = note_refusal;
         for (int call = CUDA_HOST_MEMORY; call <= CUDA_HOST_OPENING; call++)
             run_with_faults(ctx, p, &b, &variants[seed % 3], (cuda_host_call)call, seed / 3 % 2);
-        running_again = NULL;
+        should_retry = NULL;
         end(&b);
         for (int call = CUDA_HOST_MEMORY; call <= CUDA_HOST_OPENING; call++)
             open_with_faults(ctx, p, (cuda_host_call)call, seed / 3 % 2);
@@ -101,12 +101,12 @@ static void check_problem(uint64_t seed)
     harness_end(ctx, &memory);
 }
 
-static void whatever_fails(void **state)
+static void every_failing_call(void **state)
 {
     (void)state;
     const uint64_t seed = harness_seed(1);
     for (int64_t i = 0; i < harness_iterations(FAULTY); i++) check_problem(seed + (uint64_t)i);
-    HARNESS_SEEN(refused > 100);
+    HARNESS_ASSERT_COVERED(refused > 100);
 }
 
 /* Rows come back through memory that is there already. */
@@ -116,45 +116,45 @@ static void reading_asks_for_no_memory(void **state)
     rill_context *ctx = harness_context(NULL);
     const rill_device_options options = {.struct_size = sizeof options, .name = "cuda-host"};
     rill_device *device;
-    rill_plan *plan;
-    rill_stream *stream;
+    rill_network *plan;
+    rill_session *stream;
     assert_int_equal(rill_device_open(&device, ctx, &options), RILL_OK);
-    assert_int_equal(rill_plan_open(&plan, ctx, device), RILL_OK);
-    const rill_table host = rill_plan_table(plan, RILL_TABLE_HOST, 3, "rows");
-    assert_int_equal(rill_plan_finish(plan), RILL_OK);
-    assert_int_equal(rill_stream_open(&stream, ctx, plan, 1), RILL_OK);
+    assert_int_equal(rill_network_open(&plan, ctx, device), RILL_OK);
+    const rill_table host = rill_network_table(plan, RILL_TABLE_HOST, 3, "rows");
+    assert_int_equal(rill_network_finish(plan), RILL_OK);
+    assert_int_equal(rill_session_open(&stream, ctx, plan, 1), RILL_OK);
     enum { ROWS = 9000 };
     static float rows[3 * ROWS], found[3 * ROWS];
     for (int i = 0; i < 3 * ROWS; i++) rows[i] = (float)i;
     for (int i = 0; i < ROWS; i += 10)
-        assert_int_equal(rill_stream_fill(stream, host, i, 10, rows + (ptrdiff_t)3 * i), RILL_OK);
-    const uint64_t before = gpu.count(CUDA_HOST_MEMORY);
+        assert_int_equal(rill_session_fill(stream, host, i, 10, rows + (ptrdiff_t)3 * i), RILL_OK);
+    const uint64_t old_count = gpu.count(CUDA_HOST_MEMORY);
     for (int i = 0; i < ROWS - 3; i++) {
-        assert_int_equal(rill_stream_read(stream, host, i, 0, 3, found), RILL_OK);
+        assert_int_equal(rill_session_read(stream, host, i, 0, 3, found), RILL_OK);
         assert_memory_equal(found, rows + (ptrdiff_t)3 * i, 9 * sizeof *rows);
     }
-    assert_int_equal(gpu.count(CUDA_HOST_MEMORY), before);
+    assert_int_equal(gpu.count(CUDA_HOST_MEMORY), old_count);
     gpu.refuse(CUDA_HOST_MEMORY, 1, 1); /* all at once take more, which there is not: one by one they do not */
-    assert_int_equal(rill_stream_read(stream, host, 0, 0, ROWS, found), RILL_ERR_MEMORY);
+    assert_int_equal(rill_session_read(stream, host, 0, 0, ROWS, found), RILL_ERR_MEMORY);
     gpu.refuse(CUDA_HOST_MEMORY, 0, 0);
-    assert_int_equal(rill_stream_read(stream, host, 7, 0, 3, found), RILL_OK);
+    assert_int_equal(rill_session_read(stream, host, 7, 0, 3, found), RILL_OK);
     assert_memory_equal(found, rows + 21, 9 * sizeof *rows);
-    assert_int_equal(rill_stream_read(stream, host, 0, 0, ROWS, found), RILL_OK);
+    assert_int_equal(rill_session_read(stream, host, 0, 0, ROWS, found), RILL_OK);
     assert_memory_equal(found, rows, sizeof rows);
-    rill_stream_close(stream);
-    rill_plan_close(plan);
+    rill_session_close(stream);
+    rill_network_close(plan);
     rill_device_close(device);
     rill_context_destroy(ctx);
 }
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(reading_asks_for_no_memory),
-    cmocka_unit_test(whatever_fails),
+    cmocka_unit_test(every_failing_call),
 };
 
 int main(int argc, char **argv)
 {
     if (harness_options(argc, argv) != 0) return 2;
-    gpu = stand_in_of_module();
+    gpu = module_stand_in();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,18 +8,18 @@
 #include "support/dice.h"
 #include "support/harness.h"
 
-enum { N = 6, WIDTH = 24, INNER = 40, WIDE = 260, UNITS = 9, SYMBOLS = 9, MOST_OPS = 32 };
+enum { N = 6, WIDTH = 24, INNER = 40, WIDE = 260, UNITS = 9, SYMBOLS = 9, MAX_OPS = 32 };
 
 typedef struct layer {
     rill_context *ctx;
     rill_device *device;
-    rill_plan *plan;
+    rill_network *plan;
     rill_weight_type type;
-    rill_program program;
-    rill_space units;
-    rill_value x, context, inner, part, gates;
+    rill_graph program;
+    rill_index_space units;
+    rill_tensor x, context, inner, part, gates;
     rill_table table, other;
-    rill_list list;
+    rill_vocab_subset list;
     rill_column symbol, node, slot, unit_symbol;
     float numbers[16384];
     size_t used;
@@ -36,11 +36,11 @@ static float *numbers(layer *l, size_t n)
 }
 
 /* out = activation(add + bias + a W^T). */
-static rill_product product_of(layer *l, size_t n, size_t k, rill_view a, rill_view add, rill_activation activation,
-                               rill_view out)
+static rill_product make_product_op(layer *l, size_t n, size_t k, rill_view a, rill_view add,
+                                    rill_activation activation, rill_view out)
 {
-    return (rill_product){.matrix = rill_plan_matrix(l->plan, l->type, n, k, numbers(l, n * k), k),
-                          .bias = rill_plan_constant(l->plan, numbers(l, n), 1, n),
+    return (rill_product){.matrix = rill_network_matrix(l->plan, l->type, n, k, numbers(l, n * k), k),
+                          .bias = rill_network_constant(l->plan, numbers(l, n), 1, n),
                           .a = a,
                           .add = add,
                           .activation = activation,
@@ -49,18 +49,18 @@ static rill_product product_of(layer *l, size_t n, size_t k, rill_view a, rill_v
 
 static void product(layer *l, size_t n, size_t k, rill_view a, rill_view add, rill_activation activation, rill_view out)
 {
-    const rill_product o = product_of(l, n, k, a, add, activation, out);
+    const rill_product o = make_product_op(l, n, k, a, add, activation, out);
     rill_op_product(l->plan, l->program, RILL_ROWS, &o);
 }
 
-static rill_view row_of(layer *l, rill_column symbol, size_t width)
+static rill_view constant_row(layer *l, rill_column symbol, size_t width)
 {
-    return rill_row(rill_plan_constant(l->plan, numbers(l, SYMBOLS * width), SYMBOLS, width), symbol);
+    return rill_view_constant(rill_network_constant(l->plan, numbers(l, SYMBOLS * width), SYMBOLS, width), symbol);
 }
 
-static void embed(layer *l, rill_value out)
+static void embed(layer *l, rill_tensor out)
 {
-    const rill_embedding o = {.rows = row_of(l, l->symbol, WIDTH), .scale = 2.0f, .out = rill_of(out)};
+    const rill_embedding o = {.rows = constant_row(l, l->symbol, WIDTH), .scale = 2.0f, .out = rill_view_value(out)};
     rill_op_embed(l->plan, l->program, RILL_ROWS, &o);
 }
 
@@ -71,7 +71,7 @@ static void copy(layer *l, rill_view x, rill_view out)
 
 static void normalise(layer *l)
 {
-    const rill_normalise o = {.x = rill_of(l->x), .eps = 1e-5f, .y = rill_of(l->x)};
+    const rill_normalise o = {.x = rill_view_value(l->x), .eps = 1e-5f, .y = rill_view_value(l->x)};
     rill_op_normalise(l->plan, l->program, RILL_ROWS, &o);
 }
 
@@ -79,7 +79,8 @@ static void normalise(layer *l)
  * each other, and one to a table. */
 static void build_layer(layer *l)
 {
-    const rill_view none = {0}, x = rill_of(l->x), context = rill_of(l->context), inner = rill_of(l->inner);
+    const rill_view none = {0}, x = rill_view_value(l->x), context = rill_view_value(l->context),
+                    inner = rill_view_value(l->inner);
     embed(l, l->x);
     product(l, WIDTH, WIDTH, x, none, RILL_LINEAR, context);
     rill_op_activate(l->plan, l->program, RILL_ROWS,
@@ -91,103 +92,112 @@ static void build_layer(layer *l)
     normalise(l);
     product(l, INNER, WIDTH, x, none, RILL_SWISH, inner);
     product(l, WIDTH, INNER, inner, none, RILL_LINEAR, x);
-    product(l, WIDTH, WIDTH, x, none, RILL_LINEAR, rill_at(l->table, l->node));
+    product(l, WIDTH, WIDTH, x, none, RILL_LINEAR, rill_view_table(l->table, l->node));
 }
 
-static void to_table(layer *l)
+static void product_to_table(layer *l)
 {
-    product(l, WIDTH, WIDTH, rill_of(l->context), (rill_view){0}, RILL_LINEAR, rill_at(l->table, l->node));
+    product(l, WIDTH, WIDTH, rill_view_value(l->context), (rill_view){0}, RILL_LINEAR,
+            rill_view_table(l->table, l->node));
 }
 
 /* Two products of the same rows, one of them to a table, `turned` in the other order than their weights lie; then what they made. */
-static void pair(layer *l, int turned, rill_activation activation)
+static void add_product_pair(layer *l, int turned, rill_activation activation)
 {
-    const rill_view none = {0}, x = rill_of(l->x), gates = rill_of(l->gates), node = rill_at(l->other, l->node);
-    const rill_product one = product_of(l, 32, WIDTH, x, none, activation, turned ? gates : node),
-                       two = product_of(l, 32, WIDTH, x, none, RILL_LINEAR, turned ? node : gates);
+    const rill_view none = {0}, x = rill_view_value(l->x), gates = rill_view_value(l->gates),
+                    node = rill_view_table(l->other, l->node);
+    const rill_product one = make_product_op(l, 32, WIDTH, x, none, activation, turned ? gates : node),
+                       two = make_product_op(l, 32, WIDTH, x, none, RILL_LINEAR, turned ? node : gates);
     rill_op_product(l->plan, l->program, RILL_ROWS, turned ? &two : &one);
     rill_op_product(l->plan, l->program, RILL_ROWS, turned ? &one : &two);
-    product(l, WIDTH, 32, gates, rill_of(l->context), RILL_LINEAR, rill_of(l->context));
-    product(l, WIDTH, 32, node, rill_of(l->context), RILL_LINEAR, rill_of(l->context));
+    product(l, WIDTH, 32, gates, rill_view_value(l->context), RILL_LINEAR, rill_view_value(l->context));
+    product(l, WIDTH, 32, node, rill_view_value(l->context), RILL_LINEAR, rill_view_value(l->context));
 }
 
 static void build_pairs(layer *l)
 {
     embed(l, l->x);
     embed(l, l->context);
-    pair(l, 0, RILL_LINEAR);
-    pair(l, 1, RILL_LINEAR);
-    pair(l, 0, RILL_TANH);                                                                /* which is not the other's */
-    product(l, 32, WIDTH, rill_of(l->x), (rill_view){0}, RILL_LINEAR, rill_of(l->gates)); /* nothing to finish */
-    product(l, 8, WIDTH, rill_of(l->x), (rill_view){0}, RILL_LINEAR, rill_of(l->part));
-    to_table(l);
+    add_product_pair(l, 0, RILL_LINEAR);
+    add_product_pair(l, 1, RILL_LINEAR);
+    add_product_pair(l, 0, RILL_TANH); /* which is not the other's */
+    product(l, 32, WIDTH, rill_view_value(l->x), (rill_view){0}, RILL_LINEAR,
+            rill_view_value(l->gates)); /* nothing to finish */
+    product(l, 8, WIDTH, rill_view_value(l->x), (rill_view){0}, RILL_LINEAR, rill_view_value(l->part));
+    product_to_table(l);
 }
 
 /* x, read by a product: what comes next writes some of it anew, which another product reads. */
-static void begin_again(layer *l)
+static void start_reuse(layer *l)
 {
-    product(l, WIDTH, INNER, rill_of(l->inner), (rill_view){0}, RILL_LINEAR, rill_of(l->x));
-    product(l, WIDTH, WIDTH, rill_of(l->x), rill_of(l->context), RILL_LINEAR, rill_of(l->context));
+    product(l, WIDTH, INNER, rill_view_value(l->inner), (rill_view){0}, RILL_LINEAR, rill_view_value(l->x));
+    product(l, WIDTH, WIDTH, rill_view_value(l->x), rill_view_value(l->context), RILL_LINEAR,
+            rill_view_value(l->context));
 }
 
-static void end_again(layer *l)
+static void finish_reuse(layer *l)
 {
-    product(l, WIDTH, WIDTH, rill_of(l->x), rill_of(l->context), RILL_LINEAR, rill_of(l->context));
+    product(l, WIDTH, WIDTH, rill_view_value(l->x), rill_view_value(l->context), RILL_LINEAR,
+            rill_view_value(l->context));
 }
 
 /* Minus infinity in some columns of x. */
 static void build_masked(layer *l)
 {
     embed(l, l->context);
-    product(l, INNER, WIDTH, rill_of(l->context), (rill_view){0}, RILL_RELU, rill_of(l->inner));
-    begin_again(l);
-    rill_op_mask(l->plan, l->program, RILL_ROWS, &(rill_mask){.list = l->list, .slot = l->slot, .x = rill_of(l->x)});
-    end_again(l);
-    to_table(l);
+    product(l, INNER, WIDTH, rill_view_value(l->context), (rill_view){0}, RILL_RELU, rill_view_value(l->inner));
+    start_reuse(l);
+    rill_op_mask(l->plan, l->program, RILL_ROWS,
+                 &(rill_mask){.vocab_subset = l->list, .slot = l->slot, .x = rill_view_value(l->x)});
+    finish_reuse(l);
+    product_to_table(l);
 }
 
 /* Values that are written in parts by each operation that can, or read in parts. */
 static void build_parts(layer *l)
 {
-    const rill_view none = {0}, x = rill_of(l->x), context = rill_of(l->context), gates = rill_of(l->gates);
+    const rill_view none = {0}, x = rill_view_value(l->x), context = rill_view_value(l->context),
+                    gates = rill_view_value(l->gates);
     embed(l, l->context);
-    product(l, INNER, WIDTH, context, none, RILL_RELU, rill_of(l->inner));
+    product(l, INNER, WIDTH, context, none, RILL_RELU, rill_view_value(l->inner));
     product(l, 32, WIDTH, context, none, RILL_LINEAR, gates);
-    copy(l, rill_from(context, 8), rill_of(l->part));
-    begin_again(l);
-    copy(l, rill_of(l->part), rill_from(x, 4));
-    end_again(l);
-    begin_again(l);
-    rill_op_sum(l->plan, l->program, RILL_ROWS,
-                &(rill_sum){.terms = 2, .term = {rill_of(l->part), gates}, .out = rill_from(x, 8), .width = 8});
-    end_again(l);
-    begin_again(l);
+    copy(l, rill_view_offset(context, 8), rill_view_value(l->part));
+    start_reuse(l);
+    copy(l, rill_view_value(l->part), rill_view_offset(x, 4));
+    finish_reuse(l);
+    start_reuse(l);
+    rill_op_sum(
+        l->plan, l->program, RILL_ROWS,
+        &(rill_sum){.terms = 2, .term = {rill_view_value(l->part), gates}, .out = rill_view_offset(x, 8), .width = 8});
+    finish_reuse(l);
+    start_reuse(l);
     rill_op_lstm(l->plan, l->program, RILL_ROWS,
-                 &(rill_lstm_cell){.hidden = 8, .gates = gates, .c_out = x, .h_out = rill_of(l->part)});
-    end_again(l);
-    begin_again(l);
+                 &(rill_lstm_cell){.hidden = 8, .gates = gates, .c_out = x, .h_out = rill_view_value(l->part)});
+    finish_reuse(l);
+    start_reuse(l);
     product(l, WIDTH, 8, x, context, RILL_LINEAR, context); /* its first columns */
-    to_table(l);
+    product_to_table(l);
 }
 
 /* A head that is too wide to be rounded where it is written. */
 static void build_wide(layer *l)
 {
-    const rill_value x = rill_value_make(l->plan, l->program, l->units, WIDE),
-                     y = rill_value_make(l->plan, l->program, l->units, WIDE);
-    const rill_embedding rows = {.rows = row_of(l, l->unit_symbol, WIDE), .scale = 1.0f, .out = rill_of(x)};
+    const rill_tensor x = rill_tensor_make(l->plan, l->program, l->units, WIDE),
+                      y = rill_tensor_make(l->plan, l->program, l->units, WIDE);
+    const rill_embedding rows = {
+        .rows = constant_row(l, l->unit_symbol, WIDE), .scale = 1.0f, .out = rill_view_value(x)};
     const rill_attend attend = {.heads = 1,
                                 .width = WIDE,
                                 .scale = 1.0f,
-                                .query = rill_of(x),
-                                .own = 1,
-                                .keys = rill_of(x),
-                                .values = rill_of(x),
-                                .out = rill_of(y)};
+                                .query = rill_view_value(x),
+                                .own_units = 1,
+                                .keys = rill_view_value(x),
+                                .values = rill_view_value(x),
+                                .out = rill_view_value(y)};
     const rill_product out = {
-        .matrix = rill_plan_matrix(l->plan, l->type, WIDTH, WIDE, numbers(l, (size_t)WIDTH * WIDE), WIDE),
-        .a = rill_of(y),
-        .out = rill_at(l->table, l->unit_symbol)};
+        .matrix = rill_network_matrix(l->plan, l->type, WIDTH, WIDE, numbers(l, (size_t)WIDTH * WIDE), WIDE),
+        .a = rill_view_value(y),
+        .out = rill_view_table(l->table, l->unit_symbol)};
     rill_op_embed(l->plan, l->program, l->units, &rows);
     rill_op_attend(l->plan, l->program, l->units, &attend);
     rill_op_product(l->plan, l->program, l->units, &out);
@@ -204,21 +214,21 @@ static void open_layer(layer *l, const char *device, rill_weight_type type)
     l->ctx = harness_context(NULL);
     l->type = type;
     if (rill_device_open(&l->device, l->ctx, &options) != RILL_OK) exit(77);
-    assert_int_equal(rill_plan_open(&l->plan, l->ctx, l->device), RILL_OK);
-    const rill_program p = l->program = rill_program_begin(l->plan, "layer");
-    l->symbol = rill_column_given(l->plan, p, RILL_ROWS, "symbol");
-    l->node = rill_column_given(l->plan, p, RILL_ROWS, "node");
-    l->slot = rill_column_given(l->plan, p, RILL_ROWS, "slot");
-    l->units = rill_space_ragged(l->plan, p, rill_column_given(l->plan, p, RILL_ROWS, "length"));
-    l->unit_symbol = rill_column_given(l->plan, p, l->units, "unit's symbol");
-    l->x = rill_value_make(l->plan, p, RILL_ROWS, WIDTH);
-    l->context = rill_value_make(l->plan, p, RILL_ROWS, WIDTH);
-    l->inner = rill_value_make(l->plan, p, RILL_ROWS, INNER);
-    l->part = rill_value_make(l->plan, p, RILL_ROWS, 8);
-    l->gates = rill_value_make(l->plan, p, RILL_ROWS, 32);
-    l->table = rill_plan_table(l->plan, RILL_TABLE_NODES, WIDTH, "nodes");
-    l->other = rill_plan_table(l->plan, RILL_TABLE_NODES, 32, "other nodes");
-    l->list = rill_plan_list(l->plan, RILL_NONE, RILL_NONE, RILL_WEIGHT_F32, "list");
+    assert_int_equal(rill_network_open(&l->plan, l->ctx, l->device), RILL_OK);
+    const rill_graph p = l->program = rill_graph_begin(l->plan, "layer");
+    l->symbol = rill_column_input(l->plan, p, RILL_ROWS, "symbol");
+    l->node = rill_column_input(l->plan, p, RILL_ROWS, "node");
+    l->slot = rill_column_input(l->plan, p, RILL_ROWS, "slot");
+    l->units = rill_index_space_ragged(l->plan, p, rill_column_input(l->plan, p, RILL_ROWS, "length"));
+    l->unit_symbol = rill_column_input(l->plan, p, l->units, "unit's symbol");
+    l->x = rill_tensor_make(l->plan, p, RILL_ROWS, WIDTH);
+    l->context = rill_tensor_make(l->plan, p, RILL_ROWS, WIDTH);
+    l->inner = rill_tensor_make(l->plan, p, RILL_ROWS, INNER);
+    l->part = rill_tensor_make(l->plan, p, RILL_ROWS, 8);
+    l->gates = rill_tensor_make(l->plan, p, RILL_ROWS, 32);
+    l->table = rill_network_table(l->plan, RILL_TABLE_NODES, WIDTH, "nodes");
+    l->other = rill_network_table(l->plan, RILL_TABLE_NODES, 32, "other nodes");
+    l->list = rill_network_vocab_subset(l->plan, RILL_NONE, RILL_NONE, RILL_WEIGHT_F32, "list");
 }
 
 /* The table's rows; what each operation took, and how many operations there are. */
@@ -230,21 +240,21 @@ static int32_t run_layer(void (*build)(layer *), const char *device, rill_weight
     const int32_t *const columns[] = {symbol, node, slot, length, unit};
     const rill_run_arguments arguments = {.struct_size = sizeof arguments, .n = N, .columns = columns};
     layer *l = calloc(1, sizeof *l);
-    rill_stream *stream;
+    rill_session *stream;
     int32_t ops = 0;
     assert_non_null(l);
     open_layer(l, device, type);
     build(l);
-    if (rill_plan_finish(l->plan) != RILL_OK) fail_msg("%s", rill_error(l->ctx));
-    assert_int_equal(rill_stream_open(&stream, l->ctx, l->plan, 1), RILL_OK);
-    assert_int_equal(rill_stream_reserve(stream, SYMBOLS, 1), RILL_OK);
-    assert_int_equal(rill_stream_list(stream, l->list, 0, 2, listed), RILL_OK);
-    assert_int_equal(rill_stream_profile(stream, 1), RILL_OK);
-    if (rill_stream_run(stream, l->program, &arguments) != RILL_OK) fail_msg("%s", rill_error(l->ctx));
-    assert_int_equal(rill_stream_read(stream, l->table, 0, 0, build == build_wide ? UNITS : N, rows), RILL_OK);
-    while (rill_stream_profiled(stream, ops, &took[ops])) assert_true(++ops < MOST_OPS);
-    rill_stream_close(stream);
-    rill_plan_close(l->plan);
+    if (rill_network_finish(l->plan) != RILL_OK) fail_msg("%s", rill_error(l->ctx));
+    assert_int_equal(rill_session_open(&stream, l->ctx, l->plan, 1), RILL_OK);
+    assert_int_equal(rill_session_reserve(stream, SYMBOLS, 1), RILL_OK);
+    assert_int_equal(rill_session_set_vocab_subset(stream, l->list, 0, 2, listed), RILL_OK);
+    assert_int_equal(rill_session_profile(stream, 1), RILL_OK);
+    if (rill_session_run(stream, l->program, &arguments) != RILL_OK) fail_msg("%s", rill_error(l->ctx));
+    assert_int_equal(rill_session_read(stream, l->table, 0, 0, build == build_wide ? UNITS : N, rows), RILL_OK);
+    while (rill_session_profile_row(stream, ops, &took[ops])) assert_true(++ops < MAX_OPS);
+    rill_session_close(stream);
+    rill_network_close(l->plan);
     rill_device_close(l->device);
     rill_context_destroy(l->ctx);
     free(l);
@@ -260,7 +270,7 @@ static int near(float x, float wanted, float tolerance)
 static void check_layer(void (*build)(layer *), rill_weight_type type, float tolerance, const int64_t *launches,
                         const double *bytes)
 {
-    static rill_op_profile none[MOST_OPS], took[MOST_OPS];
+    static rill_op_profile none[MAX_OPS], took[MAX_OPS];
     float wanted[SYMBOLS * WIDTH] = {0}, found[SYMBOLS * WIDTH] = {0};
     const char *device = getenv("RILL_TEST_DEVICE");
     const int32_t ops = run_layer(build, device != NULL ? device : "cuda-host", type, found, took);
@@ -278,7 +288,7 @@ static void check_layer(void (*build)(layer *), rill_weight_type type, float tol
 }
 
 /* Products but those with a swish or to a table are one launch. */
-static void products_finish_themselves(void **state)
+static void epilogues_are_fused(void **state)
 {
     static const int64_t launches[] = {1, 1, 1, 1, 1, 1, 1, 1, 2, 1, 2};
     (void)state;
@@ -287,12 +297,12 @@ static void products_finish_themselves(void **state)
 
 /* What is rounded is finished apart; nothing is gathered. Rows are read and written in two bytes, in four as well where others read them;
  * weights lie in columns by 16. */
-static void rows_are_rounded_where_they_are_written(void **state)
+static void rounding_is_fused(void **state)
 {
     enum { ROW = 4 * WIDTH, HALF = 2 * WIDTH, HALF_IN = 2 * INNER };
     enum { SQUARE = 32 * 2 * WIDTH, UP = 48 * 2 * WIDTH, DOWN = 32 * 2 * INNER };
     static const int64_t launches[] = {1, 1, 1, 1, 1, 2, 1, 1, 2, 2, 2};
-    static const double bytes[MOST_OPS] = {
+    static const double bytes[MAX_OPS] = {
         N * (2 * ROW + HALF),      N * (HALF + ROW) + SQUARE,   N * (ROW + HALF),           N * (HALF + ROW) + SQUARE,
         N * (2 * ROW + HALF),      N * (HALF + HALF_IN) + UP,   N * (HALF_IN + ROW) + DOWN, N * (ROW + HALF),
         N * (HALF + HALF_IN) + UP, N * (HALF_IN + HALF) + DOWN, N * (HALF + ROW) + SQUARE};
@@ -303,24 +313,24 @@ static void rows_are_rounded_where_they_are_written(void **state)
 
 /* The second of two is done with the first, which has read the rows; in bf16 what only a product reads is rounded, so those are finished
  * apart. */
-static void pairs_are_one(void **state)
+static void product_pairs_are_merged(void **state)
 {
     enum { X = 4 * WIDTH, GATES = 4 * 32, WEIGHTS = 32 * 4 * WIDTH, BACK = 32 * 4 * 32 };
-    static const double bytes[MOST_OPS] = {N * 2 * X,
-                                           N * 2 * X,
-                                           N * (X + GATES) + WEIGHTS,
-                                           N * GATES + WEIGHTS,
-                                           N * (GATES + X) + BACK,
-                                           N * (GATES + X) + BACK,
-                                           N * (X + GATES) + WEIGHTS,
-                                           N * GATES + WEIGHTS};
+    static const double bytes[MAX_OPS] = {N * 2 * X,
+                                          N * 2 * X,
+                                          N * (X + GATES) + WEIGHTS,
+                                          N * GATES + WEIGHTS,
+                                          N * (GATES + X) + BACK,
+                                          N * (GATES + X) + BACK,
+                                          N * (X + GATES) + WEIGHTS,
+                                          N * GATES + WEIGHTS};
     static const int64_t launches[] = {1, 1, 2, 0, 1, 2, 2, 0, 1, 2, 2, 1, 1, 2, 1, 1, 2};
     (void)state;
     check_layer(build_pairs, RILL_WEIGHT_F32, 1e-4f, launches, bytes);
     check_layer(build_pairs, RILL_WEIGHT_BF16, 5e-2f, NULL, NULL);
 }
 
-static void parts_are_gathered(void **state)
+static void partial_rows_are_gathered(void **state)
 {
     (void)state;
     check_layer(build_parts, RILL_WEIGHT_F32, 1e-4f, NULL, NULL);
@@ -339,21 +349,21 @@ static void f16_ends(void **state)
     const char *device = getenv("RILL_TEST_DEVICE");
     assert_non_null(l);
     open_layer(l, device != NULL ? device : "cuda-host", RILL_WEIGHT_F16);
-    assert_true(rill_plan_matrix(l->plan, RILL_WEIGHT_F16, 1, 3, weights, 3) > 0);
-    assert_true(rill_plan_matrix(l->plan, RILL_WEIGHT_F16, 1, 4, weights, 4) < 0);
-    assert_int_equal(rill_plan_finish(l->plan), RILL_ERR_OPTION);
+    assert_true(rill_network_matrix(l->plan, RILL_WEIGHT_F16, 1, 3, weights, 3) > 0);
+    assert_true(rill_network_matrix(l->plan, RILL_WEIGHT_F16, 1, 4, weights, 4) < 0);
+    assert_int_equal(rill_network_finish(l->plan), RILL_ERR_OPTION);
     assert_non_null(strstr(rill_error(l->ctx), "65505 is one of the model's"));
-    rill_plan_close(l->plan);
+    rill_network_close(l->plan);
     rill_device_close(l->device);
     rill_context_destroy(l->ctx);
     free(l);
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(products_finish_themselves),
-    cmocka_unit_test(rows_are_rounded_where_they_are_written),
-    cmocka_unit_test(pairs_are_one),
-    cmocka_unit_test(parts_are_gathered),
+    cmocka_unit_test(epilogues_are_fused),
+    cmocka_unit_test(rounding_is_fused),
+    cmocka_unit_test(product_pairs_are_merged),
+    cmocka_unit_test(partial_rows_are_gathered),
     cmocka_unit_test(f16_ends),
 };
 

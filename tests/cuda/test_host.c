@@ -33,11 +33,11 @@ static void lay_out(bench *b, int32_t n, int32_t flaw)
     b->out = rig_out(&b->g, OUTS * sizeof *b->out);
     for (int32_t i = 0; i < NUMBERS; i++)
         b->x[i] = (int32_t)(dice_mix((uint64_t)i, 3) >> 40) % 1000 + (i % 7 == 0) * 50;
-    b->args = (probe_args){rig_at(&b->g, b->x), n, flaw, rig_at(&b->g, b->out)};
-    rig_down(&b->g);
+    b->args = (probe_args){rig_device_ptr(&b->g, b->x), n, flaw, rig_device_ptr(&b->g, b->out)};
+    rig_upload(&b->g);
 }
 
-static bench opened(void)
+static bench open_bench_rig(void)
 {
     bench b;
     rig_open(&b.g, 1 << 20);
@@ -45,7 +45,7 @@ static bench opened(void)
     return b;
 }
 
-static void closed(bench *b)
+static void close_bench_rig(bench *b)
 {
     cuda_host_seed(0);
     rig_close(&b->g);
@@ -54,30 +54,30 @@ static void closed(bench *b)
 /* The queue fails with these words, and a new one takes its place. */
 static void expect_failure(bench *b, const char *words)
 {
-    char why[GPU_TEXT] = "";
-    assert_int_equal(gpu_wait(b->g.queue, why), -1);
+    char why[GPU_ERROR_BYTES] = "";
+    assert_int_equal(gpu_stream_sync(b->g.queue, why), -1);
     if (strstr(why, words) == NULL) fail_msg("\"%s\" does not say \"%s\"", why, words);
     memset(why, 0, sizeof why);
-    assert_int_equal(gpu_wait(b->g.queue, why), -1); /* and for good */
+    assert_int_equal(gpu_stream_sync(b->g.queue, why), -1); /* and for good */
     assert_non_null(strstr(why, words));
-    gpu_queue_close(b->g.queue);
-    assert_int_equal(gpu_queue_open(&b->g.queue, b->g.device, why), 0);
+    gpu_stream_close(b->g.queue);
+    assert_int_equal(gpu_stream_open(&b->g.queue, b->g.device, why), 0);
 }
 
 /* --- the language ------------------------------------------------------------------------------------------------- */
 
 static void test_places(void **state)
 {
-    bench b = opened();
+    bench b = open_bench_rig();
     (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         cuda_host_seed(seed);
         lay_out(&b, 0, 0);
         probe_places(b.g.queue, &b.args);
-        rig_up(&b.g);
+        rig_download(&b.g);
         for (int32_t i = 0; i < PROBE_PLACES; i++) assert_int_equal(b.out[i], i / 96 * 1000 + i % 96);
     }
-    closed(&b);
+    close_bench_rig(&b);
 }
 
 static int32_t wrong_sums(bench *b, uint64_t seed, int32_t flaw)
@@ -86,7 +86,7 @@ static int32_t wrong_sums(bench *b, uint64_t seed, int32_t flaw)
     cuda_host_seed(seed);
     lay_out(b, 128, flaw);
     probe_sum(b->g.queue, &b->args, NUMBERS / 128);
-    rig_up(&b->g);
+    rig_download(&b->g);
     for (int32_t i = 0; i < NUMBERS / 128; i++) {
         int32_t sum = 0;
         for (int32_t j = 0; j < 128; j++) sum += b->x[i * 128 + j];
@@ -97,13 +97,13 @@ static int32_t wrong_sums(bench *b, uint64_t seed, int32_t flaw)
 
 static void test_barriers(void **state)
 {
-    bench b = opened();
+    bench b = open_bench_rig();
     (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         assert_int_equal(wrong_sums(&b, seed, 0), 0);
         assert_true(WATCHED || wrong_sums(&b, seed, 1) > 10); /* a barrier is missing */
     }
-    closed(&b);
+    close_bench_rig(&b);
 }
 
 static void expect_warp(const bench *b, int32_t t)
@@ -129,66 +129,65 @@ static void expect_warp(const bench *b, int32_t t)
 
 static void test_warps(void **state)
 {
-    bench b = opened();
+    bench b = open_bench_rig();
     (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         cuda_host_seed(seed);
         lay_out(&b, 0, 0);
         b.args.x += seed * 64;
         probe_warp(b.g.queue, &b.args);
-        rig_up(&b.g);
+        rig_download(&b.g);
         b.x += seed * 64;
         for (int32_t t = 0; t < 64; t++) expect_warp(&b, t);
     }
-    closed(&b);
+    close_bench_rig(&b);
 }
 
 static void test_atomics(void **state)
 {
-    bench b = opened();
+    bench b = open_bench_rig();
     (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         cuda_host_seed(seed);
         for (int32_t flaw = 0; flaw < 2 - WATCHED; flaw++) {
             lay_out(&b, 0, flaw);
-            int32_t *zeros = rig_put(&b.g, OUTS * sizeof *zeros), sum = 0, most = 0, least = INT32_MAX,
-                    or = 0, and = -1;
+            int32_t *zeros = rig_put(&b.g, OUTS * sizeof *zeros), sum = 0, max = 0, min = INT32_MAX, or = 0, and = -1;
             memset(zeros, 0, OUTS * sizeof *zeros);
             zeros[2] = INT32_MAX;
             zeros[4] = -1;
-            rig_down(&b.g);
-            gpu_down(b.g.queue, rig_at(&b.g, b.out), zeros, 64);
+            rig_upload(&b.g);
+            gpu_copy_to_device(b.g.queue, rig_device_ptr(&b.g, b.out), zeros, 64);
             probe_atomics(b.g.queue, &b.args);
-            rig_up(&b.g);
+            rig_download(&b.g);
             for (int32_t i = 0; i < 256; i++) {
                 const int32_t x = b.x[i];
                 sum += x, or |= x, and &= x;
-                most = x > most ? x : most;
-                least = x < least ? x : least;
+                max = x > max ? x : max;
+                min = x < min ? x : min;
             }
             assert_int_equal(b.out[0], sum);
-            assert_int_equal(b.out[1], most);
-            assert_int_equal(b.out[2], least);
+            assert_int_equal(b.out[1], max);
+            assert_int_equal(b.out[2], min);
             assert_int_equal(b.out[3], or);
             assert_int_equal(b.out[4], and);
             assert_int_equal(b.out[5] + b.out[7], sum); /* exchanges hand each number on but the last */
             assert_int_equal(b.out[6] == sum, !flaw);
         }
     }
-    closed(&b);
+    close_bench_rig(&b);
 }
 
 static void test_bits(void **state)
 {
-    bench b = opened();
+    bench b = open_bench_rig();
     const int32_t n = 300;
     (void)state;
     lay_out(&b, n, 0);
     for (int32_t i = 0; i < n; i++)
         b.x[i] = i < 64 ? (int32_t)((1u << (i / 2)) - (uint32_t)(i % 2)) : (int32_t)dice_mix((uint64_t)i, 9);
-    rig_down(&b.g);
+    rig_upload(&b.g);
     probe_bits(b.g.queue, &b.args);
-    rig_up(&b.g);
+    rig_download(&b.g);
     for (int32_t i = 0; i < n; i++) {
         const uint32_t x = (uint32_t)b.x[i];
         int32_t ones = 0, leading = 32, first = 0;
@@ -202,23 +201,23 @@ static void test_bits(void **state)
             ones, leading, first, (int32_t)reversed, ones, x ? leading + 12 : 64, (int32_t)(x & 0x3fffffff)};
         for (int32_t op = 0; op < PROBE_BITS; op++) assert_int_equal(b.out[op * n + i], want[op]);
     }
-    closed(&b);
+    close_bench_rig(&b);
 }
 
 static void test_poison(void **state)
 {
-    bench b = opened();
+    bench b = open_bench_rig();
     (void)state;
     for (uint64_t seed = 0; seed < 4; seed++) {
         cuda_host_seed(seed);
         lay_out(&b, 1000, 0);
         memset(b.out, 0, OUTS * sizeof *b.out);
-        rig_down(&b.g);
+        rig_upload(&b.g);
         probe_poison(b.g.queue, &b.args);
-        rig_up(&b.g);
+        rig_download(&b.g);
         for (int32_t i = 0; i < 3000; i++) assert_int_equal(b.out[i], -1);
     }
-    closed(&b);
+    close_bench_rig(&b);
 }
 
 /* --- what is told ------------------------------------------------------------------------------------------------- */
@@ -231,7 +230,7 @@ static void test_flaws(void **state)
                                         "different operations or masks",
                                         "lane 20, which its mask does not name",
                                         "whose mask does not name it"};
-    bench b = opened();
+    bench b = open_bench_rig();
     (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         cuda_host_seed(seed);
@@ -239,7 +238,7 @@ static void test_flaws(void **state)
             lay_out(&b, 0, flaw);
             probe_flaw(b.g.queue, &b.args);
             if (flaw == 0)
-                rig_up(&b.g);
+                rig_download(&b.g);
             else
                 expect_failure(&b, words[flaw]);
         }
@@ -251,25 +250,25 @@ static void test_flaws(void **state)
         expect_failure(&b, "of 128 threads 64 wait at a barrier");
         assert_int_equal(wrong_sums(&b, seed, 0), 0); /* and nothing is left behind */
     }
-    closed(&b);
+    close_bench_rig(&b);
 }
 
-static void test_leave(void **state)
+static void test_early_return(void **state)
 {
-    bench b = opened();
+    bench b = open_bench_rig();
     (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         cuda_host_seed(seed);
         lay_out(&b, 2, 0);
-        probe_leave(b.g.queue, &b.args);
-        rig_up(&b.g);
+        probe_early_return(b.g.queue, &b.args);
+        rig_download(&b.g);
         for (int32_t i = 0; i < 4; i++) assert_int_equal(b.out[i], i < 2 ? 1 : -1);
         if (seed == 0) continue;
         lay_out(&b, 2, 1);
-        probe_leave(b.g.queue, &b.args);
+        probe_early_return(b.g.queue, &b.args);
         expect_failure(&b, "63 of 64 threads take gpu_leave()");
     }
-    closed(&b);
+    close_bench_rig(&b);
 }
 
 static void test_launches(void **state)
@@ -283,7 +282,7 @@ static void test_launches(void **state)
                  {1, 40, 0, "whole warps"},
                  {1, 2048, 0, "more than 1024 threads"},
                  {1, 32, (48 << 10) + 1, "shared memory"}};
-    bench b = opened();
+    bench b = open_bench_rig();
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         probe_empty(b.g.queue, &b.args, cases[i].blocks, cases[i].threads, cases[i].shared);
@@ -292,20 +291,20 @@ static void test_launches(void **state)
     probe_empty(b.g.queue, &b.args, 7000, 32, 48 << 10);
     lay_out(&b, 10, 0);
     probe_barriers(b.g.queue, &b.args, 2, 1024);
-    rig_up(&b.g);
-    closed(&b);
+    rig_download(&b.g);
+    close_bench_rig(&b);
 }
 
 /* Does a child process end badly when it runs this? */
-static int dies(void (*run)(bench *b))
+static int is_aborted(void (*run)(bench *b))
 {
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         if (freopen("/dev/null", "w", stderr) == NULL) _exit(0);
-        bench b = opened();
+        bench b = open_bench_rig();
         run(&b);
-        closed(&b);
+        close_bench_rig(&b);
         exit(0);
     }
     int status = 0;
@@ -321,12 +320,12 @@ static void overrun_shared(bench *b)
 static void overrun_device(bench *b)
 {
     gpu_region region = {0};
-    char why[GPU_TEXT];
+    char why[GPU_ERROR_BYTES];
     gpu_grow(b->g.device, &region, 4 * 300 - 4);
-    b->args.out = (int32_t *)(void *)region.at;
+    b->args.out = (int32_t *)(void *)region.base;
     b->args.n = 100;
     probe_poison(b->g.queue, &b->args);
-    gpu_wait(b->g.queue, why);
+    gpu_stream_sync(b->g.queue, why);
 }
 
 static void miss_barrier(bench *b)
@@ -342,9 +341,9 @@ static void miss_nothing(bench *b)
 static void lose_update(bench *b)
 {
     b->args.flaw = 1;
-    char why[GPU_TEXT];
+    char why[GPU_ERROR_BYTES];
     probe_atomics(b->g.queue, &b->args);
-    gpu_wait(b->g.queue, why);
+    gpu_stream_sync(b->g.queue, why);
 }
 
 /* What only a sanitizer sees. Without one the first writes past its memory, so it is not run. */
@@ -362,7 +361,7 @@ static void test_sanitizers(void **state)
     assert_true(dies(miss_barrier));
     ran = 1;
 #endif
-    assert_false(dies(miss_nothing));
+    assert_false(is_aborted(miss_nothing));
     if (ran) return;
     (void)overrun_shared, (void)overrun_device, (void)lose_update, (void)miss_barrier;
     skip();
@@ -372,7 +371,7 @@ static void test_sanitizers(void **state)
 
 static void test_memory(void **state)
 {
-    char why[GPU_TEXT];
+    char why[GPU_ERROR_BYTES];
     gpu_device *device;
     gpu_region a = {0}, b = {0};
     (void)state;
@@ -381,35 +380,35 @@ static void test_memory(void **state)
     assert_int_equal(gpu_open(&device, 0, why), 0);
     assert_non_null(strstr(gpu_name(device), "cuda-host"));
     assert_int_equal(gpu_grow(device, &a, 1000), 0);
-    char *const at = a.at;
-    for (int i = 0; i < 1000; i++) assert_int_equal(at[i], -1);
-    memset(at, 7, 1000);
+    char *const block = a.base;
+    for (int i = 0; i < 1000; i++) assert_int_equal(block[i], -1);
+    memset(block, 7, 1000);
     assert_int_equal(gpu_grow(device, &a, 100000), 0);
-    assert_ptr_equal(a.at, at);
+    assert_ptr_equal(a.base, block);
     assert_int_equal(a.bytes, 100000);
-    for (int i = 0; i < 100000; i++) assert_int_equal(at[i], i < 1000 ? 7 : -1);
-    const size_t granule = gpu_granule(device), of_a = (100000 / granule + 1) * granule;
-    cuda_host_memory(of_a + granule);
+    for (int i = 0; i < 100000; i++) assert_int_equal(block[i], i < 1000 ? 7 : -1);
+    const size_t granule = gpu_granule_bytes(device), mapped = (100000 / granule + 1) * granule;
+    cuda_host_memory(mapped + granule);
     assert_int_equal(gpu_grow(device, &b, granule + 1), GPU_NO_MEMORY);
-    assert_int_equal(gpu_grow(device, &a, of_a + granule + 1), GPU_NO_MEMORY);
+    assert_int_equal(gpu_grow(device, &a, mapped + granule + 1), GPU_NO_MEMORY);
     assert_int_equal(a.bytes, 100000);
-    assert_null(b.at);
+    assert_null(b.base);
     assert_int_equal(gpu_grow(device, &a, 50), 0);
     assert_int_equal(gpu_grow(device, &b, 500), 0);
     assert_int_equal(gpu_grow(device, &b, granule), 0);
     cuda_host_memory(SIZE_MAX);
-    assert_int_equal(cuda_host_used(), of_a + granule);
+    assert_int_equal(cuda_host_used(), mapped + granule);
     assert_int_equal(gpu_grow(device, &b, (size_t)1 << 40), GPU_NO_MEMORY);
     gpu_free(device, &a);
     gpu_free(device, &b);
     gpu_free(device, &b);
-    assert_null(a.at);
+    assert_null(a.base);
     assert_int_equal(cuda_host_used(), 0);
-    cuda_host_addresses(gpu_memory(device) + 3 * granule);
+    cuda_host_addresses(gpu_memory_bytes(device) + 3 * granule);
     assert_int_equal(gpu_grow(device, &a, 1), 0); /* addresses for all memory */
     b.reserved = 4 * granule;
     assert_int_equal(gpu_grow(device, &b, 1), GPU_NO_ADDRESSES);
-    assert_null(b.at);
+    assert_null(b.base);
     assert_int_equal(cuda_host_used(), granule);
     b.reserved = 2 * granule + 1;
     assert_int_equal(gpu_grow(device, &b, 1), 0);
@@ -421,72 +420,72 @@ static void test_memory(void **state)
     gpu_pinned_free(device, NULL);
     gpu_close(device);
     gpu_close(NULL);
-    gpu_queue_close(NULL);
+    gpu_stream_close(NULL);
 }
 
 static void test_copies(void **state)
 {
-    bench b = opened();
-    gpu_queue *queue = b.g.queue;
-    char *pinned = gpu_pinned(b.g.device, 100), *back = gpu_pinned(b.g.device, 100), *device = b.g.memory.at,
-         plain[100];
-    char why[GPU_TEXT];
+    bench b = open_bench_rig();
+    gpu_stream *queue = b.g.queue;
+    char *pinned = gpu_pinned_alloc(b.g.device, 100), *back = gpu_pinned_alloc(b.g.device, 100),
+         *device = b.g.memory.base, plain[100];
+    char why[GPU_ERROR_BYTES];
     (void)state;
-    assert_int_equal(gpu_wait(queue, why), 0);
+    assert_int_equal(gpu_stream_sync(queue, why), 0);
     for (int i = 0; i < 100; i++) assert_int_equal(pinned[i], -1);
     memset(pinned, 3, 100);
-    gpu_down(queue, device, pinned, 100);
-    gpu_down(queue, device + 200, pinned, 100);
-    gpu_up(queue, back, device + 200, 100);
-    gpu_up(queue, NULL, NULL, 0);
+    gpu_copy_to_device(queue, device, pinned, 100);
+    gpu_copy_to_device(queue, device + 200, pinned, 100);
+    gpu_copy_to_host(queue, back, device + 200, 100);
+    gpu_copy_to_host(queue, NULL, NULL, 0);
     assert_int_equal(back[0], -1); /* not yet */
     memset(pinned, 4, 100);        /* too early: this is what goes down */
-    assert_int_equal(gpu_wait(queue, why), 0);
+    assert_int_equal(gpu_stream_sync(queue, why), 0);
     for (int i = 0; i < 100; i++) assert_int_equal(back[i], 4);
 
-    gpu_down(b.g.queue, device, plain, 100);
+    gpu_copy_to_device(b.g.queue, device, plain, 100);
     expect_failure(&b, "a copy down of 100 bytes from memory that is not there");
-    gpu_down(b.g.queue, device + (1 << 20) - 50, pinned, 100);
+    gpu_copy_to_device(b.g.queue, device + (1 << 20) - 50, pinned, 100);
     expect_failure(&b, "a copy down of 100 bytes to memory");
-    gpu_down(b.g.queue, back, pinned, 1);
+    gpu_copy_to_device(b.g.queue, back, pinned, 1);
     expect_failure(&b, "to memory");
-    gpu_up(b.g.queue, device, back, 1);
+    gpu_copy_to_host(b.g.queue, device, back, 1);
     expect_failure(&b, "a copy up of 1 bytes to memory");
     gpu_pinned_free(b.g.device, back);
-    gpu_up(b.g.queue, back, device, 1);
+    gpu_copy_to_host(b.g.queue, back, device, 1);
     memset(pinned, 5, 100);
-    gpu_down(b.g.queue, device, pinned, 100); /* is not done after it */
+    gpu_copy_to_device(b.g.queue, device, pinned, 100); /* is not done after it */
     expect_failure(&b, "a copy up of 1 bytes to memory that is not there");
-    gpu_up(b.g.queue, pinned, device, 100);
-    assert_int_equal(gpu_wait(b.g.queue, why), 0);
+    gpu_copy_to_host(b.g.queue, pinned, device, 100);
+    assert_int_equal(gpu_stream_sync(b.g.queue, why), 0);
     assert_int_equal(pinned[0], 4);
     gpu_pinned_free(b.g.device, pinned);
-    closed(&b);
+    close_bench_rig(&b);
 }
 
 /* Memory of one GPU is nothing to another. */
 static void test_two_devices(void **state)
 {
-    bench b = opened();
-    char why[GPU_TEXT];
+    bench b = open_bench_rig();
+    char why[GPU_ERROR_BYTES];
     gpu_device *other;
     gpu_region theirs = {0};
     (void)state;
     assert_int_equal(gpu_open(&other, 1, why), 0);
     assert_int_equal(gpu_grow(other, &theirs, 1 << 20), 0);
-    char *pinned = gpu_pinned(b.g.device, 100);
-    gpu_down(b.g.queue, theirs.at, pinned, 100);
+    char *pinned = gpu_pinned_alloc(b.g.device, 100);
+    gpu_copy_to_device(b.g.queue, theirs.base, pinned, 100);
     expect_failure(&b, "a copy down of 100 bytes to memory that is not there");
     lay_out(&b, 128, 0);
     probe_sum(b.g.queue, &b.args, 1);
-    rig_up(&b.g);
-    b.args.x = (const int32_t *)(const void *)theirs.at;
+    rig_download(&b.g);
+    b.args.x = (const int32_t *)(const void *)theirs.base;
     probe_sum(b.g.queue, &b.args, 1);
     expect_failure(&b, "is given memory of another GPU");
     gpu_pinned_free(b.g.device, pinned);
     gpu_free(other, &theirs);
     gpu_close(other);
-    closed(&b);
+    close_bench_rig(&b);
 }
 
 static float bf16(uint16_t x)
@@ -503,7 +502,7 @@ static void check_product(rig *g, dice *d, gpu_type type)
                   ldc = n + (n % 4 == 0 ? 4 * dice_range(d, 0, 1) : dice_range(d, 0, 3)), /* gpu.h says how it lies */
         lda = (k + 7) / 8 * 8;
     const size_t element = gpu_type_bytes(type);
-    char why[GPU_TEXT];
+    char why[GPU_ERROR_BYTES];
     rig_begin(g);
     char *w = rig_put(g, (size_t)(n * k) * element), *a = rig_put(g, (size_t)(rows * lda) * element);
     float *c = rig_out(g, (size_t)(rows * ldc) * sizeof *c);
@@ -515,13 +514,14 @@ static void check_product(rig *g, dice *d, gpu_type type)
         memcpy(i < n * k ? w + (size_t)i * element : a + (size_t)(i - n * k) * element,
                type == GPU_F32 ? (const void *)&x : &half, element);
     }
-    gpu_matrix m = {.w = rig_at(g, w), .type = type, .n = n, .k = k};
-    assert_int_equal(gpu_matrix_choose(g->device, &m, why), 0);
-    rig_down(g);
+    gpu_matrix m = {.w = rig_device_ptr(g, w), .type = type, .n = n, .k = k};
+    assert_int_equal(gpu_matrix_choose_algo(g->device, &m, why), 0);
+    rig_upload(g);
     gpu_run_product(
         g->queue,
-        &(gpu_product){.matrix = &m, .rows = rows, .a = rig_at(g, a), .lda = lda, .c = rig_at(g, c), .ldc = ldc});
-    rig_up(g);
+        &(gpu_product){
+            .matrix = &m, .rows = rows, .a = rig_device_ptr(g, a), .lda = lda, .c = rig_device_ptr(g, c), .ldc = ldc});
+    rig_download(g);
     for (int32_t r = 0; r < rows; r++)
         for (int32_t j = 0; j < ldc; j++) {
             float sum = 0.0f;
@@ -537,19 +537,19 @@ static void check_product(rig *g, dice *d, gpu_type type)
 
 static void test_products(void **state)
 {
-    bench b = opened();
+    bench b = open_bench_rig();
     (void)state;
     for (int64_t i = 0; i < harness_iterations(200); i++) {
         dice d = dice_seeded(harness_seed(1) + (uint64_t)i);
         check_product(&b.g, &d, i % 2 ? GPU_F32 : GPU_BF16);
     }
-    gpu_matrix m = {.w = b.g.memory.at, .type = GPU_F32, .n = 10, .k = 10};
-    char why[GPU_TEXT];
+    gpu_matrix m = {.w = b.g.memory.base, .type = GPU_F32, .n = 10, .k = 10};
+    char why[GPU_ERROR_BYTES];
     gpu_product p = {
-        .matrix = &m, .rows = 1, .a = b.g.memory.at, .lda = 12, .c = (float *)(void *)b.g.memory.at, .ldc = 10};
+        .matrix = &m, .rows = 1, .a = b.g.memory.base, .lda = 12, .c = (float *)(void *)b.g.memory.base, .ldc = 10};
     gpu_run_product(b.g.queue, &p);
     expect_failure(&b, "without a way chosen");
-    assert_int_equal(gpu_matrix_choose(b.g.device, &m, why), 0);
+    assert_int_equal(gpu_matrix_choose_algo(b.g.device, &m, why), 0);
     p.lda = 10;
     gpu_run_product(b.g.queue, &p);
     expect_failure(&b, "names memory that is not aligned");
@@ -557,8 +557,8 @@ static void test_products(void **state)
     gpu_run_product(b.g.queue, &p);
     expect_failure(&b, "names memory that is not there");
     m.n = 0;
-    assert_int_equal(gpu_matrix_choose(b.g.device, &m, why), -1);
-    closed(&b);
+    assert_int_equal(gpu_matrix_choose_algo(b.g.device, &m, why), -1);
+    close_bench_rig(&b);
 }
 
 /* --- threads of the system ---------------------------------------------------------------------------------------- */
@@ -566,10 +566,10 @@ static void test_products(void **state)
 static void *sum_often(void *arg)
 {
     bench *b = arg;
-    char why[GPU_TEXT];
+    char why[GPU_ERROR_BYTES];
     for (int i = 0; i < SEEDS; i++) {
         probe_sum(b->g.queue, &b->args, NUMBERS / 128);
-        if (gpu_wait(b->g.queue, why) != 0) return b;
+        if (gpu_stream_sync(b->g.queue, why) != 0) return b;
     }
     return NULL;
 }
@@ -590,13 +590,13 @@ static void test_threads(void **state)
         void *failed = NULL;
         assert_int_equal(pthread_join(thread[i], &failed), 0);
         assert_null(failed);
-        rig_up(&b[i].g);
+        rig_download(&b[i].g);
         for (int32_t j = 0; j < NUMBERS / 128; j++) {
             int32_t sum = 0;
             for (int32_t t = 0; t < 128; t++) sum += b[i].x[j * 128 + t];
             assert_int_equal(b[i].out[j], sum);
         }
-        closed(&b[i]);
+        close_bench_rig(&b[i]);
     }
 }
 
@@ -604,42 +604,42 @@ static void test_threads(void **state)
 static void test_records(void **state)
 {
     (void)state;
-    bench b = opened();
-    char why[GPU_TEXT];
-    char *from = gpu_pinned(b.g.device, 64), *to = gpu_pinned(b.g.device, 64);
+    bench b = open_bench_rig();
+    char why[GPU_ERROR_BYTES];
+    char *from = gpu_pinned_alloc(b.g.device, 64), *to = gpu_pinned_alloc(b.g.device, 64);
     gpu_region region = {0};
     assert_int_equal(gpu_grow(b.g.device, &region, 128), 0);
-    assert_int_equal(gpu_record(b.g.queue, why), 0);
-    gpu_down(b.g.queue, region.at, from, 64);
-    gpu_up(b.g.queue, to, region.at, 64);
-    gpu_graph *graph = gpu_recorded(b.g.queue, why);
+    assert_int_equal(gpu_capture_begin(b.g.queue, why), 0);
+    gpu_copy_to_device(b.g.queue, region.base, from, 64);
+    gpu_copy_to_host(b.g.queue, to, region.base, 64);
+    gpu_graph_exec *graph = gpu_capture_end(b.g.queue, why);
     assert_non_null(graph);
     memset(to, 9, 64);
-    assert_int_equal(gpu_wait(b.g.queue, why), 0);
+    assert_int_equal(gpu_stream_sync(b.g.queue, why), 0);
     assert_int_equal(to[0], 9);
     for (int i = 1; i < 4; i++) {
         memset(from, i, 64);
-        gpu_replay(b.g.queue, graph);
-        assert_int_equal(gpu_wait(b.g.queue, why), 0);
+        gpu_graph_launch(b.g.queue, graph);
+        assert_int_equal(gpu_stream_sync(b.g.queue, why), 0);
         for (int j = 0; j < 64; j++) assert_int_equal(to[j], i);
     }
-    gpu_graph_free(graph);
-    gpu_graph_free(NULL);
+    gpu_graph_exec_free(graph);
+    gpu_graph_exec_free(NULL);
     gpu_free(b.g.device, &region);
     gpu_pinned_free(b.g.device, from);
     gpu_pinned_free(b.g.device, to);
-    closed(&b);
+    close_bench_rig(&b);
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sanitizers), /* first: to the thread sanitizer fibres are threads, with which no child goes on */
-        cmocka_unit_test(test_places),     cmocka_unit_test(test_barriers), cmocka_unit_test(test_warps),
-        cmocka_unit_test(test_atomics),    cmocka_unit_test(test_bits),     cmocka_unit_test(test_poison),
-        cmocka_unit_test(test_flaws),      cmocka_unit_test(test_leave),    cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_memory),     cmocka_unit_test(test_copies),   cmocka_unit_test(test_products),
-        cmocka_unit_test(test_threads),    cmocka_unit_test(test_records),  cmocka_unit_test(test_two_devices),
+        cmocka_unit_test(test_places),     cmocka_unit_test(test_barriers),     cmocka_unit_test(test_warps),
+        cmocka_unit_test(test_atomics),    cmocka_unit_test(test_bits),         cmocka_unit_test(test_poison),
+        cmocka_unit_test(test_flaws),      cmocka_unit_test(test_early_return), cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_memory),     cmocka_unit_test(test_copies),       cmocka_unit_test(test_products),
+        cmocka_unit_test(test_threads),    cmocka_unit_test(test_records),      cmocka_unit_test(test_two_devices),
     };
     if (harness_options(argc, argv) != 0) return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);

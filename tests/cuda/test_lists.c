@@ -3,21 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "halves.h"
+#include "half.h"
 #include "launch.h"
 #include "rig.h"
 #include "stand_in.h"
 #include "support/dice.h"
 #include "support/harness.h"
 
-enum { MOST_ROWS = 20, SLOTS = 6, MOST_LISTED = 300, VOCABULARY = 400, TABLE = MOST_ROWS + 3 };
+enum { MAX_ROWS = 20, SLOTS = 6, MAX_LISTED = 300, VOCABULARY = 400, TABLE = MAX_ROWS + 3 };
 
 /* --- random problems ---------------------------------------------------------------------------------------------- */
 
 typedef struct problem {
     int32_t rows, width, longest;
-    int32_t first[SLOTS], length[SLOTS], ids[SLOTS * MOST_LISTED];
-    int32_t slot[MOST_ROWS], at[MOST_ROWS], to[MOST_ROWS]; /* rows of the tables: of what is read; of what is written */
+    int32_t first[SLOTS], length[SLOTS], ids[SLOTS * MAX_LISTED];
+    int32_t slot[MAX_ROWS], a_row[MAX_ROWS],
+        out_row[MAX_ROWS]; /* rows of the tables: of what is read; of what is written */
     gpu_type type;
     gpu_activation activation;
     float *w, *x; /* [VOCABULARY, width]; [TABLE, width] */
@@ -34,11 +35,11 @@ static float *numbers(dice *d, size_t n)
 
 static problem draw(dice *d, int32_t width, int32_t vocabulary)
 {
-    problem p = {.rows = dice_range(d, 0, MOST_ROWS), .width = width};
+    problem p = {.rows = dice_range(d, 0, MAX_ROWS), .width = width};
     int32_t used = 0;
     for (int32_t s = 0; s < SLOTS; s++) {
         p.first[s] = used;
-        p.length[s] = DICE_OF(d, 0, 1, 3, 4, 31, 32, 33, 70, MOST_LISTED);
+        p.length[s] = DICE_PICK(d, 0, 1, 3, 4, 31, 32, 33, 70, MAX_LISTED);
         p.longest = p.length[s] > p.longest ? p.length[s] : p.longest;
         for (int32_t i = 0, id = 0; i < p.length[s]; i++, id++) {
             id += dice_range(d, 0, (vocabulary - id - (p.length[s] - i)) / (p.length[s] - i));
@@ -49,8 +50,8 @@ static problem draw(dice *d, int32_t width, int32_t vocabulary)
     for (int32_t r = 0; r < p.rows; r++) {
         p.slot[r] = r > 0 && dice_chance(d, 60) ? p.slot[r - 1]
                                                 : dice_range(d, 0, SLOTS - 1); /* several stand together */
-        p.at[r] = dice_range(d, -1, TABLE - 1);
-        p.to[r] = dice_chance(d, 10) ? -1 : (7 * r + 3) % TABLE; /* they differ */
+        p.a_row[r] = dice_range(d, -1, TABLE - 1);
+        p.out_row[r] = dice_chance(d, 10) ? -1 : (7 * r + 3) % TABLE; /* they differ */
     }
     p.type = dice_chance(d, 50) ? GPU_F32 : dice_chance(d, 50) ? GPU_BF16 : GPU_F16;
     p.activation = (gpu_activation)dice_range(d, GPU_LINEAR, GPU_GELU_SIGMOID);
@@ -67,20 +68,20 @@ static void drop(problem *p)
 
 static void *put(rig *g, const void *from, size_t bytes)
 {
-    return rig_at(g, memcpy(rig_put(g, bytes), from, bytes));
+    return rig_device_ptr(g, memcpy(rig_put(g, bytes), from, bytes));
 }
 
 /* `off` floats from a multiple of 16 bytes. */
 static float *put_table(rig *g, const float *from, size_t n, int32_t off)
 {
     float *to = (float *)rig_put(g, (n + (size_t)off) * sizeof *to) + off;
-    return rig_at(g, memcpy(to, from, n * sizeof *to));
+    return rig_device_ptr(g, memcpy(to, from, n * sizeof *to));
 }
 
-static gpu_lists put_lists(rig *g, const problem *p)
+static gpu_subsets put_lists(rig *g, const problem *p)
 {
     const size_t used = (size_t)(p->first[SLOTS - 1] + p->length[SLOTS - 1]) * sizeof *p->ids; /* nothing lies behind */
-    return (gpu_lists){put(g, p->ids, used), put(g, p->first, sizeof p->first), put(g, p->length, sizeof p->length)};
+    return (gpu_subsets){put(g, p->ids, used), put(g, p->first, sizeof p->first), put(g, p->length, sizeof p->length)};
 }
 
 /* --- mask --------------------------------------------------------------------------------------------------------- */
@@ -95,14 +96,14 @@ static void check_mask(rig *g, dice *d, const problem *p)
     for (size_t i = 0; i < n; i++) x[i] = should[i] = (float)i;
     gpu_mask mask = {.rows = {put(g, &p->rows, sizeof p->rows), p->rows + 2},
                      .width = p->width,
-                     .lists = put_lists(g, p),
+                     .subsets = put_lists(g, p),
                      .slot = put(g, p->slot, sizeof p->slot),
-                     .x = {rig_at(g, x), (int32_t)ld, indexed ? put(g, p->to, sizeof p->to) : NULL}};
-    rig_down(g);
+                     .x = {rig_device_ptr(g, x), (int32_t)ld, indexed ? put(g, p->out_row, sizeof p->out_row) : NULL}};
+    rig_upload(g);
     gpu_run_mask(g->queue, &mask);
-    rig_up(g);
+    rig_download(g);
     for (int32_t r = 0; r < p->rows; r++) {
-        const int32_t to = indexed ? p->to[r] : r;
+        const int32_t to = indexed ? p->out_row[r] : r;
         const int32_t *id = p->ids + p->first[p->slot[r]];
         for (int32_t i = 0; to >= 0 && i < p->length[p->slot[r]]; i++)
             if (id[i] < p->width) should[(size_t)to * ld + (size_t)id[i]] = -INFINITY;
@@ -127,10 +128,10 @@ static void test_mask(void **state)
 
 /* --- product ------------------------------------------------------------------------------------------------------ */
 
-/* test_halves.c has every number of it. */
+/* test_f16.c has every number of it. */
 static double rounded(float x, gpu_type type)
 {
-    return (double)(type == GPU_F32 ? x : gpu_of_rounded(gpu_rounded_bits(x, type), type));
+    return (double)(type == GPU_F32 ? x : gpu_rounded_to_float(gpu_round_bits(x, type), type));
 }
 
 static double activated(double x, gpu_activation activation)
@@ -152,32 +153,32 @@ static float *run_product(rig *g, dice *d, const problem *p, int32_t rows, const
 {
     const size_t n = (size_t)rows * (size_t)p->longest, ld = (size_t)p->longest + (size_t)dice_range(d, 0, 3);
     const int32_t off = dice_chance(d, 50) ? 0 : dice_range(d, 1, 3);
-    int32_t slot[MOST_ROWS], at[MOST_ROWS], to[MOST_ROWS];
+    int32_t slot[MAX_ROWS], a_row[MAX_ROWS], out_row[MAX_ROWS];
     for (int32_t r = 0; r < rows; r++) {
         slot[r] = p->slot[order[r]];
-        at[r] = p->at[order[r]];
-        to[r] = p->to[order[r]] < 0 ? -1 : rows - 1 - r;
+        a_row[r] = p->a_row[order[r]];
+        out_row[r] = p->out_row[order[r]] < 0 ? -1 : rows - 1 - r;
     }
     rig_begin(g);
-    gpu_list_product product = {.rows = {put(g, &rows, sizeof rows), rows + 2},
-                                .width = p->width,
-                                .longest = p->longest,
-                                .lists = put_lists(g, p),
-                                .slot = put(g, slot, sizeof slot),
-                                .w = put_table(g, p->w, (size_t)VOCABULARY * (size_t)p->width, off),
-                                .type = p->type,
-                                .activation = p->activation};
+    gpu_subset_product product = {.rows = {put(g, &rows, sizeof rows), rows + 2},
+                                  .width = p->width,
+                                  .max_length = p->longest,
+                                  .subsets = put_lists(g, p),
+                                  .slot = put(g, slot, sizeof slot),
+                                  .w = put_table(g, p->w, (size_t)VOCABULARY * (size_t)p->width, off),
+                                  .type = p->type,
+                                  .activation = p->activation};
     product.a = (gpu_operand){put_table(g, p->x, (size_t)TABLE * (size_t)p->width, off), p->width,
-                              put(g, at, sizeof at)};
+                              put(g, a_row, sizeof a_row)};
     float *out = rig_out(g, (size_t)rows * ld * sizeof *out), *result = calloc(n + 1, sizeof *result);
-    product.out = (gpu_operand){rig_at(g, out), (int32_t)ld, put(g, to, sizeof to)};
-    rig_down(g);
-    gpu_run_list_product(g->queue, &product);
-    rig_up(g);
+    product.out = (gpu_operand){rig_device_ptr(g, out), (int32_t)ld, put(g, out_row, sizeof out_row)};
+    rig_upload(g);
+    gpu_run_subset_product(g->queue, &product);
+    rig_download(g);
     assert_non_null(result);
     for (int32_t r = 0; r < rows; r++) {
         const float *row = out + (size_t)(rows - 1 - r) * ld;
-        const size_t length = to[r] >= 0 ? (size_t)p->length[slot[r]] : 0;
+        const size_t length = out_row[r] >= 0 ? (size_t)p->length[slot[r]] : 0;
         memcpy(result + (size_t)r * (size_t)p->longest, row, length * sizeof *row);
         for (size_t i = length; i < ld; i++) assert_true(isnan(row[i])); /* nothing was written there */
     }
@@ -187,7 +188,7 @@ static float *run_product(rig *g, dice *d, const problem *p, int32_t rows, const
 static void expect_product(const problem *p, const float *out, int32_t r, int32_t i)
 {
     const float *w = p->w + (size_t)p->ids[p->first[p->slot[r]] + i] * (size_t)p->width;
-    const float *x = p->at[r] >= 0 ? p->x + (size_t)p->at[r] * (size_t)p->width : NULL;
+    const float *x = p->a_row[r] >= 0 ? p->x + (size_t)p->a_row[r] * (size_t)p->width : NULL;
     double sum = 0.0, size = 1.0;
     for (int32_t k = 0; k < p->width && x != NULL; k++) {
         const double term = rounded(x[k], p->type) * rounded(w[k], p->type);
@@ -200,11 +201,11 @@ static void expect_product(const problem *p, const float *out, int32_t r, int32_
 
 static void check_product(rig *g, dice *d, const problem *p)
 {
-    int32_t order[MOST_ROWS];
+    int32_t order[MAX_ROWS];
     for (int32_t r = 0; r < p->rows; r++) order[r] = r;
     float *all = run_product(g, d, p, p->rows, order);
     for (int32_t r = 0; r < p->rows; r++)
-        for (int32_t i = 0; p->to[r] >= 0 && i < p->length[p->slot[r]]; i++) expect_product(p, all, r, i);
+        for (int32_t i = 0; p->out_row[r] >= 0 && i < p->length[p->slot[r]]; i++) expect_product(p, all, r, i);
     const int32_t rows = p->rows > 0 ? dice_range(d, 1, p->rows) : 0;
     for (int32_t r = 0; r < rows; r++) order[r] = dice_range(d, 0, p->rows - 1);
     float *some = run_product(g, d, p, rows, order);
@@ -224,7 +225,7 @@ static void test_product(void **state)
     for (int64_t i = 0; i < iterations; i++) {
         dice d = dice_seeded(harness_seed(1) + (uint64_t)i);
         problem p = draw(&d,
-                         i % 25 == 3 ? 4100 + (int32_t)i % 2 : DICE_OF(&d, 1, 3, 4, 33, 64, 127, 128, 130, 256, 512),
+                         i % 25 == 3 ? 4100 + (int32_t)i % 2 : DICE_PICK(&d, 1, 3, 4, 33, 64, 127, 128, 130, 256, 512),
                          VOCABULARY);
         if (i % 25 == 3) p.rows = p.rows < 3 ? p.rows : 3;
         cuda_host_seed((uint64_t)i);
@@ -251,8 +252,8 @@ static void test_rows_together(void **state)
         p.longest = p.longest > 5 ? p.longest : 5;
         for (int32_t r = 0; r < 4; r++) {
             p.slot[r] = r == 0 ? 0 : p.slot[r - 1] ^ (int32_t)(i >> (r - 1) & 1);
-            p.at[r] = (3 * r + (int32_t)i) % TABLE;
-            p.to[r] = r;
+            p.a_row[r] = (3 * r + (int32_t)i) % TABLE;
+            p.out_row[r] = r;
         }
         cuda_host_seed(i);
         check_product(&g, &d, &p);

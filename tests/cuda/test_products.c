@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "halves.h"
+#include "half.h"
 #include "rig.h"
 #include "support/dice.h"
 #include "support/harness.h"
@@ -34,7 +34,7 @@ typedef struct problem {
 
 static void put_number(char *to, float value, gpu_type type)
 {
-    const uint16_t rounded = gpu_rounded_bits(value, type);
+    const uint16_t rounded = gpu_round_bits(value, type);
     memcpy(to, type == GPU_F32 ? (const void *)&value : (const void *)&rounded, gpu_type_bytes(type));
 }
 
@@ -65,12 +65,12 @@ static problem draw(rig *g, dice *d, const shape *s)
         memcpy(p.all, p.add, ROWS * p.ldc * sizeof *p.all);
         memcpy(p.one, p.add, ROWS * p.ldc * sizeof *p.one);
     }
-    rig_down(g);
-    p.matrix = (gpu_matrix){.w = rig_at(g, p.w),
+    rig_upload(g);
+    p.matrix = (gpu_matrix){.w = rig_device_ptr(g, p.w),
                             .type = s->type,
                             .n = s->n,
                             .k = s->k,
-                            .bias = rig_at(g, p.bias),
+                            .bias = rig_device_ptr(g, p.bias),
                             .relu = s->relu,
                             .fast = s->fast};
     return p;
@@ -78,24 +78,24 @@ static problem draw(rig *g, dice *d, const shape *s)
 
 static void run(rig *g, const problem *p, float *out, int32_t first, int32_t rows)
 {
-    const size_t at = (size_t)first * p->ldc;
+    const size_t offset = (size_t)first * p->ldc;
     const float *add = p->s->in_place ? out : p->add;
     gpu_run_product(g->queue, &(gpu_product){.matrix = &p->matrix,
                                              .rows = rows,
-                                             .a = (char *)rig_at(g, p->a) + (size_t)first * p->lda * p->each,
+                                             .a = (char *)rig_device_ptr(g, p->a) + (size_t)first * p->lda * p->each,
                                              .lda = (int32_t)p->lda,
-                                             .add = add != NULL ? (float *)rig_at(g, add) + at : NULL,
+                                             .add = add != NULL ? (float *)rig_device_ptr(g, add) + offset : NULL,
                                              .ld_add = (int32_t)p->ldc,
-                                             .c = (float *)rig_at(g, out) + at,
+                                             .c = (float *)rig_device_ptr(g, out) + offset,
                                              .ldc = (int32_t)p->ldc});
 }
 
-static double number_at(const char *from, size_t i, gpu_type type)
+static double element_value(const char *from, size_t i, gpu_type type)
 {
     float x;
     uint16_t bits;
     memcpy(&bits, from + i * 2, sizeof bits);
-    if (type != GPU_F32) return (double)gpu_of_rounded(bits, type);
+    if (type != GPU_F32) return (double)gpu_rounded_to_float(bits, type);
     memcpy(&x, from + i * 4, sizeof x);
     return (double)x;
 }
@@ -104,25 +104,25 @@ static double expected(const problem *p, size_t r, size_t j)
 {
     double x = (p->bias != NULL ? (double)p->bias[j] : 0.0) + (p->add != NULL ? (double)p->add[r * p->ldc + j] : 0.0);
     for (size_t i = 0; i < (size_t)p->s->k; i++)
-        x += number_at(p->a, r * p->lda + i, p->s->type) * number_at(p->w, j * (size_t)p->s->k + i, p->s->type);
+        x += element_value(p->a, r * p->lda + i, p->s->type) * element_value(p->w, j * (size_t)p->s->k + i, p->s->type);
     return p->s->relu && x < 0.0 ? 0.0 : x;
 }
 
 /* A row's product is what it should be, and the same to the bit among any others; nothing is written between rows. */
-static void rows_are_alike_among_any(void **state)
+static void rows_do_not_depend_on_the_batch(void **state)
 {
     (void)state;
     rig g;
-    char why[GPU_TEXT];
+    char why[GPU_ERROR_BYTES];
     rig_open(&g, 4 << 20);
     dice d = dice_seeded(5);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         problem p = draw(&g, &d, &shapes[i]);
         const size_t n = (size_t)p.s->n;
-        assert_int_equal(gpu_matrix_choose(g.device, &p.matrix, why), 0);
+        assert_int_equal(gpu_matrix_choose_algo(g.device, &p.matrix, why), 0);
         run(&g, &p, p.all, 0, ROWS);
         for (int32_t r = 0; r < ROWS; r += 8) run(&g, &p, p.one, r, 1 + r / 8 % 6); /* one row, two, ... */
-        rig_up(&g);
+        rig_download(&g);
         for (int32_t r = 0; r < ROWS; r++) {
             const float *row = p.all + (size_t)r * p.ldc;
             if (r % 8 < 1 + r / 8 % 6) assert_memory_equal(row, p.one + (size_t)r * p.ldc, n * sizeof *row);
@@ -140,14 +140,14 @@ static void fast_rows_are_right(void **state)
     static const shape wide = {.n = 64, .k = 700, .bias = 1, .fast = 1};
     (void)state;
     rig g;
-    char why[GPU_TEXT];
+    char why[GPU_ERROR_BYTES];
     rig_open(&g, 4 << 20);
     dice d = dice_seeded(6);
     problem p = draw(&g, &d, &wide);
-    assert_int_equal(gpu_matrix_choose(g.device, &p.matrix, why), 0);
+    assert_int_equal(gpu_matrix_choose_algo(g.device, &p.matrix, why), 0);
     run(&g, &p, p.all, 0, ROWS);
     run(&g, &p, p.one, 0, 1);
-    rig_up(&g);
+    rig_download(&g);
     for (size_t r = 0; r < ROWS; r++)
         for (size_t j = 0; j < (size_t)wide.n; j++)
             assert_true(fabs((double)p.all[r * p.ldc + j] - expected(&p, r, j)) < 0.1); /* of tf32 */
@@ -159,7 +159,7 @@ static void fast_rows_are_right(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(rows_are_alike_among_any),
+    cmocka_unit_test(rows_do_not_depend_on_the_batch),
     cmocka_unit_test(fast_rows_are_right),
 };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "halves.h"
+#include "half.h"
 #include "kernels.h"
 #include "launch.h"
 #include "rig.h"
@@ -12,40 +12,40 @@
 #include "support/dice.h"
 #include "support/harness.h"
 
-enum { MOST_ROWS = 40, TABLE = 2 * MOST_ROWS, VIEWS = GPU_SUM_TERMS + 2 };
+enum { MAX_ROWS = 40, TABLE = 2 * MAX_ROWS, VIEWS = GPU_SUM_TERMS + 2 };
 
 /* Rows of a table, through an index or not. */
 typedef struct view {
     int32_t width, ld; /* width 0: there is none */
     int output, off;   /* off: floats beyond a multiple of 16 bytes */
     float *table;      /* [TABLE, ld] */
-    int32_t *index;    /* [MOST_ROWS] or NULL */
+    int32_t *index;    /* [MAX_ROWS] or NULL */
 } view;
 
 typedef struct problem {
     const struct operation *op;
-    int32_t rows, width, least_rows; /* least_rows: the grid is for as many more */
+    int32_t rows, width, extra; /* extra: the grid is for as many more */
     view view[VIEWS];
     int views;
     float *gain, *bias; /* [width] or NULL */
     gpu_activation activation;
-    float scale, eps, least;
+    float scale, eps, min_value;
     int32_t rms, terms;
     dice d;
 } problem;
 
 /* What a kernel is called with: the views' places on the device. */
-typedef struct placed {
+typedef struct kernel_arguments {
     gpu_rows rows;
-    gpu_operand at[VIEWS];
+    gpu_operand operands[VIEWS];
     const float *gain, *bias;
     gpu_panel panel;
-} placed;
+} kernel_arguments;
 
 typedef struct operation {
     const char *name;
     void (*draw)(problem *p);
-    void (*run)(gpu_queue *queue, const problem *p, const placed *d);
+    void (*run)(gpu_stream *queue, const problem *p, const kernel_arguments *d);
     /* One row: inputs (NULL: not there) to outputs, both in order of views. */
     void (*expect)(const problem *p, const rill_kernels *k, float *const *row);
     float tolerance; /* relative to 1 + |what is expected| */
@@ -86,10 +86,10 @@ static void add_view(problem *p, int32_t width, int kind)
     v->table = numbers(d, (size_t)TABLE * (size_t)v->ld);
     if ((kind & PLAIN) != 0 || (dice_chance(d, 20) && (kind & SAME) == 0)) return;
     if ((kind & SAME) != 0 && v[-1].index == NULL) return;
-    v->index = malloc(MOST_ROWS * sizeof *v->index);
+    v->index = malloc(MAX_ROWS * sizeof *v->index);
     assert_non_null(v->index);
     const int negative = dice_chance(d, 50) ? 20 : 0;
-    for (int32_t r = 0; r < MOST_ROWS; r++) {
+    for (int32_t r = 0; r < MAX_ROWS; r++) {
         v->index[r] = kind & OUTPUT ? (r * 7 + 3) % TABLE : dice_range(d, 0, TABLE - 1);
         if (dice_chance(d, negative)) v->index[r] = -dice_range(d, 1, 5);
         if ((kind & SAME) != 0) v->index[r] = v[-1].index[r];
@@ -100,9 +100,9 @@ static problem draw(const operation *op, uint64_t seed)
 {
     problem p = {.op = op, .d = dice_seeded(seed)};
     dice *d = &p.d;
-    p.width = dice_chance(d, 50) ? DICE_OF(d, 1, 4, 32, 33, 64, 127, 128, 129, 256, 300) : dice_range(d, 1, 140);
-    p.rows = dice_chance(d, 10) ? 0 : dice_range(d, 1, MOST_ROWS);
-    p.least_rows = dice_chance(d, 50) ? 0 : dice_range(d, 0, 30);
+    p.width = dice_chance(d, 50) ? DICE_PICK(d, 1, 4, 32, 33, 64, 127, 128, 129, 256, 300) : dice_range(d, 1, 140);
+    p.rows = dice_chance(d, 10) ? 0 : dice_range(d, 1, MAX_ROWS);
+    p.extra = dice_chance(d, 50) ? 0 : dice_range(d, 0, 30);
     p.activation = (gpu_activation)dice_range(d, 0, GPU_GELU_SIGMOID);
     op->draw(&p);
     return p;
@@ -135,16 +135,16 @@ static void expect_rounded(uint16_t half, float x)
 }
 
 /* Rows order[0 .. n - 1] of the problem. `got`: where each of them is found in the mirror, by output. */
-static void call(rig *g, const problem *p, const int32_t *order, int32_t n, float *got[MOST_ROWS][VIEWS])
+static void call(rig *g, const problem *p, const int32_t *order, int32_t n, float *got[MAX_ROWS][VIEWS])
 {
-    placed d = {0};
+    kernel_arguments d = {0};
     float *mirror[VIEWS] = {0};
     int32_t *count, *index[VIEWS] = {0};
     uint16_t *panel[2] = {0};
     rig_begin(g);
     count = rig_put(g, sizeof *count);
     *count = n;
-    d.rows = (gpu_rows){rig_at(g, count), n + p->least_rows};
+    d.rows = (gpu_rows){rig_device_ptr(g, count), n + p->extra};
     for (int i = 0; i < p->views; i++) {
         const view *v = &p->view[i];
         if (v->width == 0) continue;
@@ -155,7 +155,7 @@ static void call(rig *g, const problem *p, const int32_t *order, int32_t n, floa
             memcpy(mirror[i] + r * ld, v->table + (v->index != NULL ? r : (size_t)order[r]) * ld, ld * sizeof(float));
         if (v->index != NULL) index[i] = rig_put(g, ((size_t)n + 1) * sizeof(int32_t));
         for (int32_t r = 0; r < n && v->index != NULL; r++) index[i][r] = v->index[order[r]];
-        d.at[i] = (gpu_operand){rig_at(g, mirror[i]), v->ld, rig_at(g, index[i])};
+        d.operands[i] = (gpu_operand){rig_device_ptr(g, mirror[i]), v->ld, rig_device_ptr(g, index[i])};
         for (int32_t r = 0; r < n; r++)
             got[r][i] = v->index == NULL  ? mirror[i] + (size_t)r * ld
                         : index[i][r] < 0 ? NULL
@@ -164,18 +164,18 @@ static void call(rig *g, const problem *p, const int32_t *order, int32_t n, floa
     const size_t bytes = (size_t)p->width * sizeof(float);
     float *gain = p->gain != NULL ? memcpy(rig_put(g, bytes), p->gain, bytes) : NULL;
     float *bias = p->bias != NULL ? memcpy(rig_put(g, bytes), p->bias, bytes) : NULL;
-    d.gain = rig_at(g, gain);
-    d.bias = rig_at(g, bias);
+    d.gain = rig_device_ptr(g, gain);
+    d.bias = rig_device_ptr(g, bias);
     d.panel = (gpu_panel){.ld = (p->width + 15) / 16 * 16, .type = GPU_BF16};
     for (int alone = 0; alone < 2 && p->op->panel; alone++) panel[alone] = rig_out(g, (size_t)(n * d.panel.ld) * 2);
-    rig_down(g);
+    rig_upload(g);
     p->op->run(g->queue, p, &d);
     for (int alone = 0; alone < 2 && p->op->panel; alone++) {
-        d.panel.at = rig_at(g, panel[alone]);
-        if (alone) d.at[p->views - 1].at = NULL;
+        d.panel.data = rig_device_ptr(g, panel[alone]);
+        if (alone) d.operands[p->views - 1].data = NULL;
         p->op->run(g->queue, p, &d);
     }
-    rig_up(g);
+    rig_download(g);
     for (int alone = 0; alone < 2 && p->op->panel; alone++)
         for (int32_t r = 0; r < n; r++)
             for (int32_t j = 0; j < p->width && got[r][p->views - 1] != NULL; j++)
@@ -188,7 +188,7 @@ static int near(float x, float want, float tolerance)
     return x == want || fabsf(x - want) <= tolerance * (1.0f + fabsf(want));
 }
 
-static const float *row_of(const view *v, int32_t r)
+static const float *view_row(const view *v, int32_t r)
 {
     if (v->width == 0) return NULL;
     if (v->index == NULL) return v->table + (size_t)r * (size_t)v->ld;
@@ -200,7 +200,7 @@ static void compare(const problem *p, const rill_kernels *k, int32_t r, float *c
     float *row[VIEWS] = {0};
     for (int i = 0; i < p->views; i++) {
         const view *v = &p->view[i];
-        const float *in = row_of(v, r);
+        const float *in = view_row(v, r);
         if (v->output && v->width > 0)
             row[i] = calloc((size_t)v->width, sizeof(float));
         else
@@ -223,15 +223,15 @@ static void compare(const problem *p, const rill_kernels *k, int32_t r, float *c
 /* Some of the rows in another order: the same bits, but for a NaN's. */
 static void compare_again(rig *g, problem *p, float *const *first)
 {
-    int32_t order[MOST_ROWS], n = dice_range(&p->d, 1, p->rows);
-    float *got[MOST_ROWS][VIEWS];
+    int32_t order[MAX_ROWS], n = dice_range(&p->d, 1, p->rows);
+    float *got[MAX_ROWS][VIEWS];
     for (int32_t r = 0; r < p->rows; r++) order[r] = r;
     for (int32_t r = p->rows; r-- > 1;) {
         const int32_t other = dice_range(&p->d, 0, r), was = order[r];
         order[r] = order[other];
         order[other] = was;
     }
-    p->least_rows = dice_range(&p->d, 0, 20);
+    p->extra = dice_range(&p->d, 0, 20);
     for (int i = 0; i < p->views; i++) p->view[i].off = p->view[i].width > 0 && dice_chance(&p->d, 30) ? 1 : 0;
     call(g, p, order, n, got);
     for (int32_t r = 0; r < n; r++)
@@ -253,9 +253,9 @@ static void check_operation(const operation *op, int64_t problems)
     const uint64_t seed = harness_seed(1);
     for (int64_t i = 0; i < harness_iterations(problems); i++) {
         problem p = draw(op, seed + (uint64_t)i);
-        int32_t order[MOST_ROWS];
-        float *got[MOST_ROWS][VIEWS], *kept[MOST_ROWS * VIEWS] = {0};
-        for (int32_t r = 0; r < MOST_ROWS; r++) order[r] = r;
+        int32_t order[MAX_ROWS];
+        float *got[MAX_ROWS][VIEWS], *kept[MAX_ROWS * VIEWS] = {0};
+        for (int32_t r = 0; r < MAX_ROWS; r++) order[r] = r;
         cuda_host_seed(seed + (uint64_t)i);
         call(&g, &p, order, p.rows, got);
         for (int32_t r = 0; r < p.rows; r++) {
@@ -267,7 +267,7 @@ static void check_operation(const operation *op, int64_t problems)
             }
         }
         if (p.rows > 0) compare_again(&g, &p, kept);
-        for (int j = 0; j < MOST_ROWS * VIEWS; j++) free(kept[j]);
+        for (int j = 0; j < MAX_ROWS * VIEWS; j++) free(kept[j]);
         drop(&p);
     }
     cuda_host_seed(0);
@@ -278,7 +278,7 @@ static void check_operation(const operation *op, int64_t problems)
 
 static const rill_operand *one(rill_operand *o, float *row)
 {
-    *o = (rill_operand){.at = row};
+    *o = (rill_operand){.data = row};
     return o;
 }
 
@@ -298,7 +298,7 @@ static float activated(const problem *p, const rill_kernels *k, float x)
     return y;
 }
 
-static float at(const float *row, int32_t j)
+static float value_at(const float *row, int32_t j)
 {
     return row != NULL ? row[j] : 0.0f;
 }
@@ -309,15 +309,15 @@ static void draw_copy(problem *p)
     add_view(p, p->width, OUTPUT);
 }
 
-static void run_copy(gpu_queue *queue, const problem *p, const placed *d)
+static void run_copy(gpu_stream *queue, const problem *p, const kernel_arguments *d)
 {
-    gpu_run_copy(queue, &(gpu_copy){.rows = d->rows, .width = p->width, .x = d->at[0], .out = d->at[1]});
+    gpu_run_copy(queue, &(gpu_copy){.rows = d->rows, .width = p->width, .x = d->operands[0], .out = d->operands[1]});
 }
 
 static void expect_copy(const problem *p, const rill_kernels *k, float *const *row)
 {
     (void)k;
-    for (int32_t j = 0; j < p->width; j++) row[1][j] = at(row[0], j);
+    for (int32_t j = 0; j < p->width; j++) row[1][j] = value_at(row[0], j);
 }
 
 static void draw_finish(problem *p)
@@ -328,21 +328,22 @@ static void draw_finish(problem *p)
     p->bias = dice_chance(&p->d, 70) ? numbers(&p->d, (size_t)p->width) : NULL;
 }
 
-static void run_finish(gpu_queue *queue, const problem *p, const placed *d)
+static void run_finish(gpu_stream *queue, const problem *p, const kernel_arguments *d)
 {
-    gpu_run_finish(queue, &(gpu_finish){.rows = d->rows,
-                                        .width = p->width,
-                                        .sums = d->at[0],
-                                        .bias = d->bias,
-                                        .add = d->at[1],
-                                        .out = d->at[2],
-                                        .activation = p->activation,
-                                        .panel = d->panel});
+    gpu_run_epilogue(queue, &(gpu_epilogue){.rows = d->rows,
+                                            .width = p->width,
+                                            .sums = d->operands[0],
+                                            .bias = d->bias,
+                                            .add = d->operands[1],
+                                            .out = d->operands[2],
+                                            .activation = p->activation,
+                                            .panel = d->panel});
 }
 
 static void expect_finish(const problem *p, const rill_kernels *k, float *const *row)
 {
-    for (int32_t j = 0; j < p->width; j++) row[2][j] = activated(p, k, (at(p->bias, j) + at(row[1], j)) + row[0][j]);
+    for (int32_t j = 0; j < p->width; j++)
+        row[2][j] = activated(p, k, (value_at(p->bias, j) + value_at(row[1], j)) + row[0][j]);
 }
 
 /* Two outputs, whose sums lie side by side. */
@@ -354,16 +355,16 @@ static void draw_finish_two(problem *p)
     p->bias = numbers(&p->d, (size_t)p->width);
 }
 
-static void run_finish_two(gpu_queue *queue, const problem *p, const placed *d)
+static void run_finish_two(gpu_stream *queue, const problem *p, const kernel_arguments *d)
 {
-    gpu_run_finish(queue, &(gpu_finish){.rows = d->rows,
-                                        .width = p->width,
-                                        .width2 = 8,
-                                        .sums = d->at[0],
-                                        .bias = d->bias,
-                                        .out = d->at[1],
-                                        .out2 = d->at[2],
-                                        .activation = p->activation});
+    gpu_run_epilogue(queue, &(gpu_epilogue){.rows = d->rows,
+                                            .width = p->width,
+                                            .width2 = 8,
+                                            .sums = d->operands[0],
+                                            .bias = d->bias,
+                                            .out = d->operands[1],
+                                            .out2 = d->operands[2],
+                                            .activation = p->activation});
 }
 
 static void expect_finish_two(const problem *p, const rill_kernels *k, float *const *row)
@@ -375,7 +376,7 @@ static void expect_finish_two(const problem *p, const rill_kernels *k, float *co
 static void draw_normalise(problem *p)
 {
     if (dice_chance(&p->d, 30)) {
-        p->width = DICE_OF(&p->d, 512, 520, 1023, 1024, 1025, 2048, 2052, 4096, 4099, 5000);
+        p->width = DICE_PICK(&p->d, 512, 520, 1023, 1024, 1025, 2048, 2052, 4096, 4099, 5000);
         if (p->rows > 3) p->rows = 3;
     }
     add_view(p, p->width, INPUT);
@@ -387,13 +388,13 @@ static void draw_normalise(problem *p)
     p->rms = dice_chance(&p->d, 30);
 }
 
-static void run_normalise(gpu_queue *queue, const problem *p, const placed *d)
+static void run_normalise(gpu_stream *queue, const problem *p, const kernel_arguments *d)
 {
     gpu_run_normalise(queue, &(gpu_normalise){.rows = d->rows,
                                               .width = p->width,
-                                              .x = d->at[0],
-                                              .residual = d->at[1],
-                                              .y = d->at[2],
+                                              .x = d->operands[0],
+                                              .residual = d->operands[1],
+                                              .y = d->operands[2],
                                               .gain = d->gain,
                                               .bias = d->bias,
                                               .eps = p->eps,
@@ -425,13 +426,13 @@ static void draw_activate(problem *p)
     add_view(p, p->width, OUTPUT);
 }
 
-static void run_activate(gpu_queue *queue, const problem *p, const placed *d)
+static void run_activate(gpu_stream *queue, const problem *p, const kernel_arguments *d)
 {
     gpu_run_activate(queue, &(gpu_activate){.rows = d->rows,
                                             .width = p->width,
-                                            .x = d->at[0],
-                                            .gate = d->at[1],
-                                            .y = d->at[2],
+                                            .x = d->operands[0],
+                                            .gate = d->operands[1],
+                                            .y = d->operands[2],
                                             .activation = p->activation,
                                             .panel = d->panel});
 }
@@ -439,35 +440,35 @@ static void run_activate(gpu_queue *queue, const problem *p, const placed *d)
 static void expect_activate(const problem *p, const rill_kernels *k, float *const *row)
 {
     for (int32_t j = 0; j < p->width; j++) {
-        const float y = activated(p, k, at(row[0], j));
-        row[2][j] = p->view[1].width > 0 ? y * at(row[1], j) : y;
+        const float y = activated(p, k, value_at(row[0], j));
+        row[2][j] = p->view[1].width > 0 ? y * value_at(row[1], j) : y;
     }
 }
 
 static void draw_embed(problem *p)
 {
     draw_activate(p);
-    p->scale = DICE_OF(&p->d, 0, 1) ? 1.0f : 22.6f;
+    p->scale = DICE_PICK(&p->d, 0, 1) ? 1.0f : 22.6f;
 }
 
-static void run_embed(gpu_queue *queue, const problem *p, const placed *d)
+static void run_embed(gpu_stream *queue, const problem *p, const kernel_arguments *d)
 {
     gpu_run_embed(queue, &(gpu_embed){.rows = d->rows,
                                       .width = p->width,
-                                      .x = d->at[0],
-                                      .position = d->at[1],
-                                      .out = d->at[2],
+                                      .x = d->operands[0],
+                                      .position = d->operands[1],
+                                      .out = d->operands[2],
                                       .scale = p->scale,
                                       .panel = d->panel});
 }
 
 static void expect_embed(const problem *p, const rill_kernels *k, float *const *row)
 {
-    const int32_t there = row[0] != NULL ? 0 : -1;
+    const int32_t index_value = row[0] != NULL ? 0 : -1;
     rill_operand position, out;
     k->embed(&(rill_embed){.rows = 1,
                            .width = (size_t)p->width,
-                           .table = {.at = row[0] != NULL ? row[0] : row[2], .index = &there},
+                           .table = {.data = row[0] != NULL ? row[0] : row[2], .index = &index_value},
                            .scale = p->scale,
                            .position = *one(&position, row[1]),
                            .out = *one(&out, row[2])},
@@ -477,20 +478,20 @@ static void expect_embed(const problem *p, const rill_kernels *k, float *const *
 static void draw_sum(problem *p)
 {
     p->terms = dice_range(&p->d, 0, GPU_SUM_TERMS);
-    p->least = dice_chance(&p->d, 50) ? 0.0f : -INFINITY;
+    p->min_value = dice_chance(&p->d, 50) ? 0.0f : -INFINITY;
     for (int32_t i = 0; i < p->terms; i++) add_view(p, p->width, INPUT);
     add_view(p, p->width, OUTPUT);
 }
 
-static void run_sum(gpu_queue *queue, const problem *p, const placed *d)
+static void run_sum(gpu_stream *queue, const problem *p, const kernel_arguments *d)
 {
     gpu_sum sum = {.rows = d->rows,
                    .width = p->width,
                    .terms = p->terms,
-                   .out = d->at[p->terms],
-                   .least = p->least,
+                   .out = d->operands[p->terms],
+                   .min = p->min_value,
                    .panel = d->panel};
-    memcpy(sum.term, d->at, (size_t)p->terms * sizeof *sum.term);
+    memcpy(sum.term, d->operands, (size_t)p->terms * sizeof *sum.term);
     gpu_run_sum(queue, &sum);
 }
 
@@ -499,8 +500,8 @@ static void expect_sum(const problem *p, const rill_kernels *k, float *const *ro
     (void)k;
     for (int32_t j = 0; j < p->width; j++) {
         float y = 0.0f;
-        for (int32_t i = 0; i < p->terms; i++) y += at(row[i], j);
-        row[p->terms][j] = y < p->least ? p->least : y;
+        for (int32_t i = 0; i < p->terms; i++) y += value_at(row[i], j);
+        row[p->terms][j] = y < p->min_value ? p->min_value : y;
     }
 }
 
@@ -512,24 +513,24 @@ static void draw_lstm(problem *p)
     add_view(p, p->width, OUTPUT | SAME);
 }
 
-static void run_lstm(gpu_queue *queue, const problem *p, const placed *d)
+static void run_lstm(gpu_stream *queue, const problem *p, const kernel_arguments *d)
 {
     gpu_run_lstm(queue, &(gpu_lstm){.rows = d->rows,
                                     .hidden = p->width,
-                                    .gates = d->at[0],
-                                    .c = d->at[1],
-                                    .c_out = d->at[2],
-                                    .h_out = d->at[3]});
+                                    .gates = d->operands[0],
+                                    .c = d->operands[1],
+                                    .c_out = d->operands[2],
+                                    .h_out = d->operands[3]});
 }
 
 static void expect_lstm(const problem *p, const rill_kernels *k, float *const *row)
 {
-    rill_operand gates, before, c, h;
+    rill_operand gates, c_prev, c, h;
     float *zeros = calloc(4 * (size_t)p->width, sizeof *zeros);
     k->lstm(&(rill_lstm){.rows = 1,
                          .hidden = (size_t)p->width,
                          .gates = *one(&gates, row[0] != NULL ? row[0] : zeros),
-                         .c_prev = *one(&before, row[1]),
+                         .c_prev = *one(&c_prev, row[1]),
                          .c = *one(&c, row[2]),
                          .h = *one(&h, row[3])},
             NULL);
@@ -544,25 +545,25 @@ static void draw_gru(problem *p)
     add_view(p, p->width, OUTPUT);
 }
 
-static void run_gru(gpu_queue *queue, const problem *p, const placed *d)
+static void run_gru(gpu_stream *queue, const problem *p, const kernel_arguments *d)
 {
     gpu_run_gru(queue, &(gpu_gru){.rows = d->rows,
                                   .hidden = p->width,
-                                  .input = d->at[0],
-                                  .gates = d->at[1],
-                                  .h = d->at[2],
-                                  .h_out = d->at[3]});
+                                  .input = d->operands[0],
+                                  .gates = d->operands[1],
+                                  .h = d->operands[2],
+                                  .h_out = d->operands[3]});
 }
 
 static void expect_gru(const problem *p, const rill_kernels *k, float *const *row)
 {
-    rill_operand input, gates, before, h;
+    rill_operand input, gates, h_prev, h;
     float *zeros = calloc(3 * (size_t)p->width, sizeof *zeros);
     k->gru(&(rill_gru){.rows = 1,
                        .hidden = (size_t)p->width,
                        .input = *one(&input, row[0] != NULL ? row[0] : zeros),
                        .gates = *one(&gates, row[1] != NULL ? row[1] : zeros),
-                       .h_prev = *one(&before, row[2]),
+                       .h_prev = *one(&h_prev, row[2]),
                        .h = *one(&h, row[3])},
            NULL);
     free(zeros);
@@ -604,26 +605,28 @@ static void gather_once(rig *g, problem *p, gpu_type type)
     rig_begin(g);
     count = rig_put(g, sizeof *count);
     *count = p->rows;
-    gpu_gather args = {.rows = {rig_at(g, count), p->rows + p->least_rows}, .panel = {.ld = (int32_t)ld, .type = type}};
+    gpu_gather args = {.rows = {rig_device_ptr(g, count), p->rows + p->extra},
+                       .panel = {.ld = (int32_t)ld, .type = type}};
     for (int i = 0; i < 2; i++) {
         const view *v = &p->view[i];
         if (v->width == 0) continue;
         const size_t table = (size_t)TABLE * (size_t)v->ld * sizeof(float);
         mirror[i] = memcpy(rig_put(g, table), v->table, table);
         if (v->index != NULL)
-            index[i] = memcpy(rig_put(g, MOST_ROWS * sizeof(int32_t)), v->index, MOST_ROWS * sizeof(int32_t));
-        *(i == 0 ? &args.x : &args.x2) = (gpu_operand){rig_at(g, mirror[i]), v->ld, rig_at(g, index[i])};
+            index[i] = memcpy(rig_put(g, MAX_ROWS * sizeof(int32_t)), v->index, MAX_ROWS * sizeof(int32_t));
+        gpu_operand *operand = i == 0 ? &args.x : &args.x2;
+        *operand = (gpu_operand){rig_device_ptr(g, mirror[i]), v->ld, rig_device_ptr(g, index[i])};
         *(i == 0 ? &args.width : &args.width2) = v->width;
     }
     char *out = rig_out(g, (size_t)p->rows * bytes);
-    args.panel.at = rig_at(g, out);
-    rig_down(g);
+    args.panel.data = rig_device_ptr(g, out);
+    rig_upload(g);
     gpu_run_gather(g->queue, &args);
-    rig_up(g);
+    rig_download(g);
     for (int32_t r = 0; r < p->rows; r++)
         for (int32_t j = 0; j < width; j++) {
-            const float want = j < x->width ? at(row_of(x, r), j) : at(row_of(x2, r), j - x->width);
-            const uint16_t half = type == GPU_F16 ? gpu_f16(want) : rounded(want);
+            const float want = j < x->width ? value_at(view_row(x, r), j) : value_at(view_row(x2, r), j - x->width);
+            const uint16_t half = type == GPU_F16 ? gpu_float_to_f16(want) : rounded(want);
             const char *got = out + (size_t)r * bytes + (size_t)j * gpu_type_bytes(type);
             assert_memory_equal(got, type == GPU_F32 ? (const void *)&want : &half, gpu_type_bytes(type));
         }
@@ -643,7 +646,7 @@ static void test_gather(void **state)
                                               : 0x3f808000u + ((uint32_t)r << 15) + (uint32_t)(r % 3 - 1);
             memcpy(&p.view[0].table[r % p.width + p.view[0].ld * (r / p.width % TABLE)], &bits, sizeof bits);
         }
-        gather_once(&g, &p, (gpu_type)DICE_OF(&p.d, GPU_F32, GPU_BF16, GPU_F16));
+        gather_once(&g, &p, (gpu_type)DICE_PICK(&p.d, GPU_F32, GPU_BF16, GPU_F16));
         drop(&p);
     }
     rig_close(&g);
@@ -665,23 +668,20 @@ static void test_in_place(void **state)
         rig_begin(&g);
         int32_t *count = rig_put(&g, sizeof *count);
         *count = ROWS;
-        float *apart = rig_out(&g, bytes), *in = rig_put(&g, bytes), *place = rig_out(&g, bytes);
+        float *separate = rig_out(&g, bytes), *in = rig_put(&g, bytes), *place = rig_out(&g, bytes);
         memcpy(in, x, bytes);
         memcpy(place, x, bytes);
-        rig_down(&g);
-        const gpu_operand from = {rig_at(&g, in), width, NULL}, over = {rig_at(&g, place), width, NULL},
-                          to = {rig_at(&g, apart), width, NULL};
-        const gpu_rows rows = {rig_at(&g, count), ROWS};
-        gpu_run_normalise(
-            g.queue,
-            &(gpu_normalise){.rows = rows, .width = width, .x = over, .residual = from, .y = over, .eps = 1e-5f});
-        gpu_run_normalise(
-            g.queue,
-            &(gpu_normalise){.rows = rows, .width = width, .x = from, .residual = from, .y = to, .eps = 1e-5f});
-        gpu_run_finish(g.queue, &(gpu_finish){.rows = rows, .width = width, .sums = over, .add = over, .out = over});
-        gpu_run_finish(g.queue, &(gpu_finish){.rows = rows, .width = width, .sums = to, .add = to, .out = to});
-        rig_up(&g);
-        assert_memory_equal(apart, place, bytes);
+        rig_upload(&g);
+        const gpu_operand from = {rig_device_ptr(&g, in), width, NULL}, over = {rig_device_ptr(&g, place), width, NULL},
+                          to = {rig_device_ptr(&g, separate), width, NULL};
+        const gpu_rows rows = {rig_device_ptr(&g, count), ROWS};
+        const gpu_operand in_out[2][2] = {{over, over}, {from, to}};
+        for (const gpu_operand(*io)[2] = in_out; io < in_out + 2; io++) {
+            gpu_run_normalise(g.queue, &(gpu_normalise){rows, width, (*io)[0], from, (*io)[1], .eps = 1e-5f});
+            gpu_run_epilogue(g.queue, &(gpu_epilogue){rows, width, .sums = (*io)[1], .add = (*io)[1], .out = (*io)[1]});
+        }
+        rig_download(&g);
+        assert_memory_equal(separate, place, bytes);
         free(x);
     }
     rig_close(&g);

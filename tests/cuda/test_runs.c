@@ -65,7 +65,7 @@ static rill_workers *open_workers(const char *device, int32_t workers)
 
 /* A stream of the lines over and over, and what comes of it. */
 typedef struct stream {
-    int64_t inputs, given, written, next;
+    int64_t inputs, n_read, written, next;
     int32_t n;               /* 0: 3 */
     int bounded;             /* inputs may not fit */
     int64_t failed;          /* and did not */
@@ -78,8 +78,8 @@ static rill_status read_line(void *user, int may_block, const char **text, size_
 {
     stream *s = user;
     (void)may_block;
-    if (s->given == s->inputs) return RILL_END_OF_INPUT;
-    *text = lines[s->given++ % LINES];
+    if (s->n_read == s->inputs) return RILL_END_OF_INPUT;
+    *text = lines[s->n_read++ % LINES];
     *length = strlen(*text);
     return RILL_OK;
 }
@@ -93,9 +93,9 @@ static rill_status write_line(void *user, const rill_result *result)
     s->written++;
     if (s->bounded && result->status == RILL_ERR_INPUT) return s->failed++, RILL_OK;
     assert_int_equal(result->status, RILL_OK);
-    if (first[0] == '\0') snprintf(first, TEXT, "%a %s", result->output[0].score, result->output[0].text);
+    if (first[0] == '\0') snprintf(first, TEXT, "%a %s", result->outputs[0].path_score, result->outputs[0].text);
     char text[TEXT];
-    snprintf(text, TEXT, "%a %s", result->output[0].score, result->output[0].text);
+    snprintf(text, TEXT, "%a %s", result->outputs[0].path_score, result->outputs[0].text);
     assert_string_equal(text, first);
     if (gpu.used == NULL) return RILL_OK;
     if (s->written == s->inputs / 2) s->asked = gpu.count(CUDA_HOST_MEMORY);
@@ -112,7 +112,7 @@ static rill_status decode(rill_workers *workers, stream *s, int64_t memory)
     setup.settings.n = s->n > 0 ? s->n : 3;
     setup.settings.memory = memory;
     for (int i = 0; i < 8; i++) setups[i] = &setup;
-    s->given = s->written = s->next = 0;
+    s->n_read = s->written = s->next = 0;
     rill_status status = rill_workers_begin(workers, setups);
     if (status == RILL_OK) status = rill_workers_run(workers, read_line, s, write_line, s);
     rill_workers_finish(workers);
@@ -165,7 +165,7 @@ static void check_faults(const char *device, int32_t workers, cuda_host_call cal
     rill_workers_close(crew);
 }
 
-static void whatever_fails(void **state)
+static void run_survives_every_failure(void **state)
 {
     (void)state;
     for (int call = 0; call < CUDA_HOST_CALLS; call++) {
@@ -175,7 +175,7 @@ static void whatever_fails(void **state)
 }
 
 /* The second half of a stream that repeats itself asks for nothing. */
-static void nothing_is_asked_for_in_its_stride(void **state)
+static void decoding_allocates_nothing(void **state)
 {
     (void)state;
     if (!COUNTS) skip();
@@ -188,12 +188,12 @@ static void nothing_is_asked_for_in_its_stride(void **state)
 }
 
 /* All that workers take on a device stays within the bound, what they take whatever they decode as well: here that is most of it. */
-static void a_bound_is_kept(void **state)
+static void memory_limit_is_kept(void **state)
 {
     static const struct {
         const char *device;
         int32_t workers, devices;
-        int64_t least;
+        int64_t min_memory;
         const char *fast;
     } cases[] = {{"cuda-host", 1, 1, 1 << 21, "false"},
                  {"cuda-host", 3, 1, 1 << 22, "false"},
@@ -206,7 +206,7 @@ static void a_bound_is_kept(void **state)
         rill_workers *crew = open_fast(cases[c].device, cases[c].workers, cases[c].fast);
         const size_t model = gpu.used();
         stream s = {.inputs = 6 * LINES, .n = 20, .bounded = 1};
-        for (int64_t memory = cases[c].least; memory <= 3 * cases[c].least; memory += memory / 6) {
+        for (int64_t memory = cases[c].min_memory; memory <= 3 * cases[c].min_memory; memory += memory / 6) {
             const rill_status status = decode(crew, &s, memory);
             const char *why = status == RILL_ERR_OPTION ? rill_error(ctx) : "";
             refused_all += strstr(why, "whatever it decodes") != NULL;
@@ -222,7 +222,7 @@ static void a_bound_is_kept(void **state)
 }
 
 /* Many workers have addresses enough, since each reserves few times what the device has memory; and it is said when there are none. */
-static void addresses_are_not_wasted(void **state)
+static void few_addresses_are_reserved(void **state)
 {
     enum { WORKERS = 8, EACH = 7 }; /* tables of nodes, of slots, of units; `above`; values of both queues */
     const size_t memory = (size_t)1 << 36;
@@ -241,29 +241,29 @@ static void addresses_are_not_wasted(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-static int is_there(void)
+static int can_open_device(void)
 {
     const rill_device_options options = {.struct_size = sizeof options, .name = tested};
     rill_device *device = NULL;
     if (rill_context_create(&ctx, NULL) != RILL_OK) return 0;
-    const int there = rill_device_open(&device, ctx, &options) == RILL_OK;
-    if (!there) puts(rill_error(ctx));
+    const int can_open = rill_device_open(&device, ctx, &options) == RILL_OK;
+    if (!can_open) puts(rill_error(ctx));
     rill_device_close(device);
     rill_context_destroy(ctx);
-    return there;
+    return can_open;
 }
 
 int main(void)
 {
     const struct CMUnitTest anywhere[] = {CASE(answers_are_the_same)};
-    const struct CMUnitTest tests[] = {CASE(answers_are_the_same), CASE(whatever_fails),
-                                       CASE(nothing_is_asked_for_in_its_stride), CASE(a_bound_is_kept),
-                                       CASE(addresses_are_not_wasted)};
+    const struct CMUnitTest tests[] = {CASE(answers_are_the_same), CASE(run_survives_every_failure),
+                                       CASE(decoding_allocates_nothing), CASE(memory_limit_is_kept),
+                                       CASE(few_addresses_are_reserved)};
     if (getenv("RILL_TEST_DEVICE") != NULL) {
         tested = getenv("RILL_TEST_DEVICE");
-        return is_there() ? cmocka_run_group_tests(anywhere, NULL, NULL)
-                          : 77; /* Meson's word for a test that is left out */
+        return can_open_device() ? cmocka_run_group_tests(anywhere, NULL, NULL)
+                                 : 77; /* Meson's word for a test that is left out */
     }
-    gpu = stand_in_of_module();
+    gpu = module_stand_in();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,17 @@
 /* The plain interpreter; interpreter.h says what it is for.
  *
  * Divisions: the run · views · products · cells and scans · attention · rows · the tale. */
-#include "telling.h"
+#include "interpreter_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../kernels/cuda/halves.h"
+#include "../../kernels/cuda/half.h"
 
 /* --- the run ------------------------------------------------------------------------------------------------------ */
 
-void *telling_room(size_t count, size_t size)
+void *interpret_alloc(size_t count, size_t size)
 {
     void *memory = calloc(count + 1, size + 64);
     if (memory == NULL) abort();
@@ -19,29 +19,30 @@ void *telling_room(size_t count, size_t size)
 }
 
 /* The row of the space's root, the run's rows or a ragged space, that a row comes from. */
-int32_t column_at(const telling *x, rill_space space, int32_t row, rill_column column)
+int32_t column_value(const interpretation *x, rill_index_space space, int32_t row, rill_column column)
 {
-    for (; space != x->t->column[column].space; space = x->t->space[space].of) row = x->space[space].origin[row];
+    for (; space != x->t->column[column].space; space = x->t->space[space].parent_space)
+        row = x->space[space].origin[row];
     return x->t->column[column].entry[row];
 }
 
-static void make_space(telling *x, rill_space s)
+static void make_space(interpretation *x, rill_index_space s)
 {
-    const rill_space of = x->t->space[s].of;
+    const rill_index_space parent = x->t->space[s].parent_space;
     const rill_column column = x->t->space[s].column;
-    const size_t n = x->space[of].rows;
-    size_t most = n, rows = 0;
-    if (x->t->space[s].kind == TOLD_RAGGED)
-        for (size_t r = 0; r < n; r++) most += (size_t)x->t->column[column].entry[r];
-    x->space[s].origin = telling_room(most, sizeof(int32_t));
-    x->space[s].value = telling_room(most, sizeof(int32_t));
-    x->space[s].first = telling_room(n, sizeof(int32_t));
+    const size_t n = x->space[parent].rows;
+    size_t max_rows = n, rows = 0;
+    if (x->t->space[s].kind == SPEC_SPACE_RAGGED)
+        for (size_t r = 0; r < n; r++) max_rows += (size_t)x->t->column[column].entry[r];
+    x->space[s].origin = interpret_alloc(max_rows, sizeof(int32_t));
+    x->space[s].value = interpret_alloc(max_rows, sizeof(int32_t));
+    x->space[s].first = interpret_alloc(n, sizeof(int32_t));
     for (size_t r = 0; r < n; r++) {
-        const int32_t entry = column_at(x, of, (int32_t)r, column);
+        const int32_t entry = column_value(x, parent, (int32_t)r, column);
         size_t more = entry >= 0;
         x->space[s].first[r] = (int32_t)rows;
-        if (x->t->space[s].kind == TOLD_RAGGED) more = (size_t)entry;
-        for (size_t i = 0; x->t->space[s].kind == TOLD_DISTINCT && i < rows; i++)
+        if (x->t->space[s].kind == SPEC_SPACE_RAGGED) more = (size_t)entry;
+        for (size_t i = 0; x->t->space[s].kind == SPEC_SPACE_DISTINCT && i < rows; i++)
             if (x->space[s].value[i] == entry) more = 0;
         for (; more > 0; more--) {
             x->space[s].origin[rows] = (int32_t)r;
@@ -53,89 +54,92 @@ static void make_space(telling *x, rill_space s)
 
 /* --- views -------------------------------------------------------------------------------------------------------- */
 
-static int is_derived(const tale *t, rill_space space, rill_space from)
+static int is_derived(const net_spec *t, rill_index_space space, rill_index_space from)
 {
-    while (space != from && space != RILL_ROWS) space = t->space[space].of;
+    while (space != from && space != RILL_ROWS) space = t->space[space].parent_space;
     return space == from;
 }
 
-static int32_t row_below(const telling *x, rill_space from, int32_t row, rill_space to)
+static int32_t row_in_derived(const interpretation *x, rill_index_space from, int32_t row, rill_index_space to)
 {
     if (to == from) return row;
-    const rill_space of = x->t->space[to].of;
-    const int32_t above = row_below(x, from, row, of);
+    const rill_index_space parent = x->t->space[to].parent_space;
+    const int32_t above = row_in_derived(x, from, row, parent);
     for (size_t r = 0; above >= 0 && r < x->space[to].rows; r++) {
-        const int same = x->t->space[to].kind == TOLD_DISTINCT
-                             ? x->space[to].value[r] == column_at(x, of, above, x->t->space[to].column)
+        const int same = x->t->space[to].kind == SPEC_SPACE_DISTINCT
+                             ? x->space[to].value[r] == column_value(x, parent, above, x->t->space[to].column)
                              : x->space[to].origin[r] == above;
         if (same) return (int32_t)r;
     }
     return -1;
 }
 
-static int32_t way(const telling *x, rill_space space, int32_t row, rill_space to)
+static int32_t row_in_space(const interpretation *x, rill_index_space space, int32_t row, rill_index_space to)
 {
-    for (; !is_derived(x->t, to, space); space = x->t->space[space].of) row = x->space[space].origin[row];
-    return row_below(x, space, row, to);
+    for (; !is_derived(x->t, to, space); space = x->t->space[space].parent_space) row = x->space[space].origin[row];
+    return row_in_derived(x, space, row, to);
 }
 
-static int32_t number_of(const telling *x, rill_space space, int32_t row, rill_column column)
+static int32_t row_number_in(const interpretation *x, rill_index_space space, int32_t row, rill_column column)
 {
-    if (column != RILL_OWN) return column_at(x, space, row, column);
-    if (x->t->space[space].kind == TOLD_DISTINCT) return x->space[space].value[row];
+    if (column != RILL_OWN) return column_value(x, space, row, column);
+    if (x->t->space[space].kind == SPEC_SPACE_DISTINCT) return x->space[space].value[row];
     return row - x->space[space].first[x->space[space].origin[row]];
 }
 
-static size_t value_width(const telling *x, rill_value v)
+static size_t value_width(const interpretation *x, rill_tensor v)
 {
     return x->t->value[v].width;
 }
 
 /* The floats that a view means for a row; NULL where there are none. */
-float *see(const telling *x, look l, rill_space space, int32_t row)
+float *view_data(const interpretation *x, spec_view l, rill_index_space space, int32_t row)
 {
-    const tale *t = x->t;
-    int32_t at = -1;
-    if (l.kind == LOOK_NONE) return NULL;
-    if (l.kind == LOOK_VALUE) at = way(x, space, row, t->value[l.of].space);
-    if (l.kind == LOOK_UNIT) {
-        const int32_t input = way(x, space, row, RILL_ROWS);
-        at = x->space[t->value[l.of].space].first[input] + column_at(x, space, row, l.row);
+    const net_spec *t = x->t;
+    int32_t index_row = -1;
+    if (l.kind == SPEC_VIEW_NONE) return NULL;
+    if (l.kind == SPEC_VIEW_VALUE) index_row = row_in_space(x, space, row, t->value[l.source].space);
+    if (l.kind == SPEC_VIEW_UNIT) {
+        const int32_t input = row_in_space(x, space, row, RILL_ROWS);
+        index_row = x->space[t->value[l.source].space].first[input] + column_value(x, space, row, l.row);
     }
-    if (l.kind == LOOK_VALUE || l.kind == LOOK_UNIT)
-        return at < 0 ? NULL : x->value[l.of] + (size_t)at * value_width(x, l.of) + l.first;
-    at = number_of(x, space, row, l.row);
-    if (at < 0) return NULL;
-    if (l.kind == LOOK_CONSTANT) return t->constant[l.of].data + (size_t)at * t->constant[l.of].width + l.first;
-    if (l.kind == LOOK_TABLE) return x->w->rows[l.of] + (size_t)at * t->table[l.of].width + l.first;
-    return x->w->ragged[l.of][column_at(x, space, row, l.slot)] + (size_t)at * t->table[l.of].width + l.first;
+    if (l.kind == SPEC_VIEW_VALUE || l.kind == SPEC_VIEW_UNIT)
+        return index_row < 0 ? NULL : x->value[l.source] + (size_t)index_row * value_width(x, l.source) + l.first;
+    index_row = row_number_in(x, space, row, l.row);
+    if (index_row < 0) return NULL;
+    if (l.kind == SPEC_VIEW_CONSTANT)
+        return t->constant[l.source].data + (size_t)index_row * t->constant[l.source].width + l.first;
+    if (l.kind == SPEC_VIEW_TABLE) return x->w->rows[l.source] + (size_t)index_row * t->table[l.source].width + l.first;
+    return x->w->ragged[l.source][column_value(x, space, row, l.slot)] + (size_t)index_row * t->table[l.source].width +
+           l.first;
 }
 
-static const float *constant_of(const telling *x, rill_constant constant)
+static const float *constant_data(const interpretation *x, rill_constant constant)
 {
     return constant > 0 ? x->t->constant[constant].data : NULL;
 }
 
 /* --- products ----------------------------------------------------------------------------------------------------- */
 
-static void multiply(const telling *x, rill_weight_type type, size_t n, size_t k, const float *w, rill_gemm gemm);
+static void multiply(const interpretation *x, rill_weight_type type, size_t n, size_t k, const float *w,
+                     rill_gemm gemm);
 
-static float *as_f16(const float *x, size_t n)
+static float *round_to_f16(const float *x, size_t n)
 {
     float *y = malloc((n + 1) * sizeof *y);
     if (y == NULL) abort();
-    for (size_t i = 0; i < n; i++) y[i] = gpu_of_f16(gpu_f16(x[i]));
+    for (size_t i = 0; i < n; i++) y[i] = gpu_f16_to_float(gpu_float_to_f16(x[i]));
     return y;
 }
 
 /* One row times a matrix in f16, which no processor's kernel knows: both rounded, and then as fp32. */
-static void multiply_f16(const telling *x, size_t n, size_t k, const float *w, rill_gemm gemm)
+static void multiply_f16(const interpretation *x, size_t n, size_t k, const float *w, rill_gemm gemm)
 {
-    const size_t k2 = gemm.a2.at != NULL ? k - gemm.k1 : 0;
-    float *a = as_f16(rill_operand_row(&gemm.a, 0), k - k2), *rounded = as_f16(w, n * k);
-    float *a2 = k2 > 0 ? as_f16(rill_operand_row(&gemm.a2, 0), k2) : NULL;
-    gemm.a = (rill_operand){.at = a, .ld = k};
-    gemm.a2 = (rill_operand){.at = a2, .ld = k};
+    const size_t k2 = gemm.a2.data != NULL ? k - gemm.k1 : 0;
+    float *a = round_to_f16(rill_operand_row(&gemm.a, 0), k - k2), *rounded = round_to_f16(w, n * k);
+    float *a2 = k2 > 0 ? round_to_f16(rill_operand_row(&gemm.a2, 0), k2) : NULL;
+    gemm.a = (rill_operand){.data = a, .ld = k};
+    gemm.a2 = (rill_operand){.data = a2, .ld = k};
     multiply(x, RILL_WEIGHT_F32, n, k, rounded, gemm);
     free(a);
     free(a2);
@@ -143,7 +147,7 @@ static void multiply_f16(const telling *x, size_t n, size_t k, const float *w, r
 }
 
 /* One row times a matrix that is packed for it. */
-static void multiply(const telling *x, rill_weight_type type, size_t n, size_t k, const float *w, rill_gemm gemm)
+static void multiply(const interpretation *x, rill_weight_type type, size_t n, size_t k, const float *w, rill_gemm gemm)
 {
     static const rill_dtype dtypes[] = {RILL_DTYPE_F32, RILL_DTYPE_BF16, RILL_DTYPE_U8S8};
     if (type == RILL_WEIGHT_F16) {
@@ -162,52 +166,53 @@ static void multiply(const telling *x, rill_weight_type type, size_t n, size_t k
     free(scratch);
 }
 
-static void finish(const telling *x, rill_activation activation, float *row, size_t width)
+static void finish(const interpretation *x, rill_activation activation, float *row, size_t width)
 {
     if (activation == RILL_SIGMOID) x->k->sigmoid(width, row, row);
 }
 
-static rill_epilogue epilogue_of(rill_activation a)
+static rill_epilogue kernel_epilogue(rill_activation a)
 {
     if (a == RILL_GELU_TANH) return RILL_EPILOGUE_GELU_TANH;
     if (a == RILL_GELU_SIGMOID) return RILL_EPILOGUE_GELU_SIGMOID;
     return a == RILL_SIGMOID ? RILL_EPILOGUE_NONE : (rill_epilogue)a;
 }
 
-static void tell_list_product(const telling *x, const told_op *op, int32_t r)
+static void interpret_list_product(const interpretation *x, const spec_op *op, int32_t r)
 {
     const rill_product *p = &op->as.product;
-    const int32_t slot = column_at(x, op->space, r, p->list_slot), n = x->w->symbols[p->list][slot];
-    const rill_constant rows = x->t->list[p->list].rows;
+    const int32_t slot = column_value(x, op->space, r, p->vocab_subset_slot), n = x->w->symbols[p->vocab_subset][slot];
+    const rill_constant rows = x->t->list[p->vocab_subset].rows;
     const size_t k = x->t->constant[rows].width;
-    float *w = telling_room((size_t)n * k, sizeof *w), *out = see(x, op->view[3], op->space, r);
+    float *w = interpret_alloc((size_t)n * k, sizeof *w), *out = view_data(x, op->view[3], op->space, r);
     for (int32_t i = 0; i < n; i++)
-        memcpy(w + (size_t)i * k, x->t->constant[rows].data + (size_t)x->w->symbol[p->list][slot][i] * k,
+        memcpy(w + (size_t)i * k, x->t->constant[rows].data + (size_t)x->w->symbol[p->vocab_subset][slot][i] * k,
                k * sizeof *w);
-    const rill_gemm gemm = {
-        .a = {see(x, op->view[0], op->space, r), k}, .epilogue = epilogue_of(p->activation), .c = {out, (size_t)n}};
-    if (n > 0) multiply(x, x->t->list[p->list].type, (size_t)n, k, w, gemm);
+    const rill_gemm gemm = {.a = {view_data(x, op->view[0], op->space, r), k},
+                            .epilogue = kernel_epilogue(p->activation),
+                            .c = {out, (size_t)n}};
+    if (n > 0) multiply(x, x->t->list[p->vocab_subset].type, (size_t)n, k, w, gemm);
     finish(x, p->activation, out, (size_t)n);
     free(w);
 }
 
-static void tell_product(const telling *x, const told_op *op, int32_t r)
+static void interpret_product(const interpretation *x, const spec_op *op, int32_t r)
 {
     const rill_product *p = &op->as.product;
-    if (p->list > 0) {
-        tell_list_product(x, op, r);
+    if (p->vocab_subset > 0) {
+        interpret_list_product(x, op, r);
         return;
     }
     const size_t n = x->t->matrix[p->matrix].n, k = x->t->matrix[p->matrix].k;
-    float *out = see(x, op->view[3], op->space, r), *add = see(x, op->view[2], op->space, r),
-          *sum = telling_room(n, sizeof *sum);
-    if (add != NULL) add = memcpy(telling_room(n, sizeof *add), add, n * sizeof *add);
-    const rill_gemm gemm = {.a = {see(x, op->view[0], op->space, r), k - p->k2},
-                            .a2 = {p->k2 > 0 ? see(x, op->view[1], op->space, r) : NULL, p->k2},
+    float *out = view_data(x, op->view[3], op->space, r), *add = view_data(x, op->view[2], op->space, r),
+          *sum = interpret_alloc(n, sizeof *sum);
+    if (add != NULL) add = memcpy(interpret_alloc(n, sizeof *add), add, n * sizeof *add);
+    const rill_gemm gemm = {.a = {view_data(x, op->view[0], op->space, r), k - p->k2},
+                            .a2 = {p->k2 > 0 ? view_data(x, op->view[1], op->space, r) : NULL, p->k2},
                             .k1 = k - p->k2,
-                            .bias = constant_of(x, p->bias),
+                            .bias = constant_data(x, p->bias),
                             .add = {add, n},
-                            .epilogue = epilogue_of(p->activation),
+                            .epilogue = kernel_epilogue(p->activation),
                             .c = {sum, n}};
     multiply(x, x->t->matrix[p->matrix].type, n, k, x->t->matrix[p->matrix].w, gemm);
     finish(x, p->activation, sum, n);
@@ -218,7 +223,7 @@ static void tell_product(const telling *x, const told_op *op, int32_t r)
 
 /* --- cells and scans ---------------------------------------------------------------------------------------------- */
 
-static void lstm_cell(const telling *x, size_t hidden, float *gates, float *c, float *c_out, float *h_out)
+static void lstm_cell(const interpretation *x, size_t hidden, float *gates, float *c, float *c_out, float *h_out)
 {
     const rill_lstm cell = {.rows = 1,
                             .hidden = hidden,
@@ -229,7 +234,7 @@ static void lstm_cell(const telling *x, size_t hidden, float *gates, float *c, f
     x->k->lstm(&cell, NULL);
 }
 
-static void gru_cell(const telling *x, size_t hidden, float *input, float *gates, float *h, float *out)
+static void gru_cell(const interpretation *x, size_t hidden, float *input, float *gates, float *h, float *out)
 {
     const rill_gru cell = {.rows = 1,
                            .hidden = hidden,
@@ -240,67 +245,68 @@ static void gru_cell(const telling *x, size_t hidden, float *input, float *gates
     x->k->gru(&cell, NULL);
 }
 
-static void tell_lstm(const telling *x, const told_op *op, int32_t r)
+static void interpret_lstm(const interpretation *x, const spec_op *op, int32_t r)
 {
-    lstm_cell(x, op->as.lstm.hidden, see(x, op->view[0], op->space, r), see(x, op->view[1], op->space, r),
-              see(x, op->view[2], op->space, r), see(x, op->view[3], op->space, r));
+    lstm_cell(x, op->as.lstm.hidden, view_data(x, op->view[0], op->space, r), view_data(x, op->view[1], op->space, r),
+              view_data(x, op->view[2], op->space, r), view_data(x, op->view[3], op->space, r));
 }
 
-static void tell_gru(const telling *x, const told_op *op, int32_t r)
+static void interpret_gru(const interpretation *x, const spec_op *op, int32_t r)
 {
-    gru_cell(x, op->as.gru.hidden, see(x, op->view[0], op->space, r), see(x, op->view[1], op->space, r),
-             see(x, op->view[2], op->space, r), see(x, op->view[3], op->space, r));
+    gru_cell(x, op->as.gru.hidden, view_data(x, op->view[0], op->space, r), view_data(x, op->view[1], op->space, r),
+             view_data(x, op->view[2], op->space, r), view_data(x, op->view[3], op->space, r));
 }
 
 /* The gates' inputs of unit u of input i. */
-static float *scan_input(const telling *x, const told_op *op, int32_t i, int32_t u)
+static float *scan_input(const interpretation *x, const spec_op *op, int32_t i, int32_t u)
 {
-    const look *l = &op->view[0];
-    const rill_space s = op->as.scan.space;
-    if (l->kind == LOOK_CONSTANT) return see(x, *l, s, x->space[s].first[i] + u);
-    const int32_t row = x->space[x->t->value[l->of].space].first[i] + u + op->as.scan.read;
-    return x->value[l->of] + (size_t)row * value_width(x, l->of) + l->first;
+    const spec_view *l = &op->view[0];
+    const rill_index_space s = op->as.scan.space;
+    if (l->kind == SPEC_VIEW_CONSTANT) return view_data(x, *l, s, x->space[s].first[i] + u);
+    const int32_t row = x->space[x->t->value[l->source].space].first[i] + u + op->as.scan.shift;
+    return x->value[l->source] + (size_t)row * value_width(x, l->source) + l->first;
 }
 
-static void scan_step(const telling *x, const rill_scan *o, float *input, int first, float *h, float *c)
+static void scan_step(const interpretation *x, const rill_scan *o, float *input, int first, float *h, float *c)
 {
     const size_t hidden = o->hidden, width = o->cell == RILL_CELL_GRU ? 3 * hidden : 4 * hidden;
-    float *gates = telling_room(width, sizeof *gates), *before = telling_room(hidden, sizeof *before);
-    memcpy(before, h, hidden * sizeof *h);
-    rill_gemm gemm = {.a = {before, hidden}, .c = {gates, width}};
+    float *gates = interpret_alloc(width, sizeof *gates), *h_prev = interpret_alloc(hidden, sizeof *h_prev);
+    memcpy(h_prev, h, hidden * sizeof *h);
+    rill_gemm gemm = {.a = {h_prev, hidden}, .c = {gates, width}};
     if (o->cell == RILL_CELL_GRU) {
-        gemm.bias = constant_of(x, o->recurrent_bias);
+        gemm.bias = constant_data(x, o->recurrent_bias);
         multiply(x, x->t->matrix[o->recurrent].type, width, hidden, x->t->matrix[o->recurrent].w, gemm);
-        gru_cell(x, hidden, input, gates, before, h);
+        gru_cell(x, hidden, input, gates, h_prev, h);
     } else {
         gemm.add = (rill_operand){input, width, NULL};
         if (first)
             memcpy(gates, input, width * sizeof *gates);
         else
             multiply(x, x->t->matrix[o->recurrent].type, width, hidden, x->t->matrix[o->recurrent].w, gemm);
-        float *cell = telling_room(hidden, sizeof *cell);
+        float *cell = interpret_alloc(hidden, sizeof *cell);
         memcpy(cell, c, hidden * sizeof *c);
         lstm_cell(x, hidden, gates, first ? NULL : cell, c, h);
         free(cell);
     }
     free(gates);
-    free(before);
+    free(h_prev);
 }
 
-static void tell_scan(const telling *x, const told_op *op)
+static void interpret_scan(const interpretation *x, const spec_op *op)
 {
     const rill_scan *o = &op->as.scan;
     const size_t bytes = o->hidden * sizeof(float);
     for (int32_t i = 0; i < x->a->n; i++) {
         const int32_t length = x->t->column[x->t->space[o->space].column].entry[i];
-        float *h = telling_room(o->hidden, sizeof *h), *c = telling_room(o->hidden, sizeof *c), *to;
+        float *h = interpret_alloc(o->hidden, sizeof *h), *c = interpret_alloc(o->hidden, sizeof *c), *to;
         for (int32_t t = 0; t < length; t++) {
             const int32_t u = o->backward ? length - 1 - t : t;
             scan_step(x, o, scan_input(x, op, i, u), t == 0, h, c);
-            if ((to = see(x, op->view[1], o->space, x->space[o->space].first[i] + u)) != NULL) memcpy(to, h, bytes);
+            if ((to = view_data(x, op->view[1], o->space, x->space[o->space].first[i] + u)) != NULL)
+                memcpy(to, h, bytes);
         }
-        if ((to = see(x, op->view[2], RILL_ROWS, i)) != NULL) memcpy(to, h, bytes);
-        if ((to = see(x, op->view[3], RILL_ROWS, i)) != NULL) memcpy(to, c, bytes);
+        if ((to = view_data(x, op->view[2], RILL_ROWS, i)) != NULL) memcpy(to, h, bytes);
+        if ((to = view_data(x, op->view[3], RILL_ROWS, i)) != NULL) memcpy(to, c, bytes);
         free(h);
         free(c);
     }
@@ -308,67 +314,69 @@ static void tell_scan(const telling *x, const told_op *op)
 
 /* --- attention ---------------------------------------------------------------------------------------------------- */
 
-static void tell_path(telling *x, const told_op *op, int32_t number)
+static void interpret_path(interpretation *x, const spec_op *op, int32_t number)
 {
-    x->path[number] = telling_room((size_t)x->a->n * MOST_NODES, sizeof(int32_t));
-    x->path_length[number] = telling_room((size_t)x->a->n, sizeof(int32_t));
+    x->path[number] = interpret_alloc((size_t)x->a->n * SPEC_MAX_NODES, sizeof(int32_t));
+    x->path_length[number] = interpret_alloc((size_t)x->a->n, sizeof(int32_t));
     for (int32_t r = 0; r < x->a->n; r++) {
         int32_t node = x->t->column[op->node].entry[r];
         const int32_t depth = x->t->column[op->depth].entry[r];
-        if (op->parent > 0) x->w->above[node] = x->t->column[op->parent].entry[r];
+        if (op->parent > 0) x->w->parent[node] = x->t->column[op->parent].entry[r];
         x->path_length[number][r] = depth + 1;
-        for (int32_t t = depth; t >= 0; t--, node = x->w->above[node])
-            x->path[number][(size_t)r * MOST_NODES + (size_t)t] = node;
+        for (int32_t t = depth; t >= 0; t--, node = x->w->parent[node])
+            x->path[number][(size_t)r * SPEC_MAX_NODES + (size_t)t] = node;
     }
 }
 
 /* Row t of what a row attends to; how many there are. */
-static const float *memory_at(const telling *x, const told_op *op, int32_t r, int32_t t, look l, int32_t *length)
+static const float *attended_row(const interpretation *x, const spec_op *op, int32_t r, int32_t t, spec_view l,
+                                 int32_t *length)
 {
     const rill_attend *o = &op->as.attend;
-    const int32_t input = way(x, op->space, r, RILL_ROWS);
-    if (o->own) {
-        const rill_space s = x->t->value[l.of].space;
+    const int32_t input = row_in_space(x, op->space, r, RILL_ROWS);
+    if (o->own_units) {
+        const rill_index_space s = x->t->value[l.source].space;
         *length = x->t->column[x->t->space[s].column].entry[input];
-        return x->value[l.of] + (size_t)(x->space[s].first[input] + t) * value_width(x, l.of) + l.first;
+        return x->value[l.source] + (size_t)(x->space[s].first[input] + t) * value_width(x, l.source) + l.first;
     }
-    const size_t width = x->t->table[l.of].width;
+    const size_t width = x->t->table[l.source].width;
     if (o->path > 0) {
         *length = x->path_length[o->path][input];
-        const int32_t node = x->path[o->path][(size_t)input * MOST_NODES + (size_t)t];
-        return x->w->rows[l.of] + (size_t)node * width + l.first;
+        const int32_t node = x->path[o->path][(size_t)input * SPEC_MAX_NODES + (size_t)t];
+        return x->w->rows[l.source] + (size_t)node * width + l.first;
     }
-    const int32_t slot = column_at(x, op->space, r, o->slot);
+    const int32_t slot = column_value(x, op->space, r, o->slot);
     *length = x->w->units[slot];
-    return x->w->ragged[l.of][slot] + (size_t)t * width + l.first;
+    return x->w->ragged[l.source][slot] + (size_t)t * width + l.first;
 }
 
-static void tell_attend(const telling *x, const told_op *op, int32_t r)
+static void interpret_attend(const interpretation *x, const spec_op *op, int32_t r)
 {
     const rill_attend *o = &op->as.attend;
     const size_t width = o->heads * o->width, columns = o->value_width > 0 ? o->value_width : o->width,
                  wide = o->heads * columns;
     int32_t length, first = 0;
-    (void)memory_at(x, op, r, 0, op->view[1], &length);
+    (void)attended_row(x, op, r, 0, op->view[1], &length);
     const size_t n = (size_t)length;
-    float *keys = telling_room(n * width, sizeof *keys), *values = telling_room(n * wide, sizeof *values);
-    float *weights = telling_room(n * o->heads, sizeof *weights), *out = telling_room(wide, sizeof *out);
-    const int32_t place = o->own && o->relative != 0 ? r - x->space[op->space].first[way(x, op->space, r, RILL_ROWS)]
-                                                     : length - 1;
+    float *keys = interpret_alloc(n * width, sizeof *keys), *values = interpret_alloc(n * wide, sizeof *values);
+    float *weights = interpret_alloc(n * o->heads, sizeof *weights), *out = interpret_alloc(wide, sizeof *out);
+    const int32_t place = o->own_units && o->relative != 0
+                              ? r - x->space[op->space].first[row_in_space(x, op->space, r, RILL_ROWS)]
+                              : length - 1;
     for (int32_t t = 0; t < length; t++) {
-        memcpy(keys + (size_t)t * width, memory_at(x, op, r, t, op->view[1], &length), width * sizeof *keys);
-        memcpy(values + (size_t)t * wide, memory_at(x, op, r, t, op->view[2], &length), wide * sizeof *values);
+        memcpy(keys + (size_t)t * width, attended_row(x, op, r, t, op->view[1], &length), width * sizeof *keys);
+        memcpy(values + (size_t)t * wide, attended_row(x, op, r, t, op->view[2], &length), wide * sizeof *values);
     }
     const rill_attention attention = {.rows = 1,
                                       .width = o->width,
                                       .value_width = columns,
                                       .heads = o->heads,
                                       .scale = o->scale,
-                                      .additive = constant_of(x, o->additive),
-                                      .relative = constant_of(x, o->relative),
+                                      .additive = constant_data(x, o->additive),
+                                      .relative = constant_data(x, o->relative),
                                       .reach = o->relative != 0 ? x->t->constant[o->relative].width / 2 : 0,
-                                      .place = &place,
-                                      .query = {see(x, op->view[0], op->space, r), width},
+                                      .position = &place,
+                                      .query = {view_data(x, op->view[0], op->space, r), width},
                                       .keys = {keys, width},
                                       .values = {values, wide},
                                       .first = &first,
@@ -377,40 +385,40 @@ static void tell_attend(const telling *x, const told_op *op, int32_t r)
                                       .ld_weights = n,
                                       .out = {out, wide}};
     x->k->attention(&attention, NULL);
-    memcpy(see(x, op->view[3], op->space, r), out, wide * sizeof *out);
-    for (size_t t = 0; o->watch && t < n; t++) {
+    memcpy(view_data(x, op->view[3], op->space, r), out, wide * sizeof *out);
+    for (size_t t = 0; o->watched_heads && t < n; t++) {
         float sum = 0.0f;
-        for (size_t h = 0; h < o->watch; h++) sum += weights[h * n + t];
-        x->a->watched[(size_t)r * x->a->ld_watched + t] = sum / (float)o->watch;
+        for (size_t h = 0; h < o->watched_heads; h++) sum += weights[h * n + t];
+        x->a->watched[(size_t)r * x->a->ld_watched + t] = sum / (float)o->watched_heads;
     }
     free(keys), free(values), free(weights), free(out);
 }
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-static void tell_normalise(const telling *x, const told_op *op, int32_t r)
+static void interpret_normalise(const interpretation *x, const spec_op *op, int32_t r)
 {
     const rill_normalise *o = &op->as.normalise;
-    float *y = telling_room(o->width, sizeof *y);
+    float *y = interpret_alloc(o->width, sizeof *y);
     const rill_layer_norm norm = {.rows = 1,
                                   .width = o->width,
-                                  .x = {see(x, op->view[0], op->space, r), o->width},
-                                  .residual = {see(x, op->view[1], op->space, r), o->width},
-                                  .gain = constant_of(x, o->gain),
-                                  .bias = constant_of(x, o->bias),
+                                  .x = {view_data(x, op->view[0], op->space, r), o->width},
+                                  .residual = {view_data(x, op->view[1], op->space, r), o->width},
+                                  .gain = constant_data(x, o->gain),
+                                  .bias = constant_data(x, o->bias),
                                   .eps = o->eps,
                                   .y = {y, o->width},
                                   .rms = o->rms};
     x->k->layer_norm(&norm, NULL);
-    memcpy(see(x, op->view[2], op->space, r), y, o->width * sizeof *y);
+    memcpy(view_data(x, op->view[2], op->space, r), y, o->width * sizeof *y);
     free(y);
 }
 
-static void tell_activate(const telling *x, const told_op *op, int32_t r)
+static void interpret_activate(const interpretation *x, const spec_op *op, int32_t r)
 {
     const rill_activate *o = &op->as.activate;
-    const float *from = see(x, op->view[0], op->space, r), *gate = see(x, op->view[1], op->space, r);
-    float *y = see(x, op->view[2], op->space, r);
+    const float *from = view_data(x, op->view[0], op->space, r), *gate = view_data(x, op->view[1], op->space, r);
+    float *y = view_data(x, op->view[2], op->space, r);
     for (size_t i = 0; i < o->width; i++) {
         float z = from[i];
         switch (o->activation) {
@@ -427,13 +435,13 @@ static void tell_activate(const telling *x, const told_op *op, int32_t r)
     }
 }
 
-static void tell_embed(const telling *x, const told_op *op, int32_t r)
+static void interpret_embed(const interpretation *x, const spec_op *op, int32_t r)
 {
     const rill_embedding *o = &op->as.embed;
-    const float *from = see(x, op->view[0], op->space, r), *position = see(x, op->view[1], op->space, r);
-    float *out = see(x, op->view[2], op->space, r);
+    const float *from = view_data(x, op->view[0], op->space, r), *position = view_data(x, op->view[1], op->space, r);
+    float *out = view_data(x, op->view[2], op->space, r);
     if (o->matrix > 0) {
-        const int32_t symbol = column_at(x, op->space, r, o->symbol);
+        const int32_t symbol = column_value(x, op->space, r, o->symbol);
         from = symbol >= 0 ? x->t->matrix[o->matrix].w + (size_t)symbol * o->width : NULL;
     }
     for (size_t i = 0; i < o->width; i++) {
@@ -442,15 +450,15 @@ static void tell_embed(const telling *x, const told_op *op, int32_t r)
     }
 }
 
-static void tell_sum(const telling *x, const told_op *op, int32_t r)
+static void interpret_sum(const interpretation *x, const spec_op *op, int32_t r)
 {
     const rill_sum *o = &op->as.sum;
-    float *out = see(x, op->view[15], op->space, r);
+    float *out = view_data(x, op->view[15], op->space, r);
     for (size_t i = 0; i < o->width; i++) {
         float sum = 0.0f;
         int begun = 0;
         for (int32_t k = 0; k < o->terms; k++) {
-            const float *term = see(x, op->view[k], op->space, r);
+            const float *term = view_data(x, op->view[k], op->space, r);
             if (term == NULL) continue;
             sum = begun ? sum + term[i] : term[i];
             begun = 1;
@@ -459,45 +467,45 @@ static void tell_sum(const telling *x, const told_op *op, int32_t r)
     }
 }
 
-static void tell_copy(const telling *x, const told_op *op, int32_t r)
+static void interpret_copy(const interpretation *x, const spec_op *op, int32_t r)
 {
-    const float *from = see(x, op->view[0], op->space, r);
-    float *to = see(x, op->view[1], op->space, r);
+    const float *from = view_data(x, op->view[0], op->space, r);
+    float *to = view_data(x, op->view[1], op->space, r);
     for (size_t i = 0; i < op->as.copy.width; i++) to[i] = from != NULL ? from[i] : 0.0f;
 }
 
-static void tell_mask(const telling *x, const told_op *op, int32_t r)
+static void interpret_mask(const interpretation *x, const spec_op *op, int32_t r)
 {
-    const int32_t slot = column_at(x, op->space, r, op->as.mask.slot);
-    float *to = see(x, op->view[0], op->space, r);
-    for (int32_t i = 0; i < x->w->symbols[op->as.mask.list][slot]; i++)
-        to[x->w->symbol[op->as.mask.list][slot][i]] = -INFINITY;
+    const int32_t slot = column_value(x, op->space, r, op->as.mask.slot);
+    float *to = view_data(x, op->view[0], op->space, r);
+    for (int32_t i = 0; i < x->w->symbols[op->as.mask.vocab_subset][slot]; i++)
+        to[x->w->symbol[op->as.mask.vocab_subset][slot][i]] = -INFINITY;
 }
 
 /* --- the tale ----------------------------------------------------------------------------------------------------- */
 
-void tell(const tale *t, const rill_kernels *kernels, world *w, const answers *a)
+void interpret(const net_spec *t, const rill_kernels *kernels, world *w, const answers *a)
 {
-    static void (*const rows[])(const telling *, const told_op *, int32_t) = {
-        [TOLD_PRODUCT] = tell_product,   [TOLD_LSTM] = tell_lstm,   [TOLD_GRU] = tell_gru,
-        [TOLD_ATTEND] = tell_attend,     [TOLD_EMBED] = tell_embed, [TOLD_NORMALISE] = tell_normalise,
-        [TOLD_ACTIVATE] = tell_activate, [TOLD_SUM] = tell_sum,     [TOLD_COPY] = tell_copy,
-        [TOLD_MASK] = tell_mask,         [TOLD_BEST] = tell_best,   [TOLD_MIX] = tell_mix,
+    static void (*const rows[])(const interpretation *, const spec_op *, int32_t) = {
+        [SPEC_PRODUCT] = interpret_product,   [SPEC_LSTM] = interpret_lstm,   [SPEC_GRU] = interpret_gru,
+        [SPEC_ATTEND] = interpret_attend,     [SPEC_EMBED] = interpret_embed, [SPEC_NORMALISE] = interpret_normalise,
+        [SPEC_ACTIVATE] = interpret_activate, [SPEC_SUM] = interpret_sum,     [SPEC_COPY] = interpret_copy,
+        [SPEC_MASK] = interpret_mask,         [SPEC_BEST] = interpret_best,   [SPEC_MIX] = interpret_mix,
     };
-    telling *x = telling_room(1, sizeof *x);
-    *x = (telling){.t = t, .k = kernels, .w = w, .a = a};
+    interpretation *x = interpret_alloc(1, sizeof *x);
+    *x = (interpretation){.t = t, .k = kernels, .w = w, .a = a};
     x->space[RILL_ROWS].rows = (size_t)a->n;
-    for (rill_space s = 1; s <= t->spaces; s++) make_space(x, s);
-    for (rill_value v = 1; v <= t->values; v++)
-        x->value[v] = telling_room(x->space[t->value[v].space].rows * t->value[v].width, sizeof(float));
+    for (rill_index_space s = 1; s <= t->spaces; s++) make_space(x, s);
+    for (rill_tensor v = 1; v <= t->values; v++)
+        x->value[v] = interpret_alloc(x->space[t->value[v].space].rows * t->value[v].width, sizeof(float));
     for (int32_t i = 0, paths = 0; i < t->ops; i++) {
-        const told_op *op = &t->op[i];
-        if (op->kind == TOLD_PATH) tell_path(x, op, ++paths);
-        if (op->kind == TOLD_SCAN) tell_scan(x, op);
-        if (op->kind == TOLD_PATH || op->kind == TOLD_SCAN) continue;
+        const spec_op *op = &t->op[i];
+        if (op->kind == SPEC_PATH) interpret_path(x, op, ++paths);
+        if (op->kind == SPEC_SCAN) interpret_scan(x, op);
+        if (op->kind == SPEC_PATH || op->kind == SPEC_SCAN) continue;
         for (size_t r = 0; r < x->space[op->space].rows; r++) rows[op->kind](x, op, (int32_t)r);
     }
-    for (int32_t i = 1; i < MOST_PARTS; i++) {
+    for (int32_t i = 1; i < SPEC_MAX_PARTS; i++) {
         free(x->space[i].origin), free(x->space[i].value), free(x->space[i].first);
         free(x->value[i]), free(x->path[i]), free(x->path_length[i]);
     }

@@ -1,47 +1,54 @@
 /* interpreter.h: what a device's programs mean, said once more and as plainly as can be.
  *
- * A tale is a plan and a program written down by a test; it is built into a rill_plan and, independently, told by tell(): whole run
+ * A tale is a plan and a program written down by a test; it is built into a rill_network and, independently, told by tell(): whole run
  * by whole run, one row at a time, with neither blocks nor indices nor threads. Kernels are called with one row each.
  * A world is what outlives runs: tables, paths, lists. */
-#ifndef TEST_DEVICE_INTERPRETER_H
-#define TEST_DEVICE_INTERPRETER_H
+#ifndef TEST_INTERPRETER_H
+#define TEST_INTERPRETER_H
 
 #include "kernels.h"
 #include "rill/device.h"
 
-enum { MOST_PARTS = 96, MOST_OPS = 40, MOST_SLOTS = 80, MOST_NODES = 200 };
+enum { SPEC_MAX_PARTS = 96, MAX_OPS = 40, SPEC_MAX_SLOTS = 80, SPEC_MAX_NODES = 200 };
 
-typedef enum look_kind { LOOK_NONE, LOOK_VALUE, LOOK_UNIT, LOOK_TABLE, LOOK_CONSTANT, LOOK_IN } look_kind;
+typedef enum spec_view_kind {
+    SPEC_VIEW_NONE,
+    SPEC_VIEW_VALUE,
+    SPEC_VIEW_UNIT,
+    SPEC_VIEW_TABLE,
+    SPEC_VIEW_CONSTANT,
+    SPEC_VIEW_RAGGED
+} spec_view_kind;
 
 /* A view. */
-typedef struct look {
-    look_kind kind;
-    int32_t of, row, slot, first;
-} look;
+typedef struct spec_view {
+    spec_view_kind kind;
+    int32_t source, row, slot, first;
+} spec_view;
 
-typedef enum told_kind {
-    TOLD_PRODUCT,
-    TOLD_LSTM,
-    TOLD_GRU,
-    TOLD_SCAN,
-    TOLD_ATTEND,
-    TOLD_NORMALISE,
-    TOLD_ACTIVATE,
-    TOLD_EMBED,
-    TOLD_SUM,
-    TOLD_COPY,
-    TOLD_MASK,
-    TOLD_PATH,
-    TOLD_BEST,
-    TOLD_MIX
-} told_kind;
+typedef enum spec_op_kind {
+    SPEC_PRODUCT,
+    SPEC_LSTM,
+    SPEC_GRU,
+    SPEC_SCAN,
+    SPEC_ATTEND,
+    SPEC_NORMALISE,
+    SPEC_ACTIVATE,
+    SPEC_EMBED,
+    SPEC_SUM,
+    SPEC_COPY,
+    SPEC_MASK,
+    SPEC_PATH,
+    SPEC_BEST,
+    SPEC_MIX
+} spec_op_kind;
 
-/* An operation; its views stand in `view` in the order in which its struct has them, and are put into the struct by build_tale(). */
-typedef struct told_op {
-    told_kind kind;
-    rill_space space;
-    look view[16];
-    rill_column node, parent, depth; /* TOLD_PATH */
+/* An operation; its views stand in `view` in the order in which its struct has them, and are put into the struct by build_network(). */
+typedef struct spec_op {
+    spec_op_kind kind;
+    rill_index_space space;
+    spec_view view[16];
+    rill_column node, parent, depth; /* SPEC_PATH */
     union {
         rill_product product;
         rill_lstm_cell lstm;
@@ -57,60 +64,65 @@ typedef struct told_op {
         rill_best_choices best;
         rill_mix mix;
     } as;
-} told_op;
+} spec_op;
 
-typedef enum told_space_kind { TOLD_ROWS, TOLD_WHERE, TOLD_DISTINCT, TOLD_RAGGED } told_space_kind;
+typedef enum spec_space_kind {
+    SPEC_SPACE_ROWS,
+    SPEC_SPACE_WHERE,
+    SPEC_SPACE_DISTINCT,
+    SPEC_SPACE_RAGGED
+} spec_space_kind;
 
 /* Arrays are addressed by handle: element 0 is not used, but for the space of rows. */
-typedef struct tale {
+typedef struct net_spec {
     struct {
         float *data;
         size_t rows, width;
-    } constant[MOST_PARTS];
+    } constant[SPEC_MAX_PARTS];
     struct {
         float *w;
         size_t n, k;
         rill_weight_type type;
-    } matrix[MOST_PARTS];
+    } matrix[SPEC_MAX_PARTS];
     struct {
         rill_table_kind kind;
         size_t width;
-    } table[MOST_PARTS];
+    } table[SPEC_MAX_PARTS];
     struct {
         rill_constant rows, bias;
         rill_weight_type type;
-    } list[MOST_PARTS];
+    } list[SPEC_MAX_PARTS];
     struct {
-        told_space_kind kind;
-        rill_space of;
+        spec_space_kind kind;
+        rill_index_space parent_space;
         rill_column column;
-    } space[MOST_PARTS];
+    } space[SPEC_MAX_PARTS];
     struct {
-        rill_space space;
+        rill_index_space space;
         int32_t *entry; /* of the run */
         size_t count;
-    } column[MOST_PARTS];
+    } column[SPEC_MAX_PARTS];
     struct {
-        rill_space space;
+        rill_index_space space;
         size_t width;
-        rill_list list;
+        rill_vocab_subset list;
         int written; /* floats that are, for the maker */
-    } value[MOST_PARTS];
-    told_op op[MOST_OPS];
+    } value[SPEC_MAX_PARTS];
+    spec_op op[MAX_OPS];
     rill_table expected;
     rill_column expected_slot;
     int32_t constants, matrices, tables, lists, spaces, columns, values, ops, paths;
     int selects, watches;
-} tale;
+} net_spec;
 
 typedef struct world {
     int32_t nodes, slots, host_rows;
-    float *rows[MOST_PARTS];               /* by table: of nodes, slots, the host */
-    float *ragged[MOST_PARTS][MOST_SLOTS]; /* by table and slot */
-    int32_t units[MOST_SLOTS];
-    int32_t above[MOST_NODES];
-    int32_t *symbol[MOST_PARTS][MOST_SLOTS]; /* by list and slot */
-    int32_t symbols[MOST_PARTS][MOST_SLOTS];
+    float *rows[SPEC_MAX_PARTS];                   /* by table: of nodes, slots, the host */
+    float *ragged[SPEC_MAX_PARTS][SPEC_MAX_SLOTS]; /* by table and slot */
+    int32_t units[SPEC_MAX_SLOTS];
+    int32_t parent[SPEC_MAX_NODES];
+    int32_t *symbol[SPEC_MAX_PARTS][SPEC_MAX_SLOTS]; /* by list and slot */
+    int32_t symbols[SPEC_MAX_PARTS][SPEC_MAX_SLOTS];
 } world;
 
 /* What a run is asked and answers, for n rows. */
@@ -122,9 +134,9 @@ typedef struct answers {
 } answers;
 
 /* Build a tale as a plan with one program. */
-rill_status build_tale(const tale *t, rill_plan *plan, rill_program *program);
+rill_status build_network(const net_spec *t, rill_network *plan, rill_graph *program);
 
 /* Tell what a run of n rows does; columns' entries are the tale's. */
-void tell(const tale *t, const rill_kernels *kernels, world *w, const answers *a);
+void interpret(const net_spec *t, const rill_kernels *kernels, world *w, const answers *a);
 
 #endif

@@ -3,23 +3,24 @@
 #include <string.h>
 #include <time.h>
 
-#include "limits.h"
-#include "plan.h"
+#include "network.h"
+#include "peak.h"
 #include "rill/device.h"
 #include "support/harness.h"
 
 /* --- shares ------------------------------------------------------------------------------------------------------- */
 
-static const rill_limits made_up = {.flops = {[RILL_ARITHMETIC_F32] = 100, [RILL_ARITHMETIC_INT8] = 400}, .bytes = 50};
+static const rill_limits sample_limits = {.flops = {[RILL_ARITHMETIC_F32] = 100, [RILL_ARITHMETIC_INT8] = 400},
+                                          .bytes = 50};
 
 static double share(rill_arithmetic arithmetic, double seconds, double flops, double bytes)
 {
     const rill_op_profile op = {.seconds = seconds, .flops = flops, .bytes = bytes, .arithmetic = arithmetic};
-    return rill_profile_share(&op, &made_up);
+    return rill_profile_share(&op, &sample_limits);
 }
 
 /* Sums of powers of two, so that divisions are exact. */
-static void a_share_is_the_least_time_over_the_time_taken(void **state)
+static void share_is_min_time_over_time_taken(void **state)
 {
     (void)state;
     assert_true(share(RILL_ARITHMETIC_F32, 4, 200, 0) == 0.5);  /* 2 s of multiplying */
@@ -44,18 +45,18 @@ static double now(void)
 }
 
 /* At least a millisecond a pass, so at most a thousand passes a second. `sum` counts them. */
-static void take_a_millisecond(rill_loop *loop)
+static void take_a_millisecond(rill_peak_loop *loop)
 {
     const double begin = now();
     while (now() - begin < 1e-3) continue;
     loop->sum += 1;
 }
 
-static void a_rate_is_never_more_than_what_was_done(void **state)
+static void rate_is_at_most_the_work_done(void **state)
 {
     (void)state;
-    rill_loop loop = {.run = take_a_millisecond, .work = 7};
-    const double begin = now(), rate = rill_loop_rate(&loop, 0.05), took = now() - begin;
+    rill_peak_loop loop = {.run = take_a_millisecond, .work = 7};
+    const double begin = now(), rate = rill_peak_loop_rate(&loop, 0.05), took = now() - begin;
     assert_true(rate <= 7 * 1000);
     /* The fastest sample is no slower than the mean of all passes. */
     assert_true(rate >= 7 * (double)loop.sum / took);
@@ -63,33 +64,33 @@ static void a_rate_is_never_more_than_what_was_done(void **state)
 }
 
 /* What a pass does follows from the width of vectors: of what this processor has, wider ones do more. */
-static void wider_vectors_do_more_in_a_pass(void **state)
+static void wider_vectors_are_faster(void **state)
 {
     (void)state;
     const rill_isa_mask has = rill_cpu_isa(), none = RILL_ISA_REF;
-    const double plain = rill_loop_multiply(none, 0).work;
-    assert_true(plain == 2 * 32 * 2000.0 && rill_loop_multiply(none, 1).work == plain);
+    const double plain = rill_peak_loop_fma(none, 0).work;
+    assert_true(plain == 2 * 32 * 2000.0 && rill_peak_loop_fma(none, 1).work == plain);
     if (has & RILL_ISA_NEON) {
-        const double neon = rill_loop_multiply(RILL_ISA_NEON, 0).work;
+        const double neon = rill_peak_loop_fma(RILL_ISA_NEON, 0).work;
         const rill_isa_mask dots = RILL_ISA_NEON | RILL_ISA_NEON_DOTPROD;
-        assert_true(rill_loop_multiply(RILL_ISA_NEON, 1).work == 4 * neon);
-        assert_true(rill_loop_multiply(dots, 0).work == neon && rill_loop_multiply(dots, 1).work == 4 * neon);
-        assert_true(rill_loop_multiply(dots | RILL_ISA_NEON_I8MM, 1).work == 8 * neon);
+        assert_true(rill_peak_loop_fma(RILL_ISA_NEON, 1).work == 4 * neon);
+        assert_true(rill_peak_loop_fma(dots, 0).work == neon && rill_peak_loop_fma(dots, 1).work == 4 * neon);
+        assert_true(rill_peak_loop_fma(dots | RILL_ISA_NEON_I8MM, 1).work == 8 * neon);
     }
     if (!(has & RILL_ISA_AVX2)) return;
-    const double avx2 = rill_loop_multiply(RILL_ISA_AVX2, 0).work;
-    assert_true(rill_loop_multiply(RILL_ISA_AVX2, 1).work == 2 * avx2);
-    assert_true(rill_loop_multiply(RILL_ISA_AVX2 | RILL_ISA_AVX512, 0).work == 2 * avx2);
+    const double avx2 = rill_peak_loop_fma(RILL_ISA_AVX2, 0).work;
+    assert_true(rill_peak_loop_fma(RILL_ISA_AVX2, 1).work == 2 * avx2);
+    assert_true(rill_peak_loop_fma(RILL_ISA_AVX2 | RILL_ISA_AVX512, 0).work == 2 * avx2);
     const rill_isa_mask all = RILL_ISA_AVX2 | RILL_ISA_AVX512 | RILL_ISA_AVX512_VNNI;
-    assert_true(rill_loop_multiply(all, 1).work == 8 * avx2);
+    assert_true(rill_peak_loop_fma(all, 1).work == 8 * avx2);
 }
 
 /* --- the machine -------------------------------------------------------------------------------------------------- */
 
 /* A runner that has a stream, as rill_runner_limits() wants it, and runs nothing. */
 typedef struct idler {
-    rill_stream *stream; /* first */
-    rill_plan *plan;
+    rill_session *stream; /* first */
+    rill_network *plan;
     rill_device *device;
 } idler;
 
@@ -97,15 +98,15 @@ static void idler_start(idler *r, rill_context *ctx, const char *kernels)
 {
     const rill_device_options options = {.struct_size = sizeof options, .kernels = kernels};
     assert_int_equal(rill_device_open(&r->device, ctx, &options), RILL_OK);
-    assert_int_equal(rill_plan_open(&r->plan, ctx, r->device), RILL_OK);
-    assert_int_equal(rill_plan_finish(r->plan), RILL_OK);
-    assert_int_equal(rill_stream_open(&r->stream, ctx, r->plan, 1), RILL_OK);
+    assert_int_equal(rill_network_open(&r->plan, ctx, r->device), RILL_OK);
+    assert_int_equal(rill_network_finish(r->plan), RILL_OK);
+    assert_int_equal(rill_session_open(&r->stream, ctx, r->plan, 1), RILL_OK);
 }
 
 static void idler_stop(idler *r)
 {
-    rill_stream_close(r->stream);
-    rill_plan_close(r->plan);
+    rill_session_close(r->stream);
+    rill_network_close(r->plan);
     rill_device_close(r->device);
 }
 
@@ -126,7 +127,7 @@ static int is_rate(double x)
 
 /* The margins are wide. A vector of eight numbers does four times what plain C does, of which half is asked for; and no memory reads
  * numbers as fast as registers multiply them. One good measurement of three is enough, since a busy machine can disturb one. */
-static void limits_are_those_of_a_machine(void **state)
+static void limits_are_plausible(void **state)
 {
     (void)state;
     rill_context *ctx = harness_context(NULL);
@@ -144,7 +145,7 @@ static void limits_are_those_of_a_machine(void **state)
 }
 
 /* There is one request, for what is read. Refused, it leaves the limits as they were. */
-static void memory_comes_back_or_is_told_missing(void **state)
+static void limits_without_memory(void **state)
 {
     (void)state;
     harness_memory memory;
@@ -153,11 +154,11 @@ static void memory_comes_back_or_is_told_missing(void **state)
     idler_start(&r, ctx, NULL);
     const int64_t blocks = memory.blocks, requests = memory.requests;
     const size_t used = rill_memory_used(ctx);
-    rill_limits limits = made_up;
-    memory.fail_at = requests + 1;
+    rill_limits limits = sample_limits;
+    memory.failing_request = requests + 1;
     assert_int_equal(rill_runner_limits(&r, &limits), RILL_ERR_MEMORY);
     assert_non_null(strstr(rill_error(ctx), "measuring the machine"));
-    assert_memory_equal(&limits, &made_up, sizeof limits);
+    assert_memory_equal(&limits, &sample_limits, sizeof limits);
     assert_int_equal(memory.refused, 1);
     assert_int_equal(rill_runner_limits(&r, &limits), RILL_OK);
     assert_int_equal(memory.requests, requests + 2);
@@ -168,11 +169,11 @@ static void memory_comes_back_or_is_told_missing(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_share_is_the_least_time_over_the_time_taken),
-    cmocka_unit_test(a_rate_is_never_more_than_what_was_done),
-    cmocka_unit_test(wider_vectors_do_more_in_a_pass),
-    cmocka_unit_test(limits_are_those_of_a_machine),
-    cmocka_unit_test(memory_comes_back_or_is_told_missing),
+    cmocka_unit_test(share_is_min_time_over_time_taken),
+    cmocka_unit_test(rate_is_at_most_the_work_done),
+    cmocka_unit_test(wider_vectors_are_faster),
+    cmocka_unit_test(limits_are_plausible),
+    cmocka_unit_test(limits_without_memory),
 };
 
 HARNESS_MAIN(tests)

@@ -13,7 +13,7 @@
 
 #include "rill/rill.h"
 
-enum { E = 7, H = 12, LETTERS = 26, END = 26, ACTIONS = 27, MOST = 40 };
+enum { E = 7, H = 12, LETTERS = 26, END = 26, ACTIONS = 27, CAPACITY = 40 };
 
 /* --- the model's file --------------------------------------------------------------------------------------------- */
 
@@ -40,34 +40,34 @@ static const float *weights(const char *name)
     return NULL;
 }
 
-static size_t floats_of(const struct tensor *t)
+static size_t n_floats(const struct tensor *t)
 {
     return (size_t)t->rows * (size_t)(t->columns > 0 ? t->columns : 1);
 }
 
 /* Numbers that make choices neither certain nor equal. `left_out`: a tensor that the file does not have, or -1. */
-static void write_model(const char *path, int left_out)
+static void write_model(const char *path, int missing)
 {
     char header[4000];
-    size_t at = 0;
+    size_t offset = 0;
     uint32_t state = 12345;
     int used = snprintf(header, sizeof header, "{");
     for (int i = 0; i < TENSORS; i++) {
         struct tensor *t = &tensors[i];
         free(t->data);
-        t->data = malloc(floats_of(t) * sizeof *t->data);
-        for (size_t k = 0; k < floats_of(t); k++) {
+        t->data = malloc(n_floats(t) * sizeof *t->data);
+        for (size_t k = 0; k < n_floats(t); k++) {
             state = state * 1664525u + 1013904223u;
             t->data[k] = ((float)(state >> 8) / 8388608.0f - 1.0f) * 1.2f;
         }
-        if (i == left_out) continue;
-        const size_t end = at + floats_of(t) * sizeof *t->data;
+        if (i == missing) continue;
+        const size_t end = offset + n_floats(t) * sizeof *t->data;
         char shape[32];
         snprintf(shape, sizeof shape, t->columns > 0 ? "%d,%d" : "%d", t->rows, t->columns);
         used += snprintf(header + used, sizeof header - (size_t)used,
-                         "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}", at > 0 ? "," : "",
-                         t->name, shape, at, end);
-        at = end;
+                         "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}",
+                         offset > 0 ? "," : "", t->name, shape, offset, end);
+        offset = end;
     }
     used += snprintf(header + used, sizeof header - (size_t)used, "}");
     FILE *file = fopen(path, "wb");
@@ -76,7 +76,7 @@ static void write_model(const char *path, int left_out)
     fwrite(&length, 8, 1, file);
     fwrite(header, (size_t)used, 1, file);
     for (int i = 0; i < TENSORS; i++)
-        if (i != left_out) fwrite(tensors[i].data, sizeof(float), floats_of(&tensors[i]), file);
+        if (i != missing) fwrite(tensors[i].data, sizeof(float), n_floats(&tensors[i]), file);
     fclose(file);
 }
 
@@ -118,7 +118,7 @@ static void gru(const char *side, const float *embedding, double *h)
 
 typedef struct reading {
     int length;
-    double memory[MOST][H], h[H];
+    double memory[CAPACITY][H], h[H];
 } reading;
 
 static reading read_word(const char *word)
@@ -134,13 +134,13 @@ static reading read_word(const char *word)
 /* Log-probabilities in the decoder's state h. */
 static void look(const reading *r, const double *h, double *logp)
 {
-    double share[MOST], joined[2 * H] = {0}, a[H], sum = 0.0, most = -INFINITY;
+    double share[CAPACITY], joined[2 * H] = {0}, a[H], sum = 0.0, max = -INFINITY;
     for (int t = 0; t < r->length; t++) {
         share[t] = 0.0;
         for (int j = 0; j < H; j++) share[t] += r->memory[t][j] * h[j];
-        most = fmax(most, share[t]);
+        max = fmax(max, share[t]);
     }
-    for (int t = 0; t < r->length; t++) sum += share[t] = exp(share[t] - most);
+    for (int t = 0; t < r->length; t++) sum += share[t] = exp(share[t] - max);
     for (int t = 0; t < r->length; t++)
         for (int j = 0; j < H; j++) joined[j] += share[t] / sum * r->memory[t][j];
     memcpy(joined + H, h, H * sizeof *h);
@@ -210,10 +210,10 @@ static void decode(rill_engine *engine, result *out)
     while (rill_engine_step(engine) == RILL_OK) continue;
     while (rill_engine_next(engine, &got) == RILL_OK) {
         assert_int_equal(got.status, RILL_OK);
-        snprintf(out->text[got.id], sizeof *out->text, "%s", got.output[0].text);
-        out->score[got.id] = got.output[0].score;
-        out->truncated[got.id] = got.output[0].truncated;
-        out->n[got.id] = got.n;
+        snprintf(out->text[got.id], sizeof *out->text, "%s", got.outputs[0].text);
+        out->score[got.id] = got.outputs[0].path_score;
+        out->truncated[got.id] = got.outputs[0].truncated;
+        out->n[got.id] = got.n_outputs;
     }
     rill_engine_destroy(engine);
 }
@@ -253,7 +253,7 @@ static void outputs_are_the_networks(void **state)
     rill_context_destroy(ctx);
 }
 
-static void what_is_wrong_is_told(void **state)
+static void bad_models_are_refused(void **state)
 {
     (void)state;
     rill_context *ctx = open_context();
@@ -276,7 +276,7 @@ static void what_is_wrong_is_told(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(outputs_are_the_networks),
-    cmocka_unit_test(what_is_wrong_is_told),
+    cmocka_unit_test(bad_models_are_refused),
 };
 
 int main(void)

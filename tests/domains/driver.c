@@ -59,7 +59,7 @@ void answer_free(answer *a)
 }
 
 static void answer_ask(rill_context *ctx, const rill_domain *domain, void *self, const rill_rows *rows,
-                       const rill_ask *ask, answer *a)
+                       const rill_score_request *ask, answer *a)
 {
     memset(a->out.ends, RILL_ENDS_BY_ACTION, (size_t)rows->n);
     assert_ok(ctx, domain->score(self, rows, ask, &a->out));
@@ -68,7 +68,8 @@ static void answer_ask(rill_context *ctx, const rill_domain *domain, void *self,
 void answer_rows(rill_context *ctx, const rill_domain *domain, void *self, const rill_rows *rows, answer *a)
 {
     assert_ok(ctx, domain->step(self, rows));
-    answer_ask(ctx, domain, self, rows, &(rill_ask){.most = a->actions, .legal_words = words_of(a->actions)}, a);
+    answer_ask(ctx, domain, self, rows,
+               &(rill_score_request){.max_choices = a->actions, .legal_words = words_of(a->actions)}, a);
 }
 
 answer answer_row(rill_context *ctx, const rill_domain *domain, void *self, int32_t actions, one_row row)
@@ -99,7 +100,7 @@ void answer_logp(const answer *a, int32_t r, float *logp)
 
 rill_terminal answer_ends(const answer *a, int32_t r)
 {
-    assert_int_not_equal(a->out.ends[r], RILL_ENDS_AS_TOLD);
+    assert_int_not_equal(a->out.ends[r], RILL_ENDS_BY_FLAG);
     return a->out.ends[r] == RILL_ENDS_LAST ? RILL_LAST : RILL_LIVE;
 }
 
@@ -108,7 +109,7 @@ rill_terminal answer_ends(const answer *a, int32_t r)
 enum { MANY_ROWS = 150, SETS = 3 }; /* more rows than a domain takes at once */
 
 typedef struct asked {
-    rill_ask ask;
+    rill_score_request ask;
     int32_t wanted[MANY_ROWS], legal_set[MANY_ROWS];
     uint64_t *legal;                 /* [SETS, words] */
     int32_t *pick_row, *pick_action; /* [rows * actions] */
@@ -118,12 +119,12 @@ static void draw_sets(asked *x, const rill_domain_info *info, int32_t n, uint64_
 {
     const size_t words = words_of(info->actions);
     for (size_t w = 0; w < SETS * words; w++) {
-        const uint64_t some = (uint64_t)roll(state, UINT32_MAX) << 32 | roll(state, UINT32_MAX);
+        const uint64_t some = (uint64_t)random_below(state, UINT32_MAX) << 32 | random_below(state, UINT32_MAX);
         x->legal[w] = w < words && info->legal != NULL ? info->legal[w] : some;
         if (info->legal != NULL) x->legal[w] &= info->legal[w % words];
     }
     /* Whoever has a list of what is ever legal is given that set in place of none. */
-    for (int32_t r = 0; r < n; r++) x->legal_set[r] = (int32_t)roll(state, SETS + 1) - (info->legal == NULL);
+    for (int32_t r = 0; r < n; r++) x->legal_set[r] = (int32_t)random_below(state, SETS + 1) - (info->legal == NULL);
     for (int32_t r = 0; r < n; r++)
         if (x->legal_set[r] >= SETS) x->legal_set[r] = 0;
     x->ask.legal = x->legal;
@@ -133,16 +134,18 @@ static void draw_sets(asked *x, const rill_domain_info *info, int32_t n, uint64_
 static void draw_ask(asked *x, const rill_domain_info *info, int32_t n, uint64_t *state)
 {
     const int32_t actions = info->actions;
-    x->ask = (rill_ask){.legal_words = words_of(actions)};
-    x->ask.most = roll(state, 4) == 0 ? 0 : 1 + (int32_t)roll(state, roll(state, 2) ? 6 : (uint32_t)actions);
-    if (x->ask.most > actions) x->ask.most = actions;
-    if (roll(state, 3) == 0) x->ask.wanted = x->wanted;
-    for (int32_t r = 0; r < n; r++) x->wanted[r] = (int32_t)roll(state, (uint32_t)x->ask.most + 1);
-    if (roll(state, 2) == 0) draw_sets(x, info, n, state);
-    if (roll(state, 2) == 0) return;
-    const uint32_t rare = 1 + roll(state, 5);
+    x->ask = (rill_score_request){.legal_words = words_of(actions)};
+    x->ask.max_choices = random_below(state, 4) == 0
+                             ? 0
+                             : 1 + (int32_t)random_below(state, random_below(state, 2) ? 6 : (uint32_t)actions);
+    if (x->ask.max_choices > actions) x->ask.max_choices = actions;
+    if (random_below(state, 3) == 0) x->ask.row_max_choices = x->wanted;
+    for (int32_t r = 0; r < n; r++) x->wanted[r] = (int32_t)random_below(state, (uint32_t)x->ask.max_choices + 1);
+    if (random_below(state, 2) == 0) draw_sets(x, info, n, state);
+    if (random_below(state, 2) == 0) return;
+    const uint32_t rare = 1 + random_below(state, 5);
     for (int32_t i = 0; i < n * actions; i++) {
-        if (roll(state, rare) != 0) continue;
+        if (random_below(state, rare) != 0) continue;
         x->pick_row[x->ask.n_picks] = i / actions;
         x->pick_action[x->ask.n_picks++] = i % actions;
     }
@@ -150,25 +153,26 @@ static void draw_ask(asked *x, const rill_domain_info *info, int32_t n, uint64_t
     x->ask.pick_action = x->pick_action;
 }
 
-static void compare_row(const rill_ask *ask, const rill_choices *all, const rill_choices *found, int32_t r)
+static void compare_row(const rill_score_request *ask, const rill_score_result *all, const rill_score_result *found,
+                        int32_t r)
 {
-    const int32_t most = ask->wanted != NULL ? ask->wanted[r] : ask->most;
+    const int32_t max_n = ask->row_max_choices != NULL ? ask->row_max_choices[r] : ask->max_choices;
     const size_t from = (size_t)r * (size_t)all->stride;
-    int32_t n = 0, given = found->count[r];
+    int32_t n = 0, n_found = found->count[r];
     assert_int_equal(found->ends[r], all->ends[r]);
-    assert_in_range(given, 0, ask->most);
-    for (int32_t i = 0, j = 0; i < all->count[r] && n < most; i++) {
+    assert_in_range(n_found, 0, ask->max_choices);
+    for (int32_t i = 0, j = 0; i < all->count[r] && n < max_n; i++) {
         const int32_t action = all->action[from + (size_t)i];
-        if (!rill_ask_permits(ask, r, action)) {
+        if (!rill_score_request_allows(ask, r, action)) {
             /* Only a row that gives all that it has may give it, too. */
-            if (j < given && found->action[from + (size_t)j] == action) assert_int_equal(given, all->count[r]), j++;
+            if (j < n_found && found->action[from + (size_t)j] == action) assert_int_equal(n_found, all->count[r]), j++;
             continue;
         }
-        assert_true(j < given && found->action[from + (size_t)j] == action);
+        assert_true(j < n_found && found->action[from + (size_t)j] == action);
         assert_memory_equal(&found->logp[from + (size_t)j], &all->logp[from + (size_t)i], sizeof(float));
         j++, n++;
     }
-    for (int32_t q = rill_ask_first_pick(ask, r); q < ask->n_picks && ask->pick_row[q] == r; q++) {
+    for (int32_t q = rill_score_request_first_pick(ask, r); q < ask->n_picks && ask->pick_row[q] == r; q++) {
         float expected = -INFINITY;
         for (int32_t i = 0; i < all->count[r]; i++)
             if (all->action[from + (size_t)i] == ask->pick_action[q]) expected = all->logp[from + (size_t)i];
@@ -190,8 +194,8 @@ void ask_in_many_ways(rill_context *ctx, const rill_domain *domain, void *self, 
     for (int32_t r = 0; r < MANY_ROWS; r++) node[r] = rows->node[r % rows->n], slot[r] = rows->slot[r % rows->n];
     for (int32_t r = 0; r < MANY_ROWS; r++) depth[r] = rows->depth != NULL ? rows->depth[r % rows->n] : 1;
     const rill_rows many = {.n = MANY_ROWS, .phase = rows->phase, .node = node, .slot = slot, .depth = depth};
-    answer_ask(ctx, domain, self, &many, &(rill_ask){.most = info->actions, .legal_words = words_of(info->actions)},
-               &all);
+    answer_ask(ctx, domain, self, &many,
+               &(rill_score_request){.max_choices = info->actions, .legal_words = words_of(info->actions)}, &all);
     for (int round = 0; round < rounds; round++) {
         draw_ask(&x, info, MANY_ROWS, &state);
         answer_ask(ctx, domain, self, &many, &x.ask, &found);

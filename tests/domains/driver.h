@@ -16,7 +16,7 @@ void stop_model(const rill_domain *domain, started *s);
 
 /* Room for the choices of some rows, of all actions each. */
 typedef struct answer {
-    rill_choices out;
+    rill_score_result out;
     int32_t actions;
 } answer;
 

@@ -5,13 +5,13 @@
 
 #include "rill/plugin.h"
 
-static miser memory;
+static failing_allocator memory;
 static rill_context *ctx;
 
 static int set_up(void **state)
 {
     (void)state;
-    ctx = miser_context(&memory);
+    ctx = failing_allocator_context(&memory);
     assert_ok(ctx, rill_register_core(ctx));
     for (size_t i = 0; i < sizeof domains / sizeof *domains; i++) assert_ok(ctx, rill_register_domain(ctx, domains[i]));
     return 0;

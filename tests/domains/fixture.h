@@ -2,20 +2,20 @@
 #ifndef TEST_DOMAINS_FIXTURE_H
 #define TEST_DOMAINS_FIXTURE_H
 
-static miser memory;
+static failing_allocator memory;
 static rill_context *ctx;
 
 static int set_up(void **state)
 {
     (void)state;
-    ctx = miser_context(&memory);
+    ctx = failing_allocator_context(&memory);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    miser_finish(&memory, ctx);
+    failing_allocator_finish(&memory, ctx);
     return 0;
 }
 

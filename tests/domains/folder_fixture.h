@@ -5,7 +5,7 @@
 
 #include "model_maker.h"
 
-static miser memory;
+static failing_allocator memory;
 static rill_context *ctx;
 static char *folder;
 
@@ -14,7 +14,7 @@ static void fill_folder(void);
 static int set_up(void **state)
 {
     (void)state;
-    ctx = miser_context(&memory);
+    ctx = failing_allocator_context(&memory);
     folder = folder_make();
     fill_folder();
     return 0;
@@ -24,7 +24,7 @@ static int tear_down(void **state)
 {
     (void)state;
     folder_remove(folder);
-    miser_finish(&memory, ctx);
+    failing_allocator_finish(&memory, ctx);
     return 0;
 }
 
@@ -51,7 +51,7 @@ static void refused(rill_status status, const char *sentence)
     assert_error(ctx, sentence, folder);
 }
 
-static inline void a_whole_model_opens(void **state)
+static inline void complete_model_opens(void **state)
 {
     (void)state;
     for (int tokenized = 0; tokenized < 2; tokenized++) assert_int_equal(open_folder(folder, tokenized), RILL_OK);
@@ -78,13 +78,13 @@ static inline void tensor_without_a_place(model_spec spec, void (*write)(const c
 
 static void remove_one(const char *name)
 {
-    char *path = path_of(folder, name);
+    char *path = join_path(folder, name);
     assert_int_equal(unlink(path), 0);
     free(path);
 }
 
 /* Take files away one after the other: each is missed although those before it are missing too, so they are read last first. */
-static inline void each_is_missed(const char *const *name, size_t n)
+static inline void each_missing_file_is_reported(const char *const *name, size_t n)
 {
     char sentence[200];
     for (size_t i = 0; i < n; i++) {

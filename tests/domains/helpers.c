@@ -15,9 +15,9 @@
 
 /* --- memory --- */
 
-static void *miser_allocate(void *user, void *block, size_t old_size, size_t new_size)
+static void *failing_allocator_allocate(void *user, void *block, size_t old_size, size_t new_size)
 {
-    miser *m = user;
+    failing_allocator *m = user;
     if (new_size == 0) {
         m->out -= block != NULL;
         free(block);
@@ -38,32 +38,35 @@ static void *miser_allocate(void *user, void *block, size_t old_size, size_t new
     return fresh;
 }
 
-static void miser_log(void *user, rill_log_level level, const char *message)
+static void failing_allocator_log(void *user, rill_log_level level, const char *message)
 {
-    miser *m = user;
+    failing_allocator *m = user;
     const size_t used = strlen(m->log);
     if (level >= RILL_LOG_WARNING) snprintf(m->log + used, sizeof m->log - used, "%s\n", message);
 }
 
-rill_context *miser_context(miser *m)
+rill_context *failing_allocator_context(failing_allocator *m)
 {
-    rill_context_options options = {
-        .struct_size = sizeof options, .allocate = miser_allocate, .allocate_user = m, .log = miser_log, .log_user = m};
+    rill_context_options options = {.struct_size = sizeof options,
+                                    .allocate = failing_allocator_allocate,
+                                    .allocate_user = m,
+                                    .log = failing_allocator_log,
+                                    .log_user = m};
     rill_context *ctx;
-    *m = (miser){.allowed = -1};
+    *m = (failing_allocator){.allowed = -1};
     assert_int_equal(rill_context_create(&ctx, &options), RILL_OK);
     return ctx;
 }
 
-void miser_finish(miser *m, rill_context *ctx)
+void failing_allocator_finish(failing_allocator *m, rill_context *ctx)
 {
     assert_int_equal(rill_memory_used(ctx), 0);
     rill_context_destroy(ctx);
     assert_int_equal(m->out, 0);
 }
 
-long refuse_each_call(miser *m, rill_context *ctx, rill_status (*life)(rill_context *ctx, const char *folder),
-                      const char *folder)
+long refuse_each_call(failing_allocator *m, rill_context *ctx,
+                      rill_status (*life)(rill_context *ctx, const char *folder), const char *folder)
 {
     rill_status status = RILL_ERR_MEMORY;
     long n = 0;
@@ -79,7 +82,7 @@ long refuse_each_call(miser *m, rill_context *ctx, rill_status (*life)(rill_cont
 
 /* --- files --- */
 
-char *path_of(const char *folder, const char *name)
+char *join_path(const char *folder, const char *name)
 {
     size_t size = strlen(folder) + strlen(name) + 2;
     char *path = malloc(size);
@@ -91,7 +94,7 @@ char *path_of(const char *folder, const char *name)
 char *folder_make(void)
 {
     const char *base = getenv("TMPDIR");
-    char *folder = path_of(base != NULL ? base : P_tmpdir, "rill-test-XXXXXX");
+    char *folder = join_path(base != NULL ? base : P_tmpdir, "rill-test-XXXXXX");
     assert_non_null(mkdtemp(folder));
     return folder;
 }
@@ -103,7 +106,7 @@ void folder_remove(char *folder)
     struct dirent *entry;
     while ((entry = readdir(open)) != NULL) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-        char *path = path_of(folder, entry->d_name);
+        char *path = join_path(folder, entry->d_name);
         assert_int_equal(unlink(path), 0);
         free(path);
     }
@@ -114,7 +117,7 @@ void folder_remove(char *folder)
 
 void write_bytes(const char *folder, const char *name, const void *bytes, size_t length)
 {
-    char *path = path_of(folder, name);
+    char *path = join_path(folder, name);
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, length, file), length);
@@ -129,7 +132,7 @@ void write_string(const char *folder, const char *name, const char *text)
 
 char *read_bytes(const char *folder, const char *name, size_t *length)
 {
-    char *path = path_of(folder, name);
+    char *path = join_path(folder, name);
     FILE *file = fopen(path, "rb");
     if (file == NULL) fail_msg("cannot open %s", path);
     assert_int_equal(fseek(file, 0, SEEK_END), 0);
@@ -158,26 +161,26 @@ char *data_path(const char *name)
 {
     const char *base = getenv("RILL_TEST_DATA");
     if (base == NULL) fail_msg("RILL_TEST_DATA must name tests/data");
-    return path_of(base, name);
+    return join_path(base, name);
 }
 
 /* --- inputs and values --- */
 
-uint32_t roll(uint64_t *state, uint32_t below)
+uint32_t random_below(uint64_t *state, uint32_t below)
 {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return (uint32_t)(*state >> 33) % below;
 }
 
-rill_input input_of(const char *text, int32_t slot)
+rill_input make_input(const char *text, int32_t slot)
 {
     return (rill_input){.text = text, .length = strlen(text), .slot = slot};
 }
 
-void assert_near(double found, double expected, double slack, const char *what, size_t at)
+void assert_near(double found, double expected, double slack, const char *what, size_t i)
 {
     if (!(fabs(found - expected) <= slack * fmax(1.0, fabs(expected))))
-        fail_msg("%s %zu: expected %.9g, found %.9g", what, at, expected, found);
+        fail_msg("%s %zu: expected %.9g, found %.9g", what, i, expected, found);
 }
 
 void assert_ok(const rill_context *ctx, rill_status status)

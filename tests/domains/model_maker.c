@@ -22,7 +22,7 @@ static int same(const char *a, const char *b)
     return a != NULL && strcmp(a, b) == 0;
 }
 
-static size_t count_of(const model_tensor *t)
+static size_t n_elements(const model_tensor *t)
 {
     return (size_t)t->rows * (size_t)(t->columns ? t->columns : 1);
 }
@@ -30,59 +30,60 @@ static size_t count_of(const model_tensor *t)
 /* What of a file is there already. */
 typedef struct writer {
     char header[32768];
-    size_t at, used;
+    size_t header_length, n_written;
     float *data;
     uint64_t random;
 } writer;
 
 /* The numbers of the tensor of that name among those before `end`. */
-static const float *numbers_of(const writer *w, const model_tensor *shapes, const model_tensor *end, const char *name)
+static const float *tensor_values(const writer *w, const model_tensor *shapes, const model_tensor *end,
+                                  const char *name)
 {
     const float *data = w->data;
-    for (; shapes < end && !same(name, shapes->name); shapes++) data += count_of(shapes);
+    for (; shapes < end && !same(name, shapes->name); shapes++) data += n_elements(shapes);
     return data;
 }
 
 static void write_one(writer *w, const model_spec *m, const model_tensor *s, const float *like)
 {
     const int turned = same(m->reshaped, s->name);
-    const size_t count = count_of(s);
+    const size_t count = n_elements(s);
     char dimensions[64];
     if (s->columns == 0)
         snprintf(dimensions, sizeof dimensions, turned ? "[%d,1]" : "[%d]", s->rows);
     else
         snprintf(dimensions, sizeof dimensions, "[%d,%d]", turned ? s->columns : s->rows,
                  turned ? s->rows : s->columns);
-    w->at += (size_t)snprintf(w->header + w->at, sizeof w->header - w->at,
-                              ",\"%s\":{\"dtype\":\"%s\",\"shape\":%s,\"data_offsets\":[%zu,%zu]}", s->name,
-                              same(m->retyped, s->name) ? "I32" : "F32", dimensions, w->used * sizeof(float),
-                              (w->used + count) * sizeof(float));
-    assert_true(w->at < sizeof w->header);
-    for (size_t j = 0; j < count; j++) w->data[w->used++] = like != NULL ? like[j] : random_weight(&w->random);
+    w->header_length += (size_t)snprintf(w->header + w->header_length, sizeof w->header - w->header_length,
+                                         ",\"%s\":{\"dtype\":\"%s\",\"shape\":%s,\"data_offsets\":[%zu,%zu]}", s->name,
+                                         same(m->retyped, s->name) ? "I32" : "F32", dimensions,
+                                         w->n_written * sizeof(float), (w->n_written + count) * sizeof(float));
+    assert_true(w->header_length < sizeof w->header);
+    for (size_t j = 0; j < count; j++) w->data[w->n_written++] = like != NULL ? like[j] : random_weight(&w->random);
 }
 
 void model_write_tensors(const char *folder, const model_spec *m, const model_tensor *shapes, size_t n)
 {
     const model_tensor extra = {m->extra, 2, 0, NULL};
     size_t total = 2;
-    for (size_t i = 0; i < n; i++) total += count_of(&shapes[i]);
+    for (size_t i = 0; i < n; i++) total += n_elements(&shapes[i]);
     writer *w = calloc(1, sizeof *w);
     char *file = malloc(8 + sizeof w->header + total * sizeof(float));
     assert_true(w != NULL && file != NULL);
     w->data = malloc(total * sizeof *w->data);
     assert_non_null(w->data);
     w->random = m->seed;
-    w->at = (size_t)snprintf(w->header, sizeof w->header, "{\"__metadata__\":{\"format\":\"pt\"}");
+    w->header_length = (size_t)snprintf(w->header, sizeof w->header, "{\"__metadata__\":{\"format\":\"pt\"}");
     for (size_t i = 0; i < n; i++) {
-        const float *like = shapes[i].like != NULL ? numbers_of(w, shapes, shapes + i, shapes[i].like) : NULL;
+        const float *like = shapes[i].like != NULL ? tensor_values(w, shapes, shapes + i, shapes[i].like) : NULL;
         if (!same(m->missing, shapes[i].name)) write_one(w, m, &shapes[i], like);
     }
     if (m->extra != NULL) write_one(w, m, &extra, NULL);
-    w->header[w->at++] = '}';
-    for (int i = 0; i < 8; i++) file[i] = (char)((uint64_t)w->at >> (8 * i));
-    memcpy(file + 8, w->header, w->at);
-    memcpy(file + 8 + w->at, w->data, w->used * sizeof *w->data);
-    write_bytes(folder, "model.safetensors", file, 8 + w->at + w->used * sizeof *w->data);
+    w->header[w->header_length++] = '}';
+    for (int i = 0; i < 8; i++) file[i] = (char)((uint64_t)w->header_length >> (8 * i));
+    memcpy(file + 8, w->header, w->header_length);
+    memcpy(file + 8 + w->header_length, w->data, w->n_written * sizeof *w->data);
+    write_bytes(folder, "model.safetensors", file, 8 + w->header_length + w->n_written * sizeof *w->data);
     free(file);
     free(w->data);
     free(w);
@@ -92,9 +93,9 @@ static void write_vocabulary(const char *folder, const char *name, char letter, 
 {
     char *text = malloc((size_t)count * 12 + 32);
     assert_non_null(text);
-    size_t at = (size_t)sprintf(text, "<s>\n</s>\n<unk>\n");
-    for (int i = 0; i < count - 3; i++) at += (size_t)sprintf(text + at, "%c%d\n", letter, i);
-    write_bytes(folder, name, text, at);
+    size_t pos = (size_t)sprintf(text, "<s>\n</s>\n<unk>\n");
+    for (int i = 0; i < count - 3; i++) pos += (size_t)sprintf(text + pos, "%c%d\n", letter, i);
+    write_bytes(folder, name, text, pos);
     free(text);
 }
 
@@ -139,16 +140,16 @@ enum { SUFFIXES = 4, SHAPES = 3 };
 static void write_labels(const char *folder, int count)
 {
     char text[4096];
-    size_t at = (size_t)sprintf(text, "<none>\n");
+    size_t pos = (size_t)sprintf(text, "<none>\n");
     assert_true(count >= 5 && count < 100);
     for (int i = 1; i < count; i++) {
         const char *root = i <= count / 2 ? "" : i == count / 2 + 1 ? "TOP" : "TOP+";
         const int n = i <= count / 2 ? i : i - count / 2 - 1;
-        at += (size_t)sprintf(text + at, "%s", root);
-        if (n > 0) at += (size_t)sprintf(text + at, n % 3 == 0 ? "L%d+M%d" : "L%d", n, n);
-        at += (size_t)sprintf(text + at, "\n");
+        pos += (size_t)sprintf(text + pos, "%s", root);
+        if (n > 0) pos += (size_t)sprintf(text + pos, n % 3 == 0 ? "L%d+M%d" : "L%d", n, n);
+        pos += (size_t)sprintf(text + pos, "\n");
     }
-    write_bytes(folder, "labels.vocab", text, at);
+    write_bytes(folder, "labels.vocab", text, pos);
 }
 
 void parser_write_config(const char *folder, const model_spec *m, const char *extra)

@@ -3,9 +3,9 @@
 #define TEST_DOMAINS_PARSER_FIXTURE_H
 
 #include "driver.h"
-#include "model.h"
 #include "model_maker.h"
 #include "shiftreduce.h"
+#include "shiftreduce_model.h"
 
 static const rill_domain *const domain = &rill_shiftreduce_domain;
 
@@ -23,7 +23,7 @@ static rill_status open_at(rill_context *ctx, const char *path, int threads, con
 }
 
 typedef struct fixture {
-    miser memory;
+    failing_allocator memory;
     rill_context *ctx;
     char *folder;
     started model;
@@ -33,7 +33,7 @@ typedef struct fixture {
 
 static void open_small(fixture *f, const char *form, int tokenized)
 {
-    f->ctx = miser_context(&f->memory);
+    f->ctx = failing_allocator_context(&f->memory);
     f->folder = folder_make();
     parser_write_model(f->folder, &SMALL_PARSER);
     assert_ok(f->ctx, open_at(f->ctx, f->folder, 1, form, tokenized, &f->model, &f->info));
@@ -45,7 +45,7 @@ static void close_small(fixture *f)
 {
     stop_model(domain, &f->model);
     folder_remove(f->folder);
-    miser_finish(&f->memory, f->ctx);
+    failing_allocator_finish(&f->memory, f->ctx);
 }
 
 #endif

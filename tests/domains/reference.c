@@ -27,7 +27,7 @@ void reference_close(reference *r)
 
 json_t *reference_load(const char *folder, const char *name)
 {
-    char *file = path_of(folder, name);
+    char *file = join_path(folder, name);
     json_error_t error;
     json_t *expected = json_load_file(file, 0, &error);
     if (expected == NULL) fail_msg("%s: %s", file, error.text);

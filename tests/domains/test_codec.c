@@ -11,13 +11,13 @@
 #include <cmocka.h>
 
 #include "bpe.h"
-#include "codec.h"
 #include "helpers.h"
 #include "moses.h"
 #include "moses_bpe.h"
 #include "mt.h"
 #include "pipeline.h"
 #include "reference.h"
+#include "tokenizer.h"
 #include "vocabulary.h"
 
 static const rill_domain *const domain = &rill_mt_domain;
@@ -71,11 +71,11 @@ static void check_numbers(const rill_vocabulary *v, const char *pieces, const js
 {
     size_t count = 0;
     const int32_t unknown = rill_vocabulary_id(v, "<unk>", 5);
-    for (const char *at = pieces; *at != '\0';) {
-        size_t length = strcspn(at, " ");
-        int32_t id = rill_vocabulary_id(v, at, length);
+    for (const char *subword = pieces; *subword != '\0';) {
+        size_t length = strcspn(subword, " ");
+        int32_t id = rill_vocabulary_id(v, subword, length);
         assert_int_equal(id >= 0 ? id : unknown, json_integer_value(json_array_get(expected, count++)));
-        at += length + (at[length] == ' ');
+        subword += length + (subword[length] == ' ');
     }
     assert_int_equal(count, json_array_size(expected));
 }
@@ -113,7 +113,7 @@ static void texts_are_those_of_the_reference(void **state)
     (void)state;
     static const char *const languages[] = {"en", "de", "ru"};
     reference r = reference_open("mt/moses");
-    char *vocabulary = path_of(r.path, "vocab-src.json");
+    char *vocabulary = join_path(r.path, "vocab-src.json");
     rill_vocabulary *v;
     assert_ok(ctx, rill_vocabulary_open_json(&v, ctx, vocabulary, 1 << 20));
     for (size_t i = 0; i < 3; i++) check_language(languages[i], json_object_get(r.expected, languages[i]), v);
@@ -124,7 +124,7 @@ static void texts_are_those_of_the_reference(void **state)
 
 /* --- prefixes ----------------------------------------------------------------------------------------------------- */
 
-static rill_moses moses_open(const char *directory, rill_language language)
+static rill_moses moses_open(const char *directory, rill_moses_language language)
 {
     rill_prefixes *prefixes;
     assert_ok(ctx, rill_prefixes_open(&prefixes, ctx, directory, language));
@@ -153,11 +153,11 @@ static void contractions_are_words(void **state)
     static const char *const forms[] = {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"};
     char text[16];
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        for (int behind = 0; behind < 3; behind++) {
+        for (int next_kind = 0; next_kind < 3; next_kind++) {
             const int length = snprintf(text, sizeof text, "%s%s", forms[i],
-                                        behind == 0   ? ""
-                                        : behind == 1 ? " a"
-                                                      : "x");
+                                        next_kind == 0   ? ""
+                                        : next_kind == 1 ? " a"
+                                                         : "x");
             assert_int_equal(rill_byte_word(text, (size_t)length), strlen(forms[i]));
         }
     static const struct {
@@ -172,16 +172,17 @@ static void own_prefixes(void **state)
 {
     (void)state;
     static const struct {
-        rill_language language;
+        rill_moses_language language;
         const char *text, *tokens;
     } cases[] = {
-        {RILL_EN, "Mrs. Brown met Dr. No. 7 at No. 7 St. Johns.", "Mrs. Brown met Dr. No. 7 at No. 7 St. Johns ."},
-        {RILL_EN, "She said no. Then No. Yes.", "She said no . Then No . Yes ."},
-        {RILL_EN, "Am 3. Mai", "Am 3 . Mai"},
-        {RILL_DE, "Am 3. Mai traf Prof. Weber ca. 400. Gäste.", "Am 3. Mai traf Prof. Weber ca. 400 . Gäste ."},
-        {RILL_DE, "Am 23. Mai und am 99. Tag, dem 100. Tag.", "Am 23. Mai und am 99. Tag , dem 100 . Tag ."},
-        {RILL_DE, "Am 10. und 0. Mai, 05. Mai", "Am 10. und 0. Mai , 05. Mai"},
-        {RILL_RU, "Он живёт: г. Москва, ул. Ленина, 5. Да.", "Он живёт : г. Москва , ул. Ленина , 5 . Да ."},
+        {RILL_MOSES_EN, "Mrs. Brown met Dr. No. 7 at No. 7 St. Johns.",
+         "Mrs. Brown met Dr. No. 7 at No. 7 St. Johns ."},
+        {RILL_MOSES_EN, "She said no. Then No. Yes.", "She said no . Then No . Yes ."},
+        {RILL_MOSES_EN, "Am 3. Mai", "Am 3 . Mai"},
+        {RILL_MOSES_DE, "Am 3. Mai traf Prof. Weber ca. 400. Gäste.", "Am 3. Mai traf Prof. Weber ca. 400 . Gäste ."},
+        {RILL_MOSES_DE, "Am 23. Mai und am 99. Tag, dem 100. Tag.", "Am 23. Mai und am 99. Tag , dem 100 . Tag ."},
+        {RILL_MOSES_DE, "Am 10. und 0. Mai, 05. Mai", "Am 10. und 0. Mai , 05. Mai"},
+        {RILL_MOSES_RU, "Он живёт: г. Москва, ул. Ленина, 5. Да.", "Он живёт : г. Москва , ул. Ленина , 5 . Да ."},
     };
     char *empty = folder_make();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -201,8 +202,8 @@ static void a_file_of_prefixes(void **state)
     assert_ok(ctx, rill_prefixes_parse(&p, ctx, "list", list, sizeof list - 1));
     assert_int_equal(rill_prefixes_find(p, "Foo", 3), RILL_PREFIX_ALWAYS);
     assert_int_equal(rill_prefixes_find(p, "last", 4), RILL_PREFIX_ALWAYS);
-    assert_int_equal(rill_prefixes_find(p, "Bar", 3), RILL_PREFIX_BEFORE_NUMBER);
-    assert_int_equal(rill_prefixes_find(p, "Baz", 3), RILL_PREFIX_BEFORE_NUMBER);
+    assert_int_equal(rill_prefixes_find(p, "Bar", 3), RILL_PREFIX_NUMERIC_ONLY);
+    assert_int_equal(rill_prefixes_find(p, "Baz", 3), RILL_PREFIX_NUMERIC_ONLY);
     assert_int_equal(rill_prefixes_find(p, "Ba", 2), RILL_PREFIX_NONE);
     assert_int_equal(rill_prefixes_find(p, "# A comment.", 12), RILL_PREFIX_NONE);
     assert_int_equal(rill_prefixes_find(p, "7", 1), RILL_PREFIX_NONE);
@@ -217,7 +218,7 @@ static void a_file_of_prefixes(void **state)
 static void lower_case(void **state)
 {
     (void)state;
-    rill_moses moses = moses_open(folder, RILL_DE);
+    rill_moses moses = moses_open(folder, RILL_MOSES_DE);
     assert_tokens(&moses, "ÄRZTE Und ЁЛКА", 1, "ärzte und ёлка");
     moses_close(&moses);
 }
@@ -226,7 +227,7 @@ static void lower_case(void **state)
 static void numbers_of_all_kinds(void **state)
 {
     (void)state;
-    rill_moses moses = moses_open(folder, RILL_EN);
+    rill_moses moses = moses_open(folder, RILL_MOSES_EN);
     assert_tokens(&moses, "1,2 ½,½ Ⅷ,Ⅷ ٣,٣ 〇,〇 a,b", 0, "1,2 ½ , ½ Ⅷ,Ⅷ ٣,٣ 〇 , 〇 a , b");
     moses_close(&moses);
 }
@@ -272,7 +273,7 @@ static void cuts_that_are_worth_the_same(void **state)
     rill_text out = {.ctx = ctx};
     assert_ok(ctx, rill_vocabulary_parse(&pieces, ctx, "v", "?\nb\nbo\nm\nom\n", 12, 5));
     const rill_pipeline p = {
-        .vocabulary = pieces, .sorted = sorted, .score = score, .scores = 5, .unknown_score = -9, .unknown_id = 0};
+        .vocabulary = pieces, .sorted_ids = sorted, .score = score, .n_scores = 5, .unk_score = -9, .unk_id = 0};
     assert_ok(ctx, rill_unigram_split(&p, ctx, "bom", 3, collect, &out));
     assert_string_equal(out.data, "b om");
     rill_text_clear(&out);
@@ -312,10 +313,10 @@ static void long_words_take_no_long(void **state)
     char *text = malloc(LENGTH * 4);
     rill_text out = {.ctx = ctx}, back = {.ctx = ctx};
     assert_non_null(text);
-    rill_moses moses = moses_open(folder, RILL_DE);
+    rill_moses moses = moses_open(folder, RILL_MOSES_DE);
     for (size_t i = 0; i < sizeof unit / sizeof *unit; i++) {
         size_t size = strlen(unit[i]);
-        for (size_t at = 0; at < LENGTH; at++) memcpy(text + at * size, unit[i], size);
+        for (size_t i_unit = 0; i_unit < LENGTH; i_unit++) memcpy(text + i_unit * size, unit[i], size);
         rill_text_reset(&out);
         rill_text_reset(&back);
         assert_ok(ctx, rill_moses_split(&moses, text, LENGTH * size, 0, collect, &out));
@@ -371,7 +372,7 @@ static void missing_files(void **state)
     static const char *const names[] = {"model.safetensors", "merges.txt", "vocab-tgt.json", "vocab-src.json",
                                         "config.json"};
     assert_int_equal(open_folder(folder, 0), RILL_OK);
-    each_is_missed(names, sizeof names / sizeof *names);
+    each_missing_file_is_reported(names, sizeof names / sizeof *names);
 }
 
 /* Neither merges nor languages are needed for pieces. */
@@ -387,25 +388,25 @@ static void pieces_need_no_tokeniser(void **state)
 static void contexts_are_apart(void **state)
 {
     (void)state;
-    const rill_codec_files files = {.kind = RILL_CODEC_WORDS,
-                                    .directory = folder,
-                                    .source = "vocab-src.json",
-                                    .target = "vocab-tgt.json",
-                                    .words = 1000,
-                                    .actions = 1000};
+    const rill_tokenizer_files files = {.kind = RILL_TOKENIZER_WHITESPACE,
+                                        .directory = folder,
+                                        .source = "vocab-src.json",
+                                        .target = "vocab-tgt.json",
+                                        .source_vocab_size = 1000,
+                                        .target_vocab_size = 1000};
     static const int32_t actions[] = {6, 7, 8, 9, 4};
-    rill_codec *codec;
-    miser other;
-    rill_context *own = miser_context(&other);
+    rill_tokenizer *codec;
+    failing_allocator other;
+    rill_context *own = failing_allocator_context(&other);
     rill_text a = {.ctx = ctx}, b = {.ctx = own};
-    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
-    assert_ok(ctx, rill_codec_write(codec, 5, actions, &a));
-    assert_ok(own, rill_codec_write(codec, 5, actions, &b));
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
+    assert_ok(ctx, rill_tokenizer_decode(codec, 5, actions, &a));
+    assert_ok(own, rill_tokenizer_decode(codec, 5, actions, &b));
     assert_string_equal(a.data, "and</w> book</w> buch</w> der</w> .</w>");
     assert_string_equal(b.data, a.data);
     rill_text_clear(&a), rill_text_clear(&b);
-    miser_finish(&other, own);
-    rill_codec_close(codec);
+    failing_allocator_finish(&other, own);
+    rill_tokenizer_close(codec);
 }
 
 int main(void)

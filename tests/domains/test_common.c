@@ -9,10 +9,10 @@
 
 #include <cmocka.h>
 
-#include "blocks.h"
-#include "config.h"
-#include "foreign.h"
+#include "arena.h"
+#include "config_json.h"
 #include "helpers.h"
+#include "unsupported_format.h"
 #include "utf8.h"
 #include "vocabulary.h"
 
@@ -24,17 +24,17 @@
 static void blocks_are_aligned_and_freed_together(void **state)
 {
     (void)state;
-    rill_blocks blocks = {.ctx = ctx};
+    rill_arena blocks = {.ctx = ctx};
     float *some;
     char *one;
-    assert_int_equal(rill_blocks_get(&blocks, &some, 100, sizeof *some, "some"), RILL_OK);
-    assert_int_equal(rill_blocks_get(&blocks, &one, 1, 1, "one"), RILL_OK);
+    assert_int_equal(rill_arena_alloc(&blocks, &some, 100, sizeof *some, "some"), RILL_OK);
+    assert_int_equal(rill_arena_alloc(&blocks, &one, 1, 1, "one"), RILL_OK);
     assert_int_equal((uintptr_t)some % 64, 0);
     assert_int_equal((uintptr_t)one % 64, 0);
     memset(some, 0, 100 * sizeof *some);
-    assert_int_equal(rill_blocks_get(&blocks, &some, SIZE_MAX, 2, "too much"), RILL_ERR_MEMORY);
+    assert_int_equal(rill_arena_alloc(&blocks, &some, SIZE_MAX, 2, "too much"), RILL_ERR_MEMORY);
     assert_string_equal(rill_error(ctx), "out of memory: too much would be too large");
-    rill_blocks_clear(&blocks);
+    rill_arena_clear(&blocks);
     assert_int_equal(rill_memory_used(ctx), 0);
 }
 
@@ -70,10 +70,10 @@ static void utf8_finds_the_first_bad_byte(void **state)
                                          0xFFFF, 0x10000, 0x10FFFF, -1,   -1,    'x',   -1};
     static const char text[] = "e\0\x7F\xC2\x80\xDF\xBF\xE0\xA0\x80\xED\x9F\xBF\xEE\x80\x80\xEF\xBF\xBF\xF0\x90\x80\x80"
                                "\xF4\x8F\xBF\xBF\xE2\x82x\xC3";
-    size_t at = 0;
-    for (size_t i = 0, step; i < sizeof characters / sizeof *characters; i++, at += step)
-        assert_int_equal(rill_utf8_next(text + at, sizeof text - 1 - at, &step), characters[i]);
-    assert_int_equal(at, sizeof text - 1);
+    size_t offset = 0;
+    for (size_t i = 0, step; i < sizeof characters / sizeof *characters; i++, offset += step)
+        assert_int_equal(rill_utf8_next(text + offset, sizeof text - 1 - offset, &step), characters[i]);
+    assert_int_equal(offset, sizeof text - 1);
 }
 
 /* --- config ------------------------------------------------------------------------------------------------------- */
@@ -110,9 +110,9 @@ static void config_gives_typed_values(void **state)
     assert_string_equal(text, "fallback");
     assert_int_equal(rill_config_bool_or(c, "yes", 0, &flag), RILL_OK);
     assert_true(flag);
-    assert_int_equal(rill_config_object(c, "rill", &flag), RILL_OK);
+    assert_int_equal(rill_config_has_object(c, "rill", &flag), RILL_OK);
     assert_true(flag);
-    assert_int_equal(rill_config_object(c, "other", &flag), RILL_OK);
+    assert_int_equal(rill_config_has_object(c, "other", &flag), RILL_OK);
     assert_false(flag);
     assert_int_equal(rill_config_expect(c, "rill.domain", "semparse"), RILL_OK);
     assert_int_equal(rill_config_expect(c, "model_type", "anything"), RILL_OK);
@@ -142,7 +142,7 @@ static void config_says_what_it_expected(void **state)
     REFUSED(rill_config_string(c, "o", &text), "c.json: o: expected a text, found an object");
     REFUSED(rill_config_string_or(c, "t", "", &text), "c.json: t: expected a text, found true");
     REFUSED(rill_config_bool_or(c, "n", 0, &flag), "c.json: n: expected true or false, found 70");
-    REFUSED(rill_config_object(c, "n", &flag), "c.json: n: expected an object, found 70");
+    REFUSED(rill_config_has_object(c, "n", &flag), "c.json: n: expected an object, found 70");
     REFUSED(rill_config_expect(c, "s", "short"), "c.json: s: expected \"short\", found \"long\"");
     rill_config_close(c);
 }
@@ -220,10 +220,10 @@ static void vocabulary_finds_all_of_many(void **state)
     enum { MANY = 5000 };
     char *text = malloc(MANY * 8), token[16];
     assert_non_null(text);
-    size_t at = 0;
-    for (int i = 0; i < MANY; i++) at += (size_t)sprintf(text + at, "t%d\n", i);
+    size_t pos = 0;
+    for (int i = 0; i < MANY; i++) pos += (size_t)sprintf(text + pos, "t%d\n", i);
     rill_vocabulary *v;
-    assert_int_equal(rill_vocabulary_parse(&v, ctx, "v", text, at, MANY), RILL_OK);
+    assert_int_equal(rill_vocabulary_parse(&v, ctx, "v", text, pos, MANY), RILL_OK);
     for (int i = 0; i < MANY; i++) assert_int_equal(rill_vocabulary_id(v, token, (size_t)sprintf(token, "t%d", i)), i);
     for (int i = MANY; i < 2 * MANY; i++)
         assert_int_equal(rill_vocabulary_id(v, token, (size_t)sprintf(token, "t%d", i)), -1);
@@ -314,7 +314,7 @@ static void json_vocabulary_refuses_what_leaves_gaps(void **state)
 
 /* --- folders of others -------------------------------------------------------------------------------------------- */
 
-static void forms_of_others_are_told(void **state)
+static void foreign_formats_are_named(void **state)
 {
     (void)state;
     static const struct {
@@ -337,26 +337,27 @@ static void forms_of_others_are_told(void **state)
         }
         snprintf(start, sizeof start, "%s/%s: ", folder, forms[i].file != NULL ? forms[i].file : "");
         rill_error_clear(ctx);
-        assert_int_equal(rill_foreign_fail(ctx, folder), forms[i].file != NULL ? RILL_ERR_NOT_FOUND : RILL_OK);
-        const char *said = rill_error(ctx);
+        assert_int_equal(rill_unsupported_format_fail(ctx, folder),
+                         forms[i].file != NULL ? RILL_ERR_NOT_FOUND : RILL_OK);
+        const char *message = rill_error(ctx);
         if (forms[i].file == NULL)
-            assert_string_equal(said, "");
-        else if (strncmp(said, start, strlen(start)) != 0 || strstr(said, forms[i].sentence) == NULL)
-            fail_msg("%s", said);
+            assert_string_equal(message, "");
+        else if (strncmp(message, start, strlen(start)) != 0 || strstr(message, forms[i].sentence) == NULL)
+            fail_msg("%s", message);
         for (int n = 0; n < 3 && forms[i].files[n] != NULL; n++) {
             snprintf(path, sizeof path, "%s/%s", folder, forms[i].files[n]);
             remove(path);
         }
         rmdir(folder);
     }
-    assert_int_equal(rill_foreign_fail(ctx, "no/such/folder"), RILL_OK);
+    assert_int_equal(rill_unsupported_format_fail(ctx, "no/such/folder"), RILL_OK);
 }
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
 static rill_status open_one_of_each(rill_context *with, const char *folder)
 {
-    char *vocabulary_path = path_of(folder, "v");
+    char *vocabulary_path = join_path(folder, "v");
     int64_t value;
     rill_vocabulary *vocabulary = NULL;
     rill_status status = rill_config_read(with, folder, "c.json", read_a, &value, NULL);
@@ -391,7 +392,7 @@ int main(void)
         CASE(json_vocabulary_keeps_given_numbers),
         CASE(json_vocabulary_may_be_a_list),
         CASE(json_vocabulary_refuses_what_leaves_gaps),
-        CASE(forms_of_others_are_told),
+        CASE(foreign_formats_are_named),
         CASE(readers_survive_every_refusal),
     };
     return cmocka_run_group_tests_name("domains_common", tests, NULL, NULL);

@@ -9,10 +9,10 @@
 
 #include <cmocka.h>
 
-#include "ct2.h"
+#include "ct2_file.h"
 #include "helpers.h"
 #include "kernels.h"
-#include "tensors.h"
+#include "tensor_file.h"
 
 /* Behind helpers.h, whose names it uses. */
 #include "fixture.h"
@@ -101,14 +101,14 @@ static image sample(void)
     return f;
 }
 
-static rill_status parse(rill_tensors **out, const image *f)
+static rill_status parse(rill_tensor_file **out, const image *f)
 {
-    return rill_tensors_parse(out, ctx, "m", f->bytes, f->n);
+    return rill_tensor_file_parse(out, ctx, "m", f->bytes, f->n);
 }
 
 static void refuses(const image *f, const char *sentence)
 {
-    rill_tensors *t;
+    rill_tensor_file *t;
     assert_int_equal(parse(&t, f), RILL_ERR_FORMAT);
     assert_null(t);
     if (sentence != NULL) assert_string_equal(rill_error(ctx), sentence);
@@ -122,37 +122,37 @@ static void refuses(const image *f, const char *sentence)
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-static void reads(const rill_tensors *t, const char *name, int rank, const int64_t *shape, const float *expected,
+static void reads(const rill_tensor_file *t, const char *name, int rank, const int64_t *shape, const float *expected,
                   size_t n)
 {
     float out[16];
-    assert_ok(ctx, rill_tensors_read(t, name, RILL_TENSOR_FLOATS, rank, shape, out));
+    assert_ok(ctx, rill_tensor_file_read(t, name, RILL_TENSOR_FLOATS, rank, shape, out));
     assert_memory_equal(out, expected, n * sizeof *out);
 }
 
 static void variables_of_all_types_are_read(void **state)
 {
     (void)state;
-    static const float of_eight[] = {1, -64 / 127.0f, -63.5f, 0.5f, 0, -256};
-    static const float of_sixteen[] = {128, -4096, 0.375f, 32767 / 8.0f}, of_half[] = {1, 0x1p-24f},
-                       of_brain[] = {-2.5f, 1};
+    static const float i8_values[] = {1, -64 / 127.0f, -63.5f, 0.5f, 0, -256};
+    static const float i16_values[] = {128, -4096, 0.375f, 32767 / 8.0f}, f16_values[] = {1, 0x1p-24f},
+                       bf16_values[] = {-2.5f, 1};
     const image f = sample();
-    rill_tensors *t;
+    rill_tensor_file *t;
     uint32_t revision;
     assert_ok(ctx, parse(&t, &f));
-    assert_string_equal(rill_ct2_spec(t, &revision), "TransformerSpec");
+    assert_string_equal(rill_ct2_spec_name(t, &revision), "TransformerSpec");
     assert_int_equal(revision, 7);
-    assert_int_equal(rill_tensors_count(t), 15);
-    assert_string_equal(rill_tensors_find(t, "a/weight")->dtype, "I16");
-    reads(t, "b/weight", 2, (int64_t[]){3, 2}, of_eight, 6);
-    reads(t, "also/weight", 2, (int64_t[]){3, 2}, of_eight, 6);
-    reads(t, "a/weight", 2, (int64_t[]){2, 2}, of_sixteen, 4);
-    reads(t, "all/weight", 2, (int64_t[]){2, 2}, of_sixteen, 4);
+    assert_int_equal(rill_tensor_file_count(t), 15);
+    assert_string_equal(rill_tensor_file_find(t, "a/weight")->dtype, "I16");
+    reads(t, "b/weight", 2, (int64_t[]){3, 2}, i8_values, 6);
+    reads(t, "also/weight", 2, (int64_t[]){3, 2}, i8_values, 6);
+    reads(t, "a/weight", 2, (int64_t[]){2, 2}, i16_values, 4);
+    reads(t, "all/weight", 2, (int64_t[]){2, 2}, i16_values, 4);
     reads(t, "full", 1, (int64_t[]){2}, full, 2);
     reads(t, "second", 1, (int64_t[]){2}, full, 2);
-    reads(t, "half", 2, (int64_t[]){1, 2}, of_half, 2);
-    reads(t, "brain", 1, (int64_t[]){2}, of_brain, 2);
-    rill_tensors_close(t);
+    reads(t, "half", 2, (int64_t[]){1, 2}, f16_values, 2);
+    reads(t, "brain", 1, (int64_t[]){2}, bf16_values, 2);
+    rill_tensor_file_close(t);
 }
 
 /* Scales are read with what they scale; integers without are none that a weight could be. */
@@ -160,33 +160,35 @@ static void what_is_no_weight_is_no_tensor(void **state)
 {
     (void)state;
     const image f = sample();
-    rill_tensors *t;
+    rill_tensor_file *t;
     float out[8];
     int same;
     assert_ok(ctx, parse(&t, &f));
-    assert_true(rill_tensors_find(t, "b/weight_scale")->read);
-    REFUSED(rill_tensors_read(t, "bare", RILL_TENSOR_FLOATS, 1, (int64_t[]){1}, out),
+    assert_true(rill_tensor_file_find(t, "b/weight_scale")->read);
+    REFUSED(rill_tensor_file_read(t, "bare", RILL_TENSOR_FLOATS, 1, (int64_t[]){1}, out),
             "m: tensor \"bare\": expected dtype F32 or F16 or BF16, found I8");
-    REFUSED(rill_tensors_read(t, "b/weight", RILL_TENSOR_F32, 2, (int64_t[]){3, 2}, out),
+    REFUSED(rill_tensor_file_read(t, "b/weight", RILL_TENSOR_F32, 2, (int64_t[]){3, 2}, out),
             "m: tensor \"b/weight\": expected dtype F32, found I8");
-    REFUSED(rill_tensors_read(t, "b/weight", RILL_TENSOR_FLOATS, 2, (int64_t[]){2, 3}, out),
+    REFUSED(rill_tensor_file_read(t, "b/weight", RILL_TENSOR_FLOATS, 2, (int64_t[]){2, 3}, out),
             "m: tensor \"b/weight\": expected shape [2, 3], found [3, 2]");
-    assert_ok(ctx, rill_tensors_same(t, rill_tensors_find(t, "b/weight"), rill_tensors_find(t, "also/weight"), &same));
+    assert_ok(ctx, rill_tensor_file_same_values(t, rill_tensor_file_find(t, "b/weight"),
+                                                rill_tensor_file_find(t, "also/weight"), &same));
     assert_true(same);
-    assert_ok(ctx, rill_tensors_same(t, rill_tensors_find(t, "b/weight"), rill_tensors_find(t, "a/weight"), &same));
+    assert_ok(ctx, rill_tensor_file_same_values(t, rill_tensor_file_find(t, "b/weight"),
+                                                rill_tensor_file_find(t, "a/weight"), &same));
     assert_false(same);
-    rill_tensors_close(t);
+    rill_tensor_file_close(t);
 }
 
 static void numbers_are_read(void **state)
 {
     (void)state;
     const image f = sample();
-    rill_tensors *t;
+    rill_tensor_file *t;
     double value;
     assert_ok(ctx, parse(&t, &f));
     assert_ok(ctx, rill_ct2_number(t, "heads", 1, 100, NAN, &value));
-    assert_true(value == 8 && rill_tensors_find(t, "heads")->read);
+    assert_true(value == 8 && rill_tensor_file_find(t, "heads")->read);
     assert_ok(ctx, rill_ct2_number(t, "distance", -1e6, 1e6, NAN, &value));
     assert_true(value == -70000);
     assert_ok(ctx, rill_ct2_number(t, "pre_norm", 0, 1, 0, &value));
@@ -200,7 +202,7 @@ static void numbers_are_read(void **state)
             "m: tensor \"heads\": expected a number from 0 to 7, found 8");
     REFUSED(rill_ct2_number(t, "full", 0, 7, 1, &value),
             "m: tensor \"full\": expected a number of its own, in F32 or whole");
-    rill_tensors_close(t);
+    rill_tensor_file_close(t);
 }
 
 /* --- views -------------------------------------------------------------------------------------------------------- */
@@ -211,29 +213,29 @@ static void rows_can_have_names_of_their_own(void **state)
     static const float first[] = {1, -64 / 127.0f}, rest[] = {-63.5f, 0.5f, 0, -256, 0, 0},
                        last[] = {0.375f, 32767 / 8.0f};
     const image f = sample();
-    rill_tensors *t;
+    rill_tensor_file *t;
     float out[8];
     assert_ok(ctx, parse(&t, &f));
-    assert_ok(ctx, tensor_view(t, "queries", "b/weight", 0, 1, 0));
-    assert_ok(ctx, tensor_view(t, "keys", "also/weight", 1, 2, 1));
-    assert_ok(ctx, tensor_view(t, "values", "a/weight", 1, 1, 0));
-    assert_ok(ctx, tensor_view(t, "bias", "full", 0, 2, 2));
-    assert_int_equal(rill_tensors_count(t), 19);
+    assert_ok(ctx, tensor_add_view(t, "queries", "b/weight", 0, 1, 0));
+    assert_ok(ctx, tensor_add_view(t, "keys", "also/weight", 1, 2, 1));
+    assert_ok(ctx, tensor_add_view(t, "values", "a/weight", 1, 1, 0));
+    assert_ok(ctx, tensor_add_view(t, "bias", "full", 0, 2, 2));
+    assert_int_equal(rill_tensor_file_count(t), 19);
     reads(t, "queries", 2, (int64_t[]){1, 2}, first, 2);
-    assert_true(rill_tensors_find(t, "b/weight")->read && !rill_tensors_find(t, "also/weight")->read);
+    assert_true(rill_tensor_file_find(t, "b/weight")->read && !rill_tensor_file_find(t, "also/weight")->read);
     reads(t, "keys", 2, (int64_t[]){3, 2}, rest, 6);
-    assert_true(rill_tensors_find(t, "also/weight")->read);
+    assert_true(rill_tensor_file_find(t, "also/weight")->read);
     reads(t, "values", 2, (int64_t[]){1, 2}, last, 2);
     reads(t, "bias", 1, (int64_t[]){4}, (float[]){full[0], full[1], 0, 0}, 4);
-    REFUSED(rill_tensors_read(t, "keys", RILL_TENSOR_FLOATS, 2, (int64_t[]){2, 2}, out),
+    REFUSED(rill_tensor_file_read(t, "keys", RILL_TENSOR_FLOATS, 2, (int64_t[]){2, 2}, out),
             "m: tensor \"also/weight\": expected shape [2, 2], found [3, 2]");
-    REFUSED(tensor_view(t, "more", "b/weight", 2, 2, 0),
+    REFUSED(tensor_add_view(t, "more", "b/weight", 2, 2, 0),
             "m: tensor \"b/weight\": expected a shape with at least 4 rows, found 3");
-    REFUSED(tensor_view(t, "more", "heads", 0, 1, 0),
+    REFUSED(tensor_add_view(t, "more", "heads", 0, 1, 0),
             "m: tensor \"heads\": expected a shape with at least 1 rows, found 0");
-    REFUSED(tensor_view(t, "more", "absent", 0, 1, 0), "m: tensor \"absent\" is missing");
-    REFUSED(tensor_view(t, "half", "full", 0, 1, 0), "m: tensor \"half\": a part of another tensor is called so");
-    rill_tensors_close(t);
+    REFUSED(tensor_add_view(t, "more", "absent", 0, 1, 0), "m: tensor \"absent\" is missing");
+    REFUSED(tensor_add_view(t, "half", "full", 0, 1, 0), "m: tensor \"half\": a part of another tensor is called so");
+    rill_tensor_file_close(t);
 }
 
 /* More rows than scales are read at a time. */
@@ -244,24 +246,24 @@ static void scales_of_many_rows_are_found(void **state)
     image f = head(2);
     int8_t q[ROWS];
     float scale[ROWS], out[ROWS];
-    rill_tensors *t;
+    rill_tensor_file *t;
     for (int i = 0; i < ROWS; i++) q[i] = (int8_t)(i % 100), scale[i] = 1.0f + (float)i;
     put_variable(&f, "w", SHAPE(ROWS, 1), I8, q, sizeof q);
     put_variable(&f, "w_scale", SHAPE(ROWS), F32, scale, sizeof scale);
     put_number(&f, 0, 4);
     assert_ok(ctx, parse(&t, &f));
-    assert_ok(ctx, rill_tensors_read(t, "w", RILL_TENSOR_FLOATS, 2, (int64_t[]){ROWS, 1}, out));
+    assert_ok(ctx, rill_tensor_file_read(t, "w", RILL_TENSOR_FLOATS, 2, (int64_t[]){ROWS, 1}, out));
     for (int i = 0; i < ROWS; i++) assert_true(out[i] == (float)q[i] / scale[i]);
-    assert_ok(ctx, tensor_view(t, "v", "w", 100, 500, 0));
-    assert_ok(ctx, rill_tensors_read(t, "v", RILL_TENSOR_FLOATS, 2, (int64_t[]){500, 1}, out));
+    assert_ok(ctx, tensor_add_view(t, "v", "w", 100, 500, 0));
+    assert_ok(ctx, rill_tensor_file_read(t, "v", RILL_TENSOR_FLOATS, 2, (int64_t[]){500, 1}, out));
     for (int i = 0; i < 500; i++) assert_true(out[i] == (float)q[100 + i] / scale[100 + i]);
-    rill_tensors_close(t);
+    rill_tensor_file_close(t);
 }
 
 /* --- integers kept ------------------------------------------------------------------------------------------------ */
 
 /* Of every element, times 127 and the output's unit, as one row of the gemm gives it: A's row is a one at k. */
-static void integers_of(size_t n, size_t k, const float *w, int *out)
+static void gemm_integers(size_t n, size_t k, const float *w, int *out)
 {
     rill_kernels kernels;
     rill_weights packed;
@@ -277,9 +279,9 @@ static void integers_of(size_t n, size_t k, const float *w, int *out)
         kernels.gemm(&gemm, NULL);
         a[j] = 0;
         for (size_t i = 0; i < n; i++) {
-            float most = 0;
-            for (size_t x = 0; x < k; x++) most = fmaxf(most, fabsf(w[i * k + x]));
-            out[i * k + j] = most > 0 ? (int)lrintf(c[i] / (most / 127)) : 0;
+            float max = 0;
+            for (size_t x = 0; x < k; x++) max = fmaxf(max, fabsf(w[i * k + x]));
+            out[i * k + j] = max > 0 ? (int)lrintf(c[i] / (max / 127)) : 0;
         }
     }
     free(mem), free(a), free(c), free(scratch);
@@ -298,49 +300,50 @@ static void eight_bits_stay_what_they_were(void **state)
     for (int round = 0; round < 40; round++) {
         image f = head(2);
         for (int i = 0; i < N; i++) {
-            const float size = ldexpf(1.0f + (float)roll(&dice, 1000) / 1000, (int)roll(&dice, 40) - 30);
-            float most = 0;
+            const float size = ldexpf(1.0f + (float)random_below(&dice, 1000) / 1000,
+                                      (int)random_below(&dice, 40) - 30);
+            float max = 0;
             for (int k = 0; k < K; k++) {
-                w[i * K + k] = i == 3 ? 0 : size * ((float)roll(&dice, 20001) / 10000 - 1);
-                most = fmaxf(most, fabsf(w[i * K + k]));
+                w[i * K + k] = i == 3 ? 0 : size * ((float)random_below(&dice, 20001) / 10000 - 1);
+                max = fmaxf(max, fabsf(w[i * K + k]));
             }
-            scale[i] = 127.0f / (most > 0 ? most : 127.0f);
+            scale[i] = 127.0f / (max > 0 ? max : 127.0f);
             for (int k = 0; k < K; k++) q[i * K + k] = (int8_t)lrintf(w[i * K + k] * scale[i]);
         }
         put_variable(&f, "w", SHAPE(N, K), I8, q, sizeof q);
         put_variable(&f, "w_scale", SHAPE(N), F32, scale, sizeof scale);
         put_number(&f, 0, 4);
-        rill_tensors *t;
+        rill_tensor_file *t;
         assert_ok(ctx, parse(&t, &f));
-        assert_ok(ctx, rill_tensors_read(t, "w", RILL_TENSOR_FLOATS, 2, (int64_t[]){N, K}, out));
-        integers_of(N, K, out, again);
+        assert_ok(ctx, rill_tensor_file_read(t, "w", RILL_TENSOR_FLOATS, 2, (int64_t[]){N, K}, out));
+        gemm_integers(N, K, out, again);
         for (int i = 0; i < N * K; i++) assert_int_equal(again[i], q[i]);
-        rill_tensors_close(t);
+        rill_tensor_file_close(t);
     }
 }
 
 /* --- what is refused ---------------------------------------------------------------------------------------------- */
 
 /* The sample with bytes of its own at a place; -1: from the end. */
-static image with(long at, const void *bytes, size_t n)
+static image sample_with(long offset, const void *bytes, size_t n)
 {
     image f = sample();
-    memcpy(f.bytes + (at < 0 ? (long)f.n + at : at), bytes, n);
+    memcpy(f.bytes + (offset < 0 ? (long)f.n + offset : offset), bytes, n);
     return f;
 }
 
 static void heads_are_checked(void **state)
 {
     (void)state;
-    image f = with(0, "\5", 1);
+    image f = sample_with(0, "\5", 1);
     refuses(
         &f,
         "m: expected version 6 of CTranslate2's form, found 5: convert the model again with CTranslate2 3.0 or later");
-    f = with(26, "\377\377\377\177", 4); /* behind version, name and revision */
+    f = sample_with(26, "\377\377\377\177", 4); /* behind version, name and revision */
     refuses(&f, "m: byte 30: the number of variables: more than the rest of the file can hold");
-    f = with(26, "\13", 1);
+    f = sample_with(26, "\13", 1);
     refuses(&f, "m: byte 317: the number of aliases: more than the rest of the file can hold");
-    f = with(26, "\15", 1);
+    f = sample_with(26, "\15", 1);
     refuses(&f, NULL);
     f = sample();
     put(&f, "x", 1);
@@ -430,20 +433,20 @@ static void scales_are_checked(void **state)
 {
     (void)state;
     static const float scales[3][3] = {{1, 0, 1}, {1, INFINITY, 1}, {1, -1, 1}};
-    static const char *const said[] = {"0", "inf", "-1"};
+    static const char *const scale_texts[] = {"0", "inf", "-1"};
     float out[6];
     for (int i = 0; i < 3; i++) {
         image f = head(2);
         char sentence[120];
-        rill_tensors *t;
+        rill_tensor_file *t;
         put_variable(&f, "w", SHAPE(3, 2), I8, eight, sizeof eight);
         put_variable(&f, "w_scale", SHAPE(3), F32, scales[i], sizeof scales[i]);
         put_number(&f, 0, 4);
         assert_ok(ctx, parse(&t, &f));
         snprintf(sentence, sizeof sentence, "m: tensor \"w\": the scale of row 1: expected a positive number, found %s",
-                 said[i]);
-        REFUSED(rill_tensors_read(t, "w", RILL_TENSOR_FLOATS, 2, (int64_t[]){3, 2}, out), sentence);
-        rill_tensors_close(t);
+                 scale_texts[i]);
+        REFUSED(rill_tensor_file_read(t, "w", RILL_TENSOR_FLOATS, 2, (int64_t[]){3, 2}, out), sentence);
+        rill_tensor_file_close(t);
     }
     image f = head(2), other = f;
     put_variable(&f, "w", SHAPE(3, 2), I8, eight, sizeof eight);
@@ -461,7 +464,7 @@ static void files_that_are_cut_off_are_refused(void **state)
     (void)state;
     image f = sample();
     for (f.n--; f.n > 0; f.n--) {
-        rill_tensors *t;
+        rill_tensor_file *t;
         assert_int_equal(parse(&t, &f), RILL_ERR_FORMAT);
         assert_null(t);
     }
@@ -475,21 +478,22 @@ static void damages_do_no_harm(void **state)
     for (int round = 0; round < 20000; round++) {
         image f = sample();
         const char *copy = NULL;
-        rill_tensors *t;
-        for (uint32_t n = 1 + roll(&dice, 3); n > 0; n--) f.bytes[roll(&dice, (uint32_t)f.n)] = (char)roll(&dice, 256);
+        rill_tensor_file *t;
+        for (uint32_t n = 1 + random_below(&dice, 3); n > 0; n--)
+            f.bytes[random_below(&dice, (uint32_t)f.n)] = (char)random_below(&dice, 256);
         if (parse(&t, &f) != RILL_OK) {
             assert_true(rill_error(ctx)[0] != '\0');
             continue;
         }
-        for (size_t i = 0; i < rill_tensors_count(t); i++) {
-            const rill_tensor *e = rill_tensors_at(t, i);
+        for (size_t i = 0; i < rill_tensor_file_count(t); i++) {
+            const rill_file_tensor *e = rill_tensor_file_tensor(t, i);
             float out[1024];
             if ((e->end - e->begin) * 4 <= sizeof out)
-                (void)rill_tensors_read(t, e->name, RILL_TENSOR_FLOATS, e->rank, e->shape, out);
+                (void)rill_tensor_file_read(t, e->name, RILL_TENSOR_FLOATS, e->rank, e->shape, out);
             copy = e->name;
         }
         assert_non_null(copy);
-        rill_tensors_close(t);
+        rill_tensor_file_close(t);
     }
 }
 
@@ -499,17 +503,17 @@ static rill_status open_one(rill_context *other, const char *folder)
 {
     char path[512];
     float out[6];
-    rill_tensors *t;
+    rill_tensor_file *t;
     snprintf(path, sizeof path, "%s/model.bin", folder);
-    rill_status status = rill_tensors_open(&t, other, path);
+    rill_status status = rill_tensor_file_open(&t, other, path);
     if (status != RILL_OK) return status;
     for (int i = 0; i < 20 && status == RILL_OK; i++) {
         char name[20];
         snprintf(name, sizeof name, "part %d", i);
-        status = tensor_view(t, name, "b/weight", 0, 1, 0);
+        status = tensor_add_view(t, name, "b/weight", 0, 1, 0);
     }
-    if (status == RILL_OK) status = rill_tensors_read(t, "b/weight", RILL_TENSOR_FLOATS, 2, (int64_t[]){3, 2}, out);
-    rill_tensors_close(t);
+    if (status == RILL_OK) status = rill_tensor_file_read(t, "b/weight", RILL_TENSOR_FLOATS, 2, (int64_t[]){3, 2}, out);
+    rill_tensor_file_close(t);
     return status;
 }
 

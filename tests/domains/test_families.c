@@ -28,15 +28,15 @@ static json_t *read_expected(const char *name)
     return expected;
 }
 
-static rill_codec_files files_of(const json_t *expected, const char *path)
+static rill_tokenizer_files codec_files(const json_t *expected, const char *path)
 {
-    rill_codec_files files = {.words = (int32_t)json_integer_value(json_object_get(expected, "words")),
-                              .end = (int32_t)json_integer_value(json_object_get(expected, "end")),
-                              .start = -1,
-                              .forced_first = -1,
-                              .source_language = json_string_value(json_object_get(expected, "source")),
-                              .target_language = json_string_value(json_object_get(expected, "target"))};
-    files.actions = files.words;
+    rill_tokenizer_files files = {.source_vocab_size = (int32_t)json_integer_value(json_object_get(expected, "words")),
+                                  .eos = (int32_t)json_integer_value(json_object_get(expected, "end")),
+                                  .decoder_start = -1,
+                                  .forced_bos = -1,
+                                  .source_language = json_string_value(json_object_get(expected, "source")),
+                                  .target_language = json_string_value(json_object_get(expected, "target"))};
+    files.target_vocab_size = files.source_vocab_size;
     const rill_status status = rill_family_files(ctx, json_string_value(json_object_get(expected, "model_type")), path,
                                                  &files);
     if (status != RILL_OK) fail_msg("%s: %s", path, rill_error(ctx));
@@ -44,37 +44,37 @@ static rill_codec_files files_of(const json_t *expected, const char *path)
 }
 
 /* How many differ. */
-static size_t check_case(const rill_codec *codec, const char *name, const json_t *expected, const json_t *one)
+static size_t check_case(const rill_tokenizer *codec, const char *name, const json_t *expected, const json_t *one)
 {
     const json_t *text = json_object_get(one, "text"), *ids = json_object_get(one, "ids");
     int32_t *found = NULL;
-    size_t room = 0, wrong = 0;
-    rill_ids out = {.ctx = ctx, .ids = &found, .room = &room};
+    size_t capacity = 0, wrong = 0;
+    rill_ids out = {.ctx = ctx, .ids = &found, .capacity = &capacity};
     rill_text back = {.ctx = ctx};
-    rill_opening opening;
-    assert_int_equal(rill_codec_read(codec, json_string_value(text), json_string_length(text), &out, &opening),
+    rill_output_prefix opening;
+    assert_int_equal(rill_tokenizer_encode(codec, json_string_value(text), json_string_length(text), &out, &opening),
                      RILL_OK);
-    assert_int_equal(opening.first, json_integer_value(json_object_get(expected, "first")));
-    assert_int_equal(opening.start, json_integer_value(json_object_get(expected, "start")));
-    int same = out.used == json_array_size(ids);
-    for (size_t i = 0; same && i < out.used; i++) same = found[i] == json_integer_value(json_array_get(ids, i));
+    assert_int_equal(opening.forced_bos, json_integer_value(json_object_get(expected, "first")));
+    assert_int_equal(opening.decoder_start, json_integer_value(json_object_get(expected, "start")));
+    int same = out.n_ids == json_array_size(ids);
+    for (size_t i = 0; same && i < out.n_ids; i++) same = found[i] == json_integer_value(json_array_get(ids, i));
     if (!same) {
         rill_text shown = {.ctx = ctx};
-        for (size_t i = 0; i < out.used; i++) rill_text_printf(&shown, " %d", (int)found[i]);
+        for (size_t i = 0; i < out.n_ids; i++) rill_text_printf(&shown, " %d", (int)found[i]);
         print_error("%s: \"%s\"\n  expected %s\n  found   %s\n", name, json_string_value(text), json_dumps(ids, 0),
                     shown.data);
         rill_text_clear(&shown);
         wrong++;
     }
     const char *expect = json_string_value(json_object_get(one, "back"));
-    assert_int_equal(rill_codec_write(codec, out.used, found, &back), RILL_OK);
+    assert_int_equal(rill_tokenizer_decode(codec, out.n_ids, found, &back), RILL_OK);
     if (strcmp(back.data != NULL ? back.data : "", expect) != 0) {
         print_error("%s: \"%s\"\n  expected \"%s\"\n  found    \"%s\"\n", name, json_string_value(text), expect,
                     back.data);
         wrong++;
     }
     rill_text_clear(&back);
-    rill_free(ctx, found, room * sizeof *found);
+    rill_free(ctx, found, capacity * sizeof *found);
     return wrong;
 }
 
@@ -83,13 +83,13 @@ static void check_folder(const char *name)
     char path[4096];
     size_t i, wrong = 0;
     json_t *expected = read_expected(name), *cases = json_object_get(expected, "cases"), *one;
-    rill_codec *codec;
+    rill_tokenizer *codec;
     snprintf(path, sizeof path, "%s/%s", texts, name);
-    const rill_codec_files files = files_of(expected, path);
-    if (rill_codec_open(&codec, ctx, &files) != RILL_OK) fail_msg("%s", rill_error(ctx));
+    const rill_tokenizer_files files = codec_files(expected, path);
+    if (rill_tokenizer_open(&codec, ctx, &files) != RILL_OK) fail_msg("%s", rill_error(ctx));
     json_array_foreach(cases, i, one) wrong += check_case(codec, name, expected, one);
     if (wrong > 0) fail_msg("%s: %zu of %zu texts differ", name, wrong, 2 * json_array_size(cases));
-    rill_codec_close(codec);
+    rill_tokenizer_close(codec);
     json_decref(expected);
 }
 
@@ -114,37 +114,37 @@ static void texts_are_those_of_the_reference(void **state)
 
 /* --- languages ---------------------------------------------------------------------------------------------------- */
 /* It opens, for its names, but nothing is read with it. */
-static void unready(const rill_codec_files *files, const char *sentence)
+static void missing_file(const rill_tokenizer_files *files, const char *sentence)
 {
-    rill_codec *codec;
-    assert_ok(ctx, rill_codec_open(&codec, ctx, files));
-    assert_int_equal(rill_codec_ready(codec, ctx), RILL_ERR_OPTION);
+    rill_tokenizer *codec;
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, files));
+    assert_int_equal(rill_tokenizer_check_languages(codec, ctx), RILL_ERR_OPTION);
     assert_error(ctx, sentence, folder);
-    rill_codec_close(codec);
+    rill_tokenizer_close(codec);
 }
 
-static void fails(const rill_codec *codec, const char *text, const char *sentence)
+static void fails(const rill_tokenizer *codec, const char *text, const char *sentence)
 {
     int32_t *ids = NULL;
-    size_t room = 0;
-    rill_ids out = {.ctx = ctx, .ids = &ids, .room = &room};
-    rill_opening opening;
-    assert_int_equal(rill_codec_read(codec, text, strlen(text), &out, &opening), RILL_ERR_INPUT);
+    size_t capacity = 0;
+    rill_ids out = {.ctx = ctx, .ids = &ids, .capacity = &capacity};
+    rill_output_prefix opening;
+    assert_int_equal(rill_tokenizer_encode(codec, text, strlen(text), &out, &opening), RILL_ERR_INPUT);
     assert_error(ctx, sentence, folder);
-    rill_free(ctx, ids, room * sizeof *ids);
+    rill_free(ctx, ids, capacity * sizeof *ids);
 }
 
 static void a_language_is_asked_for(void **state)
 {
     (void)state;
     copy_folder("nllb");
-    rill_codec_files files = asked("m2m_100");
-    unready(
+    rill_tokenizer_files files = asked("m2m_100");
+    missing_file(
         &files,
         "%s: the model has 6 languages, as ace_Arab and zul_Latn: say which one texts are in with source-lang and which one to "
         "write with target-lang, or give inputs as SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT with language-columns");
     files.source_language = "eng_Latn";
-    unready(
+    missing_file(
         &files,
         "%s: the model has 6 languages, as ace_Arab and zul_Latn: say which one to write with target-lang, or give inputs as "
         "SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT with language-columns");
@@ -153,12 +153,12 @@ static void a_language_is_asked_for(void **state)
         &files, RILL_ERR_OPTION,
         "target-lang: the model does not know the language \"deu_Lat\"; its 6 languages are ace_Arab, deu_Latn, eng_Latn, "
         "fra_Latn, zho_Hans, zul_Latn; did you mean \"deu_Latn\"?");
-    rill_codec *codec;
+    rill_tokenizer *codec;
     files.target_language = NULL;
-    files.forced_first = 5; /* the configuration says how outputs begin */
-    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
-    assert_ok(ctx, rill_codec_ready(codec, ctx));
-    rill_codec_close(codec);
+    files.forced_bos = 5; /* the configuration says how outputs begin */
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
+    assert_ok(ctx, rill_tokenizer_check_languages(codec, ctx));
+    rill_tokenizer_close(codec);
 }
 
 static void folders_name_languages(void **state)
@@ -167,22 +167,22 @@ static void folders_name_languages(void **state)
     copy_folder("mbart50");
     write_string(folder, "tokenizer_config.json",
                  "{\"tokenizer_class\": \"MBart50Tokenizer\", \"src_lang\": \"de_DE\", \"tgt_lang\": \"fr_XX\"}");
-    rill_codec_files files = asked("mbart");
-    rill_codec *codec;
-    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    rill_tokenizer_files files = asked("mbart");
+    rill_tokenizer *codec;
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
     reads(codec, "a",
           "de_DE \xE2\x96\x81"
           "a </s>",
           NULL, "fr_XX");
-    rill_codec_close(codec);
+    rill_tokenizer_close(codec);
     files.target_language = "ro_RO";
-    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
     reads(codec, "a",
           "de_DE \xE2\x96\x81"
           "a </s>",
           NULL, "ro_RO");
-    assert_string_equal(rill_codec_languages(codec)[0], "ar_AR");
-    rill_codec_close(codec);
+    assert_string_equal(rill_tokenizer_languages(codec)[0], "ar_AR");
+    rill_tokenizer_close(codec);
 }
 
 /* A configuration that lets outputs start from a language names it. */
@@ -190,39 +190,39 @@ static void a_start_names_the_target(void **state)
 {
     (void)state;
     copy_folder("mbart");
-    rill_codec_files files = asked("mbart");
-    rill_codec *codec;
+    rill_tokenizer_files files = asked("mbart");
+    rill_tokenizer *codec;
     files.source_language = "en_XX";
-    unready(
+    missing_file(
         &files,
         "%s: the model has 25 languages, as ar_AR and zh_CN: say which one to write with target-lang, or give inputs as "
         "SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT with language-columns");
     files.target_language = "de_DE";
-    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
     reads(codec, "a",
           "\xE2\x96\x81"
           "a </s> en_XX",
           "de_DE", NULL);
-    files.start = rill_vocabulary_id(rill_codec_target(codec), "fr_XX", 5);
-    rill_codec_close(codec);
+    files.decoder_start = rill_vocabulary_id(rill_tokenizer_target_vocab(codec), "fr_XX", 5);
+    rill_tokenizer_close(codec);
     files.target_language = NULL;
-    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
     reads(codec, "a",
           "\xE2\x96\x81"
           "a </s> en_XX",
           "fr_XX", NULL);
-    rill_codec_close(codec);
+    rill_tokenizer_close(codec);
 }
 
 static void columns_name_languages(void **state)
 {
     (void)state;
     copy_folder("m2m");
-    rill_codec_files files = asked("m2m_100");
-    rill_codec *codec;
+    rill_tokenizer_files files = asked("m2m_100");
+    rill_tokenizer *codec;
     files.language_columns = 1;
     files.source_language = "__de__"; /* where a column is empty */
-    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
     reads(codec, "en\tfr\ta",
           "__en__ \xE2\x96\x81"
           "a </s>",
@@ -247,10 +247,10 @@ static void columns_name_languages(void **state)
         codec, "en\tfrr\ta",
         "the second column: the model does not know the language \"frr\"; its 100 languages are af, am, ar, ast, az, ba, ...; did "
         "you mean \"fr\"?");
-    rill_opening opening;
-    assert_ok(ctx, rill_codec_opening(codec, ctx, "en\tes\ta", 7, &opening));
-    assert_int_equal(opening.first, rill_vocabulary_id(rill_codec_target(codec), "__es__", 6));
-    rill_codec_close(codec);
+    rill_output_prefix opening;
+    assert_ok(ctx, rill_tokenizer_output_prefix(codec, ctx, "en\tes\ta", 7, &opening));
+    assert_int_equal(opening.forced_bos, rill_vocabulary_id(rill_tokenizer_target_vocab(codec), "__es__", 6));
+    rill_tokenizer_close(codec);
 }
 
 /* Symbols stand around pieces as around texts; outputs keep theirs. */
@@ -259,41 +259,41 @@ static void pieces_have_languages_too(void **state)
     static const int32_t none[] = {0};
     (void)state;
     copy_folder("nllb");
-    rill_codec_files files = asked("m2m_100");
-    rill_codec *codec;
+    rill_tokenizer_files files = asked("m2m_100");
+    rill_tokenizer *codec;
     rill_text out = {.ctx = ctx};
     files.tokenized = 1;
     files.source_language = "eng_Latn";
     files.target_language = "fra_Latn";
-    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
     reads(codec,
           "\xE2\x96\x81"
           "a x~ <mask>",
           "eng_Latn \xE2\x96\x81"
           "a <unk> <mask> </s>",
           NULL, "fra_Latn");
-    const int32_t actions[] = {rill_vocabulary_id(rill_codec_target(codec), "fra_Latn", 8),
-                               rill_vocabulary_id(rill_codec_target(codec),
+    const int32_t actions[] = {rill_vocabulary_id(rill_tokenizer_target_vocab(codec), "fra_Latn", 8),
+                               rill_vocabulary_id(rill_tokenizer_target_vocab(codec),
                                                   "\xE2\x96\x81"
                                                   "a",
                                                   4)};
-    assert_ok(ctx, rill_codec_write(codec, 2, actions, &out));
+    assert_ok(ctx, rill_tokenizer_decode(codec, 2, actions, &out));
     assert_string_equal(out.data, "fra_Latn \xE2\x96\x81"
                                   "a");
-    assert_ok(ctx, rill_codec_write(codec, 0, none, &out));
-    rill_codec_close(codec);
+    assert_ok(ctx, rill_tokenizer_decode(codec, 0, none, &out));
+    rill_tokenizer_close(codec);
     files.tokenized = 0;
     rill_text_reset(&out);
-    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
-    assert_ok(ctx, rill_codec_write(codec, 2, actions, &out));
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
+    assert_ok(ctx, rill_tokenizer_decode(codec, 2, actions, &out));
     assert_string_equal(out.data, "a");
     rill_text_clear(&out);
-    rill_codec_close(codec);
+    rill_tokenizer_close(codec);
 }
 
 static void take_away(const char *name)
 {
-    char *path = path_of(folder, name);
+    char *path = join_path(folder, name);
     assert_int_equal(unlink(path), 0);
     free(path);
 }
@@ -304,19 +304,19 @@ static void listed_pieces_need_no_model_of_texts(void **state)
     (void)state;
     copy_folder("m2m");
     take_away("sentencepiece.bpe.model");
-    rill_codec_files files = asked("m2m_100");
-    rill_codec *codec;
+    rill_tokenizer_files files = asked("m2m_100");
+    rill_tokenizer *codec;
     files.source_language = files.target_language = "en";
     refuse(&files, RILL_ERR_NOT_FOUND, "%s: expected sentencepiece.bpe.model and vocab.json, or tokenizer.json");
     files.tokenized = 1;
-    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
     reads(codec,
           "\xE2\x96\x81"
           "a",
           "__en__ \xE2\x96\x81"
           "a </s>",
           NULL, "__en__");
-    rill_codec_close(codec);
+    rill_tokenizer_close(codec);
 }
 
 /* As transformers writes it where it knows no length, which is more than jansson's numbers go to. */
@@ -327,11 +327,11 @@ static void a_length_of_any_size(void **state)
     write_string(
         folder, "tokenizer_config.json",
         "{\"model_max_length\": 1000000000000000019884624838656, \"tokenizer_class\": \"T5Tokenizer\", \"extra_ids\": 2}");
-    rill_codec_files files = asked("t5");
-    rill_codec *codec;
-    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
-    assert_int_equal(rill_vocabulary_count(rill_codec_source(codec)), 302);
-    rill_codec_close(codec);
+    rill_tokenizer_files files = asked("t5");
+    rill_tokenizer *codec;
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
+    assert_int_equal(rill_vocabulary_count(rill_tokenizer_source_vocab(codec)), 302);
+    rill_tokenizer_close(codec);
 }
 
 /* Tokens for which a model has no symbol are text. */
@@ -340,15 +340,15 @@ static void tokens_without_a_symbol(void **state)
     (void)state;
     copy_folder("t5");
     write_string(folder, "tokenizer_config.json", "{\"additional_special_tokens\": [\"<x>\", \"<y>\"]}");
-    rill_codec_files files = asked("t5");
-    rill_codec *codec;
-    files.words = files.actions = 301; /* of 300 pieces */
-    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
-    assert_int_equal(rill_vocabulary_count(rill_codec_source(codec)), 301);
-    assert_int_equal(rill_vocabulary_id(rill_codec_source(codec), "<x>", 3), 300);
-    assert_int_equal(rill_vocabulary_id(rill_codec_source(codec), "<extra_id_0>", 12), -1);
+    rill_tokenizer_files files = asked("t5");
+    rill_tokenizer *codec;
+    files.source_vocab_size = files.target_vocab_size = 301; /* of 300 pieces */
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
+    assert_int_equal(rill_vocabulary_count(rill_tokenizer_source_vocab(codec)), 301);
+    assert_int_equal(rill_vocabulary_id(rill_tokenizer_source_vocab(codec), "<x>", 3), 300);
+    assert_int_equal(rill_vocabulary_id(rill_tokenizer_source_vocab(codec), "<extra_id_0>", 12), -1);
     reads(codec, "<x>", "<x> </s>", NULL, NULL);
-    rill_codec_close(codec);
+    rill_tokenizer_close(codec);
 }
 
 /* MADLAD's tags are for those who want them. */
@@ -356,22 +356,22 @@ static void tags_are_optional(void **state)
 {
     (void)state;
     copy_folder("mt5");
-    rill_codec_files files = asked("mt5");
-    rill_codec *codec;
-    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    rill_tokenizer_files files = asked("mt5");
+    rill_tokenizer *codec;
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
     reads(codec, "a",
           "\xE2\x96\x81"
           "a </s>",
           NULL, NULL);
-    assert_string_equal(rill_codec_languages(codec)[1], "en");
-    rill_codec_close(codec);
+    assert_string_equal(rill_tokenizer_languages(codec)[1], "en");
+    rill_tokenizer_close(codec);
     files.target_language = "de";
-    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
     reads(codec, "a",
           "<2de> \xE2\x96\x81"
           "a </s>",
           NULL, NULL);
-    rill_codec_close(codec);
+    rill_tokenizer_close(codec);
     files.source_language = "en";
     refuse(&files, RILL_ERR_OPTION, "source-lang: the model is not told what language texts are in");
     copy_folder("t5");
@@ -388,7 +388,7 @@ static void tags_are_optional(void **state)
 static void folders_that_are_refused(void **state)
 {
     (void)state;
-    rill_codec_files files = {0};
+    rill_tokenizer_files files = {0};
     copy_folder("t5");
     assert_int_equal(rill_family_files(ctx, "marian", folder, &files), RILL_ERR_FORMAT);
     write_string(folder, "tokenizer_config.json", "{\"tokenizer_class\": \"ByT5Tokenizer\"}");
@@ -399,7 +399,7 @@ static void folders_that_are_refused(void **state)
         folder);
     write_string(folder, "tokenizer_config.json", "{\"tokenizer_class\": \"T5TokenizerFast\", \"extra_ids\": 100}");
     files = asked("t5");
-    files.words = 200;
+    files.source_vocab_size = 200;
     refuse(&files, RILL_ERR_FORMAT, "%s/spiece.model: expected at most 200 tokens, as config.json says");
     files = asked("t5");
     write_string(folder, "tokenizer_config.json", "{\"extra_ids\": true}");
@@ -425,36 +425,38 @@ static const char *living_type;
 
 static rill_status live(rill_context *own, const char *path)
 {
-    rill_codec_files files = {.words = 2000, .actions = 2000, .end = 2, .start = -1, .forced_first = -1};
-    rill_codec *codec = NULL;
+    rill_tokenizer_files files = {
+        .source_vocab_size = 2000, .target_vocab_size = 2000, .eos = 2, .decoder_start = -1, .forced_bos = -1};
+    rill_tokenizer *codec = NULL;
     rill_text out = {.ctx = own};
     int32_t *ids = NULL;
-    size_t room = 0;
-    rill_ids to = {.ctx = own, .ids = &ids, .room = &room};
-    rill_opening opening;
+    size_t capacity = 0;
+    rill_ids to = {.ctx = own, .ids = &ids, .capacity = &capacity};
+    rill_output_prefix opening;
     files.language_columns = strcmp(living_type, "m2m_100") == 0;
     rill_status status = rill_family_files(own, living_type, path, &files);
-    if (status == RILL_OK) status = rill_codec_open(&codec, own, &files);
+    if (status == RILL_OK) status = rill_tokenizer_open(&codec, own, &files);
     if (status == RILL_OK) {
         const char *text = files.language_columns ? "eng_Latn\tfra_Latn\tA  beam <mask>" : "A  beam <mask>";
-        status = rill_codec_read(codec, text, strlen(text), &to, &opening);
-        if (status == RILL_OK) status = rill_codec_write(codec, to.used, ids, &out);
+        status = rill_tokenizer_encode(codec, text, strlen(text), &to, &opening);
+        if (status == RILL_OK) status = rill_tokenizer_decode(codec, to.n_ids, ids, &out);
     }
     rill_text_clear(&out);
-    rill_free(own, ids, room * sizeof *ids);
-    rill_codec_close(codec);
+    rill_free(own, ids, capacity * sizeof *ids);
+    rill_tokenizer_close(codec);
     return status;
 }
 
 static void memory_may_run_out(void **state)
 {
-    static const char *const of[][2] = {{"nllb", "m2m_100"}, {"nllb-5", "m2m_100"}, {"t5-4", "t5"}, {"bart", "bart"}};
+    static const char *const folders[][2] = {
+        {"nllb", "m2m_100"}, {"nllb-5", "m2m_100"}, {"t5-4", "t5"}, {"bart", "bart"}};
     (void)state;
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         folder_remove(folder);
         folder = folder_make();
-        copy_folder(of[i][0]);
-        living_type = of[i][1];
+        copy_folder(folders[i][0]);
+        living_type = folders[i][1];
         assert_true(refuse_each_call(&memory, ctx, live, folder) > 10);
     }
 }

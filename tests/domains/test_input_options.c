@@ -26,13 +26,13 @@ typedef struct asked {
     const char *text, *options;
 } asked;
 
-enum { MOST = 32 };
+enum { CAPACITY = 32 };
 
 typedef struct run {
     const asked *input; /* [n] */
     int32_t n, read, written;
-    char *output[MOST]; /* or, behind "!", the message */
-    double logp[MOST];
+    char *output[CAPACITY]; /* or, behind "!", the message */
+    double logp[CAPACITY];
 } run;
 
 static rill_status give(void *user, int may_block, rill_request *request)
@@ -42,7 +42,7 @@ static rill_status give(void *user, int may_block, rill_request *request)
     if (r->read == r->n) return RILL_END_OF_INPUT;
     request->text = r->input[r->read].text;
     request->length = strlen(request->text);
-    request->options = r->input[r->read].options;
+    request->input_options = r->input[r->read].options;
     r->read++;
     return RILL_OK;
 }
@@ -50,19 +50,19 @@ static rill_status give(void *user, int may_block, rill_request *request)
 static rill_status take(void *user, const rill_result *result)
 {
     run *r = user;
-    const char *text = result->n > 0 ? result->output[0].text : result->message;
+    const char *text = result->n_outputs > 0 ? result->outputs[0].text : result->message;
     assert_int_equal(result->id, r->written);
     char *kept = malloc(strlen(text) + 2);
     assert_non_null(kept);
-    sprintf(kept, "%s%s", result->n > 0 ? "" : "!", text);
+    sprintf(kept, "%s%s", result->n_outputs > 0 ? "" : "!", text);
     r->output[r->written] = kept;
-    r->logp[r->written++] = result->n > 0 ? result->output[0].logp : 0;
+    r->logp[r->written++] = result->n_outputs > 0 ? result->outputs[0].logp : 0;
     return RILL_OK;
 }
 
 static void decode(run *r, const char *domain, const char *name, const rill_pair *value, int tokenized, int32_t workers)
 {
-    char *path = path_of(getenv("RILL_TEST_EXAMPLES"), name);
+    char *path = join_path(getenv("RILL_TEST_EXAMPLES"), name);
     rill_workers *crew;
     rill_engine_setup setup;
     const rill_open_options open = {.struct_size = sizeof open,
@@ -94,11 +94,11 @@ static void forget(run *r)
 static void as_opened(const char *domain, const char *name, const char *const *line, int32_t lines,
                       const char *const *form, int32_t forms)
 {
-    asked all[MOST], plain[MOST];
+    asked all[CAPACITY], plain[CAPACITY];
     run mixed = {.input = all};
     for (int32_t l = 0; l < lines; l++) plain[l] = (asked){line[l], NULL};
     for (int32_t i = 0; i < lines * forms; i++) {
-        static char options[MOST][64];
+        static char options[CAPACITY][64];
         const int32_t f = i % forms, tokenized = f % 2;
         snprintf(options[i], sizeof options[i], "%s%s%s%s", form[f] ? "input_format=" : "", form[f] ? form[f] : "",
                  form[f] && tokenized ? " " : "", tokenized ? "tokenized=1" : "");
@@ -250,10 +250,10 @@ static void older_requests(void **state)
     rill_engine *engine;
     rill_engine_setup setup;
     rill_result result;
-    char *path = path_of(getenv("RILL_TEST_EXAMPLES"), "gum");
+    char *path = join_path(getenv("RILL_TEST_EXAMPLES"), "gum");
     const rill_open_options open = {.struct_size = sizeof open, .path = path, .threads = 1};
     rill_request request = {
-        .struct_size = offsetof(rill_request, options), .text = "Go.", .length = 3, .options = "none=such"};
+        .struct_size = offsetof(rill_request, input_options), .text = "Go.", .length = 3, .input_options = "none=such"};
     rill_engine_setup_default(&setup);
     assert_ok(ctx, rill_model_open(&model, ctx, "shiftreduce", &open));
     assert_ok(ctx, rill_engine_create(&engine, ctx, model, &setup));
@@ -275,10 +275,10 @@ static void memory_is_refused(void **state)
     rill_model *model;
     rill_engine *engine;
     rill_engine_setup setup;
-    char *path = path_of(getenv("RILL_TEST_EXAMPLES"), "gum");
+    char *path = join_path(getenv("RILL_TEST_EXAMPLES"), "gum");
     const rill_open_options open = {.struct_size = sizeof open, .path = path, .threads = 1};
     const rill_request request = {
-        .struct_size = sizeof request, .text = "Go.", .length = 3, .options = "tokenized=1 input-format=text"};
+        .struct_size = sizeof request, .text = "Go.", .length = 3, .input_options = "tokenized=1 input-format=text"};
     rill_status status = RILL_ERR_MEMORY;
     long refusals = 0;
     rill_engine_setup_default(&setup);

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "helpers.h"
-#include "logic.h"
+#include "logical_form.h"
 
 /* Behind helpers.h, whose names it uses. */
 #include "fixture.h"
@@ -51,7 +51,7 @@ static void other_orders_are_kept(void **state)
     expect("job ( ANS ) , \\+ area ( ANS , b ) ; ( c )", "job ( ANS ) , \\+ area ( ANS , b ) ; ( c )");
 }
 
-static void blanks_become_single_and_brackets_stand_alone(void **state)
+static void spaces_and_brackets_are_normalised(void **state)
 {
     (void)state;
     expect("(and b\ta)", "( and a b )");
@@ -73,11 +73,11 @@ static void broken_brackets_keep_their_order(void **state)
 /* `depth` brackets around `core`, malloc()ed. */
 static char *nest(size_t depth, const char *head, const char *core)
 {
-    char *form = malloc(depth * (strlen(head) + 4) + strlen(core) + 1), *at = form;
+    char *form = malloc(depth * (strlen(head) + 4) + strlen(core) + 1), *pos = form;
     assert_non_null(form);
-    for (size_t i = 0; i < depth; i++) at += sprintf(at, "( %s", head);
-    at += sprintf(at, "%s", core);
-    for (size_t i = 0; i < depth; i++) at += sprintf(at, " )");
+    for (size_t i = 0; i < depth; i++) pos += sprintf(pos, "( %s", head);
+    pos += sprintf(pos, "%s", core);
+    for (size_t i = 0; i < depth; i++) pos += sprintf(pos, " )");
     return form;
 }
 
@@ -100,11 +100,11 @@ static void wide_forms_are_sorted(void **state)
 {
     (void)state;
     enum { WIDE = 20000 };
-    char *form = malloc(WIDE * 12 + 16), *at = form;
+    char *form = malloc(WIDE * 12 + 16), *pos = form;
     assert_non_null(form);
-    at += sprintf(at, "( and");
-    for (int i = 0; i < WIDE; i++) at += sprintf(at, " ( x %05d )", (i * 7919 + 13) % WIDE);
-    sprintf(at, " )");
+    pos += sprintf(pos, "( and");
+    for (int i = 0; i < WIDE; i++) pos += sprintf(pos, " ( x %05d )", (i * 7919 + 13) % WIDE);
+    sprintf(pos, " )");
     rill_text out = {.ctx = ctx};
     assert_int_equal(rill_logic_canonical(ctx, form, strlen(form), &out), RILL_OK);
     assert_int_equal(out.length, strlen(form));
@@ -149,7 +149,7 @@ int main(void)
         CASE(children_of_and_and_or_are_sorted),
         CASE(inner_children_are_sorted_before_outer_ones),
         CASE(other_orders_are_kept),
-        CASE(blanks_become_single_and_brackets_stand_alone),
+        CASE(spaces_and_brackets_are_normalised),
         CASE(broken_brackets_keep_their_order),
         CASE(depth_is_limited_and_costs_no_stack),
         CASE(wide_forms_are_sorted),

@@ -14,7 +14,7 @@
 
 #include "driver.h"
 #include "helpers.h"
-#include "mt_runner.h"
+#include "open_mt_runner.h"
 #include "reference.h"
 #include "rnn.h"
 
@@ -39,8 +39,8 @@ static seq_runner *open_both(const char *path, const char *also, int threads, in
                                  .path = path,
                                  .threads = threads,
                                  .tokenized = tokenized,
-                                 .also = &also,
-                                 .n_also = also != NULL};
+                                 .ensemble = &also,
+                                 .n_ensemble = also != NULL};
     seq_runner *self;
     assert_ok(ctx, runner_open(ctx, &options, &self, info));
     return self;
@@ -61,14 +61,14 @@ static seq_runner *open_ith(size_t i, const char *path, int threads, rill_domain
 }
 
 /* The pieces of case i between blanks, malloc()ed. */
-static char *pieces_of(const json_t *cases, int32_t i)
+static char *case_subwords(const json_t *cases, int32_t i)
 {
     return reference_text(json_object_get(json_array_get(cases, (size_t)i), "pieces"));
 }
 
 /* --- a driver of rows --------------------------------------------------------------------------------------------- */
 
-enum { MOST_ACTIONS = 600 };
+enum { MAX_ACTIONS = 600 };
 
 /* Make one node and give its log-probabilities. */
 static void expand(void *self, int32_t actions, int32_t node, int32_t parent, int32_t action, int32_t slot, float *logp)
@@ -82,7 +82,7 @@ static void expand(void *self, int32_t actions, int32_t node, int32_t parent, in
 
 static int is_recurrent(const seq_runner *m)
 {
-    return m->model->net[0]->kind->step == rnn_step;
+    return m->model->net[0]->arch->step == rnn_step;
 }
 
 /* What the last decoder layer reads of the input: encoder states, times that layer's key and value weights; of a recurrent model the
@@ -90,14 +90,15 @@ static int is_recurrent(const seq_runner *m)
 static void check_memory(const seq_runner *m, int32_t slot, const json_t *one)
 {
     const json_t *expected = json_object_get(one, "memory");
-    const mt_net *net = is_recurrent(m) ? NULL : mt_net_of(m->model->net[0]);
-    const rnn_net *rnn = is_recurrent(m) ? rnn_net_of(m->model->net[0]) : NULL;
-    const rill_table table = rnn != NULL ? rnn->annotations : net->decoder.layer[net->decoder.layers - 1].slots;
-    const size_t length = json_array_size(expected), width = 2 * (rnn != NULL ? rnn->encoder : net->decoder.across);
+    const mt_net *net = is_recurrent(m) ? NULL : mt_from_seq(m->model->net[0]);
+    const rnn_net *rnn = is_recurrent(m) ? rnn_from_seq(m->model->net[0]) : NULL;
+    const rill_table table = rnn != NULL ? rnn->annotations : net->decoder.layer[net->decoder.n_layers - 1].encoder_kv;
+    const size_t length = json_array_size(expected),
+                 width = 2 * (rnn != NULL ? rnn->encoder_width : net->decoder.attention_width);
     float *rows = calloc(length * width, sizeof *rows);
     assert_non_null(rows);
-    assert_int_equal(rill_stream_units(m->stream, slot), length);
-    assert_ok(ctx, rill_stream_read(m->stream, table, slot, 0, (int32_t)length, rows));
+    assert_int_equal(rill_session_units(m->session, slot), length);
+    assert_ok(ctx, rill_session_read(m->session, table, slot, 0, (int32_t)length, rows));
     for (size_t t = 0; t < length; t++) {
         const json_t *row = json_array_get(expected, t);
         assert_int_equal(json_array_size(row), width);
@@ -110,8 +111,8 @@ static void check_memory(const seq_runner *m, int32_t slot, const json_t *one)
 
 static void check_forced(seq_runner *m, int32_t slot, const json_t *one)
 {
-    float logp[MOST_ACTIONS];
-    int32_t action = RILL_ACTION_START, actions = m->model->net[0]->actions;
+    float logp[MAX_ACTIONS];
+    int32_t action = RILL_ACTION_START, actions = m->model->net[0]->target_vocab_size;
     size_t t;
     json_t *row;
     json_array_foreach(json_object_get(one, "steps"), t, row)
@@ -136,8 +137,8 @@ static size_t count_pairs(const rill_text *text, size_t s, size_t t, int *found)
     size_t count = 0, piece, action;
     int length;
     *found = 0;
-    for (const char *at = text->length > 0 ? text->data : ""; sscanf(at, "%zu-%zu%n", &piece, &action, &length) == 2;
-         at += length, count++)
+    for (const char *pos = text->length > 0 ? text->data : ""; sscanf(pos, "%zu-%zu%n", &piece, &action, &length) == 2;
+         pos += length, count++)
         *found |= piece == s && action == t;
     return count;
 }
@@ -146,7 +147,7 @@ static size_t count_pairs(const rill_text *text, size_t s, size_t t, int *found)
 static void check_alignment(seq_runner *m, int32_t slot, const json_t *one)
 {
     const json_t *forced = json_object_get(one, "forced"), *expected = json_object_get(one, "attention"), *row;
-    int32_t action[MOST_ACTIONS], node[MOST_ACTIONS], n = (int32_t)json_array_size(forced);
+    int32_t action[MAX_ACTIONS], node[MAX_ACTIONS], n = (int32_t)json_array_size(forced);
     for (int32_t t = 0; t < n; t++) {
         action[t] = (int32_t)json_integer_value(json_array_get(forced, (size_t)t));
         node[t] = t + 1 < n ? t + 1 : RILL_NO_NODE;
@@ -157,8 +158,8 @@ static void check_alignment(seq_runner *m, int32_t slot, const json_t *one)
     assert_ok(ctx, domain->field(m, "alignment", &hypothesis, &hard));
     assert_ok(ctx, domain->field(m, "alignment=0.3", &hypothesis, &some));
     assert_int_equal(json_array_size(expected), n);
-    const char *at = soft.data;
-    size_t t, least = 0, most = 0;
+    const char *pos = soft.data;
+    size_t t, min_pairs = 0, max_pairs = 0;
     int found;
     json_array_foreach(expected, t, row)
     {
@@ -166,34 +167,34 @@ static void check_alignment(seq_runner *m, int32_t slot, const json_t *one)
         for (size_t s = 0; s < pieces; s++) {
             const double share = json_number_value(json_array_get(row, s));
             char *end;
-            assert_near(strtod(at, &end), share, 1e-4, "share of action", t);
+            assert_near(strtod(pos, &end), share, 1e-4, "share of action", t);
             assert_true(*end == (s + 1 < pieces ? ',' : t + 1 < (size_t)n ? ' ' : '\0'));
-            at = end + 1;
+            pos = end + 1;
             if (share > json_number_value(json_array_get(row, best))) best = s;
-            least += share > 0.3001, most += share > 0.2999;
+            min_pairs += share > 0.3001, max_pairs += share > 0.2999;
             count_pairs(&some, s, t, &found);
             assert_true(share > 0.3001 ? found : share > 0.2999 || !found);
         }
         assert_int_equal(count_pairs(&hard, best, t, &found), n);
         assert_true(found);
     }
-    assert_in_range(count_pairs(&some, 0, 0, &found), least, most);
+    assert_in_range(count_pairs(&some, 0, 0, &found), min_pairs, max_pairs);
     rill_text_clear(&soft), rill_text_clear(&hard), rill_text_clear(&some);
 }
 
 static void check_greedy(seq_runner *m, int32_t slot, const json_t *one, int32_t max_length)
 {
     const json_t *greedy = json_object_get(one, "greedy"), *expected = json_object_get(greedy, "actions");
-    float logp[MOST_ACTIONS];
+    float logp[MAX_ACTIONS];
     int32_t action = RILL_ACTION_START, depth = 0;
     double score = 0;
     for (; depth < max_length; depth++) {
-        expand(m, m->model->net[0]->actions, depth, depth - 1, action, slot, logp);
+        expand(m, m->model->net[0]->target_vocab_size, depth, depth - 1, action, slot, logp);
         action = 0;
-        for (int32_t a = 1; a < m->model->net[0]->actions; a++)
+        for (int32_t a = 1; a < m->model->net[0]->target_vocab_size; a++)
             if (logp[a] > logp[action]) action = a;
         score += (double)logp[action];
-        if (action == m->model->net[0]->end) break;
+        if (action == m->model->net[0]->eos) break;
         assert_int_equal(action, json_integer_value(json_array_get(expected, (size_t)depth)));
     }
     assert_int_equal(depth, json_array_size(expected));
@@ -212,7 +213,7 @@ static void check_reference(size_t which)
     assert_int_equal(info.state_need, RILL_STATE_PATH);
     assert_int_equal(info.max_length, is_recurrent(m) ? 40 : longest);
     assert_ok(ctx, domain->reserve(m, info.max_length, n));
-    for (int32_t i = 0; i < n; i++) inputs[i] = input_of(pieces_of(r.cases, i), i);
+    for (int32_t i = 0; i < n; i++) inputs[i] = make_input(case_subwords(r.cases, i), i);
     assert_ok(ctx, domain->encode(m, n, inputs));
     for (int32_t i = 0; i < n; i++) {
         const json_t *one = json_array_get(r.cases, (size_t)i);
@@ -294,16 +295,17 @@ static void make_plan(plan *p, int32_t actions)
         p->depth[v] = v / WIDTH % DEPTH;
         p->call[v] = p->depth[v] + p->slot[v];
         const int first = p->depth[v] == 0;
-        p->parent[v] = first ? RILL_NO_NODE : v / WIDTH * WIDTH - WIDTH + (int32_t)roll(&dice, WIDTH);
-        p->action[v] = first ? RILL_ACTION_START : (int32_t)roll(&dice, (uint32_t)actions);
+        p->parent[v] = first ? RILL_NO_NODE : v / WIDTH * WIDTH - WIDTH + (int32_t)random_below(&dice, WIDTH);
+        p->action[v] = first ? RILL_ACTION_START : (int32_t)random_below(&dice, (uint32_t)actions);
     }
 }
 
 /* The rows of a group of at most `most` nodes of the call, from the `skip`-th on; how many. */
-static int32_t gather(const plan *p, int32_t call, int32_t skip, int32_t most, int32_t table[6][NODES], rill_rows *rows)
+static int32_t gather(const plan *p, int32_t call, int32_t skip, int32_t max_rows, int32_t table[6][NODES],
+                      rill_rows *rows)
 {
     int32_t n = 0;
-    for (int32_t v = 0; v < NODES && n < most; v++) {
+    for (int32_t v = 0; v < NODES && n < max_rows; v++) {
         if (p->call[v] != call || skip-- > 0) continue;
         table[0][n] = v, table[1][n] = p->parent[v], table[2][n] = p->action[v];
         table[3][n] = p->slot[v], table[4][n] = p->depth[v];
@@ -323,14 +325,14 @@ static int32_t gather(const plan *p, int32_t call, int32_t skip, int32_t most, i
 static void run_plan(seq_runner *m, const rill_domain_info *info, const json_t *cases, int32_t group, int32_t together,
                      float *logp)
 {
-    const int32_t actions = m->model->net[0]->actions;
+    const int32_t actions = m->model->net[0]->target_vocab_size;
     static plan p;
     static int32_t table[6][NODES];
     rill_input inputs[ITEMS];
     make_plan(&p, actions);
     assert_ok(ctx, domain->reserve(m, NODES / 2, ITEMS / 2));
     assert_ok(ctx, domain->reserve(m, NODES, ITEMS));
-    for (int32_t i = 0; i < ITEMS; i++) inputs[i] = input_of(pieces_of(cases, i), i);
+    for (int32_t i = 0; i < ITEMS; i++) inputs[i] = make_input(case_subwords(cases, i), i);
     for (int32_t i = 0; i < ITEMS; i += together)
         assert_ok(ctx, domain->encode(m, i + together <= ITEMS ? together : ITEMS - i, inputs + i));
     answer a = answer_make(group, actions);
@@ -357,7 +359,7 @@ static void results_do_not_depend_on_grouping(void **state)
         int threads;
         int32_t group, together;
     } ways[] = {{1, NODES, ITEMS}, {1, 5, 3}, {1, 17, 2}, {2, NODES, ITEMS}, {2, 13, 4}, {3, 64, 1}};
-    const size_t bytes = (size_t)NODES * MOST_ACTIONS * sizeof(float);
+    const size_t bytes = (size_t)NODES * MAX_ACTIONS * sizeof(float);
     for (size_t i = 0; i < MODELS; i++) {
         if (i >= FIRST_FAMILY && i < ENSEMBLE && i % 3 != 0) continue; /* one of each layout and form of positions */
         reference r = reference_open(models[i]);
@@ -384,16 +386,16 @@ static void nothing_is_encoded_of_nothing(void **state)
     char *path = data_path(models[0]);
     rill_domain_info info;
     seq_runner *m = open_at(path, 1, 1, &info);
-    rill_input inputs[3] = {input_of(" ", 0),
-                            input_of("\xE2\x96\x81"
-                                     "a",
-                                     1),
-                            input_of("", 2)};
+    rill_input inputs[3] = {make_input(" ", 0),
+                            make_input("\xE2\x96\x81"
+                                       "a",
+                                       1),
+                            make_input("", 2)};
     assert_ok(ctx, domain->reserve(m, 1, 3));
     assert_ok(ctx, domain->encode(m, 3, inputs));
     for (int32_t i = 0; i < 3; i++) {
         assert_int_equal(inputs[i].status, i == 1 ? RILL_OK : RILL_EMPTY);
-        assert_int_equal(rill_stream_units(m->stream, i), i == 1 ? 2 : 0);
+        assert_int_equal(rill_session_units(m->session, i), i == 1 ? 2 : 0);
     }
     runner_close(m);
     free(path);
@@ -404,7 +406,7 @@ static void a_model_with_itself_is_the_model(void **state)
 {
     (void)state;
     if (RACES_ONLY) skip();
-    const size_t bytes = (size_t)NODES * MOST_ACTIONS * sizeof(float);
+    const size_t bytes = (size_t)NODES * MAX_ACTIONS * sizeof(float);
     reference r = reference_open(models[0]);
     rill_domain_info info;
     float *alone = calloc(1, bytes), *twice = calloc(1, bytes);
@@ -428,9 +430,9 @@ static void few_choices_are_the_best_of_all(void **state)
     char *first = data_path(models[0]), *second = data_path(models[ENSEMBLE]);
     rill_domain_info info;
     seq_runner *m = open_both(first, second, 1, 1, &info);
-    rill_input input = input_of("\xE2\x96\x81"
-                                "a",
-                                0);
+    rill_input input = make_input("\xE2\x96\x81"
+                                  "a",
+                                  0);
     assert_ok(ctx, domain->reserve(m, 1, 1));
     assert_ok(ctx, domain->encode(m, 1, &input));
     int32_t node = 0, none = RILL_NO_NODE, start = RILL_ACTION_START, zero = 0;
@@ -438,13 +440,13 @@ static void few_choices_are_the_best_of_all(void **state)
         .n = 1, .node = &node, .parent = &none, .state_parent = &none, .action = &start, .slot = &zero, .depth = &zero};
     answer all = answer_make(1, info.actions), few = answer_make(1, info.actions);
     assert_ok(ctx, domain->step(m, &rows));
-    assert_ok(ctx, domain->score(m, &rows, &(rill_ask){.most = info.actions}, &all.out));
+    assert_ok(ctx, domain->score(m, &rows, &(rill_score_request){.max_choices = info.actions}, &all.out));
     assert_int_equal(all.out.count[0], info.actions - 1); /* all but the padding symbol */
     double sum = 0;
     for (int32_t i = 0; i < all.out.count[0]; i++) sum += exp((double)all.out.logp[i]);
     assert_true(sum < 1.0 && sum > 0.1);
     for (int32_t best = 1; best < info.actions; best++) {
-        assert_ok(ctx, domain->score(m, &rows, &(rill_ask){.most = best}, &few.out));
+        assert_ok(ctx, domain->score(m, &rows, &(rill_score_request){.max_choices = best}, &few.out));
         assert_int_equal(few.out.count[0], best);
         assert_memory_equal(few.out.action, all.out.action, (size_t)best * sizeof(int32_t));
         assert_memory_equal(few.out.logp, all.out.logp, (size_t)best * sizeof(float));
@@ -461,7 +463,7 @@ enum { SHARING = 2 };
 /* What a thread does with a model that others use: text to pieces, a node of each input, its log-probabilities, pieces to text. */
 typedef struct sharer {
     const seq_model *model;
-    float logp[3][MOST_ACTIONS];
+    float logp[3][MAX_ACTIONS];
     char text[3][100];
     int32_t actions;
 } sharer;
@@ -476,7 +478,7 @@ static void *use_model(void *user)
     if (domain->start(s->model, own, 1, &runner) == RILL_OK && domain->reserve(runner, 3, 3) == RILL_OK) {
         rill_input inputs[3];
         rill_text text = {.ctx = own};
-        for (int32_t i = 0; i < 3; i++) inputs[i] = input_of(texts[i], i);
+        for (int32_t i = 0; i < 3; i++) inputs[i] = make_input(texts[i], i);
         assert_ok(own, domain->encode(runner, 3, inputs));
         for (int32_t i = 0; i < 3; i++) {
             const one_row first = {.node = i, .parent = RILL_NO_NODE, .action = RILL_ACTION_START, .slot = i};
@@ -529,10 +531,10 @@ static void no_rows_are_no_work(void **state)
     rill_domain_info info;
     seq_runner *self = open_at(path, 1, 1, &info);
     rill_rows rows = {.n = 0};
-    rill_choices out = {.stride = 1};
+    rill_score_result out = {.stride = 1};
     assert_int_equal(domain->encode(self, 0, NULL), RILL_OK);
     assert_int_equal(domain->step(self, &rows), RILL_OK);
-    assert_int_equal(domain->score(self, &rows, &(rill_ask){.most = 1}, &out), RILL_OK);
+    assert_int_equal(domain->score(self, &rows, &(rill_score_request){.max_choices = 1}, &out), RILL_OK);
     runner_close(self);
     free(path);
 }
@@ -550,24 +552,24 @@ static void check_texts(const char *name)
     {
         const json_t *text = json_object_get(one, "text"), *ids = json_object_get(one, "ids");
         int32_t *found = NULL;
-        size_t room = 0, j;
-        rill_ids out = {.ctx = ctx, .ids = &found, .room = &room};
-        rill_opening opening;
-        assert_ok(ctx, rill_codec_read(m->model->net[0]->text, json_string_value(text), json_string_length(text), &out,
-                                       &opening));
-        assert_int_equal(opening.start, -1);
-        assert_int_equal(opening.first, -1);
+        size_t capacity = 0, j;
+        rill_ids out = {.ctx = ctx, .ids = &found, .capacity = &capacity};
+        rill_output_prefix opening;
+        assert_ok(ctx, rill_tokenizer_encode(m->model->net[0]->tokenizer, json_string_value(text),
+                                             json_string_length(text), &out, &opening));
+        assert_int_equal(opening.decoder_start, -1);
+        assert_int_equal(opening.forced_bos, -1);
         /* The reference ends in </s> even when there is nothing before it. */
-        assert_int_equal(out.used, json_array_size(ids) > 1 ? json_array_size(ids) : 0);
-        for (j = 0; j < out.used; j++) assert_int_equal(found[j], json_integer_value(json_array_get(ids, j)));
-        rill_free(ctx, found, room * sizeof *found);
+        assert_int_equal(out.n_ids, json_array_size(ids) > 1 ? json_array_size(ids) : 0);
+        for (j = 0; j < out.n_ids; j++) assert_int_equal(found[j], json_integer_value(json_array_get(ids, j)));
+        rill_free(ctx, found, capacity * sizeof *found);
     }
     json_array_foreach(json_object_get(texts, "back"), i, one)
     {
-        const json_t *given = json_object_get(one, "actions");
-        int32_t action[64], n = (int32_t)json_array_size(given);
-        for (int32_t j = 0; j < n; j++) action[j] = (int32_t)json_integer_value(json_array_get(given, (size_t)j));
-        action[n] = m->model->net[0]->end;
+        const json_t *actions = json_object_get(one, "actions");
+        int32_t action[64], n = (int32_t)json_array_size(actions);
+        for (int32_t j = 0; j < n; j++) action[j] = (int32_t)json_integer_value(json_array_get(actions, (size_t)j));
+        action[n] = m->model->net[0]->eos;
         rill_text out = {.ctx = ctx};
         assert_ok(ctx, domain->finalize(m, &(rill_hypothesis){.length = n + 1, .action = action}, &out));
         assert_string_equal(out.data != NULL ? out.data : "", json_string_value(json_object_get(one, "text")));
@@ -608,11 +610,12 @@ static void inputs_fail_alone(void **state)
     char *path = data_path(models[0]), pieces[100] = "";
     rill_domain_info info;
     for (int i = 0; i < 40; i++) strcat(pieces, "a ");
-    seq_runner *typed = open_at(path, 1, 0, &info), *given = open_at(path, 1, 1, &info);
-    rill_input inputs[] = {input_of("a \xFF", 0), input_of(">>fr<< a", 1), input_of(">>a book", 2), input_of("  ", 3)};
-    rill_input long_input = input_of(pieces, 0);
+    seq_runner *typed = open_at(path, 1, 0, &info), *pretokenized = open_at(path, 1, 1, &info);
+    rill_input inputs[] = {make_input("a \xFF", 0), make_input(">>fr<< a", 1), make_input(">>a book", 2),
+                           make_input("  ", 3)};
+    rill_input long_input = make_input(pieces, 0);
     assert_ok(ctx, domain->reserve(typed, 4, 4));
-    assert_ok(ctx, domain->reserve(given, 4, 4));
+    assert_ok(ctx, domain->reserve(pretokenized, 4, 4));
     assert_ok(ctx, domain->encode(typed, 4, inputs));
     assert_int_equal(inputs[0].status, RILL_ERR_INPUT);
     assert_string_equal(inputs[0].message, "byte 3 is not UTF-8");
@@ -620,11 +623,11 @@ static void inputs_fail_alone(void **state)
     assert_string_equal(inputs[1].message, "the model does not know the language tag >>fr<<");
     assert_int_equal(inputs[2].status, RILL_OK);
     assert_int_equal(inputs[3].status, RILL_EMPTY);
-    assert_ok(ctx, domain->encode(given, 1, &long_input));
+    assert_ok(ctx, domain->encode(pretokenized, 1, &long_input));
     assert_int_equal(long_input.status, RILL_ERR_INPUT);
     assert_string_equal(long_input.message, "expected at most 39 pieces, found 40");
     runner_close(typed);
-    runner_close(given);
+    runner_close(pretokenized);
     free(path);
 }
 

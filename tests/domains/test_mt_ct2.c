@@ -12,7 +12,7 @@
 #include <jansson.h>
 
 #include "helpers.h"
-#include "mt_runner.h"
+#include "open_mt_runner.h"
 #include "rill/folder.h"
 #include "rill/plugin.h"
 
@@ -43,12 +43,12 @@ static void replace(const void *from, size_t n, const void *to, size_t m)
     char *bytes = read_bytes(folder, "model.bin", &length), *edited = malloc(2 * length + m);
     int found = 0;
     assert_non_null(edited);
-    for (size_t at = 0; at < length;) {
-        const int here = length - at >= n && memcmp(bytes + at, from, n) == 0;
-        memcpy(edited + out, here ? to : bytes + at, here ? m : 1);
-        out += here ? m : 1;
-        at += here ? n : 1;
-        found += here;
+    for (size_t offset = 0; offset < length;) {
+        const int matches = length - offset >= n && memcmp(bytes + offset, from, n) == 0;
+        memcpy(edited + out, matches ? to : bytes + offset, matches ? m : 1);
+        out += matches ? m : 1;
+        offset += matches ? n : 1;
+        found += matches;
     }
     assert_true(found > 0);
     write_bytes(folder, "model.bin", edited, out);
@@ -86,7 +86,7 @@ static void set_float(const char *name, float from, float to)
 /* Give a key of config.json a value, itself JSON. */
 static void set_key(const char *key, const char *value)
 {
-    char *path = path_of(folder, "config.json");
+    char *path = join_path(folder, "config.json");
     json_t *root = json_load_file(path, 0, NULL);
     assert_non_null(root);
     json_object_set_new(root, key, json_loads(value, JSON_DECODE_ANY, NULL));
@@ -101,29 +101,29 @@ static void missing_files(void **state)
 {
     (void)state;
     static const char *const names[] = {"shared_vocabulary.json", "config.json"};
-    each_is_missed(names, sizeof names / sizeof *names);
+    each_missing_file_is_reported(names, sizeof names / sizeof *names);
 }
 
 /* Known by its file, whatever stands beside it; config.json's own word goes first. */
-static void a_folder_is_known_by_its_file(void **state)
+static void folder_kind_is_detected(void **state)
 {
     (void)state;
-    rill_folder said;
-    miser other;
-    rill_context *own = miser_context(&other);
+    rill_folder description;
+    failing_allocator other;
+    rill_context *own = failing_allocator_context(&other);
     assert_ok(own, rill_register_domain(own, domain));
-    assert_ok(own, rill_folder_read(&said, own, folder, NULL));
-    assert_string_equal(said.domain, "mt");
-    rill_folder_clear(&said);
+    assert_ok(own, rill_folder_read(&description, own, folder, NULL));
+    assert_string_equal(description.domain, "mt");
+    rill_folder_clear(&description);
     set_key("model_type", "\"of no domain\"");
-    assert_ok(own, rill_folder_read(&said, own, folder, NULL));
-    assert_string_equal(said.domain, "");
-    assert_string_equal(said.type, "of no domain");
-    rill_folder_clear(&said);
+    assert_ok(own, rill_folder_read(&description, own, folder, NULL));
+    assert_string_equal(description.domain, "");
+    assert_string_equal(description.type, "of no domain");
+    rill_folder_clear(&description);
     remove_one("config.json"); /* as in older folders, whose version is told then */
-    assert_ok(own, rill_folder_read(&said, own, folder, NULL));
-    assert_string_equal(said.domain, "mt");
-    rill_folder_clear(&said);
+    assert_ok(own, rill_folder_read(&description, own, folder, NULL));
+    assert_string_equal(description.domain, "mt");
+    rill_folder_clear(&description);
     rill_context_destroy(own);
     assert_int_equal(other.out, 0);
 }
@@ -167,7 +167,7 @@ static void other_specifications(void **state)
     refused(RILL_ERR_FORMAT, "%s/model.bin: TransformerSpec: expected revision 5 to 7, found 8");
 }
 
-static void numbers_that_change_what_is_computed(void **state)
+static void unsupported_config_values(void **state)
 {
     (void)state;
     static const struct {
@@ -198,7 +198,7 @@ static void numbers_that_change_what_is_computed(void **state)
     refused(RILL_ERR_FORMAT, "%s/model.bin: scale_embeddings: encoder and decoder differ, which is not supported");
 }
 
-static void numbers_of_t5(void **state)
+static void t5_config_values(void **state)
 {
     (void)state;
     copy_model("mt/ct2-t5", files, 3);
@@ -292,7 +292,7 @@ static void symbols_that_are_not_known(void **state)
 static void vocabularies_of_lines(void **state)
 {
     (void)state;
-    char *path = path_of(folder, "shared_vocabulary.json");
+    char *path = join_path(folder, "shared_vocabulary.json");
     json_t *list = json_load_file(path, 0, NULL), *token;
     char text[2000] = "";
     size_t i;
@@ -313,7 +313,7 @@ static void vocabularies_of_lines(void **state)
 /* --- inputs ------------------------------------------------------------------------------------------------------- */
 
 /* How many pieces an input has, marks counted; -1: it failed, -2: it is empty. */
-static int size_of(const char *text, int tokenized)
+static int input_size(const char *text, int tokenized)
 {
     rill_domain_info info;
     seq_runner *r;
@@ -321,7 +321,7 @@ static int size_of(const char *text, int tokenized)
         .struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = tokenized};
     assert_ok(ctx, runner_open(ctx, &options, &r, &info));
     assert_ok(ctx, rill_mt_domain.reserve(r, 4, 1));
-    rill_input input = input_of(text, 0);
+    rill_input input = make_input(text, 0);
     assert_ok(ctx, rill_mt_domain.encode(r, 1, &input));
     const int size = input.status == RILL_OK ? (int)input.size : input.status == RILL_EMPTY ? -2 : -1;
     runner_close(r);
@@ -329,37 +329,37 @@ static int size_of(const char *text, int tokenized)
 }
 
 /* Pieces are taken as they are, but for what the folder has said of marks; a text has none of its own. */
-static void marks_are_as_the_folder_says(void **state)
+static void marker_tokens_follow_the_config(void **state)
 {
     (void)state;
     static const char *const two[] = {"model.bin", "config.json", "source_vocabulary.json", "target_vocabulary.json"};
-    assert_int_equal(size_of("a b </s>", 1), 3);
-    assert_int_equal(size_of("a b", 1), 2);
-    assert_int_equal(size_of(" ", 1), -2);
+    assert_int_equal(input_size("a b </s>", 1), 3);
+    assert_int_equal(input_size("a b", 1), 2);
+    assert_int_equal(input_size(" ", 1), -2);
     set_key("add_source_eos", "true");
-    assert_int_equal(size_of("a b", 1), 3);
-    assert_int_equal(size_of("a b", 0), 3); /* pieces all the same: there is nothing to cut texts with */
+    assert_int_equal(input_size("a b", 1), 3);
+    assert_int_equal(input_size("a b", 0), 3); /* pieces all the same: there is nothing to cut texts with */
     remove_one("shared_vocabulary.json");
     copy_model("mt/ct2-opennmt", two, 4);
-    assert_int_equal(size_of("q1 q2", 1), 4);
-    assert_int_equal(size_of(" ", 1), -2);
+    assert_int_equal(input_size("q1 q2", 1), 4);
+    assert_int_equal(input_size(" ", 1), -2);
 }
 
 /* Of 40 positions, the marks have theirs. */
-static void inputs_have_a_longest_length(void **state)
+static void input_length_is_limited(void **state)
 {
     (void)state;
     char text[200] = "";
     for (int i = 0; i < 40; i++) strcat(text, "a ");
-    assert_int_equal(size_of(text, 1), 40);
+    assert_int_equal(input_size(text, 1), 40);
     set_key("add_source_eos", "true");
-    assert_int_equal(size_of(text, 1), -1);
+    assert_int_equal(input_size(text, 1), -1);
     set_key("bos_token", "\"a\"");
     set_key("add_source_bos", "true");
     text[76] = '\0';
-    assert_int_equal(size_of(text, 1), 40);
+    assert_int_equal(input_size(text, 1), 40);
     text[76] = 'a';
-    assert_int_equal(size_of(text, 1), -1);
+    assert_int_equal(input_size(text, 1), -1);
 }
 
 static size_t put_positions(char *out, const char *name, int rows, const char *values)
@@ -385,28 +385,28 @@ static void tables_of_unequal_length(void **state)
     for (int i = 0; i < 2; i++) {
         fill_folder();
         replace("\3\0\0\0\32\0decoder/projection/weight", 31, "\2\0\0\0\32\0decoder/projection/weight", 31); /* names */
-        size_t length, at = 0, out;
+        size_t length, offset = 0, out;
         char *bytes = read_bytes(folder, "model.bin", &length), *edited = malloc(length + 4000);
         assert_non_null(edited);
-        while (memcmp(bytes + at, decoder, sizeof decoder) != 0) at++;
-        const char *values = bytes + at + sizeof decoder + 14;
+        while (memcmp(bytes + offset, decoder, sizeof decoder) != 0) offset++;
+        const char *values = bytes + offset + sizeof decoder + 14;
         length -= 2 + sizeof encoder + 2 + sizeof decoder; /* the last of the names */
-        memcpy(edited, bytes, out = at - 2);
+        memcpy(edited, bytes, out = offset - 2);
         out += put_positions(edited + out, decoder, i == 0 ? 30 : 40, values);
         out += put_positions(edited + out, encoder, i == 0 ? 40 : 30, values);
         memcpy(edited + out, values + 40 * 64, (size_t)(bytes + length - values) - 40 * 64);
         edited[TENSORS]++;
         write_bytes(folder, "model.bin", edited, out + (size_t)(bytes + length - values) - 40 * 64);
         free(bytes), free(edited);
-        assert_int_equal(size_of(text, 1), -1);
+        assert_int_equal(input_size(text, 1), -1);
         text[60] = '\0';
-        assert_int_equal(size_of(text, 1), 30);
+        assert_int_equal(input_size(text, 1), 30);
         text[60] = 'a';
     }
 }
 
 /* Of outputs any piece may be one that they begin with; inputs have theirs among their pieces. */
-static void languages_are_pieces(void **state)
+static void languages_are_tokens(void **state)
 {
     (void)state;
     static const struct {
@@ -431,19 +431,19 @@ static void languages_are_pieces(void **state)
 }
 
 /* With SentencePiece's models beside it, as --copy_files puts them there: the pieces of transformers' folder, and the end. */
-static void texts_are_cut_where_the_folder_has_what_cuts(void **state)
+static void texts_need_tokenizer_files(void **state)
 {
     (void)state;
     static const char *const cutters[] = {"source.spm", "target.spm"};
     copy_model("mt/shared", cutters, 2);
-    assert_int_equal(size_of("\xE2\x96\x81man", 1), 1);
-    const int pieces = size_of("ein mann spielt", 0);
+    assert_int_equal(input_size("\xE2\x96\x81man", 1), 1);
+    const int pieces = input_size("ein mann spielt", 0);
     assert_true(pieces > 3 && pieces < 20);
-    assert_int_equal(size_of("", 0), -2);
+    assert_int_equal(input_size("", 0), -2);
 }
 
 /* What cuts texts numbers its pieces as the model does: of two that have changed places the first is named. */
-static void pieces_have_the_same_numbers_as_the_tokenizer(void **state)
+static void subword_ids_equal_the_tokenizers(void **state)
 {
     (void)state;
     static const char *const nllb[] = {"config.json",
@@ -453,7 +453,7 @@ static void pieces_have_the_same_numbers_as_the_tokenizer(void **state)
                                        "special_tokens_map.json",
                                        "tokenizer_config.json"};
     copy_model("mt/ct2-nllb", nllb, sizeof nllb / sizeof *nllb);
-    char *path = path_of(folder, "shared_vocabulary.json");
+    char *path = join_path(folder, "shared_vocabulary.json");
     json_t *pieces = json_load_file(path, 0, NULL);
     rill_domain_info info;
     void *self;
@@ -495,23 +495,23 @@ static void every_refusal_is_survived(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(a_whole_model_opens),
+        CASE(complete_model_opens),
         CASE(missing_files),
-        CASE(a_folder_is_known_by_its_file),
+        CASE(folder_kind_is_detected),
         CASE(files_that_are_cut_off),
         CASE(other_specifications),
-        CASE(numbers_that_change_what_is_computed),
-        CASE(numbers_of_t5),
+        CASE(unsupported_config_values),
+        CASE(t5_config_values),
         CASE(tensors_without_a_place),
         CASE(shapes_that_do_not_fit),
         CASE(symbols_that_are_not_known),
         CASE(vocabularies_of_lines),
-        CASE(marks_are_as_the_folder_says),
-        CASE(inputs_have_a_longest_length),
+        CASE(marker_tokens_follow_the_config),
+        CASE(input_length_is_limited),
         CASE(tables_of_unequal_length),
-        CASE(languages_are_pieces),
-        CASE(texts_are_cut_where_the_folder_has_what_cuts),
-        CASE(pieces_have_the_same_numbers_as_the_tokenizer),
+        CASE(languages_are_tokens),
+        CASE(texts_need_tokenizer_files),
+        CASE(subword_ids_equal_the_tokenizers),
         CASE(every_refusal_is_survived),
     };
     return cmocka_run_group_tests_name("domains_mt_ct2", tests, NULL, NULL);

@@ -13,7 +13,7 @@
 
 #include "driver.h"
 #include "helpers.h"
-#include "mt_runner.h"
+#include "open_mt_runner.h"
 #include "reference.h"
 
 static const rill_domain *const domain = &rill_mt_domain;
@@ -31,11 +31,11 @@ static void take_model(const char *model, const char *key, const char *value)
                                         "sentencepiece.bpe.model", "spiece.model",      "merges.txt",
                                         "tokenizer_config.json",   "source.spm",        "target.spm",
                                         "special_tokens_map.json"};
-    char name[64], *path = path_of(folder, "config.json");
+    char name[64], *path = join_path(folder, "config.json");
     snprintf(name, sizeof name, "mt/%s", model);
     char *from = data_path(name);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char *origin = path_of(from, files[i]), *copy = path_of(folder, files[i]);
+        char *origin = join_path(from, files[i]), *copy = join_path(folder, files[i]);
         if (access(origin, F_OK) == 0)
             copy_file(from, folder, files[i]);
         else
@@ -121,7 +121,7 @@ static void keys_that_contradict_a_type(void **state)
 /* The sum of log-probabilities behind an input's first action, which may be given: a number that any choice changes. */
 static const char *input_text = "a d";
 
-static double first_of(const char *model, const char *key, const char *value)
+static double first_logp(const char *model, const char *key, const char *value)
 {
     seq_runner *self;
     rill_domain_info info;
@@ -146,12 +146,12 @@ static double first_of(const char *model, const char *key, const char *value)
 }
 
 /* Of Marian's models the configuration may say where norms stand. */
-static void marian_says_its_choices(void **state)
+static void marian_activation_is_read(void **state)
 {
     (void)state;
-    const double plain = first_of("shared", NULL, NULL);
-    assert_true(plain == first_of("shared", "normalize_before", "false"));
-    assert_true(plain != first_of("shared", "normalize_before", "true"));
+    const double plain = first_logp("shared", NULL, NULL);
+    assert_true(plain == first_logp("shared", "normalize_before", "false"));
+    assert_true(plain != first_logp("shared", "normalize_before", "true"));
     take_model("shared", "normalize_embedding", "true");
     assert_int_equal(open_folder(folder, 1), RILL_ERR_FORMAT);
     assert_error(ctx,
@@ -186,8 +186,8 @@ static void absent_keys(void **state)
         {"mt5", "decoder_start_token_id", NULL, 0},
     };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const double was = first_of(keys[i].model, NULL, NULL),
-                     is = first_of(keys[i].model, keys[i].key, keys[i].other);
+        const double was = first_logp(keys[i].model, NULL, NULL),
+                     is = first_logp(keys[i].model, keys[i].key, keys[i].other);
         if ((was != is) != keys[i].differs) fail_msg("%s of %s: %.9g, then %.9g", keys[i].key, keys[i].model, was, is);
     }
 }
@@ -204,9 +204,9 @@ static void activations_by_name(void **state)
     enum { FUNCTIONS = sizeof same / sizeof *same };
     double value[FUNCTIONS];
     for (size_t i = 0; i < FUNCTIONS; i++) {
-        value[i] = first_of("bart", "activation_function", same[i][0]);
+        value[i] = first_logp("bart", "activation_function", same[i][0]);
         for (size_t j = 1; j < 3 && same[i][j] != NULL; j++)
-            if (first_of("bart", "activation_function", same[i][j]) != value[i])
+            if (first_logp("bart", "activation_function", same[i][j]) != value[i])
                 fail_msg("%s and %s differ", same[i][0], same[i][j]);
         for (size_t j = 0; j < i; j++)
             if (value[i] == value[j]) fail_msg("%s and %s are the same", same[i][0], same[j][0]);
@@ -214,7 +214,7 @@ static void activations_by_name(void **state)
 }
 
 /* An input as long as distances that go to buckets of their own. */
-static void distances_reach_as_far_as_transformers_says(void **state)
+static void max_distance_defaults_to_128(void **state)
 {
     (void)state;
     static const char key[] = "relative_attention_max_distance";
@@ -222,11 +222,11 @@ static void distances_reach_as_far_as_transformers_says(void **state)
     static char text[600];
     for (int i = 0; i < 150; i++) memcpy(text + 2 * i, i % 3 == 0 ? "a " : i % 3 == 1 ? "d " : "e ", 3);
     input_text = text;
-    const double absent = first_of("t5", key, NULL), said = first_of("t5", key, "128");
+    const double absent = first_logp("t5", key, NULL), stated = first_logp("t5", key, "128");
     double other[sizeof others / sizeof *others];
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) other[i] = first_of("t5", key, others[i]);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) other[i] = first_logp("t5", key, others[i]);
     input_text = "a d";
-    assert_true(absent == said);
+    assert_true(absent == stated);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (other[i] == absent) fail_msg("a reach of %s is the same as 128", others[i]);
 }
@@ -235,10 +235,10 @@ static void distances_reach_as_far_as_transformers_says(void **state)
 static void outputs_are_scaled_where_tables_are_tied(void **state)
 {
     (void)state;
-    const double scaled = first_of("t5", NULL, NULL);
+    const double scaled = first_logp("t5", NULL, NULL);
     take_model("t5", "scale_decoder_outputs", NULL);
-    assert_true(scaled != first_of("t5", "scale_decoder_outputs", "false"));
-    assert_true(first_of("mt5", "scale_decoder_outputs", "true") == first_of("mt5", NULL, NULL));
+    assert_true(scaled != first_logp("t5", "scale_decoder_outputs", "false"));
+    assert_true(first_logp("mt5", "scale_decoder_outputs", "true") == first_logp("mt5", NULL, NULL));
 }
 
 /* --- buckets ------------------------------------------------------------------------------------------------------ */
@@ -255,16 +255,16 @@ static void buckets_are_those_of_transformers(void **state)
         const int reach = (int)json_integer_value(json_object_get(row, "reach"));
         const int causal = (int)json_integer_value(json_object_get(row, "causal"));
         const json_t *found = json_object_get(row, "found");
-        const mt_net net = {.settings = {.buckets = buckets, .reach = reach}};
+        const mt_net net = {.settings = {.n_buckets = buckets, .max_distance = reach}};
         float number[128], spread[2 * 512 + 1];
         for (int b = 0; b < 128; b++) number[b] = (float)b;
-        mt_spread_buckets(&net, number, 1, causal, spread);
+        mt_expand_buckets(&net, number, 1, causal, spread);
         for (int d = -reach - 3; d <= reach + 3; d++) {
-            const int at = d < -reach ? -reach : d > reach ? reach : d;
+            const int clipped = d < -reach ? -reach : d > reach ? reach : d;
             const int want = (int)json_integer_value(json_array_get(found, (size_t)(d + reach + 3)));
-            if ((int)spread[reach + at] != want)
+            if ((int)spread[reach + clipped] != want)
                 fail_msg("%d buckets to %d, causal %d: %d is in %d, not %d", buckets, reach, causal, d,
-                         (int)spread[reach + at], want);
+                         (int)spread[reach + clipped], want);
         }
     }
     assert_int_equal(i, 14);
@@ -276,10 +276,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(keys_that_contradict_a_type),
-        CASE(marian_says_its_choices),
+        CASE(marian_activation_is_read),
         CASE(absent_keys),
         CASE(activations_by_name),
-        CASE(distances_reach_as_far_as_transformers_says),
+        CASE(max_distance_defaults_to_128),
         CASE(outputs_are_scaled_where_tables_are_tied),
         CASE(buckets_are_those_of_transformers),
     };

@@ -13,7 +13,7 @@
 #include <jansson.h>
 
 #include "helpers.h"
-#include "mt_runner.h"
+#include "open_mt_runner.h"
 #include "rill/safetensors.h"
 
 static const rill_domain *const domain = &rill_mt_domain;
@@ -47,7 +47,7 @@ static void restore(const char *name)
 /* Give a key of a JSON file a value, itself JSON; NULL takes the key out. */
 static void set_key(const char *file, const char *key, const char *value)
 {
-    char *path = path_of(folder, file);
+    char *path = join_path(folder, file);
     json_t *root = json_load_file(path, 0, NULL);
     assert_non_null(root);
     if (value == NULL)
@@ -67,19 +67,19 @@ static void edit_weights(const char *from, const char *to, const float *more, si
     uint64_t header, changed;
     char *bytes = read_bytes(folder, "model.safetensors", &length);
     memcpy(&header, bytes, sizeof header);
-    char *at = memmem(bytes + 8, header, from, strlen(from));
-    assert_non_null(at);
+    char *found_at = memmem(bytes + 8, header, from, strlen(from));
+    assert_non_null(found_at);
     if (end != NULL) *end = length - 8 - header;
     changed = header - strlen(from) + strlen(to);
-    size_t before = (size_t)(at - bytes), rest = length - before - strlen(from);
-    char *edited = malloc(before + strlen(to) + rest + tail);
+    size_t n_before = (size_t)(found_at - bytes), rest = length - n_before - strlen(from);
+    char *edited = malloc(n_before + strlen(to) + rest + tail);
     assert_non_null(edited);
-    memcpy(edited, bytes, before);
+    memcpy(edited, bytes, n_before);
     memcpy(edited, &changed, sizeof changed);
-    memcpy(edited + before, to, strlen(to));
-    memcpy(edited + before + strlen(to), at + strlen(from), rest);
-    if (n > 0) memcpy(edited + before + strlen(to) + rest, more, tail);
-    write_bytes(folder, "model.safetensors", edited, before + strlen(to) + rest + tail);
+    memcpy(edited + n_before, to, strlen(to));
+    memcpy(edited + n_before + strlen(to), found_at + strlen(from), rest);
+    if (n > 0) memcpy(edited + n_before + strlen(to) + rest, more, tail);
+    write_bytes(folder, "model.safetensors", edited, n_before + strlen(to) + rest + tail);
     free(edited);
     free(bytes);
 }
@@ -95,13 +95,13 @@ static void rename_tensor(const char *from, const char *to)
 /* Put a tensor behind the others. */
 static void add_tensor(const char *name, const char *shape, const float *values, size_t n)
 {
-    static const char behind[] = "\"final_logits_bias\"";
+    static const char anchor[] = "\"final_logits_bias\"";
     char entry[300];
     size_t end;
-    edit_weights(behind, behind, NULL, 0, &end);
+    edit_weights(anchor, anchor, NULL, 0, &end);
     snprintf(entry, sizeof entry, "\"%s\":{\"dtype\":\"F32\",\"shape\":%s,\"data_offsets\":[%zu,%zu]},%s", name, shape,
-             end, end + n * sizeof *values, behind);
-    edit_weights(behind, entry, values, n, NULL);
+             end, end + n * sizeof *values, anchor);
+    edit_weights(anchor, entry, values, n, NULL);
 }
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
@@ -110,7 +110,7 @@ static void missing_files(void **state)
 {
     (void)state;
     static const char *const names[] = {"model.safetensors", "target.spm", "source.spm", "vocab.json", "config.json"};
-    each_is_missed(names, sizeof names / sizeof *names);
+    each_missing_file_is_reported(names, sizeof names / sizeof *names);
 }
 
 static void weights_in_a_pickle(void **state)
@@ -126,7 +126,7 @@ static void weights_in_a_pickle(void **state)
     remove_one("pytorch_model.bin");
 }
 
-static void pieces_need_no_sentencepiece(void **state)
+static void subwords_need_no_sentencepiece(void **state)
 {
     (void)state;
     remove_one("source.spm");
@@ -160,7 +160,7 @@ static void vocabularies_that_do_not_fit(void **state)
 }
 
 /* An empty piece is not a language tag, without which >>xx<< is text. */
-static void an_empty_piece_is_no_tag(void **state)
+static void empty_token_is_no_language_tag(void **state)
 {
     (void)state;
     seq_runner *self = NULL;
@@ -262,7 +262,7 @@ static void generation_keys_that_are_refused(void **state)
     }
 }
 
-static void symbols_must_be_said(void **state)
+static void special_tokens_are_required(void **state)
 {
     (void)state;
     set_key("config.json", "pad_token_id", NULL);
@@ -296,13 +296,14 @@ static void absent_keys_have_their_defaults(void **state)
 /* --- ensembles ---------------------------------------------------------------------------------------------------- */
 
 /* The folder's model behind that of tests/data. */
-static rill_status open_behind(void)
+static rill_status open_ensemble_with(void)
 {
     seq_runner *self = NULL;
     rill_domain_info info;
     char *first = data_path("mt/shared");
     const char *const also[] = {folder};
-    rill_open_options options = {.struct_size = sizeof options, .path = first, .threads = 1, .also = also, .n_also = 1};
+    rill_open_options options = {
+        .struct_size = sizeof options, .path = first, .threads = 1, .ensemble = also, .n_ensemble = 1};
     rill_status status = runner_open(ctx, &options, &self, &info);
     if (status == RILL_OK) runner_close(self);
     free(first);
@@ -310,7 +311,7 @@ static rill_status open_behind(void)
 }
 
 /* How weights are kept is told of one model and of several. */
-static void ensembles_tell_their_weights(void **state)
+static void ensembles_report_weights(void **state)
 {
     (void)state;
     seq_runner *self = NULL;
@@ -320,18 +321,18 @@ static void ensembles_tell_their_weights(void **state)
     const rill_pair weights = {"weights", "int8"};
     options.values = &weights;
     options.n_values = 1;
-    options.also = also;
-    for (options.n_also = 0; options.n_also <= 1; options.n_also++) {
+    options.ensemble = also;
+    for (options.n_ensemble = 0; options.n_ensemble <= 1; options.n_ensemble++) {
         assert_ok(ctx, runner_open(ctx, &options, &self, &info));
         assert_non_null(strstr(info.description, ", weights in int8"));
-        assert_true((strstr(info.description, "ensemble of 2") != NULL) == options.n_also);
+        assert_true((strstr(info.description, "ensemble of 2") != NULL) == options.n_ensemble);
         runner_close(self);
     }
 }
 
 static void does_not_match(const char *sentence)
 {
-    assert_int_equal(open_behind(), RILL_ERR_FORMAT);
+    assert_int_equal(open_ensemble_with(), RILL_ERR_FORMAT);
     assert_non_null(strstr(rill_error(ctx), sentence));
     assert_memory_equal(rill_error(ctx), folder, strlen(folder));
 }
@@ -339,7 +340,7 @@ static void does_not_match(const char *sentence)
 static void ensembles_share_their_symbols(void **state)
 {
     (void)state;
-    assert_int_equal(open_behind(), RILL_OK);
+    assert_int_equal(open_ensemble_with(), RILL_OK);
     set_key("generation_config.json", "eos_token_id", "3");
     does_not_match(": eos_token_id: expected 0, as in ");
     restore("generation_config.json");
@@ -348,7 +349,7 @@ static void ensembles_share_their_symbols(void **state)
     restore("generation_config.json");
     set_key("vocab.json", ">>de<<", "7");
     json_t *root;
-    char *path = path_of(folder, "vocab.json");
+    char *path = join_path(folder, "vocab.json");
     const char *seventh = NULL, *name;
     json_t *number;
     root = json_load_file(path, 0, NULL);
@@ -363,7 +364,7 @@ static void ensembles_share_their_symbols(void **state)
     json_decref(root);
     free(path);
     remove_one("vocab.json");
-    assert_int_equal(open_behind(), RILL_ERR_NOT_FOUND);
+    assert_int_equal(open_ensemble_with(), RILL_ERR_NOT_FOUND);
 }
 
 /* An input may be no longer than any of the models can read. */
@@ -374,7 +375,8 @@ static void ensembles_read_what_all_can(void **state)
     rill_domain_info info;
     char *first = data_path("mt/shared"), text[20 * 64 + 2], sentence[100];
     const char *const also[] = {folder};
-    rill_open_options options = {.struct_size = sizeof options, .path = first, .threads = 1, .also = also, .n_also = 1};
+    rill_open_options options = {
+        .struct_size = sizeof options, .path = first, .threads = 1, .ensemble = also, .n_ensemble = 1};
     set_key("config.json", "max_position_embeddings", "20");
     assert_ok(ctx, runner_open(ctx, &options, &m, &info));
     assert_ok(ctx, rill_mt_domain.reserve(m, 1, 1));
@@ -492,10 +494,10 @@ static void fsmt_directories(void **state)
         folder);
 }
 
-static size_t held; /* by the model below, when it is open */
+static size_t loaded_bytes; /* by the model below, when it is open */
 
 /* The best action of an input's first node, and its value. */
-static float best_of_first(const char *text, int32_t *action)
+static float first_step_best(const char *text, int32_t *action)
 {
     seq_runner *self = NULL;
     rill_domain_info info;
@@ -505,10 +507,10 @@ static float best_of_first(const char *text, int32_t *action)
     float logp = 1.0f;
     uint8_t ends;
     rill_rows rows = {1, 0, &node, &parent, &parent, &start, &slot, &depth, 0};
-    rill_choices out = {.stride = 1, .count = &count, .action = action, .logp = &logp, .ends = &ends};
-    rill_ask ask = {.most = 1};
+    rill_score_result out = {.stride = 1, .count = &count, .action = action, .logp = &logp, .ends = &ends};
+    rill_score_request ask = {.max_choices = 1};
     assert_int_equal(runner_open(ctx, &options, &self, &info), RILL_OK);
-    held = rill_memory_used(ctx);
+    loaded_bytes = rill_memory_used(ctx);
     assert_int_equal(domain->reserve(self, 1, 1), RILL_OK);
     assert_int_equal(domain->encode(self, 1, &input), RILL_OK);
     assert_int_equal(domain->step(self, &rows), RILL_OK);
@@ -524,18 +526,19 @@ static void tied_tables_are_kept_once(void **state)
     (void)state;
     float table[51 * 16];
     int32_t action;
-    char *path = path_of(folder, "model.safetensors");
-    rill_tensors *tensors;
-    const float tied = best_of_first("a b c", &action);
-    const size_t once = held;
-    assert_ok(ctx, rill_tensors_open(&tensors, ctx, path));
-    assert_ok(ctx, rill_tensors_read(tensors, "model.shared.weight", RILL_TENSOR_F32, 2, (int64_t[]){51, 16}, table));
-    rill_tensors_close(tensors);
+    char *path = join_path(folder, "model.safetensors");
+    rill_tensor_file *tensors;
+    const float tied = first_step_best("a b c", &action);
+    const size_t once = loaded_bytes;
+    assert_ok(ctx, rill_tensor_file_open(&tensors, ctx, path));
+    assert_ok(ctx,
+              rill_tensor_file_read(tensors, "model.shared.weight", RILL_TENSOR_F32, 2, (int64_t[]){51, 16}, table));
+    rill_tensor_file_close(tensors);
     add_tensor("lm_head.weight", "[51,16]", table, 51 * 16);
     set_key("config.json", "tie_word_embeddings", "false");
-    const float apart = best_of_first("a b c", &action);
-    assert_memory_equal(&tied, &apart, sizeof tied);
-    assert_true(held >= once + sizeof table);
+    const float separate = first_step_best("a b c", &action);
+    assert_memory_equal(&tied, &separate, sizeof tied);
+    assert_true(loaded_bytes >= once + sizeof table);
     free(path);
 }
 
@@ -545,9 +548,9 @@ static void positions_are_the_configurations(void **state)
     (void)state;
     int32_t action[2];
     copy_model("mt/fsmt-tied", fsmt, sizeof fsmt / sizeof *fsmt);
-    float expected = best_of_first("a</w> book</w>", &action[0]);
+    float expected = first_step_best("a</w> book</w>", &action[0]);
     set_key("generation_config.json", "pad_token_id", action[0] == 40 ? "41" : "40");
-    float found = best_of_first("a</w> book</w>", &action[1]);
+    float found = first_step_best("a</w> book</w>", &action[1]);
     assert_int_equal(action[0], action[1]);
     assert_memory_equal(&expected, &found, sizeof found);
 }
@@ -575,16 +578,16 @@ static void positions_have_two_forms(void **state)
 {
     (void)state;
     int32_t action;
-    const float hf = best_of_first(LONG, &action);
+    const float hf = first_step_best(LONG, &action);
     set_key("config.json", "rill", "{\"positions\": \"marian\"}");
-    const float marian = best_of_first(LONG, &action);
+    const float marian = first_step_best(LONG, &action);
     assert_true(fabsf(hf - marian) > 1e-3f);
     store_positions(7.0);
-    const float stored_marian = best_of_first(LONG, &action);
+    const float stored_marian = first_step_best(LONG, &action);
     assert_true(fabsf(stored_marian - marian) < 1e-5f);
     restore("model.safetensors");
     store_positions(8.0); /* what is stored is taken, whatever the key says */
-    const float stored_hf = best_of_first(LONG, &action);
+    const float stored_hf = first_step_best(LONG, &action);
     assert_true(fabsf(stored_hf - hf) < 1e-5f);
 }
 
@@ -593,9 +596,9 @@ static void positions_cost_what_is_used(void **state)
 {
     (void)state;
     int32_t action;
-    const float expected = best_of_first(LONG, &action);
+    const float expected = first_step_best(LONG, &action);
     set_key("config.json", "max_position_embeddings", "1048576");
-    const float found = best_of_first(LONG, &action);
+    const float found = first_step_best(LONG, &action);
     assert_memory_equal(&expected, &found, sizeof found);
     assert_true(rill_memory_peak(ctx) < 1 << 20);
 }
@@ -609,7 +612,7 @@ static rill_status use_model(int twice)
     rill_domain_info info;
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 2};
     const char *const also[] = {folder};
-    options.also = also, options.n_also = twice;
+    options.ensemble = also, options.n_ensemble = twice;
     rill_status status = runner_open(ctx, &options, &self, &info);
     if (status != RILL_OK) return status;
     rill_input inputs[2] = {{.text = "a book", .length = 6, .slot = 0},
@@ -619,12 +622,12 @@ static rill_status use_model(int twice)
     float logp[6];
     uint8_t ends[2];
     rill_rows rows = {2, 0, node, parent, parent, action, slot, depth, 0};
-    rill_choices out = {.stride = 3, .count = count, .action = chosen, .logp = logp, .ends = ends};
+    rill_score_result out = {.stride = 3, .count = count, .action = chosen, .logp = logp, .ends = ends};
     rill_text text = {.ctx = ctx};
     if (status == RILL_OK) status = domain->reserve(self, 2, 2);
     if (status == RILL_OK) status = domain->encode(self, 2, inputs);
     if (status == RILL_OK) status = domain->step(self, &rows);
-    if (status == RILL_OK) status = domain->score(self, &rows, &(rill_ask){.most = 3}, &out);
+    if (status == RILL_OK) status = domain->score(self, &rows, &(rill_score_request){.max_choices = 3}, &out);
     if (status == RILL_OK) status = domain->finalize(self, &(rill_hypothesis){.length = 3, .action = chosen}, &text);
     rill_text_clear(&text);
     runner_close(self);
@@ -634,9 +637,9 @@ static rill_status use_model(int twice)
 static void refuse_each_allocation(void)
 {
     for (int twice = 0; twice <= 1; twice++) {
-        const long before = memory.calls;
+        const long old_calls = memory.calls;
         assert_int_equal(use_model(twice), RILL_OK);
-        const long calls = memory.calls - before;
+        const long calls = memory.calls - old_calls;
         for (long allowed = 0; allowed < calls; allowed++) {
             memory.allowed = allowed;
             assert_int_equal(use_model(twice), RILL_ERR_MEMORY);
@@ -657,22 +660,22 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(a_whole_model_opens),
+        CASE(complete_model_opens),
         CASE(no_path),
         CASE(missing_files),
         CASE(weights_in_a_pickle),
-        CASE(pieces_need_no_sentencepiece),
+        CASE(subwords_need_no_sentencepiece),
         CASE(damaged_sentencepiece),
         CASE(vocabularies_that_do_not_fit),
-        CASE(an_empty_piece_is_no_tag),
+        CASE(empty_token_is_no_language_tag),
         CASE(line_feeds_in_pieces_do_not_end_a_line),
         CASE(keys_that_are_refused),
         CASE(generation_keys_that_are_refused),
-        CASE(symbols_must_be_said),
+        CASE(special_tokens_are_required),
         CASE(inputs_need_an_end_symbol),
         CASE(ensembles_share_their_symbols),
         CASE(ensembles_read_what_all_can),
-        CASE(ensembles_tell_their_weights),
+        CASE(ensembles_report_weights),
         CASE(absent_keys_have_their_defaults),
         CASE(missing_tensors),
         CASE(shared_tables_have_four_names),

@@ -55,10 +55,10 @@ typedef struct place {
     long slips, lists; /* lists that may differ, and so far did; all lists */
 } place;
 
-static void wrong(const place *at, const char *what)
+static void wrong(const place *where, const char *what)
 {
-    fail_msg("%s/%s, method %s, search %zu, input %zu, output %zu: %s", at->model, at->file, at->method, at->search,
-             at->input, at->output, what);
+    fail_msg("%s/%s, method %s, search %zu, input %zu, output %zu: %s", where->model, where->file, where->method,
+             where->search, where->input, where->output, what);
 }
 
 /* What differs, or NULL. */
@@ -66,31 +66,31 @@ static const char *differs(const rill_output *found, const json_t *expected)
 {
     const json_t *actions = json_object_get(expected, "actions");
     const double score = json_number_value(json_object_get(expected, "score"));
-    if ((size_t)found->actions != json_array_size(actions)) return "another length";
-    for (size_t i = 0; i < (size_t)found->actions; i++)
-        if (found->action[i] != json_integer_value(json_array_get(actions, i))) return "another symbol";
-    return fabs(found->rank_score - score) > 1e-4 * fmax(1.0, fabs(score)) ? "another score" : NULL;
+    if ((size_t)found->length != json_array_size(actions)) return "another length";
+    for (size_t i = 0; i < (size_t)found->length; i++)
+        if (found->ids[i] != json_integer_value(json_array_get(actions, i))) return "another symbol";
+    return fabs(found->score - score) > 1e-4 * fmax(1.0, fabs(score)) ? "another score" : NULL;
 }
 
-static void check_result(place *at, const rill_result *result, const json_t *expected)
+static void check_result(place *where, const rill_result *result, const json_t *expected)
 {
     const char *what = NULL;
     assert_int_equal(result->status, RILL_OK);
-    at->output = 0;
-    at->lists++;
-    if ((size_t)result->n != json_array_size(expected)) wrong(at, "another number of outputs");
-    for (; at->output < json_array_size(expected) && what == NULL; at->output++)
-        what = differs(&result->output[at->output], json_array_get(expected, at->output));
-    if (what != NULL && at->slips-- <= 0) wrong(at, what);
+    where->output = 0;
+    where->lists++;
+    if ((size_t)result->n_outputs != json_array_size(expected)) wrong(where, "another number of outputs");
+    for (; where->output < json_array_size(expected) && what == NULL; where->output++)
+        what = differs(&result->outputs[where->output], json_array_get(expected, where->output));
+    if (what != NULL && where->slips-- <= 0) wrong(where, what);
 }
 
-static void check_search(place *at, rill_model *model, const json_t *pieces, const json_t *search)
+static void check_search(place *where, rill_model *model, const json_t *pieces, const json_t *search)
 {
     rill_engine_setup setup;
     rill_engine_setup_default(&setup);
     setup.settings.n = 3;
     setup.settings.n_best = 50;
-    assert_ok(ctx, rill_settings_set(ctx, &setup.settings, "method", at->method));
+    assert_ok(ctx, rill_settings_set(ctx, &setup.settings, "method", where->method));
     const char *name;
     json_t *value;
     json_object_foreach(json_object_get(search, "settings"), name, value)
@@ -99,46 +99,47 @@ static void check_search(place *at, rill_model *model, const json_t *pieces, con
     assert_ok(ctx, rill_engine_create(&engine, ctx, model, &setup));
     for (size_t i = 0; i < json_array_size(pieces); i++) {
         char *text = reference_text(json_array_get(pieces, i));
-        while (rill_engine_room(engine) <= 0) assert_ok(ctx, rill_engine_step(engine));
+        while (rill_engine_free_slots(engine) <= 0) assert_ok(ctx, rill_engine_step(engine));
         assert_ok(ctx, rill_engine_submit(engine, text, strlen(text)));
         free(text);
     }
     rill_engine_close_input(engine);
     rill_result result;
-    for (at->input = 0; at->input < json_array_size(pieces);) {
+    for (where->input = 0; where->input < json_array_size(pieces);) {
         assert_ok(ctx, rill_engine_step(engine));
-        for (; rill_engine_next(engine, &result) == RILL_OK; at->input++)
-            check_result(at, &result, json_array_get(json_object_get(search, "found"), at->input));
+        for (; rill_engine_next(engine, &result) == RILL_OK; where->input++)
+            check_result(where, &result, json_array_get(json_object_get(search, "found"), where->input));
     }
     rill_engine_destroy(engine);
 }
 
 /* The model in `path` finds what the list `key` of the file says. */
-static void check_searches_of(rill_model *model, place *at, const json_t *file, const char *key, size_t least)
+static void check_model_searches(rill_model *model, place *where, const json_t *file, const char *key,
+                                 size_t min_searches)
 {
     static const char *const methods[] = {"fixed", "fixed-stream", "var-stream", "stream-all"};
     const json_t *search;
-    json_array_foreach(json_object_get(file, key), at->search, search)
+    json_array_foreach(json_object_get(file, key), where->search, search)
     {
         for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
-            at->method = methods[i];
-            check_search(at, model, json_object_get(file, "pieces"), search);
+            where->method = methods[i];
+            check_search(where, model, json_object_get(file, "pieces"), search);
         }
     }
-    assert_true(at->search >= least);
+    assert_true(where->search >= min_searches);
     rill_model_close(model);
 }
 
-static void check_searches(const char *path, place *at, const json_t *file, const char *key, size_t least)
+static void check_searches(const char *path, place *where, const json_t *file, const char *key, size_t min_searches)
 {
-    check_searches_of(open_model(path), at, file, key, least);
+    check_model_searches(open_model(path), where, file, key, min_searches);
 }
 
-static void check_model(const char *name, const char *searches, size_t least)
+static void check_model(const char *name, const char *searches, size_t min_searches)
 {
     char *path = data_path(name);
     json_t *file = reference_load(path, searches);
-    check_searches(path, &(place){.model = name, .file = searches}, file, "searches", least);
+    check_searches(path, &(place){.model = name, .file = searches}, file, "searches", min_searches);
     json_decref(file);
     free(path);
 }
@@ -176,7 +177,7 @@ static void check_languages(const char *searches, int tokenized)
                                  .n_values = tokenized ? 1 : 2,
                                  .values = languages};
     assert_ok(ctx, rill_model_open(&model, ctx, "mt", &options));
-    check_searches_of(model, &(place){.model = "mt/ct2-nllb", .file = searches}, file, "searches", 6);
+    check_model_searches(model, &(place){.model = "mt/ct2-nllb", .file = searches}, file, "searches", 6);
     json_decref(file);
     free(path);
 }
@@ -196,9 +197,9 @@ static void ctranslate2s_own_searches_in_int8(void **state)
     for (size_t i = 0; i < sizeof quantised / sizeof *quantised; i++) {
         char *path = data_path(quantised[i]);
         json_t *file = reference_load(path, "search-int8.json");
-        place at = {.model = quantised[i], .file = "search-int8.json", .slips = 12};
-        check_searches_of(open_in(path, "int8"), &at, file, "searches", 6);
-        assert_int_equal(at.lists, 120);
+        place where = {.model = quantised[i], .file = "search-int8.json", .slips = 12};
+        check_model_searches(open_in(path, "int8"), &where, file, "searches", 6);
+        assert_int_equal(where.lists, 120);
         json_decref(file);
         free(path);
     }
@@ -239,7 +240,7 @@ static int remove_folder(void **state)
     return tear_down(state);
 }
 
-static rill_settings settings_of(const char *generation, const char *like)
+static rill_settings recommended_settings(const char *generation, const char *like)
 {
     rill_engine_setup setup;
     rill_engine *engine;
@@ -258,25 +259,27 @@ static rill_settings settings_of(const char *generation, const char *like)
 static void makers_recommend(void **state)
 {
     (void)state;
-    rill_settings s = settings_of("{\"num_beams\": 4, \"max_length\": 30, \"length_penalty\": 0.6, \"early_stopping\": "
-                                  "true, \"forced_eos_token_id\": 2, \"min_length\": 3}",
-                                  "hf");
+    rill_settings s = recommended_settings(
+        "{\"num_beams\": 4, \"max_length\": 30, \"length_penalty\": 0.6, \"early_stopping\": "
+        "true, \"forced_eos_token_id\": 2, \"min_length\": 3}",
+        "hf");
     assert_true(s.k == 4 && s.max_length == 28 && s.length_penalty == 0.6 && s.min_length == 2);
     assert_int_equal(s.stop, RILL_STOP_COUNT);
     assert_int_equal(s.at_limit, RILL_LIMIT_END_FREE);
-    s = settings_of("{\"max_length\": 30, \"early_stopping\": \"never\", \"length_penalty\": 0}", "hf");
+    s = recommended_settings("{\"max_length\": 30, \"early_stopping\": \"never\", \"length_penalty\": 0}", "hf");
     assert_true(s.k == 5 && s.max_length == 29 && s.length_penalty == 0 && s.min_length == 0);
     assert_int_equal(s.stop, RILL_STOP_BOUND_MAX);
     assert_int_equal(s.at_limit, RILL_LIMIT_FIRST);
-    s = settings_of("{\"max_length\": 30, \"min_length\": 9, \"max_new_tokens\": 12, \"min_new_tokens\": 4}", "hf");
+    s = recommended_settings("{\"max_length\": 30, \"min_length\": 9, \"max_new_tokens\": 12, \"min_new_tokens\": 4}",
+                             "hf");
     assert_true(s.k == 5 && s.max_length == 12 && s.min_length == 4);
-    s = settings_of("{\"max_new_tokens\": 12, \"forced_eos_token_id\": 2}", "hf");
+    s = recommended_settings("{\"max_new_tokens\": 12, \"forced_eos_token_id\": 2}", "hf");
     assert_true(s.max_length == 11 && s.min_length == 0);
-    s = settings_of("{\"num_beams\": 1}", "hf"); /* transformers searches greedily */
+    s = recommended_settings("{\"num_beams\": 1}", "hf"); /* transformers searches greedily */
     assert_true(s.k == 1 && s.stop == RILL_STOP_COUNT);
-    s = settings_of("{\"no_repeat_ngram_size\": 3, \"repetition_penalty\": 1.2}", "hf");
+    s = recommended_settings("{\"no_repeat_ngram_size\": 3, \"repetition_penalty\": 1.2}", "hf");
     assert_true(s.no_repeat_ngram == 3 && s.repetition_penalty == 1.2);
-    s = settings_of("{\"num_beams\": 4, \"max_length\": 30}", "fairseq");
+    s = recommended_settings("{\"num_beams\": 4, \"max_length\": 30}", "fairseq");
     assert_true(s.k == 5 && s.max_length == 200);
 }
 
@@ -305,7 +308,7 @@ static void makers_are_asked_without_a_recommendation(void **state)
 static void older_folders_say_it_in_config(void **state)
 {
     (void)state;
-    rill_settings s = settings_of(NULL, "hf");
+    rill_settings s = recommended_settings(NULL, "hf");
     assert_true(s.k == 5 && s.length_penalty == 1);
     assert_int_equal(s.stop, RILL_STOP_BOUND);
     assert_int_equal(s.at_limit, RILL_LIMIT_END_FREE);
@@ -391,7 +394,7 @@ static void nothing_stays_nothing(void **state)
         rill_engine_close_input(engine);
         while (rill_engine_next(engine, &result) != RILL_OK) assert_ok(ctx, rill_engine_step(engine));
         assert_int_equal(result.status, RILL_OK);
-        assert_string_equal(result.output[0].text, "");
+        assert_string_equal(result.outputs[0].text, "");
         rill_engine_destroy(engine);
     }
     rill_model_close(model);

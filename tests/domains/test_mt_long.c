@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "helpers.h"
-#include "mt_runner.h"
+#include "open_mt_runner.h"
 
 static const rill_domain *const domain = &rill_mt_domain;
 
@@ -20,13 +20,13 @@ static char *folder;
 static void configure(const char *from, const char *to)
 {
     size_t length;
-    char *bytes = read_bytes(folder, "config.json", &length), *at = strstr(bytes, from);
-    assert_non_null(at);
+    char *bytes = read_bytes(folder, "config.json", &length), *pos = strstr(bytes, from);
+    assert_non_null(pos);
     char *edited = malloc(length + strlen(to) + 1);
     assert_non_null(edited);
-    memcpy(edited, bytes, (size_t)(at - bytes));
-    strcpy(edited + (at - bytes), to);
-    strcat(edited, at + strlen(from));
+    memcpy(edited, bytes, (size_t)(pos - bytes));
+    strcpy(edited + (pos - bytes), to);
+    strcat(edited, pos + strlen(from));
     write_string(folder, "config.json", edited);
     free(edited);
     free(bytes);
@@ -52,7 +52,7 @@ static int remove_folder(void **state)
 }
 
 /* "a a a ...", malloc()ed. */
-static char *line_of(size_t pieces)
+static char *make_line(size_t pieces)
 {
     char *line = calloc(pieces, 2);
     assert_non_null(line);
@@ -63,30 +63,31 @@ static char *line_of(size_t pieces)
 /* Memory as the C library's, but never more than a number of bytes at once. */
 static void *small_blocks(void *user, void *block, size_t old_size, size_t new_size)
 {
-    const size_t *most = user;
+    const size_t *max_bytes = user;
     void *fresh = NULL;
-    if (new_size > *most || (new_size > 0 && posix_memalign(&fresh, 64, new_size) != 0)) return NULL;
+    if (new_size > *max_bytes || (new_size > 0 && posix_memalign(&fresh, 64, new_size) != 0)) return NULL;
     if (fresh != NULL && block != NULL) memcpy(fresh, block, old_size < new_size ? old_size : new_size);
     free(block);
     return fresh;
 }
 
-static seq_runner *open_for(rill_context *of, int32_t slots)
+static seq_runner *open_for(rill_context *owner, int32_t slots)
 {
     seq_runner *self;
     rill_domain_info info;
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = 1};
-    assert_ok(of, runner_open(of, &options, &self, &info));
-    assert_ok(of, domain->reserve(self, 1, slots));
+    assert_ok(owner, runner_open(owner, &options, &self, &info));
+    assert_ok(owner, domain->reserve(self, 1, slots));
     return self;
 }
 
 /* Encode two lines and between them one of 3,000 pieces, in blocks of so many bytes at most; how that one fares. */
-static rill_status encode_long_line(size_t most)
+static rill_status encode_long_line(size_t max_bytes)
 {
-    rill_context_options context = {.struct_size = sizeof context, .allocate = small_blocks, .allocate_user = &most};
+    rill_context_options context = {
+        .struct_size = sizeof context, .allocate = small_blocks, .allocate_user = &max_bytes};
     rill_context *small;
-    char *line = line_of(3000);
+    char *line = make_line(3000);
     rill_input inputs[] = {{.text = "a b", .length = 3, .slot = 0},
                            {.text = line, .length = strlen(line), .slot = 1},
                            {.text = "a", .length = 1, .slot = 2}};
@@ -115,22 +116,22 @@ static void long_neighbours_change_nothing(void **state)
 {
     (void)state;
     configure("\"encoder_attention_heads\": 4", "\"encoder_attention_heads\": 16");
-    char *line = line_of(480);
+    char *line = make_line(480);
     rill_input inputs[] = {{.text = line, .length = strlen(line), .slot = 0},
                            {.text = "a b c d", .length = 7, .slot = 1},
                            {.text = "a b c d", .length = 7, .slot = 2}};
     seq_runner *m = open_for(ctx, 3);
     assert_ok(ctx, domain->encode(m, 2, inputs));
     assert_ok(ctx, domain->encode(m, 1, inputs + 2));
-    const mt_net *net = mt_net_of(m->model->net[0]);
-    for (size_t i = 0; i < net->decoder.layers; i++) {
-        float beside[5 * 64], alone[5 * 64];
+    const mt_net *net = mt_from_seq(m->model->net[0]);
+    for (size_t i = 0; i < net->decoder.n_layers; i++) {
+        float with_others[5 * 64], alone[5 * 64];
         assert_true(net->width <= 32);
-        assert_int_equal(rill_stream_units(m->stream, 1), 5);
-        assert_int_equal(rill_stream_units(m->stream, 2), 5);
-        assert_ok(ctx, rill_stream_read(m->stream, net->decoder.layer[i].slots, 1, 0, 5, beside));
-        assert_ok(ctx, rill_stream_read(m->stream, net->decoder.layer[i].slots, 2, 0, 5, alone));
-        assert_memory_equal(beside, alone, 5 * 2 * net->width * sizeof(float));
+        assert_int_equal(rill_session_units(m->session, 1), 5);
+        assert_int_equal(rill_session_units(m->session, 2), 5);
+        assert_ok(ctx, rill_session_read(m->session, net->decoder.layer[i].encoder_kv, 1, 0, 5, with_others));
+        assert_ok(ctx, rill_session_read(m->session, net->decoder.layer[i].encoder_kv, 2, 0, 5, alone));
+        assert_memory_equal(with_others, alone, 5 * 2 * net->width * sizeof(float));
     }
     runner_close(m);
     free(line);

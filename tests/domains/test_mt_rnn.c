@@ -112,12 +112,12 @@ static void write_rnn(const shape *s, const model_spec *damage)
         {"ff_logit_W", E, V, 0},
     };
     enum { ALL = sizeof tensor / sizeof *tensor, COMMON = ALL - 5 };
-    model_tensor there[ALL];
+    model_tensor tensors_kept[ALL];
     size_t n = 0;
     for (size_t i = 0; i < ALL; i++)
-        if (i < COMMON || (i == ALL - 1 ? s->own_output : s->conditional)) there[n++] = tensor[i];
+        if (i < COMMON || (i == ALL - 1 ? s->own_output : s->conditional)) tensors_kept[n++] = tensor[i];
     model_spec spec = damage != NULL ? *damage : (model_spec){.seed = s->seed};
-    model_write_tensors(folder, &spec, there, n);
+    model_write_tensors(folder, &spec, tensors_kept, n);
     write_config(s, NULL, NULL);
     write_vocabulary(folder);
 }
@@ -129,14 +129,14 @@ static void fill_folder(void)
 
 /* --- the same, plainly -------------------------------------------------------------------------------------------- */
 
-static rill_tensors *tensors;
+static rill_tensor_file *tensors;
 
 /* to[o] += x W, of the tensor [in, out]. */
 static void multiply(const char *name, const double *x, int in, int out, double *to)
 {
     const int64_t sizes[] = {in, out};
     float w[4 * WIDEST * WIDEST];
-    assert_ok(ctx, rill_tensors_read(tensors, name, RILL_TENSOR_FLOATS, 2, sizes, w));
+    assert_ok(ctx, rill_tensor_file_read(tensors, name, RILL_TENSOR_FLOATS, 2, sizes, w));
     for (int o = 0; o < out; o++)
         for (int i = 0; i < in; i++) to[o] += x[i] * (double)w[i * out + o];
 }
@@ -145,7 +145,7 @@ static void add(const char *name, int n, double *to)
 {
     const int64_t sizes[] = {n};
     float b[3 * WIDEST];
-    assert_ok(ctx, rill_tensors_read(tensors, name, RILL_TENSOR_FLOATS, 1, sizes, b));
+    assert_ok(ctx, rill_tensor_file_read(tensors, name, RILL_TENSOR_FLOATS, 1, sizes, b));
     for (int i = 0; i < n; i++) to[i] += (double)b[i];
 }
 
@@ -153,7 +153,7 @@ static void embed(const char *name, int symbol, int E, double *to)
 {
     const int64_t sizes[] = {V, E};
     float table[V * WIDEST];
-    assert_ok(ctx, rill_tensors_read(tensors, name, RILL_TENSOR_FLOATS, 2, sizes, table));
+    assert_ok(ctx, rill_tensor_file_read(tensors, name, RILL_TENSOR_FLOATS, 2, sizes, table));
     for (int i = 0; i < E; i++) to[i] = (double)table[symbol * E + i];
 }
 
@@ -258,7 +258,7 @@ static void plain(const shape *s, const int32_t *source, int length, const int32
     double notes[LONGEST][2 * WIDEST] = {{0}}, mean[2 * WIDEST] = {0}, h[WIDEST] = {0}, y[WIDEST] = {0};
     char path[300];
     snprintf(path, sizeof path, "%s/model.safetensors", folder);
-    assert_ok(ctx, rill_tensors_open(&tensors, ctx, path));
+    assert_ok(ctx, rill_tensor_file_open(&tensors, ctx, path));
     plain_encode(s, source, length, notes);
     for (int t = 0; t < length; t++)
         for (int i = 0; i < 2 * s->H; i++) mean[i] += notes[t][i] / length;
@@ -269,7 +269,7 @@ static void plain(const shape *s, const int32_t *source, int length, const int32
         if (t > 0) embed("Wemb_dec", target[t - 1], s->E, y);
         plain_step(s, notes, length, y, h, logp[t]);
     }
-    rill_tensors_close(tensors);
+    rill_tensor_file_close(tensors);
 }
 
 /* --- against it --------------------------------------------------------------------------------------------------- */
@@ -287,8 +287,8 @@ static void decode(const char *path, const char *also, float (*logp)[V])
                                        .path = path,
                                        .threads = 1,
                                        .tokenized = 1,
-                                       .also = &also,
-                                       .n_also = also != NULL};
+                                       .ensemble = &also,
+                                       .n_ensemble = also != NULL};
     assert_ok(ctx, start_model(ctx, domain, &options, &s, &info));
     rill_input inputs[] = {{.text = "w5", .length = 2, .slot = 0}, {.text = "w3 w8 w3", .length = 8, .slot = 1}};
     assert_ok(ctx, domain->reserve(s.self, DEPTH, 2));
@@ -306,19 +306,19 @@ static void decode(const char *path, const char *also, float (*logp)[V])
     stop_model(domain, &s);
 }
 
-static void any_widths_give_what_loops_give(void **state)
+static void equals_plain_loops(void **state)
 {
     (void)state;
     static const int32_t source[] = {3, 8, 3, END};
     uint64_t dice = 5;
     for (int i = 0; i < 24; i++) {
-        const int most = i < 4 ? 1 : WIDEST;
+        const int max_width = i < 4 ? 1 : WIDEST;
         const shape s = {.conditional = i % 2,
                          .own_output = i / 2 % 2,
-                         .E = 1 + (int)roll(&dice, (uint32_t)most),
-                         .H = 1 + (int)roll(&dice, (uint32_t)most),
-                         .D = 1 + (int)roll(&dice, (uint32_t)most),
-                         .A = 1 + (int)roll(&dice, (uint32_t)most),
+                         .E = 1 + (int)random_below(&dice, (uint32_t)max_width),
+                         .H = 1 + (int)random_below(&dice, (uint32_t)max_width),
+                         .D = 1 + (int)random_below(&dice, (uint32_t)max_width),
+                         .A = 1 + (int)random_below(&dice, (uint32_t)max_width),
                          .seed = (uint64_t)i};
         double expected[DEPTH][V];
         float found[DEPTH][V];
@@ -464,8 +464,8 @@ static void memory_may_end_anywhere(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(any_widths_give_what_loops_give), CASE(architectures_mix),       CASE(keys_that_are_refused),
-        CASE(tensors_that_are_refused),        CASE(memory_may_end_anywhere),
+        CASE(equals_plain_loops),       CASE(architectures_mix),       CASE(keys_that_are_refused),
+        CASE(tensors_that_are_refused), CASE(memory_may_end_anywhere),
     };
     return cmocka_run_group_tests_name("domains_mt_rnn", tests, NULL, NULL);
 }

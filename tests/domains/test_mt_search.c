@@ -27,14 +27,14 @@ enum { MODELS = sizeof models / sizeof *models, ENSEMBLE = MODELS - 1 };
 /* Everything a run says, in order: made to be compared to the bit. */
 typedef struct record {
     float *number; /* per output: its actions, its score */
-    size_t used, room;
+    size_t used, capacity;
 } record;
 
 static void put(record *r, float x)
 {
-    if (r->used == r->room) {
-        r->room = 2 * r->room + 64;
-        r->number = realloc(r->number, r->room * sizeof *r->number);
+    if (r->used == r->capacity) {
+        r->capacity = 2 * r->capacity + 64;
+        r->number = realloc(r->number, r->capacity * sizeof *r->number);
         assert_non_null(r->number);
     }
     r->number[r->used++] = x;
@@ -78,7 +78,7 @@ static void decode_all(rill_model *model, const run *r, const json_t *cases)
     const size_t count = json_array_size(cases);
     size_t submitted = 0, seen = 0;
     while (seen < count) {
-        for (; submitted < count && rill_engine_room(engine) > 0; submitted++)
+        for (; submitted < count && rill_engine_free_slots(engine) > 0; submitted++)
             submit_case(engine, json_array_get(cases, submitted));
         if (submitted == count) rill_engine_close_input(engine);
         assert_ok(ctx, rill_engine_step(engine));
@@ -104,7 +104,7 @@ static rill_model *open_model(size_t i, const char *path, int threads, const cha
                                  .tokenized = 1,
                                  .values = &kind,
                                  .n_values = weights != NULL};
-    if (i == ENSEMBLE) options.path = first, options.also = &path, options.n_also = 1;
+    if (i == ENSEMBLE) options.path = first, options.ensemble = &path, options.n_ensemble = 1;
     assert_ok(ctx, rill_model_open(&model, ctx, "mt", &options));
     free(first);
     return model;
@@ -116,10 +116,10 @@ static void check_output(const rill_output *found, const json_t *expected)
 {
     const json_t *actions = json_object_get(expected, "actions");
     const double score = json_real_value(json_object_get(expected, "score"));
-    assert_int_equal(found->actions, json_array_size(actions));
-    for (size_t i = 0; i < (size_t)found->actions; i++)
-        assert_int_equal(found->action[i], json_integer_value(json_array_get(actions, i)));
-    assert_true(fabs(found->score - score) <= 1e-4 * fmax(1.0, fabs(score)));
+    assert_int_equal(found->length, json_array_size(actions));
+    for (size_t i = 0; i < (size_t)found->length; i++)
+        assert_int_equal(found->ids[i], json_integer_value(json_array_get(actions, i)));
+    assert_true(fabs(found->path_score - score) <= 1e-4 * fmax(1.0, fabs(score)));
     assert_int_equal(found->truncated, json_is_true(json_object_get(expected, "truncated")));
 }
 
@@ -127,15 +127,15 @@ static void check_beam(const rill_result *result, const json_t *one, record *unu
 {
     (void)unused;
     const json_t *beam = json_object_get(one, "beam");
-    assert_int_equal(result->n, json_array_size(beam));
-    for (size_t i = 0; i < (size_t)result->n; i++) check_output(&result->output[i], json_array_get(beam, i));
+    assert_int_equal(result->n_outputs, json_array_size(beam));
+    for (size_t i = 0; i < (size_t)result->n_outputs; i++) check_output(&result->outputs[i], json_array_get(beam, i));
 }
 
 static void check_greedy(const rill_result *result, const json_t *one, record *unused)
 {
     (void)unused;
-    assert_int_equal(result->n, 1);
-    check_output(&result->output[0], json_object_get(one, "greedy"));
+    assert_int_equal(result->n_outputs, 1);
+    check_output(&result->outputs[0], json_object_get(one, "greedy"));
 }
 
 static void beams_are_those_of_the_reference(void **state)
@@ -174,12 +174,12 @@ static void beams_are_those_of_the_reference(void **state)
 
 static void note(const rill_result *result, const json_t *one, record *to)
 {
-    put(to, (float)result->n);
-    for (int32_t i = 0; i < result->n; i++) {
-        const rill_output *output = &result->output[i];
-        put(to, (float)output->actions);
-        for (int32_t j = 0; j < output->actions; j++) put(to, (float)output->action[j]);
-        put(to, (float)output->score);
+    put(to, (float)result->n_outputs);
+    for (int32_t i = 0; i < result->n_outputs; i++) {
+        const rill_output *output = &result->outputs[i];
+        put(to, (float)output->length);
+        for (int32_t j = 0; j < output->length; j++) put(to, (float)output->ids[j]);
+        put(to, (float)output->path_score);
         for (int32_t field = 0; field < 2; field++)
             for (const char *c = rill_output_field(output, field); *c != '\0'; c++) put(to, (float)*c);
         assert_int_equal(rill_output_field(output, 0)[0] == '\0', json_array_size(json_object_get(one, "pieces")) == 0);
@@ -245,7 +245,7 @@ static void methods_agree_to_the_bit_in_int8(void **state)
 static void note_scores(const rill_result *result, const json_t *one, record *to)
 {
     (void)one;
-    for (int32_t i = 0; i < result->n; i++) put(to, (float)result->output[i].score);
+    for (int32_t i = 0; i < result->n_outputs; i++) put(to, (float)result->outputs[i].path_score);
 }
 
 /* The scores of the best five first actions, whichever these are. */
@@ -314,10 +314,10 @@ static void other_weights_are_refused(void **state)
 static void check_empty(const rill_result *result, const json_t *one, record *unused)
 {
     (void)one, (void)unused;
-    assert_int_equal(result->n, 1);
-    assert_int_equal(result->output[0].length, 0);
-    assert_true(result->output[0].score == 0);
-    assert_int_equal(result->output[0].truncated, 0);
+    assert_int_equal(result->n_outputs, 1);
+    assert_int_equal(result->outputs[0].text_bytes, 0);
+    assert_true(result->outputs[0].path_score == 0);
+    assert_int_equal(result->outputs[0].truncated, 0);
 }
 
 static void empty_in_is_empty_out(void **state)

@@ -13,12 +13,12 @@
 
 #include "driver.h"
 #include "helpers.h"
-#include "mt_runner.h"
+#include "open_mt_runner.h"
 #include "reference.h"
 #include "rill/engine.h"
 #include "rill/plugin.h"
 
-static miser memory;
+static failing_allocator memory;
 static rill_context *ctx;
 static char *folder;
 static const char *kind; /* of weights; NULL: f32 */
@@ -26,7 +26,7 @@ static const char *kind; /* of weights; NULL: f32 */
 static int set_up(void **state)
 {
     (void)state;
-    ctx = miser_context(&memory);
+    ctx = failing_allocator_context(&memory);
     folder = folder_make();
     assert_ok(ctx, rill_register_core(ctx));
     assert_ok(ctx, rill_register_domain(ctx, &rill_mt_domain));
@@ -44,7 +44,7 @@ static int tear_down(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-enum { MOST = 64 };
+enum { CAPACITY = 64 };
 
 static const char *const models[] = {"mt/shared", "mt/odd", "mt/separate", "mt/fsmt", "mt/rnn", "mt/rnn-simple"};
 
@@ -61,8 +61,8 @@ static rill_status try_open(const char *name, const char *also, const char *coun
                                  .path = path,
                                  .threads = threads,
                                  .tokenized = 1,
-                                 .also = list,
-                                 .n_also = second != NULL,
+                                 .ensemble = list,
+                                 .n_ensemble = second != NULL,
                                  .values = values};
     if (kind != NULL) values[options.n_values++] = (rill_pair){"weights", kind};
     if (counts != NULL) values[options.n_values++] = (rill_pair){"shortlist", option};
@@ -87,16 +87,16 @@ static void encode(seq_runner *m, int32_t n, char *const *text)
 }
 
 /* A node for each of n slots, scored; log-probabilities [n][MOST], -infinity where there is no choice. */
-static void start(seq_runner *m, int32_t n, float (*logp)[MOST])
+static void start(seq_runner *m, int32_t n, float (*logp)[CAPACITY])
 {
     int32_t node[8], none[8], action[8], depth[8];
     for (int32_t i = 0; i < n; i++) node[i] = i, none[i] = action[i] = -1, depth[i] = 0;
     const rill_rows rows = {n, 0, node, none, none, action, node, depth, 0};
-    const rill_domain_info info = {.actions = m->model->net[0]->actions, .legal = m->model->legal};
+    const rill_domain_info info = {.actions = m->model->net[0]->target_vocab_size, .legal = m->model->legal};
     answer a = answer_make(n, info.actions);
     answer_rows(ctx, &rill_mt_domain, m, &rows, &a);
     for (int32_t i = 0; i < n; i++) {
-        for (int32_t v = info.actions; v < MOST; v++) logp[i][v] = -INFINITY;
+        for (int32_t v = info.actions; v < CAPACITY; v++) logp[i][v] = -INFINITY;
         answer_logp(&a, i, logp[i]);
     }
     answer_free(&a);
@@ -108,31 +108,33 @@ static void start(seq_runner *m, int32_t n, float (*logp)[MOST])
 /* What an input of so many of the source's pieces, from the fifth on, makes its list take, at most what is said of it. */
 static size_t check_bytes(seq_runner *m, size_t pieces)
 {
-    const size_t symbol = (size_t)rill_plan_sizes(m->model->plan).symbol;
-    const size_t most = (seq_list_most(m->model->shortlist, pieces + 1) + RILL_LIST_MORE) * symbol;
+    const size_t symbol = (size_t)rill_network_sizes(m->model->network).symbol;
+    const size_t max_bytes = (seq_vocab_subset_max(m->model->shortlist, pieces + 1) + RILL_VOCAB_SUBSET_PADDING) *
+                             symbol;
     char text[400] = "", *texts[1] = {text};
     for (size_t i = 0; i < pieces; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s ",
-                 rill_vocabulary_token(rill_codec_source(m->model->net[0]->text), 5 + (int32_t)i, NULL));
+                 rill_vocabulary_token(rill_tokenizer_source_vocab(m->model->net[0]->tokenizer), 5 + (int32_t)i, NULL));
     encode(m, 1, texts);
-    assert_int_equal(rill_stream_units(m->stream, 0), pieces + 1);
+    assert_int_equal(rill_session_units(m->session, 0), pieces + 1);
     assert_ok(ctx, rill_mt_domain.reserve(m, 1, 2));
-    const size_t before = rill_memory_used(ctx);
-    assert_ok(ctx, rill_stream_list(m->stream, m->model->net[0]->list, 1, m->list.n, m->list.symbol));
-    assert_in_range(rill_memory_used(ctx) - before, (size_t)m->list.n * symbol, most);
-    rill_stream_drop(m->stream, 1);
-    return most;
+    const size_t old_bytes = rill_memory_used(ctx);
+    assert_ok(ctx, rill_session_set_vocab_subset(m->session, m->model->net[0]->vocab_subset, 1, m->vocab_subset.n,
+                                                 m->vocab_subset.ids));
+    assert_in_range(rill_memory_used(ctx) - old_bytes, (size_t)m->vocab_subset.n * symbol, max_bytes);
+    rill_session_drop(m->session, 1);
+    return max_bytes;
 }
 
 static const char *piece(const seq_runner *m, int32_t action)
 {
-    return rill_vocabulary_token(rill_codec_target(m->model->net[0]->text), action, NULL);
+    return rill_vocabulary_token(rill_tokenizer_target_vocab(m->model->net[0]->tokenizer), action, NULL);
 }
 
 /* A lexicon over the model's own pieces, so that it fits any: source symbol 5 has three translations, 6 has one. */
 static void write_lexicon(const seq_runner *m)
 {
-    const rill_vocabulary *source = rill_codec_source(m->model->net[0]->text);
+    const rill_vocabulary *source = rill_tokenizer_source_vocab(m->model->net[0]->tokenizer);
     char text[1000];
     const char *five = rill_vocabulary_token(source, 5, NULL), *six = rill_vocabulary_token(source, 6, NULL);
     snprintf(text, sizeof text, "%s %s 0.2\n%s\t%s\t0.5\r\n\n%s %s 0.3\n%s %s 1\nNULL %s 0.9\nnowhere %s 1\n%s NULL 1",
@@ -144,10 +146,10 @@ static void write_lexicon(const seq_runner *m)
 static void check_list(const char *name, const char *counts, int32_t source, const int32_t *expected, size_t n)
 {
     seq_runner *m = open_it(name, counts);
-    char *text = strdup(rill_vocabulary_token(rill_codec_source(m->model->net[0]->text), source, NULL));
+    char *text = strdup(rill_vocabulary_token(rill_tokenizer_source_vocab(m->model->net[0]->tokenizer), source, NULL));
     encode(m, 1, &text);
-    assert_int_equal(rill_stream_list_length(m->stream, m->model->net[0]->list, 0), n);
-    assert_memory_equal(m->list.symbol, expected, n * sizeof *expected);
+    assert_int_equal(rill_session_vocab_subset_size(m->session, m->model->net[0]->vocab_subset, 0), n);
+    assert_memory_equal(m->vocab_subset.ids, expected, n * sizeof *expected);
     runner_close(m);
     free(text);
 }
@@ -166,7 +168,7 @@ static void lists_are_what_the_lexicon_says(void **state)
     check_list("mt/shared", ",14", 5, (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}, 14);
     check_list("mt/shared", ",3", 5, (const int32_t[]){0, 1, 2, 5, 10, 11, 12}, 7);
     m = open_it("mt/shared", "");
-    assert_int_equal(m->model->net[0]->output, RILL_NONE); /* the whole output layer is not kept */
+    assert_int_equal(m->model->net[0]->output_weight, RILL_NONE); /* the whole output layer is not kept */
     runner_close(m);
     m = open_it("mt/odd", NULL);
     write_lexicon(m);
@@ -178,7 +180,7 @@ static void a_lists_memory_is_bounded(void **state)
 {
     (void)state;
     static const char *const kinds[] = {"f32", "bf16", "int8"};
-    size_t before = SIZE_MAX;
+    size_t old_bytes = SIZE_MAX;
     seq_runner *m = open_it("mt/shared", NULL);
     write_lexicon(m);
     runner_close(m);
@@ -187,9 +189,9 @@ static void a_lists_memory_is_bounded(void **state)
         m = open_it("mt/shared", ",9,100");
         const size_t one = check_bytes(m, 1), two = check_bytes(m, 2), ten = check_bytes(m, 10);
         assert_int_equal(ten - two, 8 * (two - one)); /* three translations at most, and the piece itself */
-        assert_in_range(two - one, 4, 4 * (mt_net_of(m->model->net[0])->width * sizeof(float) + 8));
-        assert_true(ten < before);
-        before = ten;
+        assert_in_range(two - one, 4, 4 * (mt_from_seq(m->model->net[0])->width * sizeof(float) + 8));
+        assert_true(ten < old_bytes);
+        old_bytes = ten;
         runner_close(m);
     }
     kind = NULL;
@@ -201,25 +203,25 @@ static void softmax_is_over_the_list(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        seq_runner *whole = open_it(models[i], NULL);
-        write_lexicon(whole);
+        seq_runner *unlisted = open_it(models[i], NULL);
+        write_lexicon(unlisted);
         seq_runner *m = open_it(models[i], ",4,2");
-        char *text = strdup(rill_vocabulary_token(rill_codec_source(m->model->net[0]->text), 5, NULL));
-        float all[1][MOST], some[1][MOST];
-        encode(whole, 1, &text), encode(m, 1, &text);
-        start(whole, 1, all), start(m, 1, some);
-        const seq_list *list = &m->list;
+        char *text = strdup(rill_vocabulary_token(rill_tokenizer_source_vocab(m->model->net[0]->tokenizer), 5, NULL));
+        float all[1][CAPACITY], some[1][CAPACITY];
+        encode(unlisted, 1, &text), encode(m, 1, &text);
+        start(unlisted, 1, all), start(m, 1, some);
+        const seq_vocab_subset *list = &m->vocab_subset;
         double sum = 0;
-        for (int32_t at = 0; at < list->n; at++) sum += exp((double)all[0][list->symbol[at]]);
-        for (int32_t a = 0, at = 0; a < m->model->net[0]->actions; a++) {
-            const int listed = at < list->n && list->symbol[at] == a;
-            at += listed;
+        for (int32_t i_symbol = 0; i_symbol < list->n; i_symbol++) sum += exp((double)all[0][list->ids[i_symbol]]);
+        for (int32_t a = 0, i_symbol = 0; a < m->model->net[0]->target_vocab_size; a++) {
+            const int listed = i_symbol < list->n && list->ids[i_symbol] == a;
+            i_symbol += listed;
             if (!listed)
                 assert_true(some[0][a] == -INFINITY);
             else
                 assert_true(fabs((double)all[0][a] - log(sum) - (double)some[0][a]) <= 1e-5);
         }
-        runner_close(whole), runner_close(m);
+        runner_close(unlisted), runner_close(m);
         free(text);
     }
 }
@@ -231,9 +233,9 @@ static void a_list_is_the_inputs_alone(void **state)
     for (int together = 0; together <= 1; together++) {
         seq_runner *m = open_it("mt/shared", NULL), *one;
         write_lexicon(m);
-        const rill_vocabulary *source = rill_codec_source(m->model->net[0]->text);
+        const rill_vocabulary *source = rill_tokenizer_source_vocab(m->model->net[0]->tokenizer);
         char text[4][200], *texts[4] = {text[0], text[1], text[2], text[3]};
-        float beside[4][MOST], alone[1][MOST];
+        float with_others[4][CAPACITY], alone[1][CAPACITY];
         snprintf(text[0], sizeof *text, "%s", rill_vocabulary_token(source, 6, NULL));
         snprintf(text[1], sizeof *text, "%s %s", rill_vocabulary_token(source, 6, NULL),
                  rill_vocabulary_token(source, 5, NULL));
@@ -243,12 +245,12 @@ static void a_list_is_the_inputs_alone(void **state)
         const char *also = together ? "mt/ensemble" : NULL;
         assert_ok(ctx, try_open("mt/shared", also, ",3,1", 2, &m));
         encode(m, 4, texts);
-        start(m, 4, beside);
+        start(m, 4, with_others);
         for (size_t i = 0; i < 4; i++) {
             assert_ok(ctx, try_open("mt/shared", also, ",3,1", 1, &one));
             encode(one, 1, &texts[i]);
             start(one, 1, alone);
-            assert_memory_equal(alone[0], beside[i], sizeof *alone);
+            assert_memory_equal(alone[0], with_others[i], sizeof *alone);
             runner_close(one);
         }
         runner_close(m);
@@ -277,7 +279,7 @@ static uint64_t decode(const char *method, int32_t n, const json_t *cases)
     const size_t count = json_array_size(cases);
     uint64_t digest = UINT64_C(14695981039346656037);
     for (size_t submitted = 0, seen = 0; seen < count;) {
-        for (; submitted < count && rill_engine_room(engine) > 0; submitted++) {
+        for (; submitted < count && rill_engine_free_slots(engine) > 0; submitted++) {
             char *text = reference_text(json_object_get(json_array_get(cases, submitted), "pieces"));
             assert_ok(ctx, rill_engine_submit(engine, text, strlen(text)));
             free(text);
@@ -287,12 +289,12 @@ static uint64_t decode(const char *method, int32_t n, const json_t *cases)
         rill_result result;
         for (; rill_engine_next(engine, &result) == RILL_OK; seen++) {
             assert_int_equal(result.status, RILL_OK);
-            for (int32_t i = 0; i < result.n; i++) {
+            for (int32_t i = 0; i < result.n_outputs; i++) {
                 uint64_t bits;
-                memcpy(&bits, &result.output[i].score, sizeof bits);
+                memcpy(&bits, &result.outputs[i].path_score, sizeof bits);
                 digest = (digest ^ bits) * UINT64_C(1099511628211);
-                for (int32_t a = 0; a < result.output[i].n_actions; a++)
-                    digest = (digest ^ (uint64_t)result.output[i].action[a]) * UINT64_C(1099511628211);
+                for (int32_t a = 0; a < result.outputs[i].n_ids; a++)
+                    digest = (digest ^ (uint64_t)result.outputs[i].ids[a]) * UINT64_C(1099511628211);
             }
         }
     }
@@ -352,11 +354,11 @@ static void every_allocation_may_fail(void **state)
     seq_runner *m = open_it("mt/shared", NULL);
     write_lexicon(m);
     runner_close(m);
-    const long before = memory.calls;
+    const long old_calls = memory.calls;
     rill_status status = try_open("mt/shared", NULL, "", 1, &m);
     assert_int_equal(status, RILL_OK);
     runner_close(m);
-    const long calls = memory.calls - before;
+    const long calls = memory.calls - old_calls;
     for (long allowed = 0; allowed < calls; allowed++) {
         memory.allowed = allowed;
         assert_int_equal(try_open("mt/shared", NULL, "", 1, &m), RILL_ERR_MEMORY);

@@ -14,7 +14,7 @@
 #include "driver.h"
 #include "helpers.h"
 #include "model_maker.h"
-#include "mt_runner.h"
+#include "open_mt_runner.h"
 #include "rill/safetensors.h"
 
 static const rill_domain *const domain = &rill_mt_domain;
@@ -23,7 +23,7 @@ static const rill_domain *const domain = &rill_mt_domain;
 
 /* --- a model ------------------------------------------------------------------------------------------------------ */
 
-enum { D = 8, HEADS = 2, F = 6, V = 12, END = 0, PAD = V - 1, MOST = 200, LONGEST = 8 };
+enum { D = 8, HEADS = 2, F = 6, V = 12, END = 0, PAD = V - 1, CAPACITY = 200, LONGEST = 8 };
 
 #define SHARED "model.shared.weight"
 #define SOURCE "model.encoder.embed_tokens.weight"
@@ -32,15 +32,15 @@ enum { D = 8, HEADS = 2, F = 6, V = 12, END = 0, PAD = V - 1, MOST = 200, LONGES
 
 /* The tensors of a file in the making. */
 typedef struct parts {
-    model_tensor tensor[MOST];
-    char name[MOST][80];
+    model_tensor tensor[CAPACITY];
+    char name[CAPACITY][80];
     size_t n;
 } parts;
 
 static void add(parts *p, int rows, int columns, const char *like, const char *format, ...)
 {
     va_list arguments;
-    assert_true(p->n < MOST);
+    assert_true(p->n < CAPACITY);
     va_start(arguments, format);
     vsnprintf(p->name[p->n], sizeof p->name[p->n], format, arguments);
     va_end(arguments);
@@ -129,18 +129,18 @@ static void fill_folder(void)
 
 /* --- the same, plainly -------------------------------------------------------------------------------------------- */
 
-static rill_tensors *weights;
+static rill_tensor_file *weights;
 
 static const float *numbers(const char *prefix, const char *name)
 {
     static float values[16][V * D]; /* the last few that were asked for */
-    static size_t at;
+    static size_t n_used;
     char full[120];
-    float *out = values[at++ % 16];
+    float *out = values[n_used++ % 16];
     snprintf(full, sizeof full, "%s%s", prefix, name);
-    const rill_tensor *t = rill_tensors_find(weights, full);
+    const rill_file_tensor *t = rill_tensor_file_find(weights, full);
     if (t == NULL) fail_msg("no tensor %s", full);
-    assert_ok(ctx, rill_tensors_read(weights, full, RILL_TENSOR_F32, t->rank, t->shape, out));
+    assert_ok(ctx, rill_tensor_file_read(weights, full, RILL_TENSOR_F32, t->rank, t->shape, out));
     return out;
 }
 
@@ -255,9 +255,9 @@ static void is_like(const plain *m, unsigned never)
     seq_runner *self = NULL;
     rill_domain_info info;
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = 1};
-    rill_input one = input_of(text, 0);
-    char *path = path_of(folder, "model.safetensors");
-    assert_ok(ctx, rill_tensors_open(&weights, ctx, path));
+    rill_input one = make_input(text, 0);
+    char *path = join_path(folder, "model.safetensors");
+    assert_ok(ctx, rill_tensor_file_open(&weights, ctx, path));
     assert_ok(ctx, runner_open(ctx, &options, &self, &info));
     assert_ok(ctx, domain->reserve(self, 4, 1));
     assert_ok(ctx, domain->encode(self, 1, &one));
@@ -277,13 +277,13 @@ static void is_like(const plain *m, unsigned never)
         }
     }
     runner_close(self);
-    rill_tensors_close(weights);
+    rill_tensor_file_close(weights);
     free(path);
 }
 
 #define TABLES(...) (const table[]){__VA_ARGS__}, sizeof(const table[]){__VA_ARGS__} / sizeof(table)
 #define UNTIED "\"tie_word_embeddings\": false"
-#define APART "\"share_encoder_decoder_embeddings\": false"
+#define SEPARATE_TABLES "\"share_encoder_decoder_embeddings\": false"
 #define NEVER (1u << PAD)
 
 /* As transformers 4 stores models, and as transformers 5 does those that are not tied: each table, and `shared` that is no one's. */
@@ -293,15 +293,16 @@ static void each_side_has_its_own_table(void **state)
     is_like(&(plain){SHARED, SHARED, SHARED, 0}, NEVER);
     write_model(UNTIED, TABLES({SHARED, NULL}, {SOURCE, NULL}, {TARGET, NULL}, {OUTPUT, NULL}), 1, 1);
     is_like(&(plain){SOURCE, TARGET, OUTPUT, 0}, NEVER);
-    write_model(UNTIED "," APART, TABLES({SHARED, NULL}, {SOURCE, NULL}, {TARGET, NULL}, {OUTPUT, NULL}), 1, 1);
+    write_model(UNTIED "," SEPARATE_TABLES, TABLES({SHARED, NULL}, {SOURCE, NULL}, {TARGET, NULL}, {OUTPUT, NULL}), 1,
+                1);
     is_like(&(plain){SOURCE, TARGET, OUTPUT, 0}, NEVER);
     write_model(UNTIED, TABLES({SHARED, NULL}, {OUTPUT, NULL}), 1, 1);
     is_like(&(plain){SHARED, SHARED, OUTPUT, 0}, NEVER);
     write_model(UNTIED, TABLES({SHARED, NULL}, {SOURCE, NULL}, {OUTPUT, NULL}), 1, 1);
     is_like(&(plain){SOURCE, SHARED, OUTPUT, 0}, NEVER);
-    write_model(APART, TABLES({SOURCE, NULL}, {TARGET, NULL}), 1, 1);
+    write_model(SEPARATE_TABLES, TABLES({SOURCE, NULL}, {TARGET, NULL}), 1, 1);
     is_like(&(plain){SOURCE, TARGET, TARGET, 0}, NEVER);
-    write_model(APART, TABLES({SOURCE, NULL}, {OUTPUT, NULL}), 1, 1);
+    write_model(SEPARATE_TABLES, TABLES({SOURCE, NULL}, {OUTPUT, NULL}), 1, 1);
     is_like(&(plain){SOURCE, OUTPUT, OUTPUT, 0}, NEVER);
 }
 
@@ -318,7 +319,7 @@ static void tied_tables_are_equal(void **state)
                  "\" differ, but are one by tie_word_embeddings of config.json, which must be false for a model with "
                  "tables of its own",
                  folder);
-    write_model(APART, TABLES({SOURCE, NULL}, {TARGET, NULL}, {OUTPUT, NULL}), 1, 1);
+    write_model(SEPARATE_TABLES, TABLES({SOURCE, NULL}, {TARGET, NULL}, {OUTPUT, NULL}), 1, 1);
     assert_int_equal(open_folder(folder, 1), RILL_ERR_FORMAT);
     assert_non_null(strstr(rill_error(ctx), "tensors \"" TARGET "\" and \"" OUTPUT "\" differ"));
 }
@@ -392,7 +393,7 @@ static void warns(const char *generation, const char *keys)
 }
 
 /* What would change outputs and is not done is told once, by its key; what means nothing is not. */
-static void what_is_not_followed_is_told(void **state)
+static void ignored_keys_are_reported(void **state)
 {
     (void)state;
     warns(
@@ -418,12 +419,12 @@ static void what_is_not_followed_is_told(void **state)
 /* --- positions ---------------------------------------------------------------------------------------------------- */
 
 /* The best action of an input's first node, and its value, or the input's failure in `why`. */
-static rill_status first_of(const char *text, int32_t *action, float *logp, char *why)
+static rill_status first_choice(const char *text, int32_t *action, float *logp, char *why)
 {
     seq_runner *self = NULL;
     rill_domain_info info;
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = 1};
-    rill_input input = input_of(text, 0);
+    rill_input input = make_input(text, 0);
     assert_ok(ctx, runner_open(ctx, &options, &self, &info));
     assert_ok(ctx, domain->reserve(self, 1, 1));
     assert_ok(ctx, domain->encode(self, 1, &input));
@@ -442,9 +443,9 @@ static rill_status first_of(const char *text, int32_t *action, float *logp, char
 static void set_positions(const char *from, const char *to)
 {
     size_t length;
-    char *text = read_bytes(folder, "config.json", &length), *at = strstr(text, from), changed[4000];
-    assert_non_null(at);
-    snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    char *text = read_bytes(folder, "config.json", &length), *pos = strstr(text, from), changed[4000];
+    assert_non_null(pos);
+    snprintf(changed, sizeof changed, "%.*s%s%s", (int)(pos - text), text, to, pos + strlen(from));
     write_string(folder, "config.json", changed);
     free(text);
 }
@@ -463,23 +464,22 @@ static void sines_go_on(void **state)
     for (size_t i = 0; i < 5; i++) copy_file(from, folder, names[i]);
     free(from);
     for (int pieces = 0; pieces < 16 * 40 - 1; pieces++) strcat(text, pieces % 3 ? "a " : "e ");
-    assert_int_equal(first_of(text, &action[0], &logp[0], why[0]), RILL_OK);
+    assert_int_equal(first_choice(text, &action[0], &logp[0], why[0]), RILL_OK);
     set_positions(few, many);
-    assert_int_equal(first_of(text, &action[1], &logp[1], why[1]), RILL_OK);
+    assert_int_equal(first_choice(text, &action[1], &logp[1], why[1]), RILL_OK);
     assert_int_equal(action[0], action[1]);
     assert_memory_equal(&logp[0], &logp[1], sizeof logp[0]);
     set_positions(many, few);
     strcat(text, "a");
-    assert_int_equal(first_of(text, &action[0], &logp[0], why[0]), RILL_ERR_INPUT);
+    assert_int_equal(first_choice(text, &action[0], &logp[0], why[0]), RILL_ERR_INPUT);
     assert_string_equal(why[0], "expected at most 639 pieces, found 640");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(each_side_has_its_own_table),  CASE(tied_tables_are_equal),
-        CASE(what_has_no_place_is_refused), CASE(forbidden_symbols_are_never_chosen),
-        CASE(what_is_not_followed_is_told), CASE(sines_go_on),
+        CASE(each_side_has_its_own_table),        CASE(tied_tables_are_equal),     CASE(what_has_no_place_is_refused),
+        CASE(forbidden_symbols_are_never_chosen), CASE(ignored_keys_are_reported), CASE(sines_go_on),
     };
     return cmocka_run_group_tests_name("domains_mt_tables", tests, NULL, NULL);
 }

@@ -14,10 +14,10 @@
 
 #include "driver.h"
 #include "helpers.h"
-#include "model.h"
 #include "model_maker.h"
 #include "reference.h"
 #include "semparse.h"
+#include "semparse_model.h"
 
 static const rill_domain *const domain = &rill_semparse_domain;
 
@@ -31,7 +31,7 @@ static rill_status open_at(rill_context *ctx, const char *path, int threads, int
 
 /* --- a driver of single rows -------------------------------------------------------------------------------------- */
 
-enum { MOST_ACTIONS = 512 };
+enum { MAX_ACTIONS = 512 };
 
 /* Make one node and give the log-probabilities of all actions, -infinity where there is none. */
 static void expand(rill_context *ctx, void *self, int32_t actions, int32_t node, int32_t parent, int32_t action,
@@ -59,7 +59,7 @@ static void assert_vector(const float *found, const json_t *expected, const char
 }
 
 /* The tokens of case i between blanks, malloc()ed. */
-static char *question_of(const json_t *cases, int32_t i)
+static char *case_question(const json_t *cases, int32_t i)
 {
     return reference_text(json_object_get(json_array_get(cases, (size_t)i), "tokens"));
 }
@@ -72,13 +72,13 @@ static void check_encoder(rill_context *ctx, const semparse_runner *r, int32_t s
     size_t t;
     json_t *row;
     assert_non_null(found);
-    assert_int_equal(rill_stream_units(r->stream, slot), json_array_size(rows));
+    assert_int_equal(rill_session_units(r->session, slot), json_array_size(rows));
     json_array_foreach(rows, t, row)
     {
-        assert_ok(ctx, rill_stream_read(r->stream, s->tables.memory, slot, (int32_t)t, 1, found));
+        assert_ok(ctx, rill_session_read(r->session, s->tables.encoder_outputs, slot, (int32_t)t, 1, found));
         assert_vector(found, row, "encoder output");
     }
-    assert_ok(ctx, rill_stream_read(r->stream, s->tables.last, slot, 0, 1, found));
+    assert_ok(ctx, rill_session_read(r->session, s->tables.encoder_state, slot, 0, 1, found));
     assert_vector(found, json_object_get(one, "state_h"), "last h");
     assert_vector(found + s->ld, json_object_get(one, "state_c"), "last c");
     free(found);
@@ -87,13 +87,13 @@ static void check_encoder(rill_context *ctx, const semparse_runner *r, int32_t s
 static void check_forced(rill_context *ctx, semparse_runner *s, int32_t slot, const json_t *one)
 {
     const json_t *forced = json_object_get(one, "forced");
-    float logp[MOST_ACTIONS];
+    float logp[MAX_ACTIONS];
     int32_t action = RILL_ACTION_START;
     size_t t;
     json_t *row;
     json_array_foreach(json_object_get(one, "log_probabilities"), t, row)
     {
-        expand(ctx, s, s->model->actions, (int32_t)t, (int32_t)t - 1, action, slot, (int32_t)t, logp);
+        expand(ctx, s, s->model->target_vocab_size, (int32_t)t, (int32_t)t - 1, action, slot, (int32_t)t, logp);
         assert_vector(logp, row, "log-probability");
         action = (int32_t)json_integer_value(json_array_get(forced, t));
     }
@@ -102,18 +102,18 @@ static void check_forced(rill_context *ctx, semparse_runner *s, int32_t slot, co
 static void check_greedy(rill_context *ctx, semparse_runner *s, int32_t slot, const json_t *one, int32_t max_length)
 {
     const json_t *greedy = json_object_get(one, "greedy"), *expected = json_object_get(greedy, "actions");
-    float logp[MOST_ACTIONS];
+    float logp[MAX_ACTIONS];
     int32_t action = RILL_ACTION_START, depth = 0;
     double score = 0;
     for (;; depth++) {
         if (depth == max_length) break;
-        expand(ctx, s, s->model->actions, depth % 2, depth > 0 ? (depth - 1) % 2 : RILL_NO_NODE, action, slot, depth,
-               logp);
+        expand(ctx, s, s->model->target_vocab_size, depth % 2, depth > 0 ? (depth - 1) % 2 : RILL_NO_NODE, action, slot,
+               depth, logp);
         action = 0;
-        for (int32_t a = 1; a < s->model->actions; a++)
+        for (int32_t a = 1; a < s->model->target_vocab_size; a++)
             if (logp[a] > logp[action]) action = a;
         score += (double)logp[action];
-        if (action == SEMPARSE_END) break;
+        if (action == SEMPARSE_EOS) break;
         assert_int_equal(action, json_integer_value(json_array_get(expected, (size_t)depth)));
     }
     assert_int_equal(depth, json_array_size(expected));
@@ -123,8 +123,8 @@ static void check_greedy(rill_context *ctx, semparse_runner *s, int32_t slot, co
 
 static void check_reference(const char *name)
 {
-    miser memory;
-    rill_context *ctx = miser_context(&memory);
+    failing_allocator memory;
+    rill_context *ctx = failing_allocator_context(&memory);
     reference r = reference_open(name);
     int32_t n = (int32_t)json_array_size(r.cases);
     rill_input inputs[16];
@@ -132,7 +132,7 @@ static void check_reference(const char *name)
     rill_domain_info info;
     assert_ok(ctx, open_at(ctx, r.path, 1, 1, &s, &info));
     assert_ok(ctx, domain->reserve(s.self, 20, n));
-    for (int32_t i = 0; i < n; i++) inputs[i] = input_of(question_of(r.cases, i), i);
+    for (int32_t i = 0; i < n; i++) inputs[i] = make_input(case_question(r.cases, i), i);
     assert_ok(ctx, domain->encode(s.self, n, inputs));
     for (int32_t i = 0; i < n; i++) {
         const json_t *one = json_array_get(r.cases, (size_t)i);
@@ -147,7 +147,7 @@ static void check_reference(const char *name)
     }
     stop_model(domain, &s);
     reference_close(&r);
-    miser_finish(&memory, ctx);
+    failing_allocator_finish(&memory, ctx);
 }
 
 static void reference_tiny(void **state)
@@ -177,8 +177,9 @@ static void make_plan(plan *p)
 {
     uint64_t state = 3;
     for (int32_t i = 0; i < ITEMS; i++) {
-        size_t at = 0, words = 1 + roll(&state, 9);
-        for (size_t w = 0; w < words; w++) at += (size_t)sprintf(p->question[i] + at, "w%u ", roll(&state, 60));
+        size_t pos = 0, words = 1 + random_below(&state, 9);
+        for (size_t w = 0; w < words; w++)
+            pos += (size_t)sprintf(p->question[i] + pos, "w%u ", random_below(&state, 60));
     }
     for (int32_t v = 0; v < NODES; v++) {
         p->depth[v] = v / (ITEMS * WIDTH);
@@ -187,31 +188,31 @@ static void make_plan(plan *p)
         p->action[v] = RILL_ACTION_START;
         if (p->depth[v] == 0) continue;
         int32_t first = (p->depth[v] - 1) * ITEMS * WIDTH;
-        do p->parent[v] = first + (int32_t)roll(&state, ITEMS * WIDTH);
+        do p->parent[v] = first + (int32_t)random_below(&state, ITEMS * WIDTH);
         while (p->slot[p->parent[v]] != p->slot[v]);
-        p->action[v] = 3 + (int32_t)roll(&state, ACTIONS - 3);
+        p->action[v] = 3 + (int32_t)random_below(&state, ACTIONS - 3);
     }
 }
 
 /* Log-probabilities of all actions of all nodes, `group` rows per call and `questions` inputs per encode. */
 static void run_plan(const char *folder, const plan *p, int threads, int32_t group, int32_t questions, float *logp)
 {
-    miser memory;
-    rill_context *ctx = miser_context(&memory);
+    failing_allocator memory;
+    rill_context *ctx = failing_allocator_context(&memory);
     started s;
     rill_domain_info info;
     assert_ok(ctx, open_at(ctx, folder, threads, 1, &s, &info));
     assert_ok(ctx, domain->reserve(s.self, NODES, ITEMS));
     rill_input inputs[ITEMS];
-    for (int32_t i = 0; i < ITEMS; i++) inputs[i] = input_of(p->question[i], i);
+    for (int32_t i = 0; i < ITEMS; i++) inputs[i] = make_input(p->question[i], i);
     for (int32_t i = 0; i < ITEMS; i += questions)
         assert_ok(ctx, domain->encode(s.self, i + questions <= ITEMS ? questions : ITEMS - i, inputs + i));
     int32_t node[NODES];
     answer a = answer_make(NODES, ACTIONS);
     for (int32_t v = 0; v < NODES; v++) node[v] = v;
     for (int32_t from = 0, n; from < NODES; from += n) {
-        int32_t left = (p->depth[from] + 1) * ITEMS * WIDTH - from; /* a call never reaches into the next depth */
-        n = group < left ? group : left;
+        int32_t rest = (p->depth[from] + 1) * ITEMS * WIDTH - from; /* a call never reaches into the next depth */
+        n = group < rest ? group : rest;
         rill_rows rows = {.n = n,
                           .node = node + from,
                           .parent = p->parent + from,
@@ -227,7 +228,7 @@ static void run_plan(const char *folder, const plan *p, int threads, int32_t gro
     }
     answer_free(&a);
     stop_model(domain, &s);
-    miser_finish(&memory, ctx);
+    failing_allocator_finish(&memory, ctx);
 }
 
 static void results_do_not_depend_on_grouping(void **state)
@@ -258,7 +259,7 @@ static void results_do_not_depend_on_grouping(void **state)
 /* --- asks --------------------------------------------------------------------------------------------------------- */
 
 typedef struct fixture {
-    miser memory;
+    failing_allocator memory;
     rill_context *ctx;
     char *folder;
     started model;
@@ -268,7 +269,7 @@ typedef struct fixture {
 
 static void open_small(fixture *f, int tokenized)
 {
-    f->ctx = miser_context(&f->memory);
+    f->ctx = failing_allocator_context(&f->memory);
     f->folder = folder_make();
     model_write(f->folder, &SMALL_MODEL);
     assert_ok(f->ctx, open_at(f->ctx, f->folder, 1, tokenized, &f->model, &f->info));
@@ -280,7 +281,7 @@ static void close_small(fixture *f)
 {
     stop_model(domain, &f->model);
     folder_remove(f->folder);
-    miser_finish(&f->memory, f->ctx);
+    failing_allocator_finish(&f->memory, f->ctx);
 }
 
 static void asks_are_heeded(void **state)
@@ -289,12 +290,12 @@ static void asks_are_heeded(void **state)
     enum { ROWS = 3 };
     fixture f;
     open_small(&f, 1);
-    rill_input inputs[] = {input_of("w1 w2", 0), input_of("w1 w2 w3", 2)};
+    rill_input inputs[] = {make_input("w1 w2", 0), make_input("w1 w2 w3", 2)};
     assert_ok(f.ctx, domain->encode(f.self, 2, inputs));
     float all[9];
-    assert_true(f.info.has_end_action && f.info.end_action == SEMPARSE_END && !f.info.terminals_told);
+    assert_true(f.info.has_end_action && f.info.end_action == SEMPARSE_EOS && !f.info.terminals_by_flag);
     expand(f.ctx, f.self, 9, 0, RILL_NO_NODE, RILL_ACTION_START, 0, 0, all);
-    assert_true(isinf(all[SEMPARSE_START]) && isinf(all[SEMPARSE_UNKNOWN]));
+    assert_true(isinf(all[SEMPARSE_BOS]) && isinf(all[SEMPARSE_UNK]));
     expand(f.ctx, f.self, 9, 4, RILL_NO_NODE, RILL_ACTION_START, 2, 0, all);
     expand(f.ctx, f.self, 9, 5, 4, 3, 2, 1, all);
     const int32_t node[ROWS] = {5, 0, 4}, slot[ROWS] = {2, 0, 2};
@@ -310,7 +311,8 @@ static void no_rows_are_legal(void **state)
     open_small(&f, 1);
     assert_ok(f.ctx, domain->encode(f.self, 0, NULL));
     assert_ok(f.ctx, domain->step(f.self, &(rill_rows){0}));
-    assert_ok(f.ctx, domain->score(f.self, &(rill_rows){0}, &(rill_ask){.most = 1}, &(rill_choices){0}));
+    assert_ok(f.ctx,
+              domain->score(f.self, &(rill_rows){0}, &(rill_score_request){.max_choices = 1}, &(rill_score_result){0}));
     close_small(&f);
 }
 
@@ -321,10 +323,11 @@ static void bad_inputs_fail_alone(void **state)
     (void)state;
     fixture f;
     open_small(&f, 1);
-    rill_input inputs[4] = {input_of("  ", 0), input_of("w1 \xFFw2", 1), input_of("w1 never-seen", 2), input_of("", 3)};
+    rill_input inputs[4] = {make_input("  ", 0), make_input("w1 \xFFw2", 1), make_input("w1 never-seen", 2),
+                            make_input("", 3)};
     char many[100] = "";
     for (int i = 0; i < 31; i++) strcat(many, "w1 ");
-    inputs[3] = input_of(many, 3);
+    inputs[3] = make_input(many, 3);
     assert_ok(f.ctx, domain->encode(f.self, 4, inputs));
     assert_int_equal(inputs[0].status, RILL_EMPTY);
     assert_int_equal(inputs[1].status, RILL_ERR_INPUT);
@@ -334,10 +337,10 @@ static void bad_inputs_fail_alone(void **state)
     assert_int_equal(inputs[3].status, RILL_ERR_INPUT);
     assert_string_equal(inputs[3].message, "expected at most 30 tokens, found 31");
     const semparse_runner *r = f.self;
-    assert_int_equal(rill_stream_units(r->stream, 0), 0);
-    assert_int_equal(rill_stream_units(r->stream, 2), 4);
+    assert_int_equal(rill_session_units(r->session, 0), 0);
+    assert_int_equal(rill_session_units(r->session, 2), 4);
     domain->drop(f.self, 2);
-    assert_int_equal(rill_stream_units(r->stream, 2), 0);
+    assert_int_equal(rill_session_units(r->session, 2), 0);
     close_small(&f);
 }
 
@@ -347,12 +350,12 @@ static void words_have_their_numbers(void **state)
     (void)state;
     fixture f;
     open_small(&f, 1);
-    rill_input input = input_of("w1 <s> never-seen", 0);
+    rill_input input = make_input("w1 <s> never-seen", 0);
     assert_ok(f.ctx, domain->encode(f.self, 1, &input));
     const semparse_runner *r = f.self;
-    const int32_t expected[] = {SEMPARSE_START, SEMPARSE_UNKNOWN, SEMPARSE_START,
-                                rill_vocabulary_id(r->model->source, "w1", 2), SEMPARSE_END};
-    assert_memory_equal(r->word, expected, sizeof expected);
+    const int32_t expected[] = {SEMPARSE_BOS, SEMPARSE_UNK, SEMPARSE_BOS,
+                                rill_vocabulary_id(r->model->source_vocab, "w1", 2), SEMPARSE_EOS};
+    assert_memory_equal(r->token_ids, expected, sizeof expected);
     close_small(&f);
 }
 
@@ -361,11 +364,11 @@ static void outputs_are_joined_by_blanks(void **state)
     (void)state;
     fixture f;
     open_small(&f, 0);
-    rill_input input = input_of("Which W1, please?", 1);
+    rill_input input = make_input("Which W1, please?", 1);
     assert_ok(f.ctx, domain->encode(f.self, 1, &input));
     assert_int_equal(input.status, RILL_OK);
     rill_text text = {.ctx = f.ctx};
-    int32_t action[4] = {3, 8, 4, SEMPARSE_END};
+    int32_t action[4] = {3, 8, 4, SEMPARSE_EOS};
     assert_ok(f.ctx, domain->finalize(f.self, &(rill_hypothesis){.slot = 1, .length = 4, .action = action}, &text));
     assert_string_equal(text.data, "a0 a5 a1");
     rill_text_reset(&text);
@@ -383,7 +386,7 @@ static void actions_are_words_of_the_vocabulary(void **state)
     fixture f;
     open_small(&f, 0);
     rill_text text = {.ctx = f.ctx};
-    assert_ok(f.ctx, domain->action_name(f.model.model, SEMPARSE_END, &text));
+    assert_ok(f.ctx, domain->action_name(f.model.model, SEMPARSE_EOS, &text));
     assert_ok(f.ctx, domain->action_name(f.model.model, 8, &text));
     assert_string_equal(text.data, "</s>a5");
     assert_int_equal(domain->find_action(f.model.model, "a5", 2), 8);
@@ -398,21 +401,21 @@ static void actions_are_words_of_the_vocabulary(void **state)
 /* Everything an item goes through, with `width` children of the first node. */
 static rill_status live(rill_context *ctx, void *self, int32_t width, rill_text *text)
 {
-    rill_input input = input_of("w1 w2 w3", 0);
+    rill_input input = make_input("w1 w2 w3", 0);
     rill_status status = domain->encode(self, 1, &input);
     int32_t node[8], parent[8], action[8], slot[8] = {0}, depth[8], count[8], chosen[16];
     float logp[16];
     uint8_t ends[8] = {0};
     rill_rows rows = {
         .n = 1, .node = node, .parent = parent, .state_parent = parent, .action = action, .slot = slot, .depth = depth};
-    rill_choices out = {.stride = 2, .count = count, .action = chosen, .logp = logp, .ends = ends};
+    rill_score_result out = {.stride = 2, .count = count, .action = chosen, .logp = logp, .ends = ends};
     node[0] = 0, parent[0] = RILL_NO_NODE, action[0] = RILL_ACTION_START, depth[0] = 0;
     if (status == RILL_OK) status = domain->step(self, &rows);
-    if (status == RILL_OK) status = domain->score(self, &rows, &(rill_ask){.most = 2}, &out);
+    if (status == RILL_OK) status = domain->score(self, &rows, &(rill_score_request){.max_choices = 2}, &out);
     for (int32_t i = 0; i < width; i++) node[i] = 1 + i, parent[i] = 0, action[i] = 3 + i, depth[i] = 1;
     rows.n = width;
     if (status == RILL_OK) status = domain->step(self, &rows);
-    if (status == RILL_OK) status = domain->score(self, &rows, &(rill_ask){.most = 2}, &out);
+    if (status == RILL_OK) status = domain->score(self, &rows, &(rill_score_request){.max_choices = 2}, &out);
     rill_text_reset(text);
     if (status == RILL_OK) status = domain->finalize(self, &(rill_hypothesis){.length = width, .action = action}, text);
     if (status == RILL_OK) domain->drop(self, 0);
@@ -451,14 +454,14 @@ static rill_status whole_life(rill_context *ctx, const char *folder)
 static void every_refusal_of_memory_is_survived(void **state)
 {
     (void)state;
-    miser memory;
-    rill_context *ctx = miser_context(&memory);
+    failing_allocator memory;
+    rill_context *ctx = failing_allocator_context(&memory);
     char *folder = folder_make();
     model_write(folder, &SMALL_MODEL);
     write_string(folder, "lexicon.tsv", "@format\t1\n@type\ta\n");
     assert_true(refuse_each_call(&memory, ctx, whole_life, folder) > 40);
     folder_remove(folder);
-    miser_finish(&memory, ctx);
+    failing_allocator_finish(&memory, ctx);
 }
 
 int main(void)

@@ -32,7 +32,7 @@ static void missing_files(void **state)
 {
     (void)state;
     static const char *const names[] = {"model.safetensors", "target.vocab", "source.vocab", "config.json"};
-    each_is_missed(names, sizeof names / sizeof *names);
+    each_missing_file_is_reported(names, sizeof names / sizeof *names);
 }
 
 static void missing_tensors(void **state)
@@ -152,11 +152,11 @@ static void vocabularies_that_do_not_fit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(a_whole_model_opens), CASE(no_path),
-        CASE(missing_files),       CASE(tensors_without_a_place),
-        CASE(missing_tensors),     CASE(wrong_shapes),
-        CASE(wrong_dtype),         CASE(truncated_weights),
-        CASE(bad_configurations),  CASE(vocabularies_that_do_not_fit),
+        CASE(complete_model_opens), CASE(no_path),
+        CASE(missing_files),        CASE(tensors_without_a_place),
+        CASE(missing_tensors),      CASE(wrong_shapes),
+        CASE(wrong_dtype),          CASE(truncated_weights),
+        CASE(bad_configurations),   CASE(vocabularies_that_do_not_fit),
     };
     return cmocka_run_group_tests_name("domains_semparse_files", tests, NULL, NULL);
 }

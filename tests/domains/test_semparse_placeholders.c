@@ -34,7 +34,7 @@ static char *make_model(void)
 }
 
 typedef struct fixture {
-    miser memory;
+    failing_allocator memory;
     rill_context *ctx;
     started model;
     void *self;
@@ -45,7 +45,7 @@ static void open_model(fixture *f, const char *folder, int tokenized, int thread
 {
     rill_open_options options = {
         .struct_size = sizeof options, .path = folder, .threads = threads, .tokenized = tokenized};
-    f->ctx = miser_context(&f->memory);
+    f->ctx = failing_allocator_context(&f->memory);
     assert_ok(f->ctx, start_model(f->ctx, domain, &options, &f->model, &f->info));
     f->self = f->model.self;
     assert_int_equal(f->info.actions, ACTIONS);
@@ -55,7 +55,7 @@ static void open_model(fixture *f, const char *folder, int tokenized, int thread
 static void close_model(fixture *f)
 {
     stop_model(domain, &f->model);
-    miser_finish(&f->memory, f->ctx);
+    failing_allocator_finish(&f->memory, f->ctx);
 }
 
 static void encode(fixture *f, int32_t slot, const char *text)

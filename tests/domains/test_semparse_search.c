@@ -25,10 +25,10 @@ static void submit_case(rill_context *ctx, rill_engine *engine, const json_t *on
 static void check_output(const rill_output *found, const json_t *expected)
 {
     const json_t *actions = json_object_get(expected, "actions");
-    assert_int_equal(found->actions, json_array_size(actions));
-    for (size_t i = 0; i < (size_t)found->actions; i++)
-        assert_int_equal(found->action[i], json_integer_value(json_array_get(actions, i)));
-    assert_true(fabs(found->score - json_real_value(json_object_get(expected, "score"))) < 1e-4);
+    assert_int_equal(found->length, json_array_size(actions));
+    for (size_t i = 0; i < (size_t)found->length; i++)
+        assert_int_equal(found->ids[i], json_integer_value(json_array_get(actions, i)));
+    assert_true(fabs(found->path_score - json_real_value(json_object_get(expected, "score"))) < 1e-4);
     assert_int_equal(found->truncated, json_is_true(json_object_get(expected, "truncated")));
 }
 
@@ -38,13 +38,13 @@ static void check_result(const rill_result *result, const json_t *one)
     const json_t *beam = json_object_get(one, "beam");
     if (json_array_size(json_object_get(one, "tokens")) == 0) {
         assert_int_equal(result->status, RILL_OK);
-        assert_int_equal(result->n, 1);
-        assert_string_equal(result->output[0].text, "");
+        assert_int_equal(result->n_outputs, 1);
+        assert_string_equal(result->outputs[0].text, "");
         return;
     }
     assert_int_equal(result->status, RILL_OK);
-    assert_int_equal(result->n, json_array_size(beam));
-    for (size_t i = 0; i < (size_t)result->n; i++) check_output(&result->output[i], json_array_get(beam, i));
+    assert_int_equal(result->n_outputs, json_array_size(beam));
+    for (size_t i = 0; i < (size_t)result->n_outputs; i++) check_output(&result->outputs[i], json_array_get(beam, i));
 }
 
 static void decode_all(rill_context *ctx, rill_model *model, const char *method, int32_t n, const json_t *cases)
@@ -63,7 +63,7 @@ static void decode_all(rill_context *ctx, rill_model *model, const char *method,
     assert_ok(ctx, rill_engine_create(&engine, ctx, model, &setup));
     size_t submitted = 0, seen = 0;
     while (seen < json_array_size(cases)) {
-        for (; submitted < json_array_size(cases) && rill_engine_room(engine) > 0; submitted++)
+        for (; submitted < json_array_size(cases) && rill_engine_free_slots(engine) > 0; submitted++)
             submit_case(ctx, engine, json_array_get(cases, submitted));
         if (submitted == json_array_size(cases)) rill_engine_close_input(engine);
         assert_ok(ctx, rill_engine_step(engine));
@@ -79,8 +79,8 @@ static void decode_all(rill_context *ctx, rill_model *model, const char *method,
 static void check_model(const char *name, int threads)
 {
     static const char *const methods[] = {"var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"};
-    miser memory;
-    rill_context *ctx = miser_context(&memory);
+    failing_allocator memory;
+    rill_context *ctx = failing_allocator_context(&memory);
     reference r = reference_open(name);
     assert_ok(ctx, rill_register_core(ctx));
     assert_ok(ctx, rill_register_domain(ctx, &rill_semparse_domain));

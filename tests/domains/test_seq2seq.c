@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "config.h"
+#include "config_json.h"
 #include "driver.h"
 #include "helpers.h"
 #include "rill/builtins.h"
@@ -36,7 +36,7 @@ static void make_weights(weights *w, uint64_t seed)
 {
     float *x = (float *)w;
     for (size_t i = 0; i < (sizeof *w - sizeof w->none) / sizeof *x; i++)
-        x[i] = (float)roll(&seed, 20001) / 10000.0f - 1.0f;
+        x[i] = (float)random_below(&seed, 20001) / 10000.0f - 1.0f;
     memset(w->none, 0, sizeof w->none);
 }
 
@@ -56,18 +56,19 @@ static rill_status read_seed(void *user, const rill_config *config)
     return rill_config_int(config, "seed", 1, 1000, &((gru_net *)user)->seed);
 }
 
-static rill_status configure(seq_net *net, const char *directory, rill_codec_files *text)
+static rill_status configure(seq_net *net, const char *directory, rill_tokenizer_files *text)
 {
     TRY(rill_config_read(net->ctx, directory, "config.json", read_seed, net, NULL));
-    net->words = net->actions = V;
-    net->end = END;
-    net->start = net->pad = PAD;
-    net->forced_first = (int32_t)((gru_net *)net)->first;
-    net->end_file = "config.json";
-    net->usual = net->positions = net->most_length = net->max_length = LONGEST;
-    *text = (rill_codec_files){RILL_CODEC_WORDS, directory,     "vocab.json",
-                               "target.json",    .optional = 1, .actions_key = "actions"};
-    TRY(rill_blocks_get(&net->model->blocks, &net->legal, 1, sizeof *net->legal, "symbols"));
+    net->source_vocab_size = net->target_vocab_size = V;
+    net->eos = END;
+    net->decoder_start = net->pad = PAD;
+    net->forced_bos = (int32_t)((gru_net *)net)->first;
+    net->eos_file = "config.json";
+    net->config_positions = net->max_input_length = net->max_positions = net->max_length = LONGEST;
+    *text = (rill_tokenizer_files){
+        RILL_TOKENIZER_WHITESPACE,    directory, "vocab.json", "target.json", .target_optional = 1,
+        .target_vocab_key = "actions"};
+    TRY(rill_arena_alloc(&net->model->arena, &net->legal, 1, sizeof *net->legal, "symbols"));
     net->legal[0] = UINT64_MAX;
     snprintf(net->description, sizeof net->description, "GRUs of %d", H);
     return RILL_OK;
@@ -76,68 +77,71 @@ static rill_status configure(seq_net *net, const char *directory, rill_codec_fil
 static rill_status load(seq_net *seq, const char *directory)
 {
     gru_net *net = (gru_net *)seq;
-    rill_plan *plan = seq->model->plan;
+    rill_network *plan = seq->model->network;
     (void)directory;
-    TRY(rill_blocks_get(&seq->model->blocks, &net->w, 1, sizeof *net->w, "weights"));
+    TRY(rill_arena_alloc(&seq->model->arena, &net->w, 1, sizeof *net->w, "weights"));
     weights *w = net->w;
     make_weights(w, (uint64_t)net->seed);
-    net->none = rill_plan_constant(plan, w->none, 1, GATES);
-    net->target = rill_plan_constant(plan, w->target, V, GATES);
-    net->writes = rill_plan_matrix(plan, RILL_WEIGHT_F32, GATES, H, w->writes, H);
-    net->join = rill_plan_matrix(plan, RILL_WEIGHT_F32, H, 2 * H, w->join, 2 * H);
-    net->memory = rill_plan_table(plan, RILL_TABLE_RAGGED, H, "memory");
-    net->last = rill_plan_table(plan, RILL_TABLE_SLOTS, H, "last");
-    net->state = rill_plan_table(plan, RILL_TABLE_NODES, H, "state");
-    seq_keep_output(seq, w->output, H, w->bias);
+    net->none = rill_network_constant(plan, w->none, 1, GATES);
+    net->target = rill_network_constant(plan, w->target, V, GATES);
+    net->writes = rill_network_matrix(plan, RILL_WEIGHT_F32, GATES, H, w->writes, H);
+    net->join = rill_network_matrix(plan, RILL_WEIGHT_F32, H, 2 * H, w->join, 2 * H);
+    net->memory = rill_network_table(plan, RILL_TABLE_RAGGED, H, "memory");
+    net->last = rill_network_table(plan, RILL_TABLE_SLOTS, H, "last");
+    net->state = rill_network_table(plan, RILL_TABLE_NODES, H, "state");
+    seq_set_output_layer(seq, w->output, H, w->bias);
     return RILL_OK;
 }
 
-static void encode(const seq_net *seq, const seq_reader *reader)
+static void encode(const seq_net *seq, const seq_encoder_columns *reader)
 {
     const gru_net *net = (const gru_net *)seq;
-    rill_plan *plan = seq->model->plan;
+    rill_network *plan = seq->model->network;
     const rill_scan read = {
         .cell = RILL_CELL_GRU,
-        .space = reader->pieces,
+        .space = reader->tokens,
         .hidden = H,
-        .recurrent = rill_plan_matrix(plan, RILL_WEIGHT_F32, GATES, H, net->w->reads, H),
+        .recurrent = rill_network_matrix(plan, RILL_WEIGHT_F32, GATES, H, net->w->reads, H),
         .recurrent_bias = net->none,
-        .gates = rill_row(rill_plan_constant(plan, net->w->source, V, GATES), reader->symbol),
-        .out = rill_in(net->memory, reader->slot, RILL_OWN),
-        .last_h = rill_at(net->last, reader->slot),
+        .gates = rill_view_constant(rill_network_constant(plan, net->w->source, V, GATES), reader->token_id),
+        .out = rill_view_ragged(net->memory, reader->slot, RILL_OWN),
+        .last_h = rill_view_table(net->last, reader->slot),
     };
-    rill_op_scan(plan, reader->program, &read);
+    rill_op_scan(plan, reader->graph, &read);
 }
 
-static void step(const seq_net *seq, const seq_writer *w)
+static void step(const seq_net *seq, const seq_decoder_columns *w)
 {
     const gru_net *net = (const gru_net *)seq;
-    rill_plan *plan = seq->model->plan;
-    const rill_space firsts = rill_space_where(plan, w->program, RILL_ROWS, w->first);
-    const rill_value input = rill_value_make(plan, w->program, RILL_ROWS, GATES);
-    const rill_value hidden = rill_value_make(plan, w->program, RILL_ROWS, GATES);
-    const rill_copy begin = {.width = H, .x = rill_at(net->last, w->first), .out = rill_at(net->state, w->node)};
-    const rill_copy read = {.width = GATES, .x = rill_row(net->target, w->symbol), .out = rill_of(input)};
-    const rill_product multiply = {.matrix = net->writes, .a = rill_at(net->state, w->origin), .out = rill_of(hidden)};
+    rill_network *plan = seq->model->network;
+    const rill_index_space firsts = rill_index_space_where(plan, w->graph, RILL_ROWS, w->root_slot);
+    const rill_tensor input = rill_tensor_make(plan, w->graph, RILL_ROWS, GATES);
+    const rill_tensor hidden = rill_tensor_make(plan, w->graph, RILL_ROWS, GATES);
+    const rill_copy begin = {
+        .width = H, .x = rill_view_table(net->last, w->root_slot), .out = rill_view_table(net->state, w->node)};
+    const rill_copy read = {
+        .width = GATES, .x = rill_view_constant(net->target, w->token_id), .out = rill_view_value(input)};
+    const rill_product multiply = {
+        .matrix = net->writes, .a = rill_view_table(net->state, w->parent_or_self), .out = rill_view_value(hidden)};
     const rill_gru_cell cell = {.hidden = H,
-                                .input = rill_of(input),
-                                .hidden_gates = rill_of(hidden),
-                                .h = rill_at(net->state, w->origin),
-                                .h_out = rill_at(net->state, w->node)};
-    rill_op_copy(plan, w->program, firsts, &begin);
-    rill_op_copy(plan, w->program, RILL_ROWS, &read);
-    rill_op_product(plan, w->program, RILL_ROWS, &multiply);
-    rill_op_gru(plan, w->program, RILL_ROWS, &cell);
+                                .input = rill_view_value(input),
+                                .hidden_gates = rill_view_value(hidden),
+                                .h = rill_view_table(net->state, w->parent_or_self),
+                                .h_out = rill_view_table(net->state, w->node)};
+    rill_op_copy(plan, w->graph, firsts, &begin);
+    rill_op_copy(plan, w->graph, RILL_ROWS, &read);
+    rill_op_product(plan, w->graph, RILL_ROWS, &multiply);
+    rill_op_gru(plan, w->graph, RILL_ROWS, &cell);
 }
 
 /* tanh(join [context; state]). */
-static rill_view state(const seq_net *seq, rill_program program, rill_column node, rill_column slot)
+static rill_view state(const seq_net *seq, rill_graph program, rill_column node, rill_column slot)
 {
     const gru_net *net = (const gru_net *)seq;
-    rill_plan *plan = seq->model->plan;
-    const rill_view own = rill_at(net->state, node), memory = rill_in(net->memory, slot, RILL_OWN);
-    const rill_value context = rill_value_make(plan, program, RILL_ROWS, H);
-    const rill_value joined = rill_value_make(plan, program, RILL_ROWS, H);
+    rill_network *plan = seq->model->network;
+    const rill_view own = rill_view_table(net->state, node), memory = rill_view_ragged(net->memory, slot, RILL_OWN);
+    const rill_tensor context = rill_tensor_make(plan, program, RILL_ROWS, H);
+    const rill_tensor joined = rill_tensor_make(plan, program, RILL_ROWS, H);
     const rill_attend attend = {.heads = 1,
                                 .width = H,
                                 .scale = 1.0f,
@@ -145,33 +149,33 @@ static rill_view state(const seq_net *seq, rill_program program, rill_column nod
                                 .slot = slot,
                                 .keys = memory,
                                 .values = memory,
-                                .out = rill_of(context)};
+                                .out = rill_view_value(context)};
     const rill_product join = {.matrix = net->join,
-                               .a = rill_of(context),
+                               .a = rill_view_value(context),
                                .a2 = own,
                                .k2 = H,
                                .activation = RILL_TANH,
-                               .out = rill_of(joined)};
+                               .out = rill_view_value(joined)};
     rill_op_attend(plan, program, RILL_ROWS, &attend);
     rill_op_product(plan, program, RILL_ROWS, &join);
-    return rill_of(joined);
+    return rill_view_value(joined);
 }
 
-static const seq_kind grus = {
-    .several = "GRUs",
+static const seq_arch gru_architecture = {
+    .plural_name = "GRUs",
     .net_size = sizeof(gru_net),
-    .reads = SEQ_READS_PARENT,
+    .state_need = SEQ_NEEDS_PARENT,
     .configure = configure,
     .load = load,
     .encode = encode,
     .step = step,
-    .state = state,
+    .decoder_output = state,
 };
 
-static rill_status choose(rill_context *where, const char *directory, const seq_kind **out)
+static rill_status choose(rill_context *where, const char *directory, const seq_arch **out)
 {
     (void)where, (void)directory;
-    *out = &grus;
+    *out = &gru_architecture;
     return RILL_OK;
 }
 
@@ -183,7 +187,7 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
 }
 
 static const rill_domain domain = {
-    SEQ_TABLE,
+    SEQ_DOMAIN_CALLBACKS,
     .name = "gru",
     .summary = "GRUs with attention",
     .open = open_model,
@@ -197,7 +201,7 @@ static double squash(double x)
 }
 
 /* h becomes the next state. */
-static void plain_gru(const float *input, const float *recurrent, double *h)
+static void plain_gru_cell(const float *input, const float *recurrent, double *h)
 {
     double gate[GATES], next[H];
     for (int g = 0; g < GATES; g++) {
@@ -218,10 +222,10 @@ static void plain_logits(uint64_t seed, const int32_t *source, int length, const
     double memory[LONGEST][H], h[H] = {0}, share[LONGEST], context[H] = {0}, sum = 0;
     make_weights(&w, seed);
     for (int t = 0; t < length; t++) {
-        plain_gru(w.source + source[t] * GATES, w.reads, h);
+        plain_gru_cell(w.source + source[t] * GATES, w.reads, h);
         memcpy(memory[t], h, sizeof h);
     }
-    for (int t = 0; t < n; t++) plain_gru(w.target + target[t] * GATES, w.writes, h);
+    for (int t = 0; t < n; t++) plain_gru_cell(w.target + target[t] * GATES, w.writes, h);
     for (int t = 0; t < length; t++) {
         share[t] = 0;
         for (int k = 0; k < H; k++) share[t] += h[k] * memory[t][k];
@@ -256,7 +260,7 @@ static void plain_logp(const uint64_t *seed, int nets, unsigned listed, const in
 
 /* --- directories -------------------------------------------------------------------------------------------------- */
 
-static miser memory;
+static failing_allocator memory;
 static rill_context *ctx;
 static char *folder[2];
 static const uint64_t seeds[2] = {11, 12};
@@ -264,7 +268,7 @@ static const uint64_t seeds[2] = {11, 12};
 static int set_up(void **nothing)
 {
     (void)nothing;
-    ctx = miser_context(&memory);
+    ctx = failing_allocator_context(&memory);
     for (int i = 0; i < 2; i++) {
         char config[40];
         folder[i] = folder_make();
@@ -283,7 +287,7 @@ static int tear_down(void **nothing)
 {
     (void)nothing;
     folder_remove(folder[0]), folder_remove(folder[1]);
-    miser_finish(&memory, ctx);
+    failing_allocator_finish(&memory, ctx);
     return 0;
 }
 
@@ -298,8 +302,8 @@ static rill_status open_nets(rill_context *where, int nets, int listed, started 
     const rill_open_options options = {.struct_size = sizeof options,
                                        .path = folder[0],
                                        .threads = 1,
-                                       .also = also,
-                                       .n_also = nets - 1,
+                                       .ensemble = also,
+                                       .n_ensemble = nets - 1,
                                        .values = &list,
                                        .n_values = listed};
     return start_model(where, &domain, &options, out, info);
@@ -319,7 +323,7 @@ static void check_path(int nets, int listed)
     started s;
     rill_domain_info info;
     assert_ok(ctx, open_nets(ctx, nets, listed, &s, &info));
-    rill_input inputs[] = {input_of("f f c", 0), input_of("a b", 1)};
+    rill_input inputs[] = {make_input("f f c", 0), make_input("a b", 1)};
     assert_ok(ctx, domain.reserve(s.self, 8, 2));
     assert_ok(ctx, domain.encode(s.self, 2, inputs));
     assert_int_equal(inputs[1].size, 3);
@@ -360,7 +364,7 @@ static void with_a_shortlist(void **nothing)
 }
 
 /* The first action of an output is given: the only one, at no cost, and in picks too; nothing is given behind it. */
-static void a_first_action_is_given(void **nothing)
+static void forced_first_action(void **nothing)
 {
     enum { FIRST = 6 };
     (void)nothing;
@@ -369,7 +373,7 @@ static void a_first_action_is_given(void **nothing)
         started s;
         rill_domain_info info;
         assert_ok(ctx, open_nets(ctx, 1, listed, &s, &info));
-        rill_input input = input_of("a b", 0);
+        rill_input input = make_input("a b", 0);
         assert_ok(ctx, domain.reserve(s.self, 2, 1));
         assert_ok(ctx, domain.encode(s.self, 1, &input));
         assert_int_equal(domain.first_action(s.model, ctx, "a b", 3), FIRST);
@@ -392,8 +396,8 @@ static void a_first_action_is_given(void **nothing)
         const int32_t pick_row[] = {0, 0}, pick[] = {3, FIRST};
         uint8_t ends = 0;
         const rill_rows rows = {1, 0, &node, &none, &none, &start, &zero, &zero, 0};
-        const rill_ask ask = {.most = 2, .n_picks = 2, .pick_row = pick_row, .pick_action = pick};
-        rill_choices out = {
+        const rill_score_request ask = {.max_choices = 2, .n_picks = 2, .pick_row = pick_row, .pick_action = pick};
+        rill_score_result out = {
             .stride = 2, .count = &count, .action = action, .logp = logp, .ends = &ends, .pick_logp = picked};
         assert_ok(ctx, domain.score(s.self, &rows, &ask, &out));
         assert_int_equal(count, 1);
@@ -420,10 +424,10 @@ static void search(rill_model *model, const char *scorer, const char *arguments,
     rill_engine_close_input(engine);
     while (rill_engine_next(engine, &result) != RILL_OK) assert_ok(ctx, rill_engine_step(engine));
     assert_int_equal(result.status, RILL_OK);
-    assert_true(result.n > 0);
-    if (expected != NULL) assert_string_equal(result.output[0].text, expected);
-    assert_int_equal(result.output[0].action[0], 6);
-    *logp = result.output[0].logp;
+    assert_true(result.n_outputs > 0);
+    if (expected != NULL) assert_string_equal(result.outputs[0].text, expected);
+    assert_int_equal(result.outputs[0].ids[0], 6);
+    *logp = result.outputs[0].logp;
     rill_engine_destroy(engine);
 }
 
@@ -433,7 +437,7 @@ static rill_status write_trie(void *user, const void *bytes, size_t n)
 }
 
 /* Texts are without what is given first, in constraints and in outputs that are scored; pieces may have it. */
-static void texts_follow_what_is_given(void **nothing)
+static void texts_follow_the_prefix(void **nothing)
 {
     static const int32_t source[] = {3, 4, END}, target[] = {PAD, 6, 5, 3, END}; /* d, then c a */
     char path[300];
@@ -473,10 +477,10 @@ static void texts_follow_what_is_given(void **nothing)
     rill_model_close(model);
     rill_context_destroy(ctx); /* what was registered goes with it */
     assert_int_equal(memory.out, 0);
-    ctx = miser_context(&memory);
+    ctx = failing_allocator_context(&memory);
 }
 
-static void what_it_says_of_itself(void **nothing)
+static void model_description(void **nothing)
 {
     (void)nothing;
     started s;
@@ -492,13 +496,13 @@ static void what_it_says_of_itself(void **nothing)
 }
 
 /* Two nets, a shortlist, an input and its first state. */
-static rill_status whole_life(rill_context *where, const char *unused)
+static rill_status open_use_close(rill_context *where, const char *unused)
 {
     started s;
     rill_domain_info info;
     (void)unused;
     TRY(open_nets(where, 2, 1, &s, &info));
-    rill_input input = input_of("a b c", 0);
+    rill_input input = make_input("a b c", 0);
     const int32_t node = 0, none = RILL_NO_NODE, action = RILL_ACTION_START, slot = 0;
     const rill_rows rows = {1, 0, &node, &none, &none, &action, &slot, &slot, 0};
     rill_status status = domain.reserve(s.self, 1, 1);
@@ -511,14 +515,14 @@ static rill_status whole_life(rill_context *where, const char *unused)
 static void every_allocation_may_fail(void **nothing)
 {
     (void)nothing;
-    assert_true(refuse_each_call(&memory, ctx, whole_life, NULL) > 10);
+    assert_true(refuse_each_call(&memory, ctx, open_use_close, NULL) > 10);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(one_net_and_several),        CASE(with_a_shortlist),       CASE(a_first_action_is_given),
-        CASE(texts_follow_what_is_given), CASE(what_it_says_of_itself), CASE(every_allocation_may_fail),
+        CASE(one_net_and_several),     CASE(with_a_shortlist),  CASE(forced_first_action),
+        CASE(texts_follow_the_prefix), CASE(model_description), CASE(every_allocation_may_fail),
     };
     return cmocka_run_group_tests_name("domains_seq2seq", tests, NULL, NULL);
 }

@@ -21,14 +21,14 @@
 
 /* --- a driver of single rows -------------------------------------------------------------------------------------- */
 
-enum { MOST_ACTIONS = 64 };
+enum { MAX_ACTIONS = 64 };
 
 /* Make one node and give the log-probabilities of all actions, -infinity where there is none; returns the terminal kind. */
 static int expand(rill_context *ctx, void *self, int32_t phase, int32_t node, int32_t parent, int32_t action,
                   int32_t slot, float *logp)
 {
-    const int32_t actions = PARSER_LABELS + ((const parser_runner *)self)->model->labels;
-    assert_true(actions <= MOST_ACTIONS);
+    const int32_t actions = PARSER_FIRST_LABEL + ((const parser_runner *)self)->model->n_labels;
+    assert_true(actions <= MAX_ACTIONS);
     answer a = answer_row(ctx, domain, self, actions, (one_row){phase, node, parent, action, slot, 0});
     const int kind = (int)answer_ends(&a, 0);
     answer_logp(&a, 0, logp);
@@ -59,7 +59,7 @@ static void check_features(const int32_t *feature, int32_t suffixes, const json_
 /* The one sentence of a call. */
 static void check_reading(const parser_runner *r, const json_t *one)
 {
-    int32_t feature[PARSER_MOST_FEATURES];
+    int32_t feature[PARSER_MAX_FEATURES];
     const json_t *ids = json_object_get(one, "ids"), *predicted = json_object_get(one, "predicted");
     const size_t frames = json_array_size(json_object_get(ids, "words"));
     assert_int_equal(r->frames[0], frames);
@@ -73,7 +73,7 @@ static void check_reading(const parser_runner *r, const json_t *one)
 
 /* Of `actions` actions from `first` on; the reference has null where nothing is legal, and null for all when one is forced. */
 static void check_logp(const float *logp, int32_t first, int32_t actions, const json_t *expected, const char *what,
-                       size_t at)
+                       size_t i)
 {
     int32_t legal = 0;
     for (int32_t a = 0; a < actions; a++) {
@@ -84,7 +84,7 @@ static void check_logp(const float *logp, int32_t first, int32_t actions, const 
         } else if (json_is_null(value)) {
             assert_true(logp[first + a] == -INFINITY);
         } else {
-            assert_near((double)logp[first + a], json_real_value(value), 1e-4, what, at);
+            assert_near((double)logp[first + a], json_real_value(value), 1e-4, what, i);
         }
     }
     assert_true(json_is_null(expected) ? legal == 1 : legal > 1);
@@ -95,20 +95,21 @@ static void check_forced(rill_context *ctx, void *self, int32_t slot, const json
     const json_t *forced = json_object_get(one, "forced"), *structure = json_object_get(forced, "structure"),
                  *label = json_object_get(forced, "label");
     const size_t timesteps = json_array_size(structure);
-    const int32_t labels = ((const parser_runner *)self)->model->labels;
+    const int32_t labels = ((const parser_runner *)self)->model->n_labels;
     int32_t node = 0, action = RILL_ACTION_START;
-    float logp[MOST_ACTIONS];
+    float logp[MAX_ACTIONS];
     assert_int_equal(timesteps, 2 * json_array_size(json_object_get(one, "tokens")) - 1);
     for (size_t t = 0; t < timesteps; t++) {
-        int kind = expand(ctx, self, PARSER_STRUCTURE, node, node - 1, action, slot, logp);
+        int kind = expand(ctx, self, PARSER_PHASE_STRUCTURE, node, node - 1, action, slot, logp);
         assert_int_equal(kind, RILL_LIVE);
         check_logp(logp, 0, 2, json_array_get(json_object_get(forced, "structure_logp"), t), "structure", t);
         action = (int32_t)json_integer_value(json_array_get(structure, t));
         assert_true(logp[action] > -INFINITY);
-        kind = expand(ctx, self, PARSER_LABEL, node + 1, node, action, slot, logp);
+        kind = expand(ctx, self, PARSER_PHASE_LABEL, node + 1, node, action, slot, logp);
         assert_int_equal(kind, t + 1 == timesteps ? RILL_LAST : RILL_LIVE);
-        check_logp(logp, PARSER_LABELS, labels, json_array_get(json_object_get(forced, "label_logp"), t), "label", t);
-        action = PARSER_LABELS + (int32_t)json_integer_value(json_array_get(label, t));
+        check_logp(logp, PARSER_FIRST_LABEL, labels, json_array_get(json_object_get(forced, "label_logp"), t), "label",
+                   t);
+        action = PARSER_FIRST_LABEL + (int32_t)json_integer_value(json_array_get(label, t));
         node += 2;
     }
 }
@@ -118,8 +119,9 @@ static void check_case(rill_context *ctx, void *self, int32_t slot, const json_t
 {
     const parser_runner *r = self;
     char *text = reference_tagged(json_object_get(one, "tokens"), json_object_get(one, "tags"));
-    rill_input input = input_of(text, slot);
-    ((parser *)(uintptr_t)r->model)->form = json_is_null(json_object_get(one, "tags")) ? FORM_TEXT : FORM_TAGGED;
+    rill_input input = make_input(text, slot);
+    ((parser *)(uintptr_t)r->model)->form = json_is_null(json_object_get(one, "tags")) ? PARSER_FORM_TEXT
+                                                                                       : PARSER_FORM_TAGGED;
     assert_ok(ctx, domain->encode(self, 1, &input));
     assert_int_equal(input.status, RILL_OK);
     assert_int_equal(input.size, json_array_size(json_object_get(one, "tokens")));
@@ -131,8 +133,8 @@ static void check_case(rill_context *ctx, void *self, int32_t slot, const json_t
 
 static void check_reference(const char *name)
 {
-    miser memory;
-    rill_context *ctx = miser_context(&memory);
+    failing_allocator memory;
+    rill_context *ctx = failing_allocator_context(&memory);
     reference r = reference_open(name);
     const int32_t n = (int32_t)json_array_size(r.cases);
     started s;
@@ -140,12 +142,12 @@ static void check_reference(const char *name)
     assert_true(n > 3);
     assert_ok(ctx, open_at(ctx, r.path, 1, NULL, 1, &s, &info));
     assert_int_equal(info.phases, 2);
-    assert_int_equal(info.max_choices_phases, 1 << PARSER_LABEL);
+    assert_int_equal(info.max_choices_phases, 1 << PARSER_PHASE_LABEL);
     assert_ok(ctx, domain->reserve(s.self, 400, n));
     for (int32_t i = 0; i < n; i++) check_case(ctx, s.self, i, json_array_get(r.cases, (size_t)i));
     stop_model(domain, &s);
     reference_close(&r);
-    miser_finish(&memory, ctx);
+    failing_allocator_finish(&memory, ctx);
 }
 
 static void reference_tiny(void **state)
@@ -170,7 +172,7 @@ enum {
     LAYER = ITEMS * WIDTH,
     NODES = 2 * TIMESTEPS * LAYER,
     LABELS = 40,
-    ACTIONS = PARSER_LABELS + LABELS
+    ACTIONS = PARSER_FIRST_LABEL + LABELS
 };
 
 typedef struct plan {
@@ -185,12 +187,12 @@ static void plan_action(plan *p, int32_t v, int32_t words, uint64_t *state)
     const int32_t from = p->parent[v];
     p->stack[v] = from >= 0 ? p->stack[from] : 0;
     p->shifted[v] = from >= 0 ? p->shifted[from] : 0;
-    if (v / LAYER % 2 == PARSER_STRUCTURE) {
-        if (from >= 0) p->action[v] = PARSER_LABELS + (int32_t)roll(state, LABELS);
+    if (v / LAYER % 2 == PARSER_PHASE_STRUCTURE) {
+        if (from >= 0) p->action[v] = PARSER_FIRST_LABEL + (int32_t)random_below(state, LABELS);
         return;
     }
     const int can_shift = p->shifted[v]<words, can_combine = p->stack[v]> 1;
-    const int shift = can_shift && (!can_combine || roll(state, 2));
+    const int shift = can_shift && (!can_combine || random_below(state, 2));
     p->action[v] = shift ? PARSER_SHIFT : PARSER_COMBINE;
     p->stack[v] += shift ? 1 : -1;
     p->shifted[v] += shift;
@@ -202,9 +204,10 @@ static void make_plan(plan *p)
     uint64_t state = 3;
     int32_t words[ITEMS];
     for (int32_t i = 0; i < ITEMS; i++) {
-        size_t at = 0;
-        words[i] = (TIMESTEPS + 1) / 2 + (int32_t)roll(&state, 6);
-        for (int32_t w = 0; w < words[i]; w++) at += (size_t)sprintf(p->sentence[i] + at, "w%u ", roll(&state, 60));
+        size_t pos = 0;
+        words[i] = (TIMESTEPS + 1) / 2 + (int32_t)random_below(&state, 6);
+        for (int32_t w = 0; w < words[i]; w++)
+            pos += (size_t)sprintf(p->sentence[i] + pos, "w%u ", random_below(&state, 60));
     }
     for (int32_t v = 0; v < NODES; v++) {
         const int32_t layer = v / LAYER;
@@ -213,7 +216,7 @@ static void make_plan(plan *p)
         p->parent[v] = RILL_NO_NODE;
         p->action[v] = RILL_ACTION_START;
         if (layer > 0) do
-                p->parent[v] = (layer - 1) * LAYER + (int32_t)roll(&state, LAYER);
+                p->parent[v] = (layer - 1) * LAYER + (int32_t)random_below(&state, LAYER);
             while (p->slot[p->parent[v]] != p->slot[v]);
         plan_action(p, v, words[p->slot[v]], &state);
     }
@@ -222,22 +225,22 @@ static void make_plan(plan *p)
 /* Log-probabilities of all actions of all nodes, `group` rows per call and `sentences` inputs per encode. */
 static void run_plan(const char *folder, const plan *p, int threads, int32_t group, int32_t sentences, float *logp)
 {
-    miser memory;
-    rill_context *ctx = miser_context(&memory);
+    failing_allocator memory;
+    rill_context *ctx = failing_allocator_context(&memory);
     started s;
     rill_domain_info info;
     assert_ok(ctx, open_at(ctx, folder, threads, "text", 1, &s, &info));
     assert_ok(ctx, domain->reserve(s.self, NODES, ITEMS));
     rill_input inputs[ITEMS];
-    for (int32_t i = 0; i < ITEMS; i++) inputs[i] = input_of(p->sentence[i], i);
+    for (int32_t i = 0; i < ITEMS; i++) inputs[i] = make_input(p->sentence[i], i);
     for (int32_t i = 0; i < ITEMS; i += sentences)
         assert_ok(ctx, domain->encode(s.self, i + sentences <= ITEMS ? sentences : ITEMS - i, inputs + i));
     static int32_t node[NODES];
     answer a = answer_make(LAYER, ACTIONS);
     for (int32_t v = 0; v < NODES; v++) node[v] = v;
     for (int32_t from = 0, n; from < NODES; from += n) {
-        const int32_t left = (from / LAYER + 1) * LAYER - from; /* a call never reaches into the next phase */
-        n = group < left ? group : left;
+        const int32_t rest = (from / LAYER + 1) * LAYER - from; /* a call never reaches into the next phase */
+        n = group < rest ? group : rest;
         rill_rows rows = {.n = n,
                           .phase = from / LAYER % 2,
                           .node = node + from,
@@ -254,7 +257,7 @@ static void run_plan(const char *folder, const plan *p, int threads, int32_t gro
     }
     answer_free(&a);
     stop_model(domain, &s);
-    miser_finish(&memory, ctx);
+    failing_allocator_finish(&memory, ctx);
 }
 
 static void results_do_not_depend_on_grouping(void **state)
@@ -284,38 +287,38 @@ static void results_do_not_depend_on_grouping(void **state)
 
 /* --- asks --------------------------------------------------------------------------------------------------------- */
 
-enum { SMALL_ACTIONS = PARSER_LABELS + 9 };
+enum { SMALL_ACTIONS = PARSER_FIRST_LABEL + 9 };
 
-static void asks_are_heeded(void **state)
+static void requests_are_heeded(void **state)
 {
     (void)state;
     fixture f;
     open_small(&f, "text", 1);
-    rill_input inputs[] = {input_of("w1 w2", 0), input_of("w1 w2 w3", 1)};
+    rill_input inputs[] = {make_input("w1 w2", 0), make_input("w1 w2 w3", 1)};
     assert_ok(f.ctx, domain->encode(f.self, 2, inputs));
     float all[SMALL_ACTIONS], last[SMALL_ACTIONS];
-    expand(f.ctx, f.self, PARSER_STRUCTURE, 0, RILL_NO_NODE, RILL_ACTION_START, 0, all);
+    expand(f.ctx, f.self, PARSER_PHASE_STRUCTURE, 0, RILL_NO_NODE, RILL_ACTION_START, 0, all);
     assert_true(all[PARSER_SHIFT] == 0.0f && all[PARSER_COMBINE] == -INFINITY);
-    expand(f.ctx, f.self, PARSER_LABEL, 1, 0, PARSER_SHIFT, 0, all);
-    expand(f.ctx, f.self, PARSER_STRUCTURE, 2, 1, PARSER_LABELS, 0, all);
-    expand(f.ctx, f.self, PARSER_LABEL, 3, 2, PARSER_SHIFT, 0, all);
-    expand(f.ctx, f.self, PARSER_STRUCTURE, 4, 3, PARSER_LABELS, 0, all);
+    expand(f.ctx, f.self, PARSER_PHASE_LABEL, 1, 0, PARSER_SHIFT, 0, all);
+    expand(f.ctx, f.self, PARSER_PHASE_STRUCTURE, 2, 1, PARSER_FIRST_LABEL, 0, all);
+    expand(f.ctx, f.self, PARSER_PHASE_LABEL, 3, 2, PARSER_SHIFT, 0, all);
+    expand(f.ctx, f.self, PARSER_PHASE_STRUCTURE, 4, 3, PARSER_FIRST_LABEL, 0, all);
     assert_true(all[PARSER_COMBINE] == 0.0f && all[PARSER_SHIFT] == -INFINITY);
     /* The last timestep: every label ends, and all begin with the root. */
-    assert_int_equal(expand(f.ctx, f.self, PARSER_LABEL, 5, 4, PARSER_COMBINE, 0, last), RILL_LAST);
-    for (int32_t i = PARSER_LABELS; i < SMALL_ACTIONS; i++)
-        assert_int_equal(last[i] > -INFINITY, i - PARSER_LABELS > 4);
+    assert_int_equal(expand(f.ctx, f.self, PARSER_PHASE_LABEL, 5, 4, PARSER_COMBINE, 0, last), RILL_LAST);
+    for (int32_t i = PARSER_FIRST_LABEL; i < SMALL_ACTIONS; i++)
+        assert_int_equal(last[i] > -INFINITY, i - PARSER_FIRST_LABEL > 4);
     /* One with a choice of structure: two words of three are on the stack. */
-    expand(f.ctx, f.self, PARSER_STRUCTURE, 6, RILL_NO_NODE, RILL_ACTION_START, 1, all);
-    expand(f.ctx, f.self, PARSER_LABEL, 7, 6, PARSER_SHIFT, 1, all);
-    expand(f.ctx, f.self, PARSER_STRUCTURE, 8, 7, PARSER_LABELS, 1, all);
-    expand(f.ctx, f.self, PARSER_LABEL, 9, 8, PARSER_SHIFT, 1, all);
-    expand(f.ctx, f.self, PARSER_STRUCTURE, 10, 9, PARSER_LABELS, 1, all);
+    expand(f.ctx, f.self, PARSER_PHASE_STRUCTURE, 6, RILL_NO_NODE, RILL_ACTION_START, 1, all);
+    expand(f.ctx, f.self, PARSER_PHASE_LABEL, 7, 6, PARSER_SHIFT, 1, all);
+    expand(f.ctx, f.self, PARSER_PHASE_STRUCTURE, 8, 7, PARSER_FIRST_LABEL, 1, all);
+    expand(f.ctx, f.self, PARSER_PHASE_LABEL, 9, 8, PARSER_SHIFT, 1, all);
+    expand(f.ctx, f.self, PARSER_PHASE_STRUCTURE, 10, 9, PARSER_FIRST_LABEL, 1, all);
     assert_true(all[PARSER_COMBINE] > -INFINITY && all[PARSER_SHIFT] > -INFINITY);
     const int32_t structure[] = {4, 10, 0, 8}, label[] = {7, 5, 3, 1}, structure_slot[] = {0, 1, 0, 1},
                   label_slot[] = {1, 0, 0, 0};
-    const rill_rows rows[] = {{.n = 4, .phase = PARSER_STRUCTURE, .node = structure, .slot = structure_slot},
-                              {.n = 4, .phase = PARSER_LABEL, .node = label, .slot = label_slot}};
+    const rill_rows rows[] = {{.n = 4, .phase = PARSER_PHASE_STRUCTURE, .node = structure, .slot = structure_slot},
+                              {.n = 4, .phase = PARSER_PHASE_LABEL, .node = label, .slot = label_slot}};
     for (int phase = 0; phase < 2; phase++) ask_in_many_ways(f.ctx, domain, f.self, &f.info, &rows[phase], 500);
     close_small(&f);
 }
@@ -327,7 +330,8 @@ static void no_rows_are_legal(void **state)
     open_small(&f, NULL, 0);
     assert_ok(f.ctx, domain->encode(f.self, 0, NULL));
     assert_ok(f.ctx, domain->step(f.self, &(rill_rows){0}));
-    assert_ok(f.ctx, domain->score(f.self, &(rill_rows){0}, &(rill_ask){.most = 1}, &(rill_choices){0}));
+    assert_ok(f.ctx,
+              domain->score(f.self, &(rill_rows){0}, &(rill_score_request){.max_choices = 1}, &(rill_score_result){0}));
     close_small(&f);
 }
 
@@ -338,12 +342,12 @@ static rill_status live(void *self, const char *line, rill_text *text)
 {
     static const int32_t action[] = {PARSER_SHIFT, 3, PARSER_SHIFT,   4, PARSER_COMBINE, 2,
                                      PARSER_SHIFT, 3, PARSER_COMBINE, 7};
-    rill_input input = input_of(line, 0);
+    rill_input input = make_input(line, 0);
     rill_status status = domain->encode(self, 1, &input);
     int32_t node, parent, previous = RILL_ACTION_START, slot = 0, depth = 0, count, chosen[4];
     float logp[4];
     uint8_t ends;
-    rill_choices out = {.stride = 4, .count = &count, .action = chosen, .logp = logp, .ends = &ends};
+    rill_score_result out = {.stride = 4, .count = &count, .action = chosen, .logp = logp, .ends = &ends};
     for (node = 0; node < 10 && status == RILL_OK; node++) {
         parent = node - 1;
         rill_rows rows = {.n = 1,
@@ -355,7 +359,7 @@ static rill_status live(void *self, const char *line, rill_text *text)
                           .slot = &slot,
                           .depth = &depth};
         status = domain->step(self, &rows);
-        if (status == RILL_OK) status = domain->score(self, &rows, &(rill_ask){.most = 4}, &out);
+        if (status == RILL_OK) status = domain->score(self, &rows, &(rill_score_request){.max_choices = 4}, &out);
         previous = action[node];
     }
     rill_text_reset(text);
@@ -379,7 +383,7 @@ static void steady_state_allocates_nothing(void **state)
     close_small(&f);
 }
 
-static rill_status whole_life(rill_context *ctx, const char *folder)
+static rill_status open_use_close(rill_context *ctx, const char *folder)
 {
     started s;
     rill_domain_info info;
@@ -397,13 +401,13 @@ static rill_status whole_life(rill_context *ctx, const char *folder)
 static void every_refusal_of_memory_is_survived(void **state)
 {
     (void)state;
-    miser memory;
-    rill_context *ctx = miser_context(&memory);
+    failing_allocator memory;
+    rill_context *ctx = failing_allocator_context(&memory);
     char *folder = folder_make();
     parser_write_model(folder, &SMALL_PARSER);
-    assert_true(refuse_each_call(&memory, ctx, whole_life, folder) > 80);
+    assert_true(refuse_each_call(&memory, ctx, open_use_close, folder) > 80);
     folder_remove(folder);
-    miser_finish(&memory, ctx);
+    failing_allocator_finish(&memory, ctx);
 }
 
 int main(void)
@@ -412,7 +416,7 @@ int main(void)
         cmocka_unit_test(reference_tiny),
         cmocka_unit_test(reference_odd),
         cmocka_unit_test(results_do_not_depend_on_grouping),
-        cmocka_unit_test(asks_are_heeded),
+        cmocka_unit_test(requests_are_heeded),
         cmocka_unit_test(no_rows_are_legal),
         cmocka_unit_test(steady_state_allocates_nothing),
         cmocka_unit_test(every_refusal_of_memory_is_survived),

@@ -50,7 +50,7 @@ static void missing_files(void **state)
     (void)state;
     static const char *const names[] = {"model.safetensors", "labels.vocab", "tags.vocab", "shapes.vocab",
                                         "suffixes.vocab",    "words.vocab",  "config.json"};
-    each_is_missed(names, sizeof names / sizeof *names);
+    each_missing_file_is_reported(names, sizeof names / sizeof *names);
 }
 
 static void missing_and_turned_tensors(void **state)
@@ -150,7 +150,7 @@ static void wrong_configurations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(a_whole_model_opens),
+        CASE(complete_model_opens),
         CASE(no_path),
         CASE(unknown_form),
         CASE(missing_files),

@@ -19,10 +19,10 @@ static const char *words_of(fixture *f, int32_t slot)
 {
     static char text[512];
     const rill_sentence *s = &((parser_runner *)f->self)->sentence[slot];
-    size_t at = 0;
+    size_t pos = 0;
     for (int32_t i = 0; i < s->words; i++) {
         const rill_slice word = rill_sentence_word(s, i);
-        at += (size_t)snprintf(text + at, sizeof text - at, "%s%.*s", i > 0 ? " " : "", (int)word.length, word.data);
+        pos += (size_t)snprintf(text + pos, sizeof text - pos, "%s%.*s", i > 0 ? " " : "", (int)word.length, word.data);
     }
     return text;
 }
@@ -66,7 +66,7 @@ static void lines_say_what_they_are(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fixture f;
         open_small(&f, cases[i].form, cases[i].tokenized);
-        rill_input input = input_of(cases[i].line, 3);
+        rill_input input = make_input(cases[i].line, 3);
         assert_ok(f.ctx, domain->encode(f.self, 1, &input));
         if (input.status != RILL_OK) fail_msg("%s: %s", cases[i].line, input.message);
         assert_string_equal(words_of(&f, 3), cases[i].words);
@@ -78,18 +78,18 @@ static void lines_say_what_they_are(void **state)
 }
 
 /* What the setting `memory` counts is what there is. */
-static void sizes_are_told(void **state)
+static void sizes_are_reported(void **state)
 {
     (void)state;
     fixture f;
     open_small(&f, "text", 1);
-    rill_input input = input_of("w1 w2 w3 w4 w5", 3);
+    rill_input input = make_input("w1 w2 w3 w4 w5", 3);
     assert_ok(f.ctx, domain->encode(f.self, 1, &input));
     const parser_runner *r = f.self;
     /* Positions, whose rows begin on cache lines. */
     const size_t rows = 6, row = (5 * PARSER_MODEL_NET * sizeof(float) + 63) / 64 * 64;
     assert_int_equal(input.size, 5);
-    assert_int_equal(rill_stream_units(r->stream, 3), rows);
+    assert_int_equal(rill_session_units(r->session, 3), rows);
     assert_in_range(f.info.slot_bytes + 5 * f.info.slot_unit_bytes, sizeof(rill_sentence) + rows * row,
                     sizeof(rill_sentence) + rows * (row + 16));
     assert_int_equal(f.info.node_bytes, 16);
@@ -120,7 +120,7 @@ static void bad_inputs_fail_alone(void **state)
     fixture f;
     rill_input inputs[N];
     open_small(&f, NULL, 0);
-    for (int32_t i = 0; i < N; i++) inputs[i] = input_of(cases[i].line, i);
+    for (int32_t i = 0; i < N; i++) inputs[i] = make_input(cases[i].line, i);
     assert_ok(f.ctx, domain->encode(f.self, N, inputs));
     for (int32_t i = 0; i < N; i++) {
         assert_int_equal(inputs[i].status, i == 0 ? RILL_EMPTY : cases[i].message ? RILL_ERR_INPUT : RILL_OK);
@@ -141,7 +141,7 @@ static void long_lines_fail_alone(void **state)
     assert_non_null(text);
     for (int i = 0; i < WORDS; i++) memcpy(text + 3 * i, "w1 ", 4);
     open_small(&f, NULL, 0);
-    rill_input inputs[2] = {input_of(text, 0), input_of("w1", 1)};
+    rill_input inputs[2] = {make_input(text, 0), make_input("w1", 1)};
     assert_ok(f.ctx, domain->encode(f.self, 2, inputs));
     assert_int_equal(inputs[0].status, RILL_ERR_INPUT);
     assert_string_equal(inputs[0].message, "expected at most 300 words (max_input_length in config.json), found 10000");
@@ -165,10 +165,10 @@ static void assert_tree(fixture *f, const int32_t *action, int32_t length, const
 static void actions_make_trees(void **state)
 {
     (void)state;
-    enum { S = PARSER_SHIFT, C = PARSER_COMBINE, NONE = PARSER_LABELS };
+    enum { S = PARSER_SHIFT, C = PARSER_COMBINE, NONE = PARSER_FIRST_LABEL };
     fixture f;
     open_small(&f, "tree", 0);
-    rill_input input = input_of("(TOP (T0 a) (T1 b) (T0 -LRB-))", 1);
+    rill_input input = make_input("(TOP (T0 a) (T1 b) (T0 -LRB-))", 1);
     assert_ok(f.ctx, domain->encode(f.self, 1, &input));
     static const int32_t flat[] = {S, NONE, S, NONE, C, NONE, S, NONE, C, NONE + 5};
     static const int32_t deep[] = {S, NONE + 3, S, NONE, S, NONE + 1, C, NONE + 2, C, NONE + 8};
@@ -178,7 +178,7 @@ static void actions_make_trees(void **state)
     assert_tree(&f, deep, 4, "(TOP (L3 (M3 (T0 a))) (T1 b) (T0 -LRB-))");
     assert_tree(&f, deep, 8, "(TOP (L3 (M3 (T0 a))) (L2 (T1 b) (L1 (T0 -LRB-))))");
     assert_tree(&f, deep, 0, "(TOP (T0 a) (T1 b) (T0 -LRB-))");
-    rill_input one = input_of("(T1 w)", 1);
+    rill_input one = make_input("(T1 w)", 1);
     assert_ok(f.ctx, domain->encode(f.self, 1, &one));
     static const int32_t single[] = {S, NONE + 7};
     assert_tree(&f, single, 2, "(TOP (L2 (T1 w)))");
@@ -229,7 +229,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_say_what_they_are),
-        cmocka_unit_test(sizes_are_told),
+        cmocka_unit_test(sizes_are_reported),
         cmocka_unit_test(bad_inputs_fail_alone),
         cmocka_unit_test(long_lines_fail_alone),
         cmocka_unit_test(actions_make_trees),

@@ -68,7 +68,7 @@ static int64_t decode(rill_model *model, const run *r, char *const *line, size_t
     assert_ok(ctx, rill_engine_create(&engine, ctx, model, &setup));
     size_t submitted = 0, seen = 0;
     while (seen < lines) {
-        for (; submitted < lines && rill_engine_room(engine) > 0; submitted++)
+        for (; submitted < lines && rill_engine_free_slots(engine) > 0; submitted++)
             assert_ok(ctx, rill_engine_submit(engine, line[submitted], strlen(line[submitted])));
         if (submitted == lines) rill_engine_close_input(engine);
         assert_ok(ctx, rill_engine_step(engine));
@@ -86,11 +86,11 @@ static int64_t decode(rill_model *model, const run *r, char *const *line, size_t
 
 /* --- the reference decoder ---------------------------------------------------------------------------------------- */
 
-enum { MOST_LINES = 64 };
+enum { MAX_LINES = 64 };
 
 typedef struct cases {
-    char *line[MOST_LINES];
-    const json_t *one[MOST_LINES];
+    char *line[MAX_LINES];
+    const json_t *one[MAX_LINES];
     size_t n;
 } cases;
 
@@ -101,7 +101,7 @@ static cases choose_cases(const json_t *all, int tagged)
     for (size_t i = 0; i < json_array_size(all); i++) {
         const json_t *one = json_array_get(all, i), *tags = json_object_get(one, "tags");
         if (json_is_null(tags) == tagged) continue;
-        assert_true(c.n < MOST_LINES);
+        assert_true(c.n < MAX_LINES);
         c.one[c.n] = one;
         c.line[c.n++] = reference_tagged(json_object_get(one, "tokens"), tags);
     }
@@ -112,13 +112,13 @@ static void check_output(const rill_output *found, const json_t *expected, size_
 {
     const json_t *structure = json_object_get(expected, "structure"), *label = json_object_get(expected, "label");
     assert_string_equal(found->text, json_string_value(json_object_get(expected, "tree")));
-    assert_true(fabs(found->score - json_real_value(json_object_get(expected, "score"))) < 1e-4);
-    assert_int_equal(found->actions, 2 * words - 1);
-    assert_int_equal(found->n_actions, 2 * found->actions);
+    assert_true(fabs(found->path_score - json_real_value(json_object_get(expected, "score"))) < 1e-4);
+    assert_int_equal(found->length, 2 * words - 1);
+    assert_int_equal(found->n_ids, 2 * found->length);
     assert_false(found->truncated);
-    for (size_t t = 0; t < (size_t)found->actions; t++) {
-        assert_int_equal(found->action[2 * t], json_integer_value(json_array_get(structure, t)));
-        assert_int_equal(found->action[2 * t + 1], 2 + json_integer_value(json_array_get(label, t)));
+    for (size_t t = 0; t < (size_t)found->length; t++) {
+        assert_int_equal(found->ids[2 * t], json_integer_value(json_array_get(structure, t)));
+        assert_int_equal(found->ids[2 * t + 1], 2 + json_integer_value(json_array_get(label, t)));
     }
 }
 
@@ -126,16 +126,16 @@ static void check_beam(const rill_result *result, const void *user)
 {
     const json_t *one = ((const cases *)user)->one[result->id], *beam = json_object_get(one, "beam");
     assert_int_equal(result->status, RILL_OK);
-    assert_int_equal(result->n, json_array_size(beam));
-    for (size_t i = 0; i < (size_t)result->n; i++)
-        check_output(&result->output[i], json_array_get(beam, i), json_array_size(json_object_get(one, "tokens")));
+    assert_int_equal(result->n_outputs, json_array_size(beam));
+    for (size_t i = 0; i < (size_t)result->n_outputs; i++)
+        check_output(&result->outputs[i], json_array_get(beam, i), json_array_size(json_object_get(one, "tokens")));
 }
 
 static void check_greedy(const rill_result *result, const void *user)
 {
     const json_t *one = ((const cases *)user)->one[result->id];
-    assert_int_equal(result->n, 1);
-    check_output(&result->output[0], json_object_get(one, "greedy"), json_array_size(json_object_get(one, "tokens")));
+    assert_int_equal(result->n_outputs, 1);
+    check_output(&result->outputs[0], json_object_get(one, "greedy"), json_array_size(json_object_get(one, "tokens")));
 }
 
 static int64_t decode_cases(const char *path, const json_t *all, int tagged, int threads, const char *method, int32_t n)
@@ -194,7 +194,7 @@ static char *random_line(uint64_t *state, uint32_t words)
     char *line = calloc(1 + words * 24, 1);
     assert_non_null(line);
     for (uint32_t i = 0; i < words; i++)
-        strcat(strcat(line, i > 0 ? " " : ""), word[roll(state, sizeof word / sizeof *word)]);
+        strcat(strcat(line, i > 0 ? " " : ""), word[random_below(state, sizeof word / sizeof *word)]);
     return line;
 }
 
@@ -232,13 +232,14 @@ static void check_trees(const rill_result *result, const void *user)
     char *const *line = user;
     rill_tree tree = {.ctx = ctx};
     assert_int_equal(result->status, RILL_OK);
-    assert_true(result->n > 0);
-    for (int32_t i = 0; i < result->n; i++) {
-        assert_ok(ctx, rill_tree_parse(&tree, result->output[i].text, result->output[i].length, RILL_TREE_AS_WRITTEN));
+    assert_true(result->n_outputs > 0);
+    for (int32_t i = 0; i < result->n_outputs; i++) {
+        assert_ok(ctx,
+                  rill_tree_parse(&tree, result->outputs[i].text, result->outputs[i].text_bytes, RILL_TREE_AS_WRITTEN));
         assert_true(tree.node[0].label.length == 3 && memcmp(tree.node[0].label.data, "TOP", 3) == 0);
         check_words(&tree, line[result->id]);
         check_chains(&tree);
-        if (!result->output[i].truncated) assert_int_equal(result->output[i].actions, 2 * tree.words - 1);
+        if (!result->outputs[i].truncated) assert_int_equal(result->outputs[i].length, 2 * tree.words - 1);
     }
     rill_tree_clear(&tree);
 }
@@ -246,17 +247,19 @@ static void check_trees(const rill_result *result, const void *user)
 /* What a run gave, for comparison to the bit. */
 typedef struct record {
     char *text;
-    size_t used, room;
+    size_t used, capacity;
 } record;
 
 static void write_down(const rill_result *result, const void *user)
 {
     record *r = (record *)(uintptr_t)user;
-    for (int32_t i = 0; i < result->n; i++) {
-        const rill_output *o = &result->output[i];
-        if (r->used + o->length + 64 > r->room) r->text = realloc(r->text, r->room = 2 * r->room + o->length + 64);
+    for (int32_t i = 0; i < result->n_outputs; i++) {
+        const rill_output *o = &result->outputs[i];
+        if (r->used + o->text_bytes + 64 > r->capacity)
+            r->text = realloc(r->text, r->capacity = 2 * r->capacity + o->text_bytes + 64);
         assert_non_null(r->text);
-        r->used += (size_t)sprintf(r->text + r->used, "%d %a %a %s\n", (int)result->id, o->score, o->logp, o->text);
+        r->used += (size_t)sprintf(r->text + r->used, "%d %a %a %s\n", (int)result->id, o->path_score, o->logp,
+                                   o->text);
     }
 }
 
@@ -267,7 +270,8 @@ static void check_random(uint64_t seed)
     char *folder = folder_make(), *line[SENTENCES];
     uint64_t state = seed;
     parser_write_model(folder, &(model_spec){.embedding = 7, .hidden = 9, .words = 9, .actions = 13, .seed = seed});
-    for (int i = 0; i < SENTENCES; i++) line[i] = random_line(&state, i == 0 ? 1 : i == 1 ? 250 : 1 + roll(&state, 60));
+    for (int i = 0; i < SENTENCES; i++)
+        line[i] = random_line(&state, i == 0 ? 1 : i == 1 ? 250 : 1 + random_below(&state, 60));
     static const run runs[] = {
         {.method = "greedy", .k = 1, .n = 5},
         {.method = "fixed", .k = 3, .n = 6},
@@ -301,7 +305,7 @@ static void methods_and_threads_change_no_bit(void **state)
     uint64_t seed = 11;
     record first = {0};
     parser_write_model(folder, &(model_spec){.embedding = 20, .hidden = 33, .words = 9, .actions = 40, .seed = seed});
-    for (int i = 0; i < SENTENCES; i++) line[i] = random_line(&seed, 1 + roll(&seed, i % 8 == 0 ? 120 : 30));
+    for (int i = 0; i < SENTENCES; i++) line[i] = random_line(&seed, 1 + random_below(&seed, i % 8 == 0 ? 120 : 30));
     for (int threads = 1 + RACES_ONLY; threads <= 3; threads++) {
         rill_model *model = open_model(folder, "text", threads);
         for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {

@@ -42,13 +42,13 @@ static char *image(const char *header, size_t data, size_t *length)
 /* --- one file ----------------------------------------------------------------------------------------------------- */
 
 /* The tensors of such an image, whose data may still be changed, since they are read where they lie. */
-static rill_tensors *parse_image(const char *header, size_t n, char **bytes, char **data)
+static rill_tensor_file *parse_image(const char *header, size_t n, char **bytes, char **data)
 {
     size_t length;
-    rill_tensors *t;
+    rill_tensor_file *t;
     *bytes = image(header, n, &length);
     *data = *bytes + length - n;
-    assert_ok(ctx, rill_tensors_parse(&t, ctx, "m", *bytes, length));
+    assert_ok(ctx, rill_tensor_file_parse(&t, ctx, "m", *bytes, length));
     return t;
 }
 
@@ -66,23 +66,23 @@ static void tensors_convert_all_float_types(void **state)
     static const float half_value[8] = {1, -2, 65504, 0x1p-14f, 0x1p-24f, -0x1.FF8p-15f, -0.0f, 0x1.554p-2f};
     static const uint16_t brain[3] = {0x3F80, 0xC020, 0x0000};
     char *bytes, *data;
-    rill_tensors *t = parse_image(header, 38, &bytes, &data);
+    rill_tensor_file *t = parse_image(header, 38, &bytes, &data);
     memcpy(data, full, 8);
     memcpy(data + 8, half, 16);
     memcpy(data + 24, brain, 6);
     float out[8];
-    assert_int_equal(rill_tensors_read(t, "full", RILL_TENSOR_FLOATS, 1, (int64_t[]){2}, out), RILL_OK);
+    assert_int_equal(rill_tensor_file_read(t, "full", RILL_TENSOR_FLOATS, 1, (int64_t[]){2}, out), RILL_OK);
     assert_memory_equal(out, full, sizeof full);
-    assert_int_equal(rill_tensors_read(t, "half", RILL_TENSOR_FLOATS, 2, (int64_t[]){2, 4}, out), RILL_OK);
+    assert_int_equal(rill_tensor_file_read(t, "half", RILL_TENSOR_FLOATS, 2, (int64_t[]){2, 4}, out), RILL_OK);
     assert_memory_equal(out, half_value, sizeof half_value);
-    assert_int_equal(rill_tensors_read(t, "brain", RILL_TENSOR_FLOATS, 1, (int64_t[]){3}, out), RILL_OK);
+    assert_int_equal(rill_tensor_file_read(t, "brain", RILL_TENSOR_FLOATS, 1, (int64_t[]){3}, out), RILL_OK);
     assert_true(out[0] == 1 && out[1] == -2.5f && out[2] == 0);
-    assert_int_equal(rill_tensors_read(t, "none", RILL_TENSOR_FLOATS, 2, (int64_t[]){0, 5}, out), RILL_OK);
-    assert_int_equal(rill_tensors_count(t), 5);
-    assert_string_equal(rill_tensors_at(t, 0)->name, "brain");
-    assert_int_equal(rill_tensors_find(t, "half")->shape[1], 4);
-    assert_null(rill_tensors_find(t, "quarter"));
-    rill_tensors_close(t);
+    assert_int_equal(rill_tensor_file_read(t, "none", RILL_TENSOR_FLOATS, 2, (int64_t[]){0, 5}, out), RILL_OK);
+    assert_int_equal(rill_tensor_file_count(t), 5);
+    assert_string_equal(rill_tensor_file_tensor(t, 0)->name, "brain");
+    assert_int_equal(rill_tensor_file_find(t, "half")->shape[1], 4);
+    assert_null(rill_tensor_file_find(t, "quarter"));
+    rill_tensor_file_close(t);
     free(bytes);
 }
 
@@ -96,44 +96,46 @@ static void tensors_are_compared(void **state)
                                                               "[15360,20480]") "," TENSOR("e", "I32", "[1280]",
                                                                                           "[20480,25600]") "}";
     char *bytes, *data;
-    rill_tensors *t = parse_image(header, 25600, &bytes, &data);
+    rill_tensor_file *t = parse_image(header, 25600, &bytes, &data);
     int same;
     data[15360 - 1] ^= 1; /* c's last */
     for (size_t i = 0; i < 5; i++) {
-        assert_int_equal(rill_tensors_same(t, rill_tensors_at(t, 0), rill_tensors_at(t, i), &same), RILL_OK);
+        assert_int_equal(
+            rill_tensor_file_same_values(t, rill_tensor_file_tensor(t, 0), rill_tensor_file_tensor(t, i), &same),
+            RILL_OK);
         assert_int_equal(same, i < 2);
     }
-    rill_tensors_close(t);
+    rill_tensor_file_close(t);
     free(bytes);
 }
 
-static void tensors_read_says_what_it_expected(void **state)
+static void read_errors_name_the_expectation(void **state)
 {
     (void)state;
     char *bytes, *data;
-    rill_tensors *t = parse_image(
+    rill_tensor_file *t = parse_image(
         "{" TENSOR("a", "F32", "[2,3]", "[0,24]") "," TENSOR("b", "I64", "[1]", "[24,32]") "}", 32, &bytes, &data);
     static const float bad[6] = {0, 1, __builtin_inff(), 0, 0, 0};
     memcpy(data, bad, sizeof bad);
     float out[6];
-    REFUSED(rill_tensors_read(t, "c", RILL_TENSOR_FLOATS, 1, (int64_t[]){2}, out),
+    REFUSED(rill_tensor_file_read(t, "c", RILL_TENSOR_FLOATS, 1, (int64_t[]){2}, out),
             "m: tensor \"c\" is missing, expected with shape [2]");
-    REFUSED(rill_tensors_read(t, "a", RILL_TENSOR_FLOATS, 2, (int64_t[]){3, 2}, out),
+    REFUSED(rill_tensor_file_read(t, "a", RILL_TENSOR_FLOATS, 2, (int64_t[]){3, 2}, out),
             "m: tensor \"a\": expected shape [3, 2], found [2, 3]");
-    REFUSED(rill_tensors_read(t, "a", RILL_TENSOR_FLOATS, 1, (int64_t[]){6}, out),
+    REFUSED(rill_tensor_file_read(t, "a", RILL_TENSOR_FLOATS, 1, (int64_t[]){6}, out),
             "m: tensor \"a\": expected shape [6], found [2, 3]");
-    REFUSED(rill_tensors_read(t, "b", RILL_TENSOR_FLOATS, 1, (int64_t[]){1}, out),
+    REFUSED(rill_tensor_file_read(t, "b", RILL_TENSOR_FLOATS, 1, (int64_t[]){1}, out),
             "m: tensor \"b\": expected dtype F32 or F16 or BF16, found I64");
-    REFUSED(rill_tensors_read(t, "a", RILL_TENSOR_F16, 2, (int64_t[]){2, 3}, out),
+    REFUSED(rill_tensor_file_read(t, "a", RILL_TENSOR_F16, 2, (int64_t[]){2, 3}, out),
             "m: tensor \"a\": expected dtype F16, found F32");
-    REFUSED(rill_tensors_read(t, "a", RILL_TENSOR_FLOATS, 2, (int64_t[]){2, 3}, out),
+    REFUSED(rill_tensor_file_read(t, "a", RILL_TENSOR_FLOATS, 2, (int64_t[]){2, 3}, out),
             "m: tensor \"a\": expected finite values, found inf at element 2");
-    rill_tensors_close(t);
+    rill_tensor_file_close(t);
     free(bytes);
 }
 
 /* 64 MB of a file were read, and are not kept beside what was made of them. */
-static void what_was_read_of_a_file_is_released(void **state)
+static void file_pages_are_released(void **state)
 {
     (void)state;
     enum { COUNT = 4 << 20, TENSORS = 4 };
@@ -143,40 +145,40 @@ static void what_was_read_of_a_file_is_released(void **state)
                                  "\"c\":{\"dtype\":\"F32\",\"shape\":[4194304],\"data_offsets\":[33554432,50331648]},"
                                  "\"d\":{\"dtype\":\"F32\",\"shape\":[4194304],\"data_offsets\":[50331648,67108864]}}";
     static const char *const names[TENSORS] = {"a", "b", "c", "d"};
-    rill_tensors *t;
+    rill_tensor_file *t;
     size_t length;
-    char *folder = folder_make(), *path = path_of(folder, "m"), *bytes = image(header, 0, &length);
+    char *folder = folder_make(), *path = join_path(folder, "m"), *bytes = image(header, 0, &length);
     write_bytes(folder, "m", bytes, length);
     assert_int_equal(truncate(path, (off_t)(length + sizeof out * TENSORS)), 0);
     memset(out, 1, sizeof out);
-    const double before = resident();
-    assert_ok(ctx, rill_tensors_open(&t, ctx, path));
+    const double used_before = resident();
+    assert_ok(ctx, rill_tensor_file_open(&t, ctx, path));
     for (size_t i = 0; i < TENSORS; i++) {
-        assert_ok(ctx, rill_tensors_read(t, names[i], RILL_TENSOR_F32, 1, (int64_t[]){COUNT}, out));
+        assert_ok(ctx, rill_tensor_file_read(t, names[i], RILL_TENSOR_F32, 1, (int64_t[]){COUNT}, out));
         assert_true(out[0] == 0 && out[COUNT - 1] == 0);
     }
     const double after = resident();
-    rill_tensors_close(t);
+    rill_tensor_file_close(t);
     free(bytes), free(path);
     folder_remove(folder);
-    if (before >= 0 && after - before > 8) fail_msg("%.1f MB more are in use", after - before);
+    if (used_before >= 0 && after - used_before > 8) fail_msg("%.1f MB more are in use", after - used_before);
 }
 
 /* Of a model that is replaced while it is read. */
-static void tensors_that_are_cut_off_are_told(void **state)
+static void truncated_tensors_are_errors(void **state)
 {
     (void)state;
     static const char header[] = "{\"a\":{\"dtype\":\"F32\",\"shape\":[4096],\"data_offsets\":[0,16384]}}";
     static float out[4096];
-    rill_tensors *t;
+    rill_tensor_file *t;
     size_t length;
-    char *folder = folder_make(), *path = path_of(folder, "m"), *bytes = image(header, 16384, &length);
+    char *folder = folder_make(), *path = join_path(folder, "m"), *bytes = image(header, 16384, &length);
     write_bytes(folder, "m", bytes, length);
-    assert_ok(ctx, rill_tensors_open(&t, ctx, path));
+    assert_ok(ctx, rill_tensor_file_open(&t, ctx, path));
     assert_int_equal(truncate(path, (off_t)length - 1), 0);
-    assert_int_equal(rill_tensors_read(t, "a", RILL_TENSOR_FLOATS, 1, (int64_t[]){4096}, out), RILL_ERR_IO);
+    assert_int_equal(rill_tensor_file_read(t, "a", RILL_TENSOR_FLOATS, 1, (int64_t[]){4096}, out), RILL_ERR_IO);
     assert_error(ctx, "cannot read %s: it became shorter while it was read", path);
-    rill_tensors_close(t);
+    rill_tensor_file_close(t);
     free(bytes), free(path);
     folder_remove(folder);
 }
@@ -220,8 +222,8 @@ static void tensors_refuse_bad_headers(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         size_t length;
         char *bytes = image(bad[i].header, bad[i].data, &length);
-        rill_tensors *t;
-        assert_int_equal(rill_tensors_parse(&t, ctx, "m", bytes, length), RILL_ERR_FORMAT);
+        rill_tensor_file *t;
+        assert_int_equal(rill_tensor_file_parse(&t, ctx, "m", bytes, length), RILL_ERR_FORMAT);
         assert_string_equal(rill_error(ctx), bad[i].sentence);
         assert_null(t);
         free(bytes);
@@ -231,19 +233,20 @@ static void tensors_refuse_bad_headers(void **state)
 static void tensors_refuse_bad_lengths(void **state)
 {
     (void)state;
-    rill_tensors *t;
-    REFUSED(rill_tensors_parse(&t, ctx, "m", "abc", 3), "m: expected 8 bytes of header length, the file has 3 bytes");
-    REFUSED(rill_tensors_parse(&t, ctx, "m", "\3\0\0\0\0\0\0\0{}", 10),
+    rill_tensor_file *t;
+    REFUSED(rill_tensor_file_parse(&t, ctx, "m", "abc", 3),
+            "m: expected 8 bytes of header length, the file has 3 bytes");
+    REFUSED(rill_tensor_file_parse(&t, ctx, "m", "\3\0\0\0\0\0\0\0{}", 10),
             "m: the header of 3 bytes goes beyond the end of the file (10 bytes)");
-    REFUSED(rill_tensors_parse(&t, ctx, "m", "\377\377\377\377\377\377\377\377{}", 10),
+    REFUSED(rill_tensor_file_parse(&t, ctx, "m", "\377\377\377\377\377\377\377\377{}", 10),
             "m: the header of 18446744073709551615 bytes goes beyond the end of the file (10 bytes)");
     static const char pointer[] = "version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 300\n";
-    REFUSED(rill_tensors_parse(&t, ctx, "m", pointer, sizeof pointer - 1),
+    REFUSED(rill_tensor_file_parse(&t, ctx, "m", pointer, sizeof pointer - 1),
             "m: this is Git LFS's pointer to the weights, not the weights: `git lfs pull` fetches them");
-    assert_int_equal(rill_tensors_parse(&t, ctx, "m", "\2\0\0\0\0\0\0\0{}", 10), RILL_OK);
-    assert_int_equal(rill_tensors_count(t), 0);
-    assert_null(rill_tensors_find(t, "a"));
-    rill_tensors_close(t);
+    assert_int_equal(rill_tensor_file_parse(&t, ctx, "m", "\2\0\0\0\0\0\0\0{}", 10), RILL_OK);
+    assert_int_equal(rill_tensor_file_count(t), 0);
+    assert_null(rill_tensor_file_find(t, "a"));
+    rill_tensor_file_close(t);
 }
 
 /* --- several files ------------------------------------------------------------------------------------------------ */
@@ -271,62 +274,63 @@ static char *make_shards(const char *index)
 #define FIRST "model-00001-of-00002.safetensors"
 #define SECOND "model-00002-of-00002.safetensors"
 #define INDEX(map) "{\"metadata\": {\"total_size\": 0}, \"weight_map\": " map "}"
-#define WHOLE INDEX("{\"b\": \"" SECOND "\", \"a\": \"" FIRST "\", \"c\": \"" FIRST "\"}")
+#define COMPLETE_INDEX INDEX("{\"b\": \"" SECOND "\", \"a\": \"" FIRST "\", \"c\": \"" FIRST "\"}")
 
 /* By the folder, by the file that there would be if it were one, and by the index. */
 static void several_files_are_one_set(void **state)
 {
     (void)state;
     static const char *const doors[] = {".", "model.safetensors", "model.safetensors.index.json"};
-    char *folder = make_shards(WHOLE);
+    char *folder = make_shards(COMPLETE_INDEX);
     for (size_t i = 0; i < 3; i++) {
-        char *path = path_of(folder, doors[i]);
-        rill_tensors *t;
+        char *path = join_path(folder, doors[i]);
+        rill_tensor_file *t;
         float out[2] = {0};
         int same;
-        assert_ok(ctx, rill_tensors_open(&t, ctx, path));
-        assert_int_equal(rill_tensors_count(t), 3);
-        assert_string_equal(rill_tensors_at(t, 1)->name, "b");
-        assert_ok(ctx, rill_tensors_read(t, "b", RILL_TENSOR_F32, 1, (int64_t[]){2}, out));
+        assert_ok(ctx, rill_tensor_file_open(&t, ctx, path));
+        assert_int_equal(rill_tensor_file_count(t), 3);
+        assert_string_equal(rill_tensor_file_tensor(t, 1)->name, "b");
+        assert_ok(ctx, rill_tensor_file_read(t, "b", RILL_TENSOR_F32, 1, (int64_t[]){2}, out));
         assert_true(out[0] == 0 && out[1] == 0.5f);
-        assert_ok(ctx, rill_tensors_read(t, "c", RILL_TENSOR_F32, 1, (int64_t[]){1}, out));
+        assert_ok(ctx, rill_tensor_file_read(t, "c", RILL_TENSOR_F32, 1, (int64_t[]){1}, out));
         assert_true(out[0] == 1);
-        assert_true(rill_tensors_find(t, "c")->read && !rill_tensors_find(t, "a")->read);
-        assert_ok(ctx, rill_tensors_same(t, rill_tensors_find(t, "a"), rill_tensors_find(t, "c"), &same));
+        assert_true(rill_tensor_file_find(t, "c")->read && !rill_tensor_file_find(t, "a")->read);
+        assert_ok(ctx,
+                  rill_tensor_file_same_values(t, rill_tensor_file_find(t, "a"), rill_tensor_file_find(t, "c"), &same));
         assert_false(same);
-        rill_tensors_close(t);
+        rill_tensor_file_close(t);
         free(path);
     }
     folder_remove(folder);
 }
 
 /* One file beside the parts is what is read, as elsewhere; and its absence is told as ever where there is no index. */
-static void one_file_goes_before_several(void **state)
+static void single_file_takes_precedence(void **state)
 {
     (void)state;
-    char *folder = make_shards(WHOLE), *path = path_of(folder, "model.safetensors");
+    char *folder = make_shards(COMPLETE_INDEX), *path = join_path(folder, "model.safetensors");
     size_t length;
-    rill_tensors *t;
+    rill_tensor_file *t;
     char *bytes = image("{" TENSOR("alone", "F32", "[1]", "[0,4]") "}", 4, &length);
     write_bytes(folder, "model.safetensors", bytes, length);
-    assert_ok(ctx, rill_tensors_open(&t, ctx, folder));
-    assert_int_equal(rill_tensors_count(t), 1);
-    rill_tensors_close(t);
+    assert_ok(ctx, rill_tensor_file_open(&t, ctx, folder));
+    assert_int_equal(rill_tensor_file_count(t), 1);
+    rill_tensor_file_close(t);
     assert_int_equal(unlink(path), 0);
     free(path);
-    path = path_of(folder, "model.safetensors.index.json");
+    path = join_path(folder, "model.safetensors.index.json");
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(rill_tensors_open(&t, ctx, folder), RILL_ERR_IO);
+    assert_int_equal(rill_tensor_file_open(&t, ctx, folder), RILL_ERR_IO);
     assert_error(ctx, "cannot open %s: it is a directory, a regular file was expected", folder);
     free(path);
-    path = path_of(folder, "model.safetensors");
-    assert_int_equal(rill_tensors_open(&t, ctx, path), RILL_ERR_NOT_FOUND);
+    path = join_path(folder, "model.safetensors");
+    assert_int_equal(rill_tensor_file_open(&t, ctx, path), RILL_ERR_NOT_FOUND);
     assert_error(ctx, "cannot open %s/model.safetensors: No such file or directory", folder);
     free(bytes), free(path);
     folder_remove(folder);
 }
 
-static void several_files_must_be_those_of_the_index(void **state)
+static void shards_must_match_the_index(void **state)
 {
     (void)state;
     static const struct {
@@ -356,8 +360,8 @@ static void several_files_must_be_those_of_the_index(void **state)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char *folder = make_shards(bad[i].index), sentence[700];
-        rill_tensors *t;
-        assert_int_equal(rill_tensors_open(&t, ctx, folder), RILL_ERR_FORMAT);
+        rill_tensor_file *t;
+        assert_int_equal(rill_tensor_file_open(&t, ctx, folder), RILL_ERR_FORMAT);
         assert_null(t);
         snprintf(sentence, sizeof sentence, bad[i].sentence != NULL ? bad[i].sentence : "", folder, folder);
         if (bad[i].sentence != NULL) assert_string_equal(rill_error(ctx), sentence);
@@ -366,44 +370,44 @@ static void several_files_must_be_those_of_the_index(void **state)
 }
 
 /* An index is a small text: what it names may be thousands of files. */
-static void files_of_an_index_have_a_limit(void **state)
+static void number_of_shards_is_limited(void **state)
 {
     (void)state;
     enum { MANY = 300 };
     char *text = malloc(MANY * 40 + 40);
     assert_non_null(text);
-    size_t at = (size_t)sprintf(text, "{\"weight_map\": {");
-    for (int i = 0; i < MANY; i++) at += (size_t)sprintf(text + at, "%s\"t%d\": \"f%d\"", i > 0 ? ", " : "", i, i);
-    sprintf(text + at, "}}");
+    size_t pos = (size_t)sprintf(text, "{\"weight_map\": {");
+    for (int i = 0; i < MANY; i++) pos += (size_t)sprintf(text + pos, "%s\"t%d\": \"f%d\"", i > 0 ? ", " : "", i, i);
+    sprintf(text + pos, "}}");
     char *folder = make_shards(text);
-    rill_tensors *t;
-    assert_int_equal(rill_tensors_open(&t, ctx, folder), RILL_ERR_FORMAT);
+    rill_tensor_file *t;
+    assert_int_equal(rill_tensor_file_open(&t, ctx, folder), RILL_ERR_FORMAT);
     assert_error(ctx, "%s/model.safetensors.index.json: weight_map: expected at most 256 files", folder);
     free(text);
     folder_remove(folder);
 }
 
 /* A part is read as strictly as a whole, and is the one that is named. */
-static void damages_of_a_part_are_told_by_its_name(void **state)
+static void damage_names_the_shard(void **state)
 {
     (void)state;
-    char *folder = make_shards(WHOLE);
+    char *folder = make_shards(COMPLETE_INDEX);
     size_t length;
     char *bytes = read_bytes(folder, SECOND, &length);
-    rill_tensors *t;
+    rill_tensor_file *t;
     for (size_t n = 0; n < length; n++) {
         write_bytes(folder, SECOND, bytes, n);
-        assert_int_equal(rill_tensors_open(&t, ctx, folder), RILL_ERR_FORMAT);
+        assert_int_equal(rill_tensor_file_open(&t, ctx, folder), RILL_ERR_FORMAT);
         assert_non_null(strstr(rill_error(ctx), SECOND ": "));
     }
     write_bytes(folder, SECOND, bytes, length);
-    assert_ok(ctx, rill_tensors_open(&t, ctx, folder));
+    assert_ok(ctx, rill_tensor_file_open(&t, ctx, folder));
     float out[2];
-    assert_int_equal(rill_tensors_read(t, "absent", RILL_TENSOR_F32, 1, (int64_t[]){2}, out), RILL_ERR_FORMAT);
+    assert_int_equal(rill_tensor_file_read(t, "absent", RILL_TENSOR_F32, 1, (int64_t[]){2}, out), RILL_ERR_FORMAT);
     assert_error(ctx, "%s/model.safetensors.index.json: tensor \"absent\" is missing, expected with shape [2]", folder);
-    assert_int_equal(rill_tensors_read(t, "b", RILL_TENSOR_F32, 1, (int64_t[]){3}, out), RILL_ERR_FORMAT);
+    assert_int_equal(rill_tensor_file_read(t, "b", RILL_TENSOR_F32, 1, (int64_t[]){3}, out), RILL_ERR_FORMAT);
     assert_error(ctx, "%s/" SECOND ": tensor \"b\": expected shape [3], found [2]", folder);
-    rill_tensors_close(t);
+    rill_tensor_file_close(t);
     free(bytes);
     folder_remove(folder);
 }
@@ -412,16 +416,16 @@ static void damages_of_a_part_are_told_by_its_name(void **state)
 
 static rill_status open_folder(rill_context *with, const char *folder)
 {
-    rill_tensors *t;
-    const rill_status status = rill_tensors_open(&t, with, folder);
-    if (status == RILL_OK) rill_tensors_close(t);
+    rill_tensor_file *t;
+    const rill_status status = rill_tensor_file_open(&t, with, folder);
+    if (status == RILL_OK) rill_tensor_file_close(t);
     return status;
 }
 
 static void opening_survives_every_refusal(void **state)
 {
     (void)state;
-    char *folder = make_shards(WHOLE);
+    char *folder = make_shards(COMPLETE_INDEX);
     size_t length;
     assert_true(refuse_each_call(&memory, ctx, open_folder, folder) > 8);
     char *bytes = image("{" TENSOR("a", "F32", "[1]", "[0,4]") "}", 4, &length);
@@ -434,12 +438,12 @@ static void opening_survives_every_refusal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(tensors_convert_all_float_types),    CASE(tensors_are_compared),
-        CASE(tensors_read_says_what_it_expected), CASE(what_was_read_of_a_file_is_released),
-        CASE(tensors_that_are_cut_off_are_told),  CASE(tensors_refuse_bad_headers),
-        CASE(tensors_refuse_bad_lengths),         CASE(several_files_are_one_set),
-        CASE(one_file_goes_before_several),       CASE(several_files_must_be_those_of_the_index),
-        CASE(files_of_an_index_have_a_limit),     CASE(damages_of_a_part_are_told_by_its_name),
+        CASE(tensors_convert_all_float_types),  CASE(tensors_are_compared),
+        CASE(read_errors_name_the_expectation), CASE(file_pages_are_released),
+        CASE(truncated_tensors_are_errors),     CASE(tensors_refuse_bad_headers),
+        CASE(tensors_refuse_bad_lengths),       CASE(several_files_are_one_set),
+        CASE(single_file_takes_precedence),     CASE(shards_must_match_the_index),
+        CASE(number_of_shards_is_limited),      CASE(damage_names_the_shard),
         CASE(opening_survives_every_refusal),
     };
     return cmocka_run_group_tests_name("domains_tensors", tests, NULL, NULL);

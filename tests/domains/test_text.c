@@ -12,7 +12,7 @@
 
 #include "helpers.h"
 #include "lexicon.h"
-#include "text.h"
+#include "question.h"
 
 /* Behind helpers.h, whose names it uses. */
 #include "fixture.h"
@@ -22,40 +22,41 @@ static char *joined(const rill_slice *tokens, size_t count)
 {
     size_t length = 1;
     for (size_t i = 0; i < count; i++) length += tokens[i].length + 1;
-    char *line = malloc(length), *at = line;
+    char *line = malloc(length), *pos = line;
     assert_non_null(line);
-    for (size_t i = 0; i < count; i++) at += sprintf(at, "%s%.*s", i ? " " : "", (int)tokens[i].length, tokens[i].data);
-    *at = '\0';
+    for (size_t i = 0; i < count; i++)
+        pos += sprintf(pos, "%s%.*s", i ? " " : "", (int)tokens[i].length, tokens[i].data);
+    *pos = '\0';
     return line;
 }
 
 /* "c0=austin_tx:c s0=texas:s", malloc()ed. */
 static char *listed(const rill_mentions *mentions)
 {
-    char *line = malloc(mentions->bytes.length + 2 * mentions->count + 1), *at = line;
+    char *line = malloc(mentions->bytes.length + 2 * mentions->count + 1), *pos = line;
     assert_non_null(line);
-    *at = '\0';
+    *pos = '\0';
     for (size_t i = 0; i < mentions->count; i++) {
-        const struct rill_mention *m = &mentions->list[i];
-        at += sprintf(at, "%s%.*s=%.*s", i ? " " : "", (int)m->placeholder_length,
-                      mentions->bytes.data + m->placeholder, (int)m->constant_length,
-                      mentions->bytes.data + m->constant);
+        const struct rill_mention *m = &mentions->entries[i];
+        pos += sprintf(pos, "%s%.*s=%.*s", i ? " " : "", (int)m->placeholder_length,
+                       mentions->bytes.data + m->placeholder, (int)m->constant_length,
+                       mentions->bytes.data + m->constant);
     }
     return line;
 }
 
 /* One question object with its lexicon, and the result of its last line. */
-typedef struct desk {
+typedef struct text_fixture {
     rill_lexicon *lexicon;
     rill_question *question;
     rill_mentions mentions;
     const rill_slice *tokens;
     size_t count;
-} desk;
+} text_fixture;
 
-static desk desk_of(const char *lexicon_text)
+static text_fixture text_fixture_open(const char *lexicon_text)
 {
-    desk d = {.mentions = {.bytes = {.ctx = ctx}}};
+    text_fixture d = {.mentions = {.bytes = {.ctx = ctx}}};
     if (lexicon_text &&
         rill_lexicon_read(ctx, "lexicon.tsv", lexicon_text, strlen(lexicon_text), &d.lexicon) != RILL_OK)
         fail_msg("%s", rill_error(ctx));
@@ -63,21 +64,21 @@ static desk desk_of(const char *lexicon_text)
     return d;
 }
 
-static void desk_clear(desk *d)
+static void text_fixture_clear(text_fixture *d)
 {
     rill_mentions_clear(&d->mentions);
     rill_question_close(d->question);
     rill_lexicon_close(d->lexicon);
 }
 
-static rill_status desk_read(desk *d, const char *line, size_t length, int tokenized)
+static rill_status text_fixture_read(text_fixture *d, const char *line, size_t length, int tokenized)
 {
     return rill_question_prepare(d->question, line, length, tokenized, &d->tokens, &d->count, &d->mentions);
 }
 
-static void expect(desk *d, const char *question, const char *tokens, const char *mentions)
+static void expect(text_fixture *d, const char *question, const char *tokens, const char *mentions)
 {
-    if (desk_read(d, question, strlen(question), 0) != RILL_OK) fail_msg("%s: %s", question, rill_error(ctx));
+    if (text_fixture_read(d, question, strlen(question), 0) != RILL_OK) fail_msg("%s: %s", question, rill_error(ctx));
     char *got_tokens = joined(d->tokens, d->count), *got_mentions = listed(&d->mentions);
     if (strcmp(got_tokens, tokens) || strcmp(got_mentions, mentions))
         fail_msg("%s\n   gives %s | %s\nand not %s | %s", question, got_tokens, got_mentions, tokens, mentions);
@@ -296,12 +297,12 @@ static void examples_come_out(const char *model, const example *examples, size_t
     char name[128];
     snprintf(name, sizeof name, "../../examples/models/%s/lexicon.tsv", model);
     char *path = data_path(name);
-    desk d = {.mentions = {.bytes = {.ctx = ctx}}};
+    text_fixture d = {.mentions = {.bytes = {.ctx = ctx}}};
     if (rill_lexicon_open(ctx, path, &d.lexicon) != RILL_OK) fail_msg("%s", rill_error(ctx));
     free(path);
     assert_int_equal(rill_question_open(ctx, d.lexicon, &d.question), RILL_OK);
     for (size_t i = 0; i < count; i++) expect(&d, examples[i].question, examples[i].tokens, examples[i].mentions);
-    desk_clear(&d);
+    text_fixture_clear(&d);
 }
 
 static void geo_questions_take_the_form_of_the_data(void **state)
@@ -334,22 +335,22 @@ static void atis_questions_take_the_form_of_the_data(void **state)
     "ohio\tp\tohio:p\tstate\nohio\tq\tohio:q\triver\triver\nred\tq\tred:q\t!river\n"      \
     "x\tq\tx:q\t\t\tcue\nnew york\tp\tny:p\tcity\nnew york city hall\tp\thall:p\n"
 
-static void the_longest_surface_wins(void **state)
+static void longest_match_wins(void **state)
 {
     (void)state;
-    desk d = desk_of(SMALL);
+    text_fixture d = text_fixture_open(SMALL);
     expect(&d, "new york", "p0", "p0=ny:p");
     expect(&d, "new york city", "p0", "p0=ny:p");
     expect(&d, "new york city hall", "p0", "p0=hall:p");
     expect(&d, "new york city halls", "p0 hall", "p0=ny:p");
     expect(&d, "new new york", "new p0", "p0=ny:p");
-    desk_clear(&d);
+    text_fixture_clear(&d);
 }
 
-static void cues_decide_between_types(void **state)
+static void cue_words_choose_the_type(void **state)
 {
     (void)state;
-    desk d = desk_of(SMALL);
+    text_fixture d = text_fixture_open(SMALL);
     expect(&d, "ohio", "p0", "p0=ohio:p");
     expect(&d, "the ohio", "the q0", "q0=ohio:q");
     expect(&d, "the ohio state", "the p0", "p0=ohio:p");
@@ -358,33 +359,33 @@ static void cues_decide_between_types(void **state)
     expect(&d, "the Red River", "the q0", "q0=red:q");
     expect(&d, "x code x", "x code q0", "q0=x:q");
     expect(&d, "code x is x", "code x is x", "");
-    desk_clear(&d);
+    text_fixture_clear(&d);
 }
 
 static void a_constant_has_one_number_in_a_question(void **state)
 {
     (void)state;
-    desk d = desk_of(SMALL);
+    text_fixture d = text_fixture_open(SMALL);
     expect(&d, "ohio and new york and ohio", "p0 and p1 and p0", "p0=ohio:p p1=ny:p");
     expect(&d, "new york", "p0", "p0=ny:p");
-    desk_clear(&d);
+    text_fixture_clear(&d);
 }
 
 static void placeholders_typed_literally_stay_and_keep_their_numbers(void **state)
 {
     (void)state;
-    desk d = desk_of(SMALL);
+    text_fixture d = text_fixture_open(SMALL);
     expect(&d, "p1 and ohio and P0", "p1 and p2 and p0", "p2=ohio:p");
     expect(&d, "p10 and ohio", "p10 and p11", "p11=ohio:p");
     expect(&d, "q0 and the ohio", "q0 and the q1", "q1=ohio:q"); /* numbers are a type's own */
     expect(&d, "pay and pay0 and p", "pay and pay0 and p", "");
-    desk_clear(&d);
+    text_fixture_clear(&d);
 }
 
 static void numbers_and_clocks_are_read(void **state)
 {
     (void)state;
-    desk d = desk_of(SMALL);
+    text_fixture d = text_fixture_open(SMALL);
     expect(&d, "40,000 or $1,500.", "pay or $ pay", "pay=40000 pay=1500");
     expect(&d, "60k", "pay", "pay=60000");
     expect(&d, "two thousand five hundred and ten", "pay", "pay=2510");
@@ -394,15 +395,15 @@ static void numbers_and_clocks_are_read(void **state)
     expect(&d, "at 5p.m", "at 5pm", "");
     expect(&d, "at 5p.z", "at 5p z", "");
     expect(&d, "at 25", "at 25", "");
-    desk_clear(&d);
+    text_fixture_clear(&d);
 }
 
 /* What @rule's classes take: years in all their forms, zero where no range is given, the beginning of a question among others. */
-static void classes_take_what_they_say(void **state)
+static void rule_classes(void **state)
 {
     (void)state;
-    desk d = desk_of("@format\t1\n@type\tn\n@type\ts\n@type\ty\n@rule\tn\t(count) {int}\t{}:n\n"
-                     "@rule\ts\t(oh|{start}) {word} (now)\t{}:s\n@rule\ty\t{year}\t{}:y\n");
+    text_fixture d = text_fixture_open("@format\t1\n@type\tn\n@type\ts\n@type\ty\n@rule\tn\t(count) {int}\t{}:n\n"
+                                       "@rule\ts\t(oh|{start}) {word} (now)\t{}:s\n@rule\ty\t{year}\t{}:y\n");
     expect(&d, "count 0 and", "count n0 and", "n0=0:n");
     expect(&d, "count 123456789012 and", "count n0 and", "n0=123456789012:n");
     expect(&d, "count 1234567890123 and", "count 1234567890123 and", "");
@@ -418,35 +419,35 @@ static void classes_take_what_they_say(void **state)
                                        "19 ninety",      "nineteen nine", "twenty one hundred",
                                        "nineteenth ten", "thirty ten"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) expect(&d, none[i], none[i], "");
-    desk_clear(&d);
+    text_fixture_clear(&d);
 }
 
 static void words_are_rewritten_stemmed_and_cut(void **state)
 {
     (void)state;
-    desk d = desk_of(SMALL);
+    text_fixture d = text_fixture_open(SMALL);
     expect(&d, "That's a BIG deal", "that a larg matter", "");
     expect(&d, "I don't do one-way cities / either", "i dont do one way citi / either", "");
     expect(&d, "\u00abStates\u00bb \u2014 Ohio\u2019s", "state p0 's", "p0=ohio:p");
     expect(&d, "Ohi\u00f6's Ohi\u00f6ab", "p0 's ohi\u00f6ab", "p0=ohio:p");
     expect(&d, "named O'Hare", "p0", "p0=ohare:n");
     expect(&d, "\u00c9t\u00c9 \u0416", "\u00e9t\u00e9 \u0436", "");
-    desk_clear(&d);
+    text_fixture_clear(&d);
 }
 
 static void placeholders_are_restored_after_question_and_lexicon_are_gone(void **state)
 {
     (void)state;
-    desk d = desk_of(SMALL);
+    text_fixture d = text_fixture_open(SMALL);
     expect(&d, "ohio and new york", "p0 and p1", "p0=ohio:p p1=ny:p");
     rill_mentions mentions = d.mentions;
     d.mentions = (rill_mentions){.bytes = {.ctx = ctx}};
-    desk_clear(&d);
-    rill_slice word = rill_mentions_restore(&mentions, "p1", 2);
+    text_fixture_clear(&d);
+    rill_slice word = rill_mentions_constant(&mentions, "p1", 2);
     assert_int_equal(word.length, 4);
     assert_memory_equal(word.data, "ny:p", 4);
     const char *other = "p2";
-    word = rill_mentions_restore(&mentions, other, 2);
+    word = rill_mentions_constant(&mentions, other, 2);
     assert_ptr_equal(word.data, other);
     assert_int_equal(word.length, 2);
     rill_mentions_clear(&mentions);
@@ -457,65 +458,65 @@ static void placeholders_are_restored_after_question_and_lexicon_are_gone(void *
 static void tokenized_lines_are_only_split(void **state)
 {
     (void)state;
-    desk d = desk_of(SMALL);
+    text_fixture d = text_fixture_open(SMALL);
     static const char line[] = " What's\tOhio ?\x01 p0  (x) ";
-    assert_int_equal(desk_read(&d, line, sizeof line - 1, 1), RILL_OK);
+    assert_int_equal(text_fixture_read(&d, line, sizeof line - 1, 1), RILL_OK);
     char *tokens = joined(d.tokens, d.count);
     assert_string_equal(tokens, "What's Ohio ? p0 (x)");
     assert_int_equal(d.mentions.count, 0);
     free(tokens);
-    desk_clear(&d);
+    text_fixture_clear(&d);
 }
 
 static void empty_lines_have_no_tokens(void **state)
 {
     (void)state;
-    desk d = desk_of(SMALL);
+    text_fixture d = text_fixture_open(SMALL);
     static const char *const lines[] = {"", " ", "\t\r\n", " ?! ... ", "\"\" () '"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) expect(&d, lines[i], "", "");
-    assert_int_equal(desk_read(&d, "", 0, 1), RILL_OK);
+    assert_int_equal(text_fixture_read(&d, "", 0, 1), RILL_OK);
     assert_int_equal(d.count, 0);
-    desk_clear(&d);
+    text_fixture_clear(&d);
 }
 
-static void control_characters_are_blanks(void **state)
+static void control_characters_are_spaces(void **state)
 {
     (void)state;
-    desk d = desk_of(SMALL);
+    text_fixture d = text_fixture_open(SMALL);
     /* Marks of the direction of writing too: U+200E, U+202A, U+2066, U+061C. */
     static const char line[] = "\xe2\x80\x8enew\x07york\0\xe2\x80\xaaohio\xe2\x81\xa6\x7f"
                                "a\xd8\x9c";
-    assert_int_equal(desk_read(&d, line, sizeof line - 1, 0), RILL_OK);
+    assert_int_equal(text_fixture_read(&d, line, sizeof line - 1, 0), RILL_OK);
     char *tokens = joined(d.tokens, d.count);
     assert_string_equal(tokens, "p0 p1 a");
     free(tokens);
-    desk_clear(&d);
+    text_fixture_clear(&d);
 }
 
 static void bytes_that_are_not_utf8_are_named(void **state)
 {
     (void)state;
-    desk d = desk_of(SMALL);
+    text_fixture d = text_fixture_open(SMALL);
     static const char *const lines[] = {"ohio\xff", "\xc3\xa9t\xe9 x", "ab\xed\xa0\x80", "a\xc0\xaf"};
     static const char *const sentences[] = {
         "the line is not UTF-8 at byte 5 (0xff)", "the line is not UTF-8 at byte 4 (0xe9)",
         "the line is not UTF-8 at byte 3 (0xed)", "the line is not UTF-8 at byte 2 (0xc0)"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         for (int tokenized = 0; tokenized < 2; tokenized++) {
-            assert_int_equal(desk_read(&d, lines[i], strlen(lines[i]), tokenized), RILL_ERR_INPUT);
+            assert_int_equal(text_fixture_read(&d, lines[i], strlen(lines[i]), tokenized), RILL_ERR_INPUT);
             assert_string_equal(rill_error(ctx), sentences[i]);
             assert_int_equal(d.mentions.count, 0);
         }
     expect(&d, "ohio", "p0", "p0=ohio:p");
-    desk_clear(&d);
+    text_fixture_clear(&d);
 }
 
 static void without_a_lexicon_a_line_is_lowered_and_cut(void **state)
 {
     (void)state;
-    desk d = desk_of(NULL);
+    text_fixture d = text_fixture_open(NULL);
     expect(&d, "Don't stop, 'Ohio'!", "don't stop ohio", "");
-    desk_clear(&d);
+    text_fixture_clear(&d);
 }
 
 /* 100,000 tokens of all kinds, malloc()ed. */
@@ -524,28 +525,28 @@ static char *long_line(size_t *length)
     static const char *const words[] = {"ohio",  "new",   "york", "at",     "5",       "named", "w17",
                                         "12345", "river", "the",  "cities", "(((x)))", "big",   "two"};
     enum { KINDS = sizeof words / sizeof *words };
-    char *line = malloc(100000 * 8), *at = line;
+    char *line = malloc(100000 * 8), *pos = line;
     assert_non_null(line);
-    for (size_t i = 0; i < 100000; i++) at += sprintf(at, "%s ", words[(i * i + i / 7) % KINDS]);
-    *length = (size_t)(at - line);
+    for (size_t i = 0; i < 100000; i++) pos += sprintf(pos, "%s ", words[(i * i + i / 7) % KINDS]);
+    *length = (size_t)(pos - line);
     return line;
 }
 
 static void a_second_line_of_the_same_length_allocates_nothing(void **state)
 {
     (void)state;
-    desk d = desk_of(SMALL);
+    text_fixture d = text_fixture_open(SMALL);
     size_t length;
     char *line = long_line(&length);
-    assert_int_equal(desk_read(&d, line, length, 0), RILL_OK);
+    assert_int_equal(text_fixture_read(&d, line, length, 0), RILL_OK);
     assert_in_range(d.count, 50000, 100000);
     size_t count = d.count;
     long calls = memory.calls;
-    assert_int_equal(desk_read(&d, line, length, 0), RILL_OK);
+    assert_int_equal(text_fixture_read(&d, line, length, 0), RILL_OK);
     assert_int_equal(d.count, count);
     assert_int_equal(memory.calls, calls);
     free(line);
-    desk_clear(&d);
+    text_fixture_clear(&d);
 }
 
 static void every_refused_allocation_is_an_error_and_leaks_nothing(void **state)
@@ -555,14 +556,14 @@ static void every_refused_allocation_is_an_error_and_leaks_nothing(void **state)
     rill_status status = RILL_ERR_MEMORY;
     for (long allowed = 0; status == RILL_ERR_MEMORY; allowed++) {
         assert_in_range(allowed, 0, 1000);
-        desk d = {.mentions = {.bytes = {.ctx = ctx}}};
+        text_fixture d = {.mentions = {.bytes = {.ctx = ctx}}};
         memory.allowed = allowed;
         status = rill_lexicon_read(ctx, "lexicon.tsv", SMALL, strlen(SMALL), &d.lexicon);
         if (status == RILL_OK) status = rill_question_open(ctx, d.lexicon, &d.question);
-        if (status == RILL_OK) status = desk_read(&d, question, strlen(question), 0);
+        if (status == RILL_OK) status = text_fixture_read(&d, question, strlen(question), 0);
         if (status != RILL_OK) assert_int_equal(d.mentions.count, 0);
         memory.allowed = -1;
-        desk_clear(&d);
+        text_fixture_clear(&d);
         assert_int_equal(rill_memory_used(ctx), 0);
     }
     assert_int_equal(status, RILL_OK);
@@ -641,10 +642,10 @@ static void directives_have_their_columns(void **state)
                                          "@rule<TAB>type<TAB>pattern<TAB>constant",
                                          "@prefer<TAB>type<TAB>pattern with _"};
     for (size_t i = 0; i < sizeof usages / sizeof *usages; i++) {
-        int most = 1;
-        for (const char *at = usages[i]; (at = strstr(at, "<TAB>")) != NULL; at++) most++;
-        const int least = most - (strchr(usages[i], '[') != NULL);
-        for (int count = least - 1; count <= most + 1; count += most + 2 - least) {
+        int max_columns = 1;
+        for (const char *tab = usages[i]; (tab = strstr(tab, "<TAB>")) != NULL; tab++) max_columns++;
+        const int min_columns = max_columns - (strchr(usages[i], '[') != NULL);
+        for (int count = min_columns - 1; count <= max_columns + 1; count += max_columns + 2 - min_columns) {
             char text[100], sentence[100];
             rill_lexicon *lexicon;
             snprintf(text, sizeof text, START "%.*s", (int)strcspn(usages[i], "<"), usages[i]);
@@ -660,7 +661,7 @@ static void a_missing_lexicon_is_not_found(void **state)
 {
     (void)state;
     rill_lexicon *lexicon;
-    char *folder = folder_make(), *path = path_of(folder, "lexicon.tsv");
+    char *folder = folder_make(), *path = join_path(folder, "lexicon.tsv");
     assert_int_equal(rill_lexicon_open(ctx, path, &lexicon), RILL_ERR_NOT_FOUND);
     assert_error(ctx, "cannot open %s/lexicon.tsv: No such file or directory", folder);
     assert_null(lexicon);
@@ -675,17 +676,17 @@ int main(void)
         CASE(geo_questions_take_the_form_of_the_data),
         CASE(jobs_questions_take_the_form_of_the_data),
         CASE(atis_questions_take_the_form_of_the_data),
-        CASE(the_longest_surface_wins),
-        CASE(cues_decide_between_types),
+        CASE(longest_match_wins),
+        CASE(cue_words_choose_the_type),
         CASE(a_constant_has_one_number_in_a_question),
         CASE(placeholders_typed_literally_stay_and_keep_their_numbers),
         CASE(numbers_and_clocks_are_read),
-        CASE(classes_take_what_they_say),
+        CASE(rule_classes),
         CASE(words_are_rewritten_stemmed_and_cut),
         CASE(placeholders_are_restored_after_question_and_lexicon_are_gone),
         CASE(tokenized_lines_are_only_split),
         CASE(empty_lines_have_no_tokens),
-        CASE(control_characters_are_blanks),
+        CASE(control_characters_are_spaces),
         CASE(bytes_that_are_not_utf8_are_named),
         CASE(without_a_lexicon_a_line_is_lowered_and_cut),
         CASE(a_second_line_of_the_same_length_allocates_nothing),

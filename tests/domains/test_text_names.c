@@ -9,14 +9,14 @@
 #include <cmocka.h>
 
 #include "helpers.h"
-#include "text.h"
+#include "question.h"
 
 /* Read the line with a lexicon of these lines, or none, and have its tokens, those written as names in brackets: "[London] to". Constants
  * of mentions stand behind. */
 static void read_line(const char *lexicon_lines, const char *line, int tokenized, char *out, size_t size)
 {
-    miser memory;
-    rill_context *ctx = miser_context(&memory);
+    failing_allocator memory;
+    rill_context *ctx = failing_allocator_context(&memory);
     rill_lexicon *lexicon = NULL;
     rill_question *question;
     rill_mentions mentions = {.bytes = {.ctx = ctx}};
@@ -33,12 +33,12 @@ static void read_line(const char *lexicon_lines, const char *line, int tokenized
                               (int)shown.length, shown.data, name.length > 0 ? "]" : "");
     }
     for (size_t i = 0; i < mentions.count && n < size; i++)
-        n += (size_t)snprintf(out + n, size - n, " %.*s", (int)mentions.list[i].constant_length,
-                              mentions.bytes.data + mentions.list[i].constant);
+        n += (size_t)snprintf(out + n, size - n, " %.*s", (int)mentions.entries[i].constant_length,
+                              mentions.bytes.data + mentions.entries[i].constant);
     rill_mentions_clear(&mentions);
     rill_question_close(question);
     rill_lexicon_close(lexicon);
-    miser_finish(&memory, ctx);
+    failing_allocator_finish(&memory, ctx);
 }
 
 typedef struct sample {

@@ -20,7 +20,7 @@ static const rill_domain *const domains[] = {&rill_mt_domain, &rill_semparse_dom
 
 #include "engine_fixture.h"
 
-enum { MOST = 512 }; /* actions of a text here */
+enum { CAPACITY = 512 }; /* actions of a text here */
 
 /* --- models ------------------------------------------------------------------------------------------------------- */
 
@@ -35,7 +35,7 @@ static rill_model *open_at(const char *domain, char *path, int tokenized)
 
 static rill_model *open_example(const char *domain, const char *name, int tokenized)
 {
-    return open_at(domain, path_of(getenv("RILL_TEST_EXAMPLES"), name), tokenized);
+    return open_at(domain, join_path(getenv("RILL_TEST_EXAMPLES"), name), tokenized);
 }
 
 /* --- asking ------------------------------------------------------------------------------------------------------- */
@@ -43,30 +43,30 @@ static rill_model *open_example(const char *domain, const char *name, int tokeni
 static int32_t actions_of(const rill_model *model, const char *text, int32_t *action)
 {
     int32_t n = -1;
-    assert_ok(ctx, rill_model_tokenize(model, ctx, text, strlen(text), action, MOST, &n));
-    assert_in_range(n, 0, MOST);
+    assert_ok(ctx, rill_model_tokenize(model, ctx, text, strlen(text), action, CAPACITY, &n));
+    assert_in_range(n, 0, CAPACITY);
     return n;
 }
 
 static void refused(const rill_model *model, const char *text, const char *why)
 {
-    int32_t action[MOST], n = -1;
-    assert_int_equal(rill_model_tokenize(model, ctx, text, strlen(text), action, MOST, &n), RILL_ERR_INPUT);
+    int32_t action[CAPACITY], n = -1;
+    assert_int_equal(rill_model_tokenize(model, ctx, text, strlen(text), action, CAPACITY, &n), RILL_ERR_INPUT);
     assert_int_equal(n, 0);
     if (strstr(rill_error(ctx), why) == NULL) fail_msg("%s: %s", text, rill_error(ctx));
 }
 
 /* Less room than actions: as many are written, and no more; their number is told all the same. No action at all for no text. */
-static void room_is_kept(const rill_model *model, const char *text)
+static void capacity_is_kept(const rill_model *model, const char *text)
 {
-    int32_t all[MOST], some[MOST], n = actions_of(model, text, all);
+    int32_t all[CAPACITY], some[CAPACITY], n = actions_of(model, text, all);
     assert_true(n > 2);
-    for (int32_t room = 0; room <= n; room++) {
-        int32_t told = -1;
+    for (int32_t capacity = 0; capacity <= n; capacity++) {
+        int32_t total = -1;
         for (int32_t i = 0; i < n; i++) some[i] = -7;
-        assert_ok(ctx, rill_model_tokenize(model, ctx, text, strlen(text), some, room, &told));
-        assert_int_equal(told, n);
-        for (int32_t i = 0; i < n; i++) assert_int_equal(some[i], i < room ? all[i] : -7);
+        assert_ok(ctx, rill_model_tokenize(model, ctx, text, strlen(text), some, capacity, &total));
+        assert_int_equal(total, n);
+        for (int32_t i = 0; i < n; i++) assert_int_equal(some[i], i < capacity ? all[i] : -7);
     }
     assert_int_equal(actions_of(model, "", all), 0);
     assert_int_equal(actions_of(model, "  ", all), 0);
@@ -75,7 +75,7 @@ static void room_is_kept(const rill_model *model, const char *text)
 }
 
 /* What the names of actions say together, `between` them. */
-static void names_of(const rill_model *model, const int32_t *action, int32_t n, const char *between, rill_text *out)
+static void join_names(const rill_model *model, const int32_t *action, int32_t n, const char *between, rill_text *out)
 {
     rill_text_reset(out);
     for (int32_t i = 0; i < n; i++) {
@@ -89,10 +89,10 @@ static void names_of(const rill_model *model, const int32_t *action, int32_t n, 
 static void join_pieces(rill_text *pieces)
 {
     char *to = pieces->data;
-    for (const char *at = pieces->data; *at != '\0'; at++) {
-        const int boundary = strncmp(at, "\xE2\x96\x81", 3) == 0;
-        if (boundary) at += 2;
-        if (!boundary || to > pieces->data) *to++ = boundary ? ' ' : *at;
+    for (const char *from = pieces->data; *from != '\0'; from++) {
+        const int boundary = strncmp(from, "\xE2\x96\x81", 3) == 0;
+        if (boundary) from += 2;
+        if (!boundary || to > pieces->data) *to++ = boundary ? ' ' : *from;
     }
     *to = '\0';
     pieces->length = (size_t)(to - pieces->data);
@@ -117,7 +117,7 @@ static void decode(rill_model *model, const char *const *inputs, output_fn fn, v
         assert_ok(ctx, rill_engine_step(engine));
         while (rill_engine_next(engine, &result) == RILL_OK) {
             assert_int_equal(result.status, RILL_OK);
-            for (int32_t i = 0; i < result.n; i++) fn(model, &result.output[i], user);
+            for (int32_t i = 0; i < result.n_outputs; i++) fn(model, &result.outputs[i], user);
         }
     }
     rill_engine_destroy(engine);
@@ -129,8 +129,8 @@ typedef struct tally {
 
 static int is_same(const rill_output *output, int32_t end, const int32_t *action, int32_t n)
 {
-    int32_t length = output->n_actions - (output->n_actions > 0 && output->action[output->n_actions - 1] == end);
-    return n == length && memcmp(action, output->action, (size_t)n * sizeof *action) == 0;
+    int32_t length = output->n_ids - (output->n_ids > 0 && output->ids[output->n_ids - 1] == end);
+    return n == length && memcmp(action, output->ids, (size_t)n * sizeof *action) == 0;
 }
 
 /* --- translation -------------------------------------------------------------------------------------------------- */
@@ -141,9 +141,9 @@ static const char *const german[] = {"Ein Mann spielt Gitarre.", "Zwei Kinder ba
 static void writes_sentence(const rill_model *model, const rill_output *output, void *user)
 {
     tally *t = user;
-    int32_t action[MOST], n = actions_of(model, output->text, action);
+    int32_t action[CAPACITY], n = actions_of(model, output->text, action);
     rill_text joined = {.ctx = ctx};
-    names_of(model, action, n, "", &joined);
+    join_names(model, action, n, "", &joined);
     join_pieces(&joined);
     assert_string_equal(joined.data, output->text);
     rill_text_clear(&joined);
@@ -160,7 +160,7 @@ static void sentences(void **state)
     decode(model, german, writes_sentence, &t);
     assert_in_range(t.outputs, 6, 9);
     assert_true(2 * t.same > t.outputs);
-    room_is_kept(model, "A dog barks at two men.");
+    capacity_is_kept(model, "A dog barks at two men.");
     refused(model, "A snowman \xE2\x98\x83 melts.", "\xE2\x98\x83");
     refused(model, "A \xFF", "byte 3 is not UTF-8");
     rill_model_close(model);
@@ -170,14 +170,14 @@ static void sentences(void **state)
 static void pieces(void **state)
 {
     (void)state;
-    int32_t action[MOST], n;
+    int32_t action[CAPACITY], n;
     rill_text names = {.ctx = ctx};
     static const char text[] = "\xE2\x96\x81"
                                "A \xE2\x96\x81man .";
     rill_model *model = open_example("mt", "de-en", 1);
     n = actions_of(model, text, action);
     assert_int_equal(n, 3);
-    names_of(model, action, n, " ", &names);
+    join_names(model, action, n, " ", &names);
     assert_string_equal(names.data, text);
     refused(model,
             "\xE2\x96\x81"
@@ -189,7 +189,7 @@ static void pieces(void **state)
     /* as the target's tokeniser cuts them, where there are two */
     model = open_at("mt", data_path("mt/separate"), 0);
     n = actions_of(model, "a man.", action);
-    names_of(model, action, n, "", &names);
+    join_names(model, action, n, "", &names);
     join_pieces(&names);
     assert_string_equal(names.data, "a man.");
     rill_text_clear(&names);
@@ -200,13 +200,13 @@ static void pieces(void **state)
 static void byte_pairs(void **state)
 {
     (void)state;
-    int32_t action[MOST];
+    int32_t action[CAPACITY];
     rill_text names = {.ctx = ctx};
     rill_model *model = open_at("mt", data_path("mt/fsmt"), 0);
     int32_t n = actions_of(model, "a man and dogs.", action);
-    names_of(model, action, n, " ", &names);
+    join_names(model, action, n, " ", &names);
     assert_string_equal(names.data, "a</w> man</w> and</w> dogs</w> .</w>");
-    room_is_kept(model, "a guitar and a book.");
+    capacity_is_kept(model, "a guitar and a book.");
     refused(model, "ein Wald", "\"");
     rill_text_clear(&names);
     rill_model_close(model);
@@ -220,7 +220,7 @@ static const char *const tokens[] = {"which state border s0", "what be the longe
 static void writes_form(const rill_model *model, const rill_output *output, void *user)
 {
     tally *t = user;
-    int32_t action[MOST], n = actions_of(model, output->text, action);
+    int32_t action[CAPACITY], n = actions_of(model, output->text, action);
     t->outputs++;
     t->same += is_same(output, rill_model_info(model)->end_action, action, n);
 }
@@ -229,12 +229,12 @@ static void forms(void **state)
 {
     (void)state;
     tally t = {0};
-    int32_t action[MOST];
+    int32_t action[CAPACITY];
     rill_model *model = open_example("semparse", "geo", 1);
     decode(model, tokens, writes_form, &t);
     assert_in_range(t.outputs, 3, 9);
     assert_int_equal(t.same, t.outputs);
-    room_is_kept(model, "( lambda $0 e ( state:t $0 ) )");
+    capacity_is_kept(model, "( lambda $0 e ( state:t $0 ) )");
     refused(model, "( state:t </s>", "\"</s>\" is a mark");
     rill_model_close(model);
     model = open_example("semparse", "geo", 0);
@@ -250,9 +250,9 @@ static const char *const sentences_to_parse[] = {"The cat sat on the mat.", "Dog
 static void writes_actions(const rill_model *model, const rill_output *output, void *user)
 {
     tally *t = user;
-    int32_t action[MOST];
+    int32_t action[CAPACITY];
     rill_text names = {.ctx = ctx};
-    names_of(model, output->action, output->n_actions, " ", &names);
+    join_names(model, output->ids, output->n_ids, " ", &names);
     t->outputs++;
     t->same += is_same(output, RILL_NO_ACTION, action, actions_of(model, names.data, action));
     rill_text_clear(&names);
@@ -266,7 +266,7 @@ static void trees(void **state)
     decode(model, sentences_to_parse, writes_actions, &t);
     assert_in_range(t.outputs, 2, 6);
     assert_int_equal(t.same, t.outputs);
-    room_is_kept(model, "shift NP shift <none> combine S+VP");
+    capacity_is_kept(model, "shift NP shift <none> combine S+VP");
     refused(model, "(NP (DT the) (NN cat))", "\"(NP\" is of a tree");
     refused(model, "shift reduce", "\"reduce\" is neither shift nor combine nor a label");
     rill_model_close(model);
@@ -284,15 +284,15 @@ typedef struct asker {
 static void *ask(void *user)
 {
     asker *a = user;
-    int32_t first[MOST], again[MOST], n;
+    int32_t first[CAPACITY], again[CAPACITY], n;
     rill_context *own;
     a->wrong = rill_context_create(&own, NULL) != RILL_OK;
     if (a->wrong) return NULL;
-    a->wrong |= rill_model_tokenize(a->model, own, a->text, strlen(a->text), first, MOST, &a->n) != RILL_OK;
+    a->wrong |= rill_model_tokenize(a->model, own, a->text, strlen(a->text), first, CAPACITY, &a->n) != RILL_OK;
     for (int i = 0; i < 50; i++) {
-        a->wrong |= rill_model_tokenize(a->model, own, a->text, strlen(a->text), again, MOST, &n) != RILL_OK;
+        a->wrong |= rill_model_tokenize(a->model, own, a->text, strlen(a->text), again, CAPACITY, &n) != RILL_OK;
         a->wrong |= n != a->n || memcmp(first, again, (size_t)n * sizeof *first) != 0;
-        a->wrong |= rill_model_tokenize(a->model, own, "\xE2\x98\x83", 3, again, MOST, &n) != RILL_ERR_INPUT;
+        a->wrong |= rill_model_tokenize(a->model, own, "\xE2\x98\x83", 3, again, CAPACITY, &n) != RILL_ERR_INPUT;
     }
     rill_context_destroy(own);
     return NULL;
@@ -329,15 +329,15 @@ static void memory_is_refused(void **state)
     (void)state;
     static const char text[] = "a guitar and a book.";
     rill_model *model = open_at("mt", data_path("mt/fsmt"), 0);
-    const long before = memory.out;
+    const long old_blocks = memory.out;
     rill_status status = RILL_ERR_MEMORY;
     long refusals = 0;
     for (; status == RILL_ERR_MEMORY; refusals++) {
-        int32_t action[MOST], n;
+        int32_t action[CAPACITY], n;
         memory.allowed = refusals;
-        status = rill_model_tokenize(model, ctx, text, sizeof text - 1, action, MOST, &n);
+        status = rill_model_tokenize(model, ctx, text, sizeof text - 1, action, CAPACITY, &n);
         memory.allowed = -1;
-        assert_int_equal(memory.out, before);
+        assert_int_equal(memory.out, old_blocks);
     }
     assert_ok(ctx, status);
     assert_true(refusals > 3);

@@ -16,7 +16,7 @@
 /* The folder's tokenizer.json with another value in one of its parts, or in the last of a list of parts. */
 static void change_pipeline(const char *name, const char *key, json_t *value)
 {
-    char *path = path_of(folder, "tokenizer.json");
+    char *path = join_path(folder, "tokenizer.json");
     json_t *all = json_load_file(path, 0, NULL), *part = json_object_get(all, name);
     if (json_is_array(part)) part = json_array_get(part, json_array_size(part) - 1);
     assert_int_equal(json_object_set_new(part, key, value), 0);
@@ -33,10 +33,10 @@ static void tokens_that_stand_alone(void **state)
     write_string(folder, "tokenizer_config.json",
                  "{\"tokenizer_class\": \"BartTokenizer\", \"added_tokens_decoder\": {\"4\": {\"content\": \"<mask>\", "
                  "\"special\": true, \"single_word\": true}}}");
-    rill_codec_files files = asked("bart");
+    rill_tokenizer_files files = asked("bart");
     for (int json = 0; json < 2; json++) {
-        rill_codec *codec;
-        assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+        rill_tokenizer *codec;
+        assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
         reads(codec, "a <mask> b",
               "<s> a <mask> \xC4\xA0"
               "b </s>",
@@ -48,11 +48,11 @@ static void tokens_that_stand_alone(void **state)
               NULL, NULL);
         reads(codec, "a <mask>1", "<s> a \xC4\xA0 < m as k > 1 </s>", NULL, NULL);
         reads(codec, "_<mask>", "<s> _ < m as k > </s>", NULL, NULL);
-        rill_codec_close(codec);
+        rill_tokenizer_close(codec);
         if (json) break;
         static const char *const old[] = {"vocab.json", "merges.txt"};
         for (size_t i = 0; i < 2; i++) {
-            char *gone = path_of(folder, old[i]);
+            char *gone = join_path(folder, old[i]);
             assert_int_equal(unlink(gone), 0);
             free(gone);
         }
@@ -64,13 +64,13 @@ static void tokens_that_stand_alone(void **state)
 
 static void nllb_reads(const char *text, const char *pieces)
 {
-    rill_codec *codec;
-    rill_codec_files files = asked("m2m_100");
+    rill_tokenizer *codec;
+    rill_tokenizer_files files = asked("m2m_100");
     files.source_language = "eng_Latn";
     files.target_language = "deu_Latn";
-    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
     reads(codec, text, pieces, NULL, "deu_Latn");
-    rill_codec_close(codec);
+    rill_tokenizer_close(codec);
 }
 
 /* Characters without a piece that stand side by side are one unknown or several; a text behind a token has a mark or not. */
@@ -102,25 +102,25 @@ static void runs_and_marks_are_as_tokenizer_json_says(void **state)
 /* A text is read as these pieces and written as this text. */
 static void reads_and_writes(const char *model_type, const char *text, const char *pieces, const char *back)
 {
-    rill_codec *codec;
+    rill_tokenizer *codec;
     int32_t *ids = NULL;
     size_t room = 0;
-    rill_ids out = {.ctx = ctx, .ids = &ids, .room = &room};
+    rill_ids out = {.ctx = ctx, .ids = &ids, .capacity = &room};
     rill_text written = {.ctx = ctx};
-    rill_opening opening;
-    rill_codec_files files = asked(model_type);
+    rill_output_prefix opening;
+    rill_tokenizer_files files = asked(model_type);
     if (strcmp(model_type, "m2m_100") == 0) {
         files.source_language = "eng_Latn";
         files.target_language = "deu_Latn";
     }
-    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
     reads(codec, text, pieces, NULL, files.target_language);
-    assert_ok(ctx, rill_codec_read(codec, text, strlen(text), &out, &opening));
-    assert_ok(ctx, rill_codec_write(codec, out.used, ids, &written));
+    assert_ok(ctx, rill_tokenizer_encode(codec, text, strlen(text), &out, &opening));
+    assert_ok(ctx, rill_tokenizer_decode(codec, out.n_ids, ids, &written));
     assert_string_equal(written.data, back);
     rill_text_clear(&written);
     rill_free(ctx, ids, room * sizeof *ids);
-    rill_codec_close(codec);
+    rill_tokenizer_close(codec);
 }
 
 /* A character without a token of its own is made of those of its bytes, where the model has these. */
@@ -130,7 +130,7 @@ static void bytes_stand_for_characters(void **state)
     (void)state;
     copy_folder("nllb-5");
     change_pipeline("model", "byte_fallback", json_true());
-    char *path = path_of(folder, "tokenizer.json");
+    char *path = join_path(folder, "tokenizer.json");
     json_t *all = json_load_file(path, 0, NULL), *vocab = json_object_get(json_object_get(all, "model"), "vocab");
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(json_object_set(vocab, bytes[i], json_object_get(vocab, spare[i])), 0);
@@ -170,9 +170,9 @@ static void spaces_go_as_the_folder_says(void **state)
     copy_folder("t5-5");
     write_string(folder, "tokenizer_config.json",
                  "{\"tokenizer_class\": \"T5Tokenizer\", \"clean_up_tokenization_spaces\": true}");
-    const rill_codec_files files = asked("t5");
-    rill_codec *codec;
-    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    const rill_tokenizer_files files = asked("t5");
+    rill_tokenizer *codec;
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
     static const char *const texts_written[][2] = {
         {"a . b", "a. b"},   {"a ? b", "a? b"},   {"a ! b", "a! b"}, {"a , b", "a, b"},
         {"a ' b", "a'b"},    {"do n't", "don't"}, {"I 'm", "I'm"},   {"it 's", "it's"},
@@ -181,17 +181,17 @@ static void spaces_go_as_the_folder_says(void **state)
     for (size_t i = 0; i < sizeof texts_written / sizeof *texts_written; i++) {
         int32_t *ids = NULL;
         size_t room = 0;
-        rill_ids out = {.ctx = ctx, .ids = &ids, .room = &room};
+        rill_ids out = {.ctx = ctx, .ids = &ids, .capacity = &room};
         rill_text written = {.ctx = ctx};
-        rill_opening opening;
+        rill_output_prefix opening;
         const char *text = texts_written[i][0];
-        assert_ok(ctx, rill_codec_read(codec, text, strlen(text), &out, &opening));
-        assert_ok(ctx, rill_codec_write(codec, out.used, ids, &written));
+        assert_ok(ctx, rill_tokenizer_encode(codec, text, strlen(text), &out, &opening));
+        assert_ok(ctx, rill_tokenizer_decode(codec, out.n_ids, ids, &written));
         assert_string_equal(written.data, texts_written[i][1]);
         rill_text_clear(&written);
         rill_free(ctx, ids, room * sizeof *ids);
     }
-    rill_codec_close(codec);
+    rill_tokenizer_close(codec);
 }
 
 /* A key that asks for what is not done, in a tokenizer.json that is whole but for it. */
@@ -245,7 +245,7 @@ static void tokenizer_json_is_refused_by_key(void **state)
                  whole ? cases[i].part : "");
         snprintf(sentence, sizeof sentence, "%%s/tokenizer.json: %s", whole ? cases[i].sentence : models[m].sentence);
         write_string(folder, "tokenizer.json", text);
-        const rill_codec_files files = asked("t5");
+        const rill_tokenizer_files files = asked("t5");
         refuse(&files, RILL_ERR_FORMAT, sentence);
     }
 }

@@ -11,19 +11,19 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "codec.h"
-#include "families.h"
 #include "helpers.h"
+#include "text_families.h"
 #include "text_folder.h"
+#include "tokenizer.h"
 
-miser memory;
+failing_allocator memory;
 rill_context *ctx;
 char *texts, *folder;
 
 int text_folder_set_up(void **state)
 {
     (void)state;
-    ctx = miser_context(&memory);
+    ctx = failing_allocator_context(&memory);
     texts = getenv("RILL_TEST_TEXTS") != NULL ? strdup(getenv("RILL_TEST_TEXTS")) : data_path("text");
     folder = folder_make();
     return 0;
@@ -34,7 +34,7 @@ int text_folder_tear_down(void **state)
     (void)state;
     free(texts);
     folder_remove(folder);
-    miser_finish(&memory, ctx);
+    failing_allocator_finish(&memory, ctx);
     return 0;
 }
 void copy_folder(const char *name)
@@ -52,38 +52,39 @@ void copy_folder(const char *name)
 }
 
 /* What a model of the type, with so many words, would ask of the copied folder. */
-rill_codec_files asked(const char *model_type)
+rill_tokenizer_files asked(const char *model_type)
 {
-    rill_codec_files files = {.words = 2000, .actions = 2000, .end = 2, .start = -1, .forced_first = -1};
+    rill_tokenizer_files files = {
+        .source_vocab_size = 2000, .target_vocab_size = 2000, .eos = 2, .decoder_start = -1, .forced_bos = -1};
     assert_ok(ctx, rill_family_files(ctx, model_type, folder, &files));
     return files;
 }
 
-void refuse(const rill_codec_files *files, rill_status status, const char *sentence)
+void refuse(const rill_tokenizer_files *files, rill_status status, const char *sentence)
 {
-    rill_codec *codec;
-    assert_int_equal(rill_codec_open(&codec, ctx, files), status);
+    rill_tokenizer *codec;
+    assert_int_equal(rill_tokenizer_open(&codec, ctx, files), status);
     assert_null(codec);
     assert_error(ctx, sentence, folder);
 }
 
 /* The pieces of an input, with blanks between, and how its output begins: by names. */
-void reads(const rill_codec *codec, const char *text, const char *pieces, const char *start, const char *first)
+void reads(const rill_tokenizer *codec, const char *text, const char *pieces, const char *start, const char *first)
 {
     int32_t *ids = NULL;
     size_t room = 0;
-    rill_ids out = {.ctx = ctx, .ids = &ids, .room = &room};
+    rill_ids out = {.ctx = ctx, .ids = &ids, .capacity = &room};
     rill_text shown = {.ctx = ctx};
-    rill_opening opening;
-    const rill_vocabulary *v = rill_codec_source(codec);
-    assert_ok(ctx, rill_codec_read(codec, text, strlen(text), &out, &opening));
-    for (size_t i = 0; i < out.used; i++) {
+    rill_output_prefix opening;
+    const rill_vocabulary *v = rill_tokenizer_source_vocab(codec);
+    assert_ok(ctx, rill_tokenizer_encode(codec, text, strlen(text), &out, &opening));
+    for (size_t i = 0; i < out.n_ids; i++) {
         if (i > 0) assert_int_equal(rill_text_append(&shown, " ", 1), RILL_OK);
         assert_int_equal(rill_vocabulary_write(v, ids[i], &shown), RILL_OK);
     }
     assert_string_equal(shown.data != NULL ? shown.data : "", pieces);
-    assert_int_equal(opening.start, start != NULL ? rill_vocabulary_id(v, start, strlen(start)) : -1);
-    assert_int_equal(opening.first, first != NULL ? rill_vocabulary_id(v, first, strlen(first)) : -1);
+    assert_int_equal(opening.decoder_start, start != NULL ? rill_vocabulary_id(v, start, strlen(start)) : -1);
+    assert_int_equal(opening.forced_bos, first != NULL ? rill_vocabulary_id(v, first, strlen(first)) : -1);
     rill_text_clear(&shown);
     rill_free(ctx, ids, room * sizeof *ids);
 }

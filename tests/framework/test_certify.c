@@ -14,19 +14,19 @@ static void draw_small(problem *p, problem_group group, int wide, dice *d)
     char message[128];
     problem_draw(p, group, d);
     if (dice_chance(d, 70)) problem_draw_conventions(p, group, d);
-    const int phases = DICE_OF(d, 1, 1, 1, 2),
-              actions = wide ? dice_range(d, 17, TOY_MOST_ACTIONS) : dice_range(d, phases > 1 ? 4 : 2, 4);
+    const int phases = DICE_PICK(d, 1, 1, 1, 2),
+              actions = wide ? dice_range(d, 17, TOY_MAX_ACTIONS) : dice_range(d, phases > 1 ? 4 : 2, 4);
     snprintf(
         p->arguments, sizeof p->arguments,
         "seed=%d actions=%d depth=%d phases=%d state=%s ties=%d terminal=%s early=%d ending=%d legal=%d dead_ends=%d flat=%.2f "
         "own_bound=%d bound=%d spare=%d listed=%d normal=1",
         (int)dice_range(d, 0, 1000000), actions, wide ? 1 : (int)dice_range(d, 1, phases > 1 ? 3 : 5), phases,
-        dice_chance(d, 50) ? "path" : "parent", (int)DICE_OF(d, 0, 0, 2, 6), dice_chance(d, 40) ? "last" : "end",
-        (int)DICE_OF(d, 0, 30, 60), (int)DICE_OF(d, 20, 70), (int)DICE_OF(d, 50, 100), (int)DICE_OF(d, 0, 0, 20),
-        0.25 * dice_range(d, 1, 12), (int)dice_range(d, 0, 1), dice_chance(d, 30) ? (int)dice_range(d, 1, 5) : 0,
-        (int)DICE_OF(d, 0, 0, 300), (int)dice_range(d, 0, 1));
+        dice_chance(d, 50) ? "path" : "parent", (int)DICE_PICK(d, 0, 0, 2, 6), dice_chance(d, 40) ? "last" : "end",
+        (int)DICE_PICK(d, 0, 30, 60), (int)DICE_PICK(d, 20, 70), (int)DICE_PICK(d, 50, 100),
+        (int)DICE_PICK(d, 0, 0, 20), 0.25 * dice_range(d, 1, 12), (int)dice_range(d, 0, 1),
+        dice_chance(d, 30) ? (int)dice_range(d, 1, 5) : 0, (int)DICE_PICK(d, 0, 0, 300), (int)dice_range(d, 0, 1));
     assert_int_equal(toy_model_parse(&p->model, p->arguments, message, sizeof message), RILL_OK);
-    p->naive.max_candidates_phases = (uint32_t)p->model.mask;
+    p->naive.max_candidates_phases = (uint32_t)p->model.max_choices_phases;
     for (int32_t i = 0; i < p->n_scorers; i++) {
         test_random *r = &p->random_scorer[i];
         if (strcmp(p->scorer[i].name, "test-random") != 0) continue;
@@ -50,20 +50,20 @@ static int64_t check_input(const problem *p, const schedule *s, uint64_t seed, c
     for (int32_t j = 0; j < r->n && problem_is_searched(p, i); j++) {
         const rill_output *o = &r->output[j].value;
         if (!o->certified) continue;
-        int64_t before = 0;
-        for (int32_t b = 0; b < r->n; b++) before += r->output[b].value.rank_score > o->rank_score;
+        int64_t n_better = 0;
+        for (int32_t b = 0; b < r->n; b++) n_better += r->output[b].value.score > o->score;
         certified++;
-        const int64_t above = problem_count_above(p, i, o->rank_score);
-        if (above == before) continue;
+        const int64_t above = problem_count_above(p, i, o->score);
+        if (above == n_better) continue;
         snprintf(message, sizeof message,
                  "input %d output %d is certified, and %lld outputs rank above it, of which %lld are given", (int)i,
-                 (int)j, (long long)above, (long long)before);
+                 (int)j, (long long)above, (long long)n_better);
         problem_fail(p, s, seed, message);
     }
     return certified;
 }
 
-static void none_is_false(void **state)
+static void no_certificate_is_false(void **state)
 {
     (void)state;
     const uint64_t first = harness_seed(1);
@@ -77,7 +77,7 @@ static void none_is_false(void **state)
         engine_record record;
         draw_small(&p, group, 0, &d);
         schedule_draw(&s, group, &d);
-        if (i % 5 == 0) s.late = 2;
+        if (i % 5 == 0) s.async_rows = 2;
         problem_solve(&p);
         engine_run(&p, &s, NULL, &record);
         problem_expect(&p, &s, seed, &record); /* and nothing else has changed */
@@ -92,11 +92,11 @@ static void none_is_false(void **state)
         engine_record_clear(&record);
         problem_clear(&p);
     }
-    HARNESS_SEEN(certified > 0 && others > 0);
+    HARNESS_ASSERT_COVERED(certified > 0 && others > 0);
 }
 
 /* A beam that holds the whole space certifies all that it gives. */
-static void all_of_a_wide_beam(void **state)
+static void wide_beams_certify_all(void **state)
 {
     (void)state;
     const uint64_t first = harness_seed(1);
@@ -120,7 +120,7 @@ static void all_of_a_wide_beam(void **state)
         engine_record_clear(&record);
         problem_clear(&p);
     }
-    HARNESS_SEEN(outputs > 0);
+    HARNESS_ASSERT_COVERED(outputs > 0);
 }
 
 /* --- exact search ------------------------------------------------------------------------------------------------- */
@@ -136,7 +136,7 @@ static void draw_exact(problem *p, problem_group group, dice *d)
         if (p->phrases[i].kind == TEST_REQUIRE) p->n_scorers = scorers;
     p->settings.certify = 0;
     p->settings.exact = 1;
-    p->settings.n_best = DICE_OF(d, 1, 1, 2, 5, 200);
+    p->settings.n_best = DICE_PICK(d, 1, 1, 2, 5, 200);
 }
 
 /* The input's outputs are the best of the whole space, and as many as are asked for as far as there are. */
@@ -148,7 +148,7 @@ static void check_exact(const problem *p, const schedule *s, uint64_t seed, cons
     /* The model has none: what a heuristic's wish cut short stays, uncertified. */
     if (all == 0 && r->n > 0 && r->output[0].value.truncated && !r->output[0].value.certified) return;
     for (int32_t j = 0; j < r->n && wrong < 0; j++) {
-        const double rank = r->output[j].value.rank_score;
+        const double rank = r->output[j].value.score;
         if (!r->output[j].value.certified || problem_count_above(p, i, rank) > j ||
             problem_count_above(p, i, nextafter(rank, -INFINITY)) <= j)
             wrong = j;
@@ -162,12 +162,12 @@ static void check_exact(const problem *p, const schedule *s, uint64_t seed, cons
 static void expect_clean(const problem *p, const schedule *s, uint64_t seed, const engine_record *record)
 {
     if (record->status < 0) problem_fail(p, s, seed, record->message);
-    if (record->toy.violations > 0) problem_fail(p, s, seed, record->toy.first);
+    if (record->toy.violations > 0) problem_fail(p, s, seed, record->toy.first_violation);
     if (record->stats.nodes_in_use > 0 || record->stats.histories_in_use > 0)
         problem_fail(p, s, seed, "states or hypotheses are not given back");
 }
 
-static void the_best_is_found(void **state)
+static void exact_finds_the_best(void **state)
 {
     (void)state;
     const uint64_t first = harness_seed(1);
@@ -181,7 +181,7 @@ static void the_best_is_found(void **state)
         engine_record record;
         draw_exact(&p, group, &d);
         schedule_draw(&s, group, &d);
-        if (i % 5 == 0) s.late = 2;
+        if (i % 5 == 0) s.async_rows = 2;
         engine_run(&p, &s, NULL, &record);
         expect_clean(&p, &s, seed, &record);
         for (int32_t input = 0; input < p.n_inputs; input++)
@@ -190,18 +190,18 @@ static void the_best_is_found(void **state)
         engine_record_clear(&record);
         problem_clear(&p);
     }
-    HARNESS_SEEN(further > 0);
+    HARNESS_ASSERT_COVERED(further > 0);
 }
 
 /* What a heuristic's wish cut short does not count: it goes for the first output that is whole. */
 static int is_worse(const record_result *found, const record_result *beam)
 {
     if (beam->n == 0 || beam->output[0].value.truncated) return beam->n > 0 && found->n == 0;
-    return found->n == 0 || found->output[0].value.rank_score < beam->output[0].value.rank_score;
+    return found->n == 0 || found->output[0].value.score < beam->output[0].value.score;
 }
 
 /* Whatever ends the search, the outputs do not depend on the schedule, and no certificate is false. */
-static void no_schedule_matters(void **state)
+static void exact_under_every_schedule(void **state)
 {
     (void)state;
     const uint64_t first = harness_seed(1);
@@ -222,7 +222,7 @@ static void no_schedule_matters(void **state)
         engine_run(&p, &s, NULL, &other);
         expect_clean(&p, &s, seed, &other);
         const int32_t rows = p.settings.exact_rows;
-        if (rows > 0 && one.stats.sent_back == 0 && one.stats.exact_rows > (int64_t)rows * p.n_inputs)
+        if (rows > 0 && one.stats.restarted == 0 && one.stats.exact_rows > (int64_t)rows * p.n_inputs)
             problem_fail(&p, &alone, seed, "more rows than exact-rows says");
         p.settings.exact = p.settings.exact_rows = 0;
         engine_run(&p, &alone, NULL, &plain);
@@ -241,7 +241,7 @@ static void no_schedule_matters(void **state)
         engine_record_clear(&other);
         problem_clear(&p);
     }
-    HARNESS_SEEN(certified > 0 && limited > 0);
+    HARNESS_ASSERT_COVERED(certified > 0 && limited > 0);
 }
 
 /* A clock that is looked at once in a timestep. */
@@ -250,14 +250,14 @@ static double tick(void *user)
     return ++*(double *)user;
 }
 
-static void ask_soon(void *user, const problem *p, int32_t i, rill_request *out)
+static void request_with_timeout(void *user, const problem *p, int32_t i, rill_request *out)
 {
     (void)user, (void)p;
-    out->seconds = 2 + i % 9;
+    out->timeout = 2 + i % 9;
 }
 
 /* A deadline ends the search, with what was found and no certificate. */
-static void deadlines_end_it(void **state)
+static void deadlines_end_exact(void **state)
 {
     (void)state;
     const uint64_t first = harness_seed(1);
@@ -266,7 +266,7 @@ static void deadlines_end_it(void **state)
         const uint64_t seed = first + (uint64_t)i;
         dice d = dice_seeded(dice_mix(seed, 250));
         double now = 0;
-        const hooks soon = {.user = &now, .clock = tick, .ask = ask_soon};
+        const hooks soon = {.user = &now, .clock = tick, .ask = request_with_timeout};
         problem p;
         schedule s = {.method = "stream-all", .n = 4, .refill = -1, .by_run = 1, .hooks = &soon};
         engine_record record;
@@ -276,19 +276,19 @@ static void deadlines_end_it(void **state)
         for (int32_t input = 0; input < p.n_inputs; input++) {
             const record_result *r = &record.result[input];
             if (!r->taken) problem_fail(&p, &s, seed, "an input has no result");
-            if (r->late && r->n > 0 && r->output[0].value.certified)
+            if (r->timed_out && r->n > 0 && r->output[0].value.certified)
                 problem_fail(&p, &s, seed, "a late one is certified");
-            if (!r->late && r->n > 0 && problem_is_searched(&p, input)) check_exact(&p, &s, seed, r, input);
-            late += r->late && r->n > 0;
+            if (!r->timed_out && r->n > 0 && problem_is_searched(&p, input)) check_exact(&p, &s, seed, r, input);
+            late += r->timed_out && r->n > 0;
         }
         engine_record_clear(&record);
         problem_clear(&p);
     }
-    HARNESS_SEEN(late > 0);
+    HARNESS_ASSERT_COVERED(late > 0);
 }
 
 /* Settings of a request that leave nothing to prove are refused, too. */
-static void ask_for_cubes(void *user, const problem *p, int32_t i, rill_request *out)
+static void request_cube(void *user, const problem *p, int32_t i, rill_request *out)
 {
     rill_settings *own = user;
     *own = p->settings;
@@ -300,7 +300,7 @@ static void requests_are_checked(void **state)
 {
     (void)state;
     rill_settings own;
-    const hooks cubes = {.user = &own, .ask = ask_for_cubes};
+    const hooks cubes = {.user = &own, .ask = request_cube};
     dice d = dice_seeded(260);
     problem p;
     schedule s = {.method = "stream-all", .n = 4, .refill = -1, .by_run = 1, .hooks = &cubes};
@@ -312,7 +312,7 @@ static void requests_are_checked(void **state)
     problem_clear(&p);
 }
 
-static void nothing_is_lost(void **state)
+static void exact_without_memory(void **state)
 {
     (void)state;
     int64_t failed = 0;
@@ -322,20 +322,21 @@ static void nothing_is_lost(void **state)
         schedule s = {.method = "stream-all", .n = 2, .refill = -1};
         draw_exact(&p, PROBLEM_PRUNED, &d);
         for (int64_t n = 1, done = 0; !done; n++) {
-            harness_memory m = {.fail_at = n, .persistent = seed % 2};
+            harness_memory m = {.failing_request = n, .persistent = seed % 2};
             const rill_context_options options = harness_memory_options(&m);
             engine_record r;
             engine_run(&p, &s, &options, &r);
             done = m.refused == 0;
-            if (r.toy.violations > 0) problem_fail(&p, &s, seed, r.toy.first);
-            if (m.blocks != 0 || m.mistakes != 0) problem_fail(&p, &s, seed, "memory is lost, or given back wrongly");
+            if (r.toy.violations > 0) problem_fail(&p, &s, seed, r.toy.first_violation);
+            if (m.blocks != 0 || m.wrong_sizes != 0)
+                problem_fail(&p, &s, seed, "memory is lost, or given back wrongly");
             if (r.status != RILL_OK) assert_int_equal(r.status, RILL_ERR_MEMORY);
             failed += r.status != RILL_OK;
             engine_record_clear(&r);
         }
         problem_clear(&p);
     }
-    HARNESS_SEEN(failed > 0);
+    HARNESS_ASSERT_COVERED(failed > 0);
 }
 
 /* --- what is refused ---------------------------------------------------------------------------------------------- */
@@ -372,10 +373,10 @@ static void refused(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(none_is_false),     cmocka_unit_test(all_of_a_wide_beam),
-    cmocka_unit_test(the_best_is_found), cmocka_unit_test(no_schedule_matters),
-    cmocka_unit_test(deadlines_end_it),  cmocka_unit_test(requests_are_checked),
-    cmocka_unit_test(nothing_is_lost),   cmocka_unit_test(refused),
+    cmocka_unit_test(no_certificate_is_false), cmocka_unit_test(wide_beams_certify_all),
+    cmocka_unit_test(exact_finds_the_best),    cmocka_unit_test(exact_under_every_schedule),
+    cmocka_unit_test(deadlines_end_exact),     cmocka_unit_test(requests_are_checked),
+    cmocka_unit_test(exact_without_memory),    cmocka_unit_test(refused),
 };
 
 HARNESS_MAIN(tests)

@@ -29,7 +29,7 @@ static void busy_problem(problem *p, int32_t seed)
 
 static const schedule checked = {.method = "stream-all", .n = 8, .refill = -1, .check = 1};
 
-static void caught(int scorer, const char *name, const char *arguments)
+static void expect_caught(int scorer, const char *name, const char *arguments)
 {
     problem p;
     engine_record r;
@@ -55,15 +55,15 @@ static void caught(int scorer, const char *name, const char *arguments)
 static void cheats_are_caught(void **state)
 {
     (void)state;
-    caught(0, "test-mixing", "0");
-    caught(0, "test-mixing", "1");
-    caught(0, "test-mixing", "2");
-    caught(0, "test-counting", "1,0");
-    caught(0, "test-remembering", "0");
-    caught(1, "test-remembering", "0");
-    caught(1, "test-cheating", "0");
-    caught(1, "test-cheating", "1");
-    caught(1, "test-cheating", "2"); /* where each item has one row */
+    expect_caught(0, "test-mixing", "0");
+    expect_caught(0, "test-mixing", "1");
+    expect_caught(0, "test-mixing", "2");
+    expect_caught(0, "test-counting", "1,0");
+    expect_caught(0, "test-remembering", "0");
+    expect_caught(1, "test-remembering", "0");
+    expect_caught(1, "test-cheating", "0");
+    expect_caught(1, "test-cheating", "1");
+    expect_caught(1, "test-cheating", "2"); /* where each item has one row */
 }
 
 /* A cheat behind honest ones in the chain is caught as well. */
@@ -84,7 +84,7 @@ static void cheats_in_a_chain_are_caught(void **state)
     engine_record_clear(&r);
 }
 
-static void honest_ones_pass(void **state)
+static void correct_plugins_pass(void **state)
 {
     (void)state;
     uint64_t first = harness_seed(1);
@@ -108,7 +108,7 @@ static void honest_ones_pass(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(cheats_are_caught),
     cmocka_unit_test(cheats_in_a_chain_are_caught),
-    cmocka_unit_test(honest_ones_pass),
+    cmocka_unit_test(correct_plugins_pass),
 };
 
 HARNESS_MAIN(tests)

@@ -14,7 +14,7 @@ static void constrained(problem_group group, int64_t iterations, int conventions
 {
     uint64_t first = harness_seed(1);
     int bad = 0;
-    int64_t outputs = 0, none = 0, of_kind[TEST_PHRASE_KINDS] = {0};
+    int64_t outputs = 0, none = 0, n_by_kind[TEST_PHRASE_KINDS] = {0};
     for (int64_t i = 0; i < harness_iterations(iterations) && bad < 5; i++) {
         uint64_t seed = first + (uint64_t)i;
         dice d = dice_seeded(dice_mix(seed, 91 + (uint64_t)group));
@@ -24,7 +24,7 @@ static void constrained(problem_group group, int64_t iterations, int conventions
         problem_draw_constraints(&p, &d);
         problem_solve(&p);
         for (int32_t j = 0; j < p.n_scorers; j++)
-            if (p.phrases[j].n > 0) of_kind[p.phrases[j].kind]++;
+            if (p.phrases[j].n > 0) n_by_kind[p.phrases[j].kind]++;
         for (int32_t j = 0; j < p.n_inputs; j++) {
             outputs += p.expected[j].n;
             none += p.expected[j].n == 0;
@@ -37,8 +37,8 @@ static void constrained(problem_group group, int64_t iterations, int conventions
         problem_clear(&p);
     }
     assert_int_equal(bad, 0);
-    for (int kind = 0; kind < TEST_PHRASE_KINDS; kind++) HARNESS_SEEN(of_kind[kind] > 0);
-    HARNESS_SEEN(outputs > 0 && none > 0);
+    for (int kind = 0; kind < TEST_PHRASE_KINDS; kind++) HARNESS_ASSERT_COVERED(n_by_kind[kind] > 0);
+    HARNESS_ASSERT_COVERED(outputs > 0 && none > 0);
 }
 
 static void pruned(void **state)
@@ -76,54 +76,54 @@ static void conventions(void **state)
 /* Each output of a run is given to one that allows nothing else. */
 typedef struct rescoring {
     const engine_record *found;
-    char arguments[PROBLEM_MOST_INPUTS][NAIVE_LONGEST * 4];
+    char arguments[PROBLEM_MAX_INPUTS][NAIVE_MAX_LENGTH * 4];
     const char *scorers[1];
     rill_settings settings;
-    int32_t at;
+    int32_t rank;
 } rescoring;
 
-static void give_output(void *user, const problem *p, int32_t i, rill_request *request)
+static void force_output(void *user, const problem *p, int32_t i, rill_request *request)
 {
     rescoring *r = user;
     const record_result *found = &r->found->result[i];
-    if (found->n <= r->at) return;
-    const record_output *o = &found->output[r->at];
+    if (found->n <= r->rank) return;
+    const record_output *o = &found->output[r->rank];
     size_t used = (size_t)snprintf(r->arguments[i], sizeof r->arguments[i], "ids");
-    for (int32_t a = 0; a < o->value.n_actions; a++)
+    for (int32_t a = 0; a < o->value.n_ids; a++)
         used += (size_t)snprintf(r->arguments[i] + used, sizeof r->arguments[i] - used, " %d", (int)o->action[a]);
     r->scorers[0] = r->arguments[i];
     request->scorers = r->scorers;
     r->settings = p->settings;
-    r->settings.max_length = o->value.actions > 0 ? o->value.actions : 1;
+    r->settings.max_length = o->value.length > 0 ? o->value.length : 1;
     if (o->value.truncated) request->settings = &r->settings;
 }
 
-static int rescored(const problem *p, const engine_record *found, const engine_record *again, int32_t at, char *wrong,
-                    size_t size)
+static int compare_rescored(const problem *p, const engine_record *found, const engine_record *again,
+                            int32_t output_rank, char *wrong, size_t size)
 {
     for (int32_t i = 0; i < p->n_inputs; i++) {
-        if (!problem_is_searched(p, i) || found->result[i].n <= at) continue;
-        const record_output *a = &found->result[i].output[at], *b = again->result[i].output;
+        if (!problem_is_searched(p, i) || found->result[i].n <= output_rank) continue;
+        const record_output *a = &found->result[i].output[output_rank], *b = again->result[i].output;
         if (again->result[i].n != 1) {
             snprintf(wrong, size, "input %d has %d outputs: %s", (int)i, (int)again->result[i].n,
                      again->result[i].message);
             return 0;
         }
-        const size_t n = (size_t)a->value.n_actions;
-        if (a->value.n_actions != b->value.n_actions || memcmp(a->action, b->action, n * sizeof *a->action) != 0 ||
-            memcmp(a->logp_of, b->logp_of, n * sizeof *a->logp_of) != 0 ||
-            memcmp(&a->value.score, &b->value.score, sizeof a->value.score) != 0 ||
+        const size_t n = (size_t)a->value.n_ids;
+        if (a->value.n_ids != b->value.n_ids || memcmp(a->action, b->action, n * sizeof *a->action) != 0 ||
+            memcmp(a->logps, b->logps, n * sizeof *a->logps) != 0 ||
+            memcmp(&a->value.path_score, &b->value.path_score, sizeof a->value.path_score) != 0 ||
             memcmp(&a->value.logp, &b->value.logp, sizeof a->value.logp) != 0 ||
             a->value.truncated != b->value.truncated) {
-            snprintf(wrong, size, "input %d: %.17g was found, %.17g is the score of the output", (int)i, a->value.score,
-                     b->value.score);
+            snprintf(wrong, size, "input %d: %.17g was found, %.17g is the score of the output", (int)i,
+                     a->value.path_score, b->value.path_score);
             return 0;
         }
     }
     return 1;
 }
 
-static void given_outputs(void **state)
+static void forced_outputs(void **state)
 {
     (void)state;
     uint64_t first = harness_seed(1);
@@ -134,17 +134,17 @@ static void given_outputs(void **state)
         uint64_t seed = first + (uint64_t)i;
         dice d = dice_seeded(dice_mix(seed, 97));
         problem p;
-        schedule s, given;
+        schedule s, forced;
         engine_record found, again;
         char wrong[300];
-        hooks asking = {.user = r, .ask = give_output};
+        hooks asking = {.user = r, .ask = force_output};
         problem_draw(&p, PROBLEM_PRUNED, &d);
         p.n_scorers = 0;
         p.settings.n_best = 3;
         schedule_draw(&s, PROBLEM_PRUNED, &d);
-        schedule_draw(&given, PROBLEM_PRUNED, &d);
-        s.max_nodes = given.max_nodes = 0;
-        s.memory = given.memory = 0;
+        schedule_draw(&forced, PROBLEM_PRUNED, &d);
+        s.max_nodes = forced.max_nodes = 0;
+        s.memory = forced.memory = 0;
         engine_run(&p, &s, NULL, &found);
         p.n_heuristics = 0;
         p.n_scorers = 1;
@@ -153,12 +153,13 @@ static void given_outputs(void **state)
         p.settings.k = p.settings.n_best = 1;
         p.settings.stop_after = p.settings.max_candidates = p.settings.min_length = 0;
         p.settings.patience = 0;
-        given.hooks = &asking;
-        given.by_run = 1;
+        forced.hooks = &asking;
+        forced.by_run = 1;
         *r = (rescoring){.found = &found};
-        for (; r->at < 3; r->at++) {
-            engine_run(&p, &given, NULL, &again);
-            if (!rescored(&p, &found, &again, r->at, wrong, sizeof wrong)) problem_fail(&p, &given, seed, wrong);
+        for (; r->rank < 3; r->rank++) {
+            engine_run(&p, &forced, NULL, &again);
+            if (!compare_rescored(&p, &found, &again, r->rank, wrong, sizeof wrong))
+                problem_fail(&p, &forced, seed, wrong);
             engine_record_clear(&again);
         }
         for (int32_t j = 0; j < p.n_inputs; j++) outputs += found.result[j].n;
@@ -168,32 +169,32 @@ static void given_outputs(void **state)
         problem_clear(&p);
     }
     free(r);
-    HARNESS_SEEN(outputs > 0 && truncated > 0);
+    HARNESS_ASSERT_COVERED(outputs > 0 && truncated > 0);
 }
 
 /* --- tries -------------------------------------------------------------------------------------------------------- */
 
-enum { MOST_SEQUENCES = 40, LONGEST_SEQUENCE = 6 };
+enum { MAX_SEQUENCES = 40, MAX_SEQUENCE_LENGTH = 6 };
 
 typedef struct sequences {
-    int32_t n, length[MOST_SEQUENCES], action[MOST_SEQUENCES][LONGEST_SEQUENCE];
+    int32_t n, length[MAX_SEQUENCES], action[MAX_SEQUENCES][MAX_SEQUENCE_LENGTH];
 } sequences;
 
 static void draw_sequences(sequences *set, const problem *p, dice *d)
 {
-    const int32_t end = toy_end_action(&p->model), most = dice_chance(d, 50) ? 2 : p->model.actions - 1;
-    set->n = dice_range(d, 1, MOST_SEQUENCES);
+    const int32_t end = toy_end_action(&p->model), max_action = dice_chance(d, 50) ? 2 : p->model.actions - 1;
+    set->n = dice_range(d, 1, MAX_SEQUENCES);
     for (int32_t i = 0; i < set->n; i++) {
         int32_t *n = &set->length[i];
-        *n = dice_range(d, 1, LONGEST_SEQUENCE);
+        *n = dice_range(d, 1, MAX_SEQUENCE_LENGTH);
         for (int32_t j = 0; j < *n; j++)
-            set->action[i][j] = dice_range(d, 0, most < p->model.actions ? most : p->model.actions - 1);
+            set->action[i][j] = dice_range(d, 0, max_action < p->model.actions ? max_action : p->model.actions - 1);
         if (end >= 0 && dice_chance(d, 80)) set->action[i][*n - 1] = end;
     }
 }
 
-static void wish_in_set(void *user, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
-                        const naive_hypothesis *parent, naive_wishes *w)
+static void allow_in_set(void *user, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
+                         const naive_hypothesis *parent, naive_modifiers *w)
 {
     const sequences *set = user;
     (void)item, (void)timestep, (void)phase, (void)rank;
@@ -231,7 +232,7 @@ static void draw_trie(problem *p, sequences *set, const char *path, dice *d)
     draw_sequences(set, p, d);
     write_trie(set, p->model.actions + p->model.spare, file);
     assert_int_equal(fclose(file), 0);
-    p->naive.scorer[p->n_scorers] = (naive_scorer){set, wish_in_set};
+    p->naive.scorer[p->n_scorers] = (naive_scorer){set, allow_in_set};
     snprintf(p->scorer[p->n_scorers].name, sizeof p->scorer[0].name, "trie");
     snprintf(p->scorer[p->n_scorers].arguments, sizeof p->scorer[0].arguments, "%s", path);
     p->n_scorers++;
@@ -292,7 +293,7 @@ static void tries(void **state)
     }
     unlink(path);
     assert_int_equal(bad, 0);
-    HARNESS_SEEN(outputs > 0);
+    HARNESS_ASSERT_COVERED(outputs > 0);
 }
 
 /* --- lines of constraints, and memory ----------------------------------------------------------------------------- */
@@ -375,13 +376,13 @@ static void each_allocation_fails(void **state)
         harness_memory m = {0};
         rill_context_options options = harness_memory_options(&m);
         rill_context *ctx = harness_context(&options);
-        const int64_t before = m.blocks;
-        m.fail_at = m.requests + n;
+        const int64_t blocks_before = m.blocks;
+        m.failing_request = m.requests + n;
         const rill_status status = use_all(ctx);
         done = m.refused == 0;
         assert_int_equal(status, done ? RILL_OK : RILL_ERR_MEMORY);
-        assert_int_equal(m.blocks, before);
-        assert_int_equal(m.mistakes, 0);
+        assert_int_equal(m.blocks, blocks_before);
+        assert_int_equal(m.wrong_sizes, 0);
         rill_context_destroy(ctx);
     }
 }
@@ -392,7 +393,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(fixed),
     cmocka_unit_test(greedy),
     cmocka_unit_test(conventions),
-    cmocka_unit_test(given_outputs),
+    cmocka_unit_test(forced_outputs),
     cmocka_unit_test(tries_have_the_models_actions),
     cmocka_unit_test(tries),
     cmocka_unit_test(lines_of_constraints),

@@ -15,7 +15,7 @@ static int64_t naive_key(int32_t last_action)
 static rill_status engine_key(void *user, const rill_scorer_rows *rows, int64_t *key)
 {
     (void)user;
-    for (int32_t i = 0; i < rows->n; i++) key[i] = naive_key(rows->histories[rows->history[i]].action);
+    for (int32_t i = 0; i < rows->n; i++) key[i] = naive_key(rows->hyp_nodes[rows->hyp_node[i]].action);
     return RILL_OK;
 }
 
@@ -25,7 +25,7 @@ static void draw_cube(problem *p, int cube, dice *d)
     p->naive.cube = cube - RILL_CUBE_NONE;
     if (dice_chance(d, 40)) {
         p->cube_key = engine_key;
-        p->naive.key = naive_key;
+        p->naive.cube_key = naive_key;
     }
     const size_t length = strlen(p->arguments);
     char message[128];
@@ -54,7 +54,7 @@ static void search_group(problem_group group, int cube, int64_t iterations)
             schedule s;
             rill_stats stats;
             schedule_draw(&s, group, &d);
-            if (j == 1 && dice_chance(&d, 50)) s.late = 1 + dice_range(&d, 1, 4);
+            if (j == 1 && dice_chance(&d, 50)) s.async_rows = 1 + dice_range(&d, 1, 4);
             if (j == 2 && dice_chance(&d, 30)) s.workers = dice_range(&d, 2, 3);
             bad += problem_differs(&p, &s, seed, 0, &stats);
             shared += stats.cube_hypotheses - stats.cube_classes;
@@ -63,11 +63,11 @@ static void search_group(problem_group group, int cube, int64_t iterations)
         problem_clear(&p);
     }
     assert_int_equal(bad, 0);
-    HARNESS_SEEN(shared > 0);
-    HARNESS_SEEN((rescored > 0) == (cube == RILL_CUBE_NAIVE));
+    HARNESS_ASSERT_COVERED(shared > 0);
+    HARNESS_ASSERT_COVERED((rescored > 0) == (cube == RILL_CUBE_NAIVE));
 }
 
-static void naive(void **state)
+static void naive_cube(void **state)
 {
     (void)state;
     search_group(PROBLEM_PRUNED, RILL_CUBE_NAIVE, 1200);
@@ -75,7 +75,7 @@ static void naive(void **state)
     search_group(PROBLEM_FIXED, RILL_CUBE_NAIVE, 300);
 }
 
-static void accelerated(void **state)
+static void accelerated_cube(void **state)
 {
     (void)state;
     search_group(PROBLEM_PRUNED, RILL_CUBE_ACCELERATED, 1200);
@@ -84,7 +84,7 @@ static void accelerated(void **state)
 }
 
 /* Under a bound on states items wait and begin anew; what is found for those that fit is the same. */
-static void bounded(void **state)
+static void cube_under_memory_limit(void **state)
 {
     (void)state;
     const uint64_t first = harness_seed(1);
@@ -98,7 +98,7 @@ static void bounded(void **state)
         problem_draw(&p, PROBLEM_PRUNED, &d);
         draw_cube(&p, dice_range(&d, RILL_CUBE_NAIVE, RILL_CUBE_ACCELERATED), &d);
         schedule_draw(&s, PROBLEM_PRUNED, &d);
-        if (i % 3 == 0) s.late = 2;
+        if (i % 3 == 0) s.async_rows = 2;
         engine_run(&p, &s, NULL, &free_run);
         s.max_nodes = 2 * p.model.phases * p.settings.k + dice_range(&d, 1, 60);
         engine_run(&p, &s, NULL, &bound_run);
@@ -109,12 +109,12 @@ static void bounded(void **state)
             problem_expect_same(&p, &s, seed, input, &bound_run.result[input], &free_run.result[input]);
             fit++;
         }
-        sent_back += bound_run.stats.sent_back;
+        sent_back += bound_run.stats.restarted;
         engine_record_clear(&free_run);
         engine_record_clear(&bound_run);
         problem_clear(&p);
     }
-    HARNESS_SEEN(sent_back > 0 && fit > 0);
+    HARNESS_ASSERT_COVERED(sent_back > 0 && fit > 0);
 }
 
 /* A beam in which nothing is alike is the plain one. */
@@ -125,7 +125,7 @@ static rill_status own_key(void *user, const rill_scorer_rows *rows, int64_t *ke
     return RILL_OK;
 }
 
-static void nothing_alike_is_plain(void **state)
+static void distinct_keys_are_plain_search(void **state)
 {
     (void)state;
     const uint64_t first = harness_seed(1);
@@ -149,7 +149,7 @@ static void nothing_alike_is_plain(void **state)
     }
 }
 
-static rill_status ranks_among_all(void *user, const rill_scorer_rows *rows, int64_t *key)
+static rill_status key_by_row(void *user, const rill_scorer_rows *rows, int64_t *key)
 {
     (void)user;
     for (int32_t i = 0; i < rows->n; i++) key[i] = i;
@@ -172,7 +172,7 @@ static void bad_keys_are_refused(void **state)
     rill_open_options options = {.struct_size = sizeof options, .threads = 1, .arguments = "seed=3 actions=5 depth=5"};
     assert_int_equal(rill_model_open(&model, ctx, "toy", &options), RILL_OK);
     rill_engine_setup_default(&setup);
-    setup.cube_key = ranks_among_all;
+    setup.cube_key = key_by_row;
     assert_int_equal(rill_engine_create(&engine, ctx, model, &setup), RILL_ERR_OPTION);
     assert_non_null(strstr(rill_error(ctx), "set cube"));
     setup.settings.cube = RILL_CUBE_NAIVE;
@@ -194,10 +194,10 @@ static void bad_keys_are_refused(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(naive),
-    cmocka_unit_test(accelerated),
-    cmocka_unit_test(bounded),
-    cmocka_unit_test(nothing_alike_is_plain),
+    cmocka_unit_test(naive_cube),
+    cmocka_unit_test(accelerated_cube),
+    cmocka_unit_test(cube_under_memory_limit),
+    cmocka_unit_test(distinct_keys_are_plain_search),
     cmocka_unit_test(bad_keys_are_refused),
 };
 

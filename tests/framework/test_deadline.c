@@ -13,38 +13,39 @@
 enum { INPUTS = 3, VALUES = 6 };
 static const char MODEL[] = "seed=5 actions=9 depth=40 own_bound=0 legal=100 ending=0";
 
-typedef enum end { AT_DEADLINE, CANCELLED, STOPPED, ENDS } end;
+typedef enum end_kind { END_DEADLINE, END_CANCELLED, END_STOPPED, END_KINDS } end_kind;
 
-static double hand; /* the engine's clock */
+static double clock_seconds; /* the engine's clock */
 
-static double read_hand(void *user)
+static double read_test_clock(void *user)
 {
     (void)user;
-    return hand;
+    return clock_seconds;
 }
 
 /* Texts of the values that a setting may have at its ends. Returns how many. */
-static int32_t extremes(const rill_option *row, char text[VALUES][40])
+static int32_t extreme_values(const rill_option *row, char text[VALUES][40])
 {
-    const double number[] = {row->least, row->most, row->most < 65536 ? row->most : 65536, 1e-6, 1};
+    const double number[] = {row->min, row->max, row->max < 65536 ? row->max : 65536, 1e-6, 1};
     int32_t n = 0;
     if (row->type == RILL_OPTION_SWITCH) return snprintf(text[0], sizeof text[0], "1"), 1;
     if (row->type != RILL_OPTION_INT && row->type != RILL_OPTION_REAL) return 0;
     for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
-        size_t before = 0;
-        while (before < i && number[before] != number[i]) before++;
-        if (before == i && (row->type == RILL_OPTION_REAL || number[i] >= 1))
+        size_t earlier = 0;
+        while (earlier < i && number[earlier] != number[i]) earlier++;
+        if (earlier == i && (row->type == RILL_OPTION_REAL || number[i] >= 1))
             snprintf(text[n++], sizeof text[0], "%.17g", number[i]);
     }
     return n;
 }
 
 typedef struct counts {
-    int64_t whole, cut, refused; /* searches that were over before their time, that were not, that are refused */
+    int64_t finished_early, cut_short,
+        refused; /* searches that were over before their time, that were not, that are refused */
 } counts;
 
 /* What is asked together with a setting that is nothing by itself. */
-static void add_others(const rill_option *row, rill_settings *s)
+static void enable_setting(const rill_option *row, rill_settings *s)
 {
     static const char *const drawn[] = {"temperature", "top-k", "top-p", "seed", "distinct"};
     for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++)
@@ -59,11 +60,11 @@ static int64_t expansions(const rill_engine *engine)
     return stats.expansions;
 }
 
-static void end_all(rill_engine *engine, end how, const int64_t id[INPUTS])
+static void end_searches(rill_engine *engine, end_kind how, const int64_t id[INPUTS])
 {
-    if (how == AT_DEADLINE) hand = 100;
-    if (how == STOPPED) rill_engine_stop(engine);
-    for (int32_t i = 0; i < INPUTS && how == CANCELLED; i++) {
+    if (how == END_DEADLINE) clock_seconds = 100;
+    if (how == END_STOPPED) rill_engine_stop(engine);
+    for (int32_t i = 0; i < INPUTS && how == END_CANCELLED; i++) {
         const rill_status status = rill_engine_cancel(engine, id[i]);
         assert_true(status == RILL_OK || status == RILL_ERR_NOT_FOUND); /* which has its result */
     }
@@ -81,7 +82,7 @@ static rill_status write_nowhere(void *user, const rill_result *result)
     return RILL_OK;
 }
 
-static void run(rill_context *ctx, rill_model *model, const rill_settings *settings, end how, const char *what,
+static void run(rill_context *ctx, rill_model *model, const rill_settings *settings, end_kind how, const char *what,
                 counts *seen)
 {
     rill_engine *engine;
@@ -93,12 +94,12 @@ static void run(rill_context *ctx, rill_model *model, const rill_settings *setti
     rill_engine_setup_default(&setup);
     setup.settings.n = 1000;
     setup.settings.max_items = INPUTS;
-    setup.clock = read_hand;
-    hand = 10;
+    setup.clock = read_test_clock;
+    clock_seconds = 10;
     assert_int_equal(rill_engine_create(&engine, ctx, model, &setup), RILL_OK);
     for (int32_t i = 0; i < INPUTS && status == RILL_OK; i++) {
         const rill_request r = {
-            .struct_size = sizeof r, .text = "in 1", .length = 4, .seconds = 5, .settings = settings};
+            .struct_size = sizeof r, .text = "in 1", .length = 4, .timeout = 5, .settings = settings};
         status = rill_engine_submit_request(engine, &r, &id[i]);
     }
     if (status != RILL_OK) {
@@ -109,19 +110,19 @@ static void run(rill_context *ctx, rill_model *model, const rill_settings *setti
     }
     rill_settings_cost(&resolved, rill_model_info(model), 1, &cost);
     for (int32_t i = 0; i < 3; i++) assert_true(rill_engine_step(engine) >= 0);
-    const int64_t before = expansions(engine);
-    if ((double)before > INPUTS * cost.rows) fail_msg("%s: %lld of %g rows", what, (long long)before, cost.rows);
+    const int64_t expanded = expansions(engine);
+    if ((double)expanded > INPUTS * cost.rows) fail_msg("%s: %lld of %g rows", what, (long long)expanded, cost.rows);
     const int under_way = rill_engine_pending(engine) > 0;
-    *(under_way ? &seen->cut : &seen->whole) += 1;
-    end_all(engine, how, id);
+    *(under_way ? &seen->cut_short : &seen->finished_early) += 1;
+    end_searches(engine, how, id);
     status = rill_run(engine, read_nothing, NULL, write_nowhere, NULL);
-    if (status != (how == STOPPED ? RILL_ERR_STOPPED : RILL_OK)) fail_msg("%s: %s", what, rill_status_name(status));
-    if (expansions(engine) != before)
-        fail_msg("%s: %lld rows when its time is over", what, (long long)(expansions(engine) - before));
+    if (status != (how == END_STOPPED ? RILL_ERR_STOPPED : RILL_OK)) fail_msg("%s: %s", what, rill_status_name(status));
+    if (expansions(engine) != expanded)
+        fail_msg("%s: %lld rows when its time is over", what, (long long)(expansions(engine) - expanded));
     rill_engine_destroy(engine);
 }
 
-static void no_setting_outlives_its_time(void **state)
+static void every_setting_is_cut_short(void **state)
 {
     (void)state;
     counts seen = {0};
@@ -132,25 +133,25 @@ static void no_setting_outlives_its_time(void **state)
     assert_int_equal(rill_model_open(&model, ctx, "toy", &open), RILL_OK);
     for (const rill_option *row = rill_setting_table(); row->name != NULL; row++) {
         char text[VALUES][40], what[120];
-        const int32_t n = rill_request_heeds(row) ? extremes(row, text) : 0;
-        for (int32_t i = 0; i < n * ENDS; i++) {
+        const int32_t n = rill_setting_is_per_request(row) ? extreme_values(row, text) : 0;
+        for (int32_t i = 0; i < n * END_KINDS; i++) {
             rill_settings s;
             rill_settings_default(&s);
-            add_others(row, &s);
-            snprintf(what, sizeof what, "%s=%s, %d", row->name, text[i / ENDS], i % ENDS);
-            if (rill_settings_set(ctx, &s, row->name, text[i / ENDS]) != RILL_OK) continue;
-            run(ctx, model, &s, (end)(i % ENDS), what, &seen);
+            enable_setting(row, &s);
+            snprintf(what, sizeof what, "%s=%s, %d", row->name, text[i / END_KINDS], i % END_KINDS);
+            if (rill_settings_set(ctx, &s, row->name, text[i / END_KINDS]) != RILL_OK) continue;
+            run(ctx, model, &s, (end_kind)(i % END_KINDS), what, &seen);
         }
     }
-    print_message("%lld searches were cut, %lld were over, %lld refused\n", (long long)seen.cut, (long long)seen.whole,
-                  (long long)seen.refused);
-    assert_true(seen.cut > 60);
+    print_message("%lld searches were cut, %lld were over, %lld refused\n", (long long)seen.cut_short,
+                  (long long)seen.finished_early, (long long)seen.refused);
+    assert_true(seen.cut_short > 60);
     rill_model_close(model);
     harness_end(ctx, &memory);
 }
 
 /* By hand: of 10 timesteps and the end of 3 hypotheses, each of which has 4 choices at the most. */
-static void a_cost_by_value(void **state)
+static void cost_by_hand(void **state)
 {
     (void)state;
     rill_settings s;
@@ -192,8 +193,8 @@ static void a_cost_by_value(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(no_setting_outlives_its_time),
-    cmocka_unit_test(a_cost_by_value),
+    cmocka_unit_test(every_setting_is_cut_short),
+    cmocka_unit_test(cost_by_hand),
 };
 
 HARNESS_MAIN(tests)

@@ -11,8 +11,8 @@ enum { MODELS = 8 };
 
 static struct {
     char name[MODELS][64];
-    int32_t most_rows;            /* of a call */
-    int opened, closed, fails_at; /* fails_at: the number of the model that cannot be opened, from 1 */
+    int32_t max_rows;                  /* of a call */
+    int opened, closed, failing_model; /* failing_model: the number of the model that cannot be opened, from 1 */
 } seen;
 
 static int64_t runner_bytes;
@@ -20,8 +20,8 @@ static int64_t runner_bytes;
 static rill_status open_seen(const rill_domain *table, rill_context *ctx, const rill_open_options *options, void **self,
                              rill_domain_info *info)
 {
-    const char *name = rill_open_value(options, "device");
-    if (seen.opened + 1 == seen.fails_at) return rill_fail(ctx, RILL_ERR_OPTION, "%s is broken", name);
+    const char *name = rill_open_option(options, "device");
+    if (seen.opened + 1 == seen.failing_model) return rill_fail(ctx, RILL_ERR_OPTION, "%s is broken", name);
     const rill_status status = toy_domain.open(table, ctx, options, self, info);
     if (status != RILL_OK) return status;
     snprintf(seen.name[seen.opened], sizeof seen.name[0], "%s", name != NULL ? name : "(none)");
@@ -40,9 +40,9 @@ static void close_seen(void *self)
 
 static rill_status step_seen(void *self, const rill_rows *rows)
 {
-    int32_t before = __atomic_load_n(&seen.most_rows, __ATOMIC_RELAXED);
-    while (rows->n > before &&
-           !__atomic_compare_exchange_n(&seen.most_rows, &before, rows->n, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    int32_t max = __atomic_load_n(&seen.max_rows, __ATOMIC_RELAXED);
+    while (rows->n > max &&
+           !__atomic_compare_exchange_n(&seen.max_rows, &max, rows->n, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         ;
     return toy_domain.step(self, rows);
 }
@@ -59,7 +59,7 @@ typedef struct bench {
 
 static rill_status open_with(bench *b, const char *device, int32_t workers, int alone)
 {
-    rill_domain table = alone ? toy_alone : toy_domain;
+    rill_domain table = alone ? toy_without_runners : toy_domain;
     static rill_domain kept;
     table.name = "seen";
     table.open = open_seen;
@@ -74,12 +74,12 @@ static rill_status open_with(bench *b, const char *device, int32_t workers, int 
                                     .n_values = device != NULL,
                                     .values = &value};
     const rill_workers_options options = {.struct_size = sizeof options, .workers = workers};
-    const int fails_at = seen.fails_at;
+    const int failing_model = seen.failing_model;
     memset(&seen, 0, sizeof seen);
-    seen.fails_at = fails_at;
+    seen.failing_model = failing_model;
     b->ctx = harness_begin(&b->memory);
     assert_int_equal(rill_register_domain(b->ctx, &kept), RILL_OK);
-    if (b->refuse > 0) b->memory.fail_at = b->memory.requests + b->refuse;
+    if (b->refuse > 0) b->memory.failing_request = b->memory.requests + b->refuse;
     return rill_workers_open(&b->workers, b->ctx, "seen", &open, &options);
 }
 
@@ -88,16 +88,16 @@ static void end(bench *b)
     rill_workers_close(b->workers);
     assert_int_equal(seen.opened, seen.closed);
     harness_end(b->ctx, &b->memory);
-    seen.fails_at = 0;
+    seen.failing_model = 0;
 }
 
-static void dealt_out(void **state)
+static void workers_are_spread_over_devices(void **state)
 {
     static const struct {
         const char *device;
         int32_t workers, found;
         int models; /* that are shared */
-        const char *of[5];
+        const char *worker_device[5];
     } cases[] = {
         {"gpu:0,gpu:1", 0, 2, 2, {"gpu:0", "gpu:1"}},
         {"gpu:0,gpu:1", 5, 5, 2, {"gpu:0", "gpu:1", "gpu:0", "gpu:1", "gpu:0"}},
@@ -118,7 +118,7 @@ static void dealt_out(void **state)
             assert_int_equal(rill_workers_count(b.workers), cases[c].found);
             assert_int_equal(seen.opened, alone ? cases[c].found : cases[c].models);
             for (int32_t w = 0; w < cases[c].found && !alone; w++)
-                assert_string_equal(rill_workers_device(b.workers, w), cases[c].of[w]);
+                assert_string_equal(rill_workers_device(b.workers, w), cases[c].worker_device[w]);
             end(&b);
         }
 }
@@ -192,13 +192,13 @@ static void refused(void **state)
 }
 
 /* What was opened before is closed. */
-static void one_does_not_open(void **state)
+static void a_device_fails_to_open(void **state)
 {
     (void)state;
     for (int alone = 0; alone < 2; alone++)
         for (int n = 1; n <= 3; n++) {
             bench b = {0};
-            seen.fails_at = n;
+            seen.failing_model = n;
             assert_int_equal(open_with(&b, "gpu:0,gpu:1,gpu:2", 0, alone), RILL_ERR_OPTION);
             assert_null(b.workers);
             assert_non_null(strstr(rill_error(b.ctx), "is broken"));
@@ -213,7 +213,7 @@ enum { INPUTS = 300 };
 
 typedef struct stream {
     bench *b;
-    int64_t given, written, cancelled;
+    int64_t n_read, written, cancelled;
 } stream;
 
 /* The third last of each ten is given up as soon as three more are read. */
@@ -221,14 +221,14 @@ static rill_status read_one(void *user, int may_block, const char **text, size_t
 {
     stream *s = user;
     (void)may_block;
-    if (s->given % 10 == 0 && s->given > 0) {
-        const rill_status status = rill_workers_cancel(s->b->workers, s->given - 3);
+    if (s->n_read % 10 == 0 && s->n_read > 0) {
+        const rill_status status = rill_workers_cancel(s->b->workers, s->n_read - 3);
         assert_true(status == RILL_OK || status == RILL_ERR_NOT_FOUND);
     }
-    if (s->given == INPUTS) return RILL_END_OF_INPUT;
+    if (s->n_read == INPUTS) return RILL_END_OF_INPUT;
     *text = "in";
     *length = 2;
-    s->given++;
+    s->n_read++;
     return RILL_OK;
 }
 
@@ -242,7 +242,7 @@ static rill_status write_one(void *user, const rill_result *result)
     return RILL_OK;
 }
 
-static void inputs_are_given_up(void **state)
+static void cancelled_inputs(void **state)
 {
     (void)state;
     bench b = {0};
@@ -255,7 +255,7 @@ static void inputs_are_given_up(void **state)
     assert_int_equal(rill_workers_begin(b.workers, setups), RILL_OK);
     assert_int_equal(rill_workers_run(b.workers, read_one, &s, write_one, &s), RILL_OK);
     assert_int_equal(s.written, INPUTS);
-    HARNESS_SEEN(s.cancelled > 0);
+    HARNESS_ASSERT_COVERED(s.cancelled > 0);
     end(&b);
 }
 
@@ -287,7 +287,7 @@ static void rows_fit(void **state)
         assert_int_equal(rill_workers_begin(b.workers, setups), cases[c].status);
         if (cases[c].status == RILL_OK) {
             assert_int_equal(rill_workers_run(b.workers, read_one, &s, write_one, &s), RILL_OK);
-            assert_in_range(seen.most_rows, cases[c].rows / 2, cases[c].rows);
+            assert_in_range(seen.max_rows, cases[c].rows / 2, cases[c].rows);
         } else {
             assert_non_null(strstr(rill_error(b.ctx), "for a timestep, and of 32000 bytes a worker has"));
         }
@@ -301,11 +301,11 @@ static rill_status read_wide(void *user, int may_block, rill_request *request)
     static rill_settings wide;
     stream *s = user;
     (void)may_block;
-    if (s->given == INPUTS) return RILL_END_OF_INPUT;
+    if (s->n_read == INPUTS) return RILL_END_OF_INPUT;
     rill_settings_default(&wide);
     wide.k = 9;
     *request = (rill_request){
-        .struct_size = sizeof *request, .text = "in", .length = 2, .settings = s->given++ % 2 ? &wide : NULL};
+        .struct_size = sizeof *request, .text = "in", .length = 2, .settings = s->n_read++ % 2 ? &wide : NULL};
     return RILL_OK;
 }
 
@@ -333,13 +333,13 @@ static void wide_requests_fail_alone(void **state)
         assert_int_equal(rill_workers_begin(b.workers, setups), RILL_OK);
         assert_int_equal(rill_workers_run_requests(b.workers, read_wide, &s, write_wide, &s), RILL_OK);
         assert_int_equal(s.written, INPUTS);
-        assert_in_range(seen.most_rows, 2, 8);
+        assert_in_range(seen.max_rows, 2, 8);
         end(&b);
     }
 }
 
 /* What runners take whatever they decode is not there to be shared. */
-static void runners_take_their_part(void **state)
+static void runner_memory_is_counted(void **state)
 {
     static const struct {
         const char *device;
@@ -388,15 +388,15 @@ static void memory_is_refused(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(dealt_out),
+    cmocka_unit_test(workers_are_spread_over_devices),
     cmocka_unit_test(bound_by_device),
     cmocka_unit_test(refused),
-    cmocka_unit_test(one_does_not_open),
+    cmocka_unit_test(a_device_fails_to_open),
     cmocka_unit_test(memory_is_refused),
-    cmocka_unit_test(inputs_are_given_up),
+    cmocka_unit_test(cancelled_inputs),
     cmocka_unit_test(rows_fit),
     cmocka_unit_test(wide_requests_fail_alone),
-    cmocka_unit_test(runners_take_their_part),
+    cmocka_unit_test(runner_memory_is_counted),
 };
 
 HARNESS_MAIN(tests)

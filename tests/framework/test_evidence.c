@@ -21,7 +21,7 @@ static rill_ngrams *make(rill_context *ctx, const rill_evidence_kind *kind)
     return g;
 }
 
-static float p_of(const rill_ngrams *g, int32_t phase, int n, int32_t a, int32_t b, int32_t c, int32_t d)
+static float posterior_of_ngram(const rill_ngrams *g, int32_t phase, int n, int32_t a, int32_t b, int32_t c, int32_t d)
 {
     const int32_t gram[] = {a, b, c, d};
     return rill_ngrams_posterior(g, phase, gram, n);
@@ -40,7 +40,7 @@ static void fill(rill_ngrams *g)
     assert_int_equal(rill_ngrams_finish(g, 1), RILL_OK);
 }
 
-static void by_hand(void **state)
+static void posteriors_by_hand(void **state)
 {
     (void)state;
     harness_memory memory = {0};
@@ -48,25 +48,25 @@ static void by_hand(void **state)
     rill_ngrams *g = make(ctx, &KIND);
     fill(g);
     /* What occurs twice in an output counts once. */
-    assert_float_equal(p_of(g, 0, 1, 1, 0, 0, 0), 0.75F, 1e-6F);
-    assert_float_equal(p_of(g, 0, 2, 1, 2, 0, 0), 0.75F, 1e-6F);
-    assert_float_equal(p_of(g, 0, 1, 3, 0, 0, 0), 0.5F, 1e-6F);
-    assert_float_equal(p_of(g, 0, 1, END, 0, 0, 0), 1.0F, 1e-6F);
-    assert_float_equal(p_of(g, 0, 2, 3, END, 0, 0), 0.5F, 1e-6F);
-    assert_float_equal(p_of(g, 0, 3, 2, 1, 2, 0), 0.5F, 1e-6F);
-    assert_float_equal(p_of(g, 0, 4, 1, 2, 3, END), 0.25F, 1e-6F);
-    assert_float_equal(p_of(g, 0, 4, 2, 1, 2, END), 0.5F, 1e-6F);
-    assert_float_equal(p_of(g, 0, 2, 2, 2, 0, 0), 0.0F, 1e-6F);
-    assert_float_equal(p_of(g, 0, 1, 5, 0, 0, 0), 0.0F, 1e-6F);
-    assert_float_equal(p_of(g, 1, 1, 1, 0, 0, 0), 0.0F, 1e-6F);
-    assert_float_equal(p_of(g, 0, 5, 1, 0, 0, 0), 0.0F, 1e-6F);
+    assert_float_equal(posterior_of_ngram(g, 0, 1, 1, 0, 0, 0), 0.75F, 1e-6F);
+    assert_float_equal(posterior_of_ngram(g, 0, 2, 1, 2, 0, 0), 0.75F, 1e-6F);
+    assert_float_equal(posterior_of_ngram(g, 0, 1, 3, 0, 0, 0), 0.5F, 1e-6F);
+    assert_float_equal(posterior_of_ngram(g, 0, 1, END, 0, 0, 0), 1.0F, 1e-6F);
+    assert_float_equal(posterior_of_ngram(g, 0, 2, 3, END, 0, 0), 0.5F, 1e-6F);
+    assert_float_equal(posterior_of_ngram(g, 0, 3, 2, 1, 2, 0), 0.5F, 1e-6F);
+    assert_float_equal(posterior_of_ngram(g, 0, 4, 1, 2, 3, END), 0.25F, 1e-6F);
+    assert_float_equal(posterior_of_ngram(g, 0, 4, 2, 1, 2, END), 0.5F, 1e-6F);
+    assert_float_equal(posterior_of_ngram(g, 0, 2, 2, 2, 0, 0), 0.0F, 1e-6F);
+    assert_float_equal(posterior_of_ngram(g, 0, 1, 5, 0, 0, 0), 0.0F, 1e-6F);
+    assert_float_equal(posterior_of_ngram(g, 1, 1, 1, 0, 0, 0), 0.0F, 1e-6F);
+    assert_float_equal(posterior_of_ngram(g, 0, 5, 1, 0, 0, 0), 0.0F, 1e-6F);
     /* With a scale of 2 masses are 4/6, 1/6 and 1/6. */
     rill_ngrams_begin(g);
     const int32_t one[] = {1}, two[] = {2};
     assert_int_equal(rill_ngrams_entry(g, one, 1, log(2)), RILL_OK);
     assert_int_equal(rill_ngrams_entry(g, two, 1, 0), RILL_OK);
     assert_int_equal(rill_ngrams_finish(g, 2), RILL_OK);
-    assert_float_equal(p_of(g, 0, 1, 1, 0, 0, 0), 0.8F, 1e-6F);
+    assert_float_equal(posterior_of_ngram(g, 0, 1, 1, 0, 0, 0), 0.8F, 1e-6F);
     rill_ngrams_free(g);
     rill_ngrams_free(NULL);
     harness_end(ctx, &memory);
@@ -84,10 +84,10 @@ static void phases(void **state)
     const int32_t actions[] = {1, 4, 2, 5, 3, 6};
     assert_int_equal(rill_ngrams_entry(g, actions, 6, 0), RILL_OK);
     assert_int_equal(rill_ngrams_finish(g, 1), RILL_OK);
-    assert_float_equal(p_of(g, 0, 3, 1, 2, 3, 0), 1.0F, 1e-6F);
-    assert_float_equal(p_of(g, 1, 3, 4, 5, 6, 0), 1.0F, 1e-6F);
-    assert_float_equal(p_of(g, 1, 1, 1, 0, 0, 0), 0.0F, 1e-6F);
-    assert_float_equal(p_of(g, 0, 2, 1, 4, 0, 0), 0.0F, 1e-6F);
+    assert_float_equal(posterior_of_ngram(g, 0, 3, 1, 2, 3, 0), 1.0F, 1e-6F);
+    assert_float_equal(posterior_of_ngram(g, 1, 3, 4, 5, 6, 0), 1.0F, 1e-6F);
+    assert_float_equal(posterior_of_ngram(g, 1, 1, 1, 0, 0, 0), 0.0F, 1e-6F);
+    assert_float_equal(posterior_of_ngram(g, 0, 2, 1, 4, 0, 0), 0.0F, 1e-6F);
     rill_ngrams_free(g);
     harness_end(ctx, &memory);
 }
@@ -166,9 +166,9 @@ static void list_paths(const lattice *l, rill_ngrams *g, int32_t node, int32_t *
 
 static void compare(const rill_ngrams *a, const rill_ngrams *b, int32_t phases)
 {
-    int32_t gram[RILL_NGRAM_MOST];
+    int32_t gram[RILL_NGRAM_MAX];
     for (int32_t phase = 0; phase < phases; phase++)
-        for (int32_t m = 1, all = 3; m <= RILL_NGRAM_MOST; m++, all *= 3)
+        for (int32_t m = 1, all = 3; m <= RILL_NGRAM_MAX; m++, all *= 3)
             for (int32_t code = 0; code < all; code++) {
                 for (int32_t i = 0, rest = code; i < m; i++, rest /= 3) gram[i] = rest % 3;
                 assert_float_equal(rill_ngrams_posterior(a, phase, gram, m), rill_ngrams_posterior(b, phase, gram, m),
@@ -251,7 +251,7 @@ static size_t write_evidence(rill_context *ctx)
     return size;
 }
 
-static void reading(void **state)
+static void evidence_file_is_read(void **state)
 {
     (void)state;
     harness_memory memory = {0};
@@ -261,11 +261,11 @@ static void reading(void **state)
     write_evidence(ctx);
     assert_int_equal(rill_evidence_open(&e, ctx, path), RILL_OK);
     assert_int_equal(rill_evidence_inputs(e), 4);
-    assert_int_equal(rill_evidence_kind_in(e)->end_action, END);
+    assert_int_equal(rill_evidence_kind_in_file(e)->end_action, END);
     for (int64_t id = -1; id < 9; id++) {
-        const int there = id == 0 || id == 1 || id == 5 || id == 6;
-        assert_int_equal(rill_evidence_get(e, id, g), there ? RILL_OK : RILL_ERR_NOT_FOUND);
-        assert_float_equal(p_of(g, 0, 2, 1, 2, 0, 0), there ? 0.75F : 0, 1e-6F);
+        const int exists = id == 0 || id == 1 || id == 5 || id == 6;
+        assert_int_equal(rill_evidence_get(e, id, g), exists ? RILL_OK : RILL_ERR_NOT_FOUND);
+        assert_float_equal(posterior_of_ngram(g, 0, 2, 1, 2, 0, 0), exists ? 0.75F : 0, 1e-6F);
     }
     rill_evidence_kind other = KIND;
     assert_int_equal(rill_evidence_fits(e, &other), RILL_OK);
@@ -289,7 +289,7 @@ static void reading(void **state)
     harness_end(ctx, &memory);
 }
 
-static char *read_whole(size_t size)
+static char *read_evidence_file(size_t size)
 {
     char *bytes = malloc(size);
     FILE *file = fopen(path, "rb");
@@ -299,7 +299,7 @@ static char *read_whole(size_t size)
     return bytes;
 }
 
-static void write_whole(const char *bytes, size_t size)
+static void write_evidence_file(const char *bytes, size_t size)
 {
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
@@ -317,7 +317,7 @@ static int is_damaged(rill_context *ctx)
         assert_non_null(strstr(rill_error(ctx), path));
         return 1;
     }
-    rill_ngrams *g = make(ctx, rill_evidence_kind_in(e));
+    rill_ngrams *g = make(ctx, rill_evidence_kind_in_file(e));
     for (int64_t id = 0; id < 8; id++) bad |= rill_evidence_get(e, id, g) == RILL_ERR_FORMAT;
     rill_ngrams_free(g);
     rill_evidence_close(e);
@@ -325,24 +325,24 @@ static int is_damaged(rill_context *ctx)
 }
 
 /* Cut anywhere, a file is refused. With a byte changed it is read, with other numbers at most, or refused. */
-static void damage(void **state)
+static void damaged_files_are_refused(void **state)
 {
     (void)state;
     harness_memory memory = {0};
     rill_context *ctx = harness_begin(&memory);
     rill_evidence *e;
     const size_t size = write_evidence(ctx);
-    char *bytes = read_whole(size);
+    char *bytes = read_evidence_file(size);
     int refusals = 0;
     assert_false(is_damaged(ctx));
     for (size_t n = 0; n < size; n += 3) {
-        write_whole(bytes, n);
+        write_evidence_file(bytes, n);
         assert_true(is_damaged(ctx));
     }
     for (size_t i = 0; i < size; i++)
         for (int bit = 0; bit < 8; bit += 7) {
             bytes[i] ^= (char)(1 << bit);
-            write_whole(bytes, size);
+            write_evidence_file(bytes, size);
             refusals += is_damaged(ctx);
             bytes[i] ^= (char)(1 << bit);
         }
@@ -356,9 +356,13 @@ static void damage(void **state)
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_hand),  cmocka_unit_test(phases),          cmocka_unit_test(refused),
-        cmocka_unit_test(lattices), cmocka_unit_test(phases_of_nodes), cmocka_unit_test(reading),
-        cmocka_unit_test(damage),
+        cmocka_unit_test(posteriors_by_hand),
+        cmocka_unit_test(phases),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(lattices),
+        cmocka_unit_test(phases_of_nodes),
+        cmocka_unit_test(evidence_file_is_read),
+        cmocka_unit_test(damaged_files_are_refused),
     };
     if (harness_options(argc, argv) != 0) return 2;
     const int made = mkstemp(path);

@@ -53,11 +53,11 @@ static void decode(rill_context *ctx, const char *path, int32_t k, const char *c
     while (rill_engine_next(engine, &result) == RILL_OK) {
         int64_t i = result.id;
         out->status[i] = result.status;
-        out->found[i] = result.n;
+        out->found[i] = result.n_outputs;
         snprintf(out->message[i], sizeof out->message[i], "%s", result.message);
-        if (result.n == 0) continue;
-        out->score[i] = result.output[0].score;
-        snprintf(out->best[i], sizeof out->best[i], "%s", result.output[0].text);
+        if (result.n_outputs == 0) continue;
+        out->score[i] = result.outputs[0].path_score;
+        snprintf(out->best[i], sizeof out->best[i], "%s", result.outputs[0].text);
     }
     rill_engine_destroy(engine);
     rill_model_close(model);
@@ -116,14 +116,14 @@ static void template_domain_learns_from_a_file(void **state)
 
 /* --- the template heuristic --------------------------------------------------------------------------------------- */
 
-static void gap(void *user, naive_beam *b)
+static void naive_gap_heuristic(void *user, naive_beam *b)
 {
     (void)user;
     for (int32_t i = 1; i < b->n && b->width == INT32_MAX; i++)
         if (b->candidate[i - 1].sum - b->candidate[i].sum > 0.75) b->width = i;
 }
 
-static rill_status load_gap(rill_context *ctx)
+static rill_status load_gap_heuristic(rill_context *ctx)
 {
     return rill_plugin_load(ctx, EXAMPLES_FOLDER "/rill-template-heuristic.so");
 }
@@ -143,13 +143,13 @@ static void template_heuristic(void **state)
         p.n_heuristics = p.naive.n_heuristics = 1;
         snprintf(p.heuristic[0].name, sizeof p.heuristic[0].name, "gap");
         snprintf(p.heuristic[0].arguments, sizeof p.heuristic[0].arguments, "0.75");
-        p.naive.heuristic[0] = (naive_heuristic){.rule = NAIVE_CUSTOM, .apply = gap};
+        p.naive.heuristic[0] = (naive_heuristic){.rule = NAIVE_CUSTOM, .apply = naive_gap_heuristic};
         problem_solve(&p);
-        engine_run_with(&p, &s, NULL, load_gap, &r);
+        engine_run_with(&p, &s, NULL, load_gap_heuristic, &r);
         problem_expect(&p, &s, seed, &r);
         snprintf(p.heuristic[0].arguments, sizeof p.heuristic[0].arguments, "wide");
         engine_record_clear(&r);
-        engine_run_with(&p, &s, NULL, load_gap, &r);
+        engine_run_with(&p, &s, NULL, load_gap_heuristic, &r);
         assert_int_equal(r.status, RILL_ERR_OPTION);
         assert_non_null(strstr(r.message, "\"wide\""));
         engine_record_clear(&r);

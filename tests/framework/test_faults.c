@@ -41,7 +41,7 @@ static void injected_failures(void **state)
                 problem_with(&p, extra, path);
                 s.by_run = n % 2;
                 engine_run(&p, &s, NULL, &r);
-                if (r.toy.violations != 0) fail_msg("%s: %s", extra, r.toy.first);
+                if (r.toy.violations != 0) fail_msg("%s: %s", extra, r.toy.first_violation);
                 assert_int_equal(r.toy.opened, r.toy.closed);
                 if (r.status != RILL_OK) { /* else there were fewer calls */
                     assert_int_equal(r.status, RILL_ERR_IO);
@@ -51,7 +51,7 @@ static void injected_failures(void **state)
                 }
                 engine_record_clear(&r);
             }
-    HARNESS_SEEN(ended > 50);
+    HARNESS_ASSERT_COVERED(ended > 50);
 }
 
 /* Results that were finished before the failure can still be taken, and are right. */
@@ -59,56 +59,57 @@ static void finished_results_survive(void **state)
 {
     (void)state;
     problem p;
-    engine_record r, whole;
+    engine_record r, baseline;
     problem_with(&p, "", 1);
-    engine_run(&p, &plain, NULL, &whole);
-    assert_int_equal(whole.status, RILL_OK);
+    engine_run(&p, &plain, NULL, &baseline);
+    assert_int_equal(baseline.status, RILL_OK);
     problem_with(&p, "fail_score=9", 1);
     engine_run(&p, &plain, NULL, &r);
     assert_int_equal(r.status, RILL_ERR_IO);
     assert_true(r.n_results > 0);
     for (int32_t i = 0; i < p.n_inputs; i++)
         if (r.result[i].taken) {
-            assert_int_equal(r.result[i].status, whole.result[i].status);
-            assert_int_equal(r.result[i].n, whole.result[i].n);
-            if (r.result[i].n > 0) assert_string_equal(r.result[i].output[0].text, whole.result[i].output[0].text);
+            assert_int_equal(r.result[i].status, baseline.result[i].status);
+            assert_int_equal(r.result[i].n, baseline.result[i].n);
+            if (r.result[i].n > 0) assert_string_equal(r.result[i].output[0].text, baseline.result[i].output[0].text);
         }
     engine_record_clear(&r);
-    engine_record_clear(&whole);
+    engine_record_clear(&baseline);
 }
 
 /* Fails in its fail_at-th call, counted over the run. */
-static int32_t calls, fail_at;
+static int32_t calls, failing_call;
 
-static rill_status fail_late(void *self, rill_beams *beams)
+static rill_status fail_at_call(void *self, rill_candidates *beams)
 {
     (void)self, (void)beams;
-    return ++calls == fail_at ? RILL_ERR_PLUGIN : RILL_OK;
+    return ++calls == failing_call ? RILL_ERR_PLUGIN : RILL_OK;
 }
 
-static rill_status register_late(rill_context *ctx)
+static rill_status register_failing(rill_context *ctx)
 {
-    static const rill_heuristic late = {RILL_ABI_VERSION, sizeof late, "late", "", "fails once", NULL, fail_late, NULL};
+    static const rill_heuristic late = {RILL_ABI_VERSION, sizeof late, "late",       "",
+                                        "fails once",     NULL,        fail_at_call, NULL};
     return rill_register_heuristic(ctx, &late);
 }
 
 static void run_until(const problem *p, const schedule *s, int32_t call, engine_record *r)
 {
     calls = 0;
-    fail_at = call;
-    engine_run_with(p, s, NULL, register_late, r);
+    failing_call = call;
+    engine_run_with(p, s, NULL, register_failing, r);
 }
 
 /* What a run that broke off gave must be all that it had finished, right, and in order. Returns the ids it skipped. */
-static int check_broken_run(const schedule *s, const engine_record *r, const engine_record *whole)
+static int check_broken_run(const schedule *s, const engine_record *r, const engine_record *baseline)
 {
     int skipped = 0, missing = 0;
     int64_t position = 0;
     if (r->n_results != r->stats.inputs)
         fail_msg("%s: %lld results of %lld finished inputs", s->method, (long long)r->n_results,
                  (long long)r->stats.inputs);
-    for (int32_t i = 0; i < PROBLEM_MOST_INPUTS; i++) {
-        const record_result *one = &r->result[i], *other = &whole->result[i];
+    for (int32_t i = 0; i < PROBLEM_MAX_INPUTS; i++) {
+        const record_result *one = &r->result[i], *other = &baseline->result[i];
         missing += other->taken && !one->taken;
         if (!one->taken) continue;
         skipped += missing;
@@ -129,7 +130,7 @@ static void results_that_waited_survive(void **state)
     int skipped = 0, empty = 0, failed = 0;
     for (int variant = 0; variant < 5 * 2 * 2; variant++) {
         problem p;
-        engine_record r, whole;
+        engine_record r, baseline;
         problem_with(&p, "early=60 own_bound=1", variant % 2);
         snprintf(p.heuristic[0].name, sizeof p.heuristic[0].name, "late");
         p.heuristic[0].arguments[0] = '\0';
@@ -142,8 +143,8 @@ static void results_that_waited_survive(void **state)
                       .budget = variant % 3 == 0 ? 10 : 0,
                       .unordered = variant / 2 % 2,
                       .by_run = variant % 3 != 1};
-        run_until(&p, &s, 0, &whole);
-        assert_int_equal(whole.status, RILL_OK);
+        run_until(&p, &s, 0, &baseline);
+        assert_int_equal(baseline.status, RILL_OK);
         for (int32_t call = 1;; call += 1 + call / 10) {
             run_until(&p, &s, call, &r);
             if (r.status == RILL_OK) {
@@ -152,18 +153,18 @@ static void results_that_waited_survive(void **state)
             }
             assert_int_equal(r.status, RILL_ERR_PLUGIN);
             assert_non_null(strstr(r.message, "heuristic late")); /* the reason is still there after the results */
-            if (r.toy.violations != 0) fail_msg("%s: %s", s.method, r.toy.first);
-            int gaps = check_broken_run(&s, &r, &whole);
+            if (r.toy.violations != 0) fail_msg("%s: %s", s.method, r.toy.first_violation);
+            int gaps = check_broken_run(&s, &r, &baseline);
             if (!s.unordered) skipped += gaps;
             empty += r.n_results == 0;
             failed++;
             engine_record_clear(&r);
         }
-        engine_record_clear(&whole);
+        engine_record_clear(&baseline);
     }
-    HARNESS_SEEN(skipped > 50);
-    HARNESS_SEEN(empty > 0);
-    HARNESS_SEEN(failed > 200);
+    HARNESS_ASSERT_COVERED(skipped > 50);
+    HARNESS_ASSERT_COVERED(empty > 0);
+    HARNESS_ASSERT_COVERED(failed > 200);
 }
 
 static void illegal_answers(void **state)
@@ -179,7 +180,7 @@ static void illegal_answers(void **state)
             engine_run(&p, &plain, NULL, &r);
             if (r.status != RILL_ERR_PLUGIN) fail_msg("%s: %s \"%s\"", extra, rill_status_name(r.status), r.message);
             if (strstr(r.message, "toy") == NULL) fail_msg("%s: \"%s\" does not name the domain", extra, r.message);
-            if (r.toy.violations != 0) fail_msg("%s: %s", extra, r.toy.first);
+            if (r.toy.violations != 0) fail_msg("%s: %s", extra, r.toy.first_violation);
             engine_record_clear(&r);
         }
 }

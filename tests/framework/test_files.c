@@ -16,7 +16,7 @@ static rill_context *ctx;
 static char folder[40];
 
 /* "folder/name", until the tenth call behind it. */
-static const char *at(const char *name)
+static const char *path_in_folder(const char *name)
 {
     static char path[10][100];
     static int next;
@@ -27,7 +27,7 @@ static const char *at(const char *name)
 
 static void write_string(const char *name, const char *text)
 {
-    FILE *file = fopen(at(name), "w");
+    FILE *file = fopen(path_in_folder(name), "w");
     assert_non_null(file);
     fputs(text, file);
     assert_int_equal(fclose(file), 0);
@@ -45,12 +45,12 @@ static int tear_down(void **state)
 {
     static const char *const names[] = {"text", "empty", "pipe", "a", "also", "b", "link", "round", "sub/b", "sub"};
     (void)state;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) remove(at(names[i]));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) remove(path_in_folder(names[i]));
     rill_context_destroy(ctx);
     return rmdir(folder);
 }
 
-#define SAYS(format, ...)                                         \
+#define EXPECT_ERROR(format, ...)                                 \
     do {                                                          \
         char sentence[300];                                       \
         snprintf(sentence, sizeof sentence, format, __VA_ARGS__); \
@@ -60,7 +60,7 @@ static int tear_down(void **state)
 static void files_are_read_and_refused(void **state)
 {
     (void)state;
-    const char *text = at("text"), *empty = at("empty"), *none = at("none");
+    const char *text = path_in_folder("text"), *empty = path_in_folder("empty"), *none = path_in_folder("none");
     write_string("text", "hello");
     write_string("empty", "");
     rill_text out = {.ctx = ctx};
@@ -71,7 +71,7 @@ static void files_are_read_and_refused(void **state)
     assert_int_equal(out.length, 5);
     assert_string_equal(out.data, "hello");
     assert_int_equal(rill_file_read(&out, text, 4), RILL_ERR_FORMAT);
-    SAYS("%s is larger than the 4 bytes that it may have", text);
+    EXPECT_ERROR("%s is larger than the 4 bytes that it may have", text);
     assert_int_equal(out.length, 0);
     write_string("text", "\xef\xbb\xbf"
                          "a\xef\xbb\xbf");
@@ -79,39 +79,39 @@ static void files_are_read_and_refused(void **state)
     assert_int_equal(out.length, 4);
     assert_string_equal(out.data, "a\xef\xbb\xbf"); /* the mark at the beginning alone */
     assert_int_equal(rill_file_read(&out, none, 5), RILL_ERR_NOT_FOUND);
-    SAYS("cannot open %s: No such file or directory", none);
+    EXPECT_ERROR("cannot open %s: No such file or directory", none);
     assert_int_equal(rill_file_read(&out, folder, 5), RILL_ERR_IO);
-    SAYS("cannot open %s: it is a directory, a regular file was expected", folder);
+    EXPECT_ERROR("cannot open %s: it is a directory, a regular file was expected", folder);
     assert_int_equal(rill_file_read(&out, "/dev/null", 5), RILL_ERR_IO);
-    SAYS("cannot open %s: it is a device, a regular file was expected", "/dev/null");
+    EXPECT_ERROR("cannot open %s: it is a device, a regular file was expected", "/dev/null");
     assert_int_equal(rill_file_read(&out, "/proc/self/stat", 1 << 20), RILL_OK); /* which says that it is empty */
     assert_true(out.length > 0);
     rill_text_clear(&out);
 }
 
 /* What errno was before is no interruption: where a file ends, reading ends. */
-static void an_old_interruption_is_none(void **state)
+static void stale_errno_is_ignored(void **state)
 {
     (void)state;
     char bytes[8];
     rill_file file;
     rill_text out = {.ctx = ctx};
     write_string("text", "hello");
-    assert_int_equal(rill_file_open(&file, ctx, at("text"), RILL_FILE_REGULAR), RILL_OK);
+    assert_int_equal(rill_file_open(&file, ctx, path_in_folder("text"), RILL_FILE_REGULAR), RILL_OK);
     errno = EINTR;
     assert_int_equal(rill_file_get(&file, 0, sizeof bytes, bytes), RILL_ERR_IO);
     rill_file_close(&file);
     errno = EINTR;
-    assert_int_equal(rill_file_read(&out, at("text"), 5), RILL_OK);
+    assert_int_equal(rill_file_read(&out, path_in_folder("text"), 5), RILL_OK);
     assert_string_equal(out.data, "hello");
     rill_text_clear(&out);
     errno = EINTR;
-    assert_int_equal(rill__read_head(at("text"), bytes, sizeof bytes), 1);
+    assert_int_equal(rill__read_start(path_in_folder("text"), bytes, sizeof bytes), 1);
     assert_string_equal(bytes, "hello");
 }
 
 /* A file that says that it is empty, and is far from that, is read no further than it may go. */
-static void no_more_is_read_than_may_be(void **state)
+static void reads_stop_at_the_limit(void **state)
 {
     (void)state;
     static const char path[] = "/proc/self/maps";
@@ -120,7 +120,7 @@ static void no_more_is_read_than_may_be(void **state)
     assert_true(out.length > 1000);
     rill_text_clear(&out);
     assert_int_equal(rill_file_read(&out, path, 10), RILL_ERR_FORMAT);
-    SAYS("%s is larger than the 10 bytes that it may have", path);
+    EXPECT_ERROR("%s is larger than the 10 bytes that it may have", path);
     assert_true(out.capacity < 1000);
     rill_text_clear(&out);
 }
@@ -129,7 +129,7 @@ static void no_more_is_read_than_may_be(void **state)
 static void pipes_are_taken_where_they_are_wanted(void **state)
 {
     (void)state;
-    const char *named = at("pipe");
+    const char *named = path_in_folder("pipe");
     char unnamed[40];
     int ends[2];
     rill_file file;
@@ -138,7 +138,7 @@ static void pipes_are_taken_where_they_are_wanted(void **state)
     snprintf(unnamed, sizeof unnamed, "/proc/self/fd/%d", ends[0]);
     for (rill_file_kind kind = RILL_FILE_REGULAR; kind <= RILL_FILE_PIPED; kind++) {
         assert_int_equal(rill_file_open(&file, ctx, named, kind), RILL_ERR_IO);
-        SAYS("cannot open %s: it is a pipe, a regular file was expected", named);
+        EXPECT_ERROR("cannot open %s: it is a pipe, a regular file was expected", named);
     }
     assert_int_equal(rill_file_open(&file, ctx, unnamed, RILL_FILE_REGULAR), RILL_ERR_IO);
     assert_int_equal(rill_file_open(&file, ctx, unnamed, RILL_FILE_PIPED), RILL_OK);
@@ -149,14 +149,14 @@ static void pipes_are_taken_where_they_are_wanted(void **state)
     rill_file_close(&file);
     close(writer), close(ends[0]), close(ends[1]);
     assert_int_equal(rill_file_open(&file, ctx, folder, RILL_FILE_STREAM), RILL_ERR_IO);
-    SAYS("cannot open %s: it is a directory, a file was expected", folder);
+    EXPECT_ERROR("cannot open %s: it is a directory, a file was expected", folder);
 }
 
 /* Whatever was opened is known by all of its names, to all contexts of the same workers. */
 static void opened_files_are_known(void **state)
 {
     (void)state;
-    const char *a = at("a"), *also = at("also"), *b = at("b");
+    const char *a = path_in_folder("a"), *also = path_in_folder("also"), *b = path_in_folder("b");
     rill_context *worker;
     rill_text out = {.ctx = ctx};
     write_string("a", "a");
@@ -175,10 +175,10 @@ static void opened_files_are_known(void **state)
 }
 
 /* What is gone is told, and the process lives: a map of it would end it. */
-static void what_gets_shorter_is_told(void **state)
+static void truncated_files_are_errors(void **state)
 {
     (void)state;
-    const char *path = at("a");
+    const char *path = path_in_folder("a");
     char bytes[8];
     rill_file file;
     write_string("a", "12345678");
@@ -188,7 +188,7 @@ static void what_gets_shorter_is_told(void **state)
     assert_memory_equal(bytes, "78", 2);
     assert_int_equal(truncate(path, 5), 0);
     assert_int_equal(rill_file_get(&file, 0, 8, bytes), RILL_ERR_IO);
-    SAYS("cannot read %s: it became shorter while it was read", path);
+    EXPECT_ERROR("cannot read %s: it became shorter while it was read", path);
     rill_file_close(&file);
     rill_file_close(&file);
 }
@@ -208,7 +208,7 @@ static void paths_are_joined_with_one_slash(void **state)
 static void files_inside_a_folder(void **state)
 {
     static const struct {
-        const char *name, *says; /* NULL: it is taken */
+        const char *name, *message; /* NULL: it is taken */
     } cases[] = {
         {"a", NULL},
         {"./a", NULL},
@@ -228,17 +228,17 @@ static void files_inside_a_folder(void **state)
     };
     (void)state;
     write_string("a", "a");
-    assert_int_equal(mkdir(at("sub"), 0700), 0);
+    assert_int_equal(mkdir(path_in_folder("sub"), 0700), 0);
     write_string("sub/b", "b");
-    assert_int_equal(symlink("a", at("link")), 0);
-    assert_int_equal(symlink("sub", at("round")), 0);
-    assert_int_equal(mkfifo(at("pipe"), 0600), 0);
+    assert_int_equal(symlink("a", path_in_folder("link")), 0);
+    assert_int_equal(symlink("sub", path_in_folder("round")), 0);
+    assert_int_equal(mkfifo(path_in_folder("pipe"), 0600), 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         rill_file file;
         rill_status status = rill_file_open_inside(&file, ctx, folder, cases[i].name);
-        assert_int_equal(status == RILL_OK, cases[i].says == NULL);
+        assert_int_equal(status == RILL_OK, cases[i].message == NULL);
         assert_int_equal(file.ctx != NULL, status == RILL_OK);
-        if (cases[i].says != NULL && strstr(rill_error(ctx), cases[i].says) == NULL)
+        if (cases[i].message != NULL && strstr(rill_error(ctx), cases[i].message) == NULL)
             fail_msg("%s: %s", cases[i].name, rill_error(ctx));
         rill_file_close(&file);
     }
@@ -256,15 +256,15 @@ static void files_survive_every_refusal(void **state)
         rill_context *own = NULL;
         assert_int_equal(rill_context_create(&own, &options), RILL_OK);
         rill_text text = {.ctx = own};
-        memory.fail_at = memory.requests + n;
-        rill_status status = rill_file_read(&text, at("a"), 100);
-        if (status == RILL_OK) status = rill_file_read(&text, at("b"), 100);
+        memory.failing_request = memory.requests + n;
+        rill_status status = rill_file_read(&text, path_in_folder("a"), 100);
+        if (status == RILL_OK) status = rill_file_read(&text, path_in_folder("b"), 100);
         refused = memory.refused;
         assert_int_equal(status, refused ? RILL_ERR_MEMORY : RILL_OK);
         rill_text_clear(&text);
         rill_context_destroy(own);
         assert_int_equal(memory.blocks, 0);
-        assert_int_equal(memory.mistakes, 0);
+        assert_int_equal(memory.wrong_sizes, 0);
         assert_true(n < 20 && (refused || n > 1));
     }
 }
@@ -274,9 +274,9 @@ static void files_survive_every_refusal(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        CASE(files_are_read_and_refused),      CASE(an_old_interruption_is_none),
-        CASE(no_more_is_read_than_may_be),     CASE(pipes_are_taken_where_they_are_wanted),
-        CASE(opened_files_are_known),          CASE(what_gets_shorter_is_told),
+        CASE(files_are_read_and_refused),      CASE(stale_errno_is_ignored),
+        CASE(reads_stop_at_the_limit),         CASE(pipes_are_taken_where_they_are_wanted),
+        CASE(opened_files_are_known),          CASE(truncated_files_are_errors),
         CASE(paths_are_joined_with_one_slash), CASE(files_inside_a_folder),
         CASE(files_survive_every_refusal),
     };

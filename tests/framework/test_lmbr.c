@@ -11,25 +11,25 @@
 #include "support/harness.h"
 #include "support/problem.h"
 
-enum { MOST_ENTRIES = 12 };
+enum { MAX_ENTRIES = 12 };
 
 /* An output and its mass. */
 typedef struct entry {
-    int32_t action[NAIVE_LONGEST], n;
+    int32_t action[NAIVE_MAX_LENGTH], n;
     double score, mass;
 } entry;
 
 typedef struct evidence {
-    entry at[MOST_ENTRIES];
+    entry items[MAX_ENTRIES];
     int32_t n; /* 0: nothing is said */
 } evidence;
 
 /* What the naive search adds. */
-typedef struct dense {
-    evidence input[PROBLEM_MOST_INPUTS];
-    double theta[1 + RILL_NGRAM_MOST];
+typedef struct dense_posteriors {
+    evidence input[PROBLEM_MAX_INPUTS];
+    double theta[1 + RILL_NGRAM_MAX];
     int32_t phases, actions;
-} dense;
+} dense_posteriors;
 
 /* --- dense posteriors ------------------------------------------------------------------------------------------------- */
 
@@ -40,15 +40,15 @@ static double rounded(double score)
     return strtod(text, NULL);
 }
 
-static void weigh(evidence *e, double scale)
+static void set_masses(evidence *e, double scale)
 {
     double best = -INFINITY, sum = 0;
-    for (int32_t i = 0; i < e->n; i++) best = fmax(best, rounded(e->at[i].score));
-    for (int32_t i = 0; i < e->n; i++) sum += e->at[i].mass = exp(scale * (rounded(e->at[i].score) - best));
-    for (int32_t i = 0; i < e->n; i++) e->at[i].mass /= sum;
+    for (int32_t i = 0; i < e->n; i++) best = fmax(best, rounded(e->items[i].score));
+    for (int32_t i = 0; i < e->n; i++) sum += e->items[i].mass = exp(scale * (rounded(e->items[i].score) - best));
+    for (int32_t i = 0; i < e->n; i++) e->items[i].mass /= sum;
 }
 
-static int has(const entry *e, int32_t phases, int32_t phase, const int32_t *gram, int32_t m)
+static int has_ngram(const entry *e, int32_t phases, int32_t phase, const int32_t *gram, int32_t m)
 {
     for (int32_t from = phase; from + (m - 1) * phases < e->n; from += phases) {
         int32_t same = 0;
@@ -62,29 +62,29 @@ static float posterior(const evidence *e, int32_t phases, int32_t phase, const i
 {
     double sum = 0;
     for (int32_t i = 0; i < e->n; i++)
-        if (has(&e->at[i], phases, phase, gram, m)) sum += e->at[i].mass;
+        if (has_ngram(&e->items[i], phases, phase, gram, m)) sum += e->items[i].mass;
     return sum < 1 ? (float)sum : 1;
 }
 
-static void wish(void *user, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
-                 const naive_hypothesis *parent, naive_wishes *wishes)
+static void score_dense(void *user, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
+                        const naive_hypothesis *parent, naive_modifiers *modifiers)
 {
-    const dense *all = user;
+    const dense_posteriors *all = user;
     const evidence *e = &all->input[item];
     (void)timestep;
     (void)rank;
     if (e->n == 0) return;
-    wishes->reward = wishes->end_reward = (float)all->theta[0];
+    modifiers->reward = modifiers->end_reward = (float)all->theta[0];
     for (int32_t action = 0; action < all->actions; action++) {
         double sum = 0;
-        for (int32_t m = 1; m <= RILL_NGRAM_MOST; m++) {
-            int32_t gram[RILL_NGRAM_MOST], at = parent->n;
+        for (int32_t m = 1; m <= RILL_NGRAM_MAX; m++) {
+            int32_t gram[RILL_NGRAM_MAX], pos = parent->n;
             gram[m - 1] = action;
-            for (int32_t i = m - 2; i >= 0; i--) gram[i] = (at -= all->phases) >= 0 ? parent->action[at] : -1;
-            if (at < 0) break;
+            for (int32_t i = m - 2; i >= 0; i--) gram[i] = (pos -= all->phases) >= 0 ? parent->action[pos] : -1;
+            if (pos < 0) break;
             sum += all->theta[m] * (double)posterior(e, all->phases, phase, gram, m);
         }
-        wishes->add[action] = (float)sum;
+        modifiers->add[action] = (float)sum;
     }
 }
 
@@ -98,18 +98,18 @@ static const struct {
                   {"lambda=.5,p=1", 0.5, 10, 1, 0.7, {0}},
                   {"theta=1/-2/.5/0/3", 1, 0, 0, 0, {1, -2, 0.5, 0, 3}}};
 
-static void set_theta(dense *all, int which)
+static void set_theta(dense_posteriors *all, int which)
 {
-    for (int m = 0; m <= RILL_NGRAM_MOST; m++) {
+    for (int m = 0; m <= RILL_NGRAM_MAX; m++) {
         const double T = PARAMETERS[which].T, p = PARAMETERS[which].p, r = PARAMETERS[which].r;
         all->theta[m] = T == 0 ? PARAMETERS[which].theta[m] : m == 0 ? -1 / T : 1 / (4 * T * p * pow(r, m - 1));
         all->theta[m] /= PARAMETERS[which].lambda;
     }
 }
 
-static void add_scorer(problem *p, dense *all, const char *source, int which)
+static void add_scorer(problem *p, dense_posteriors *all, const char *source, int which)
 {
-    p->naive.scorer[p->n_scorers] = (naive_scorer){all, wish};
+    p->naive.scorer[p->n_scorers] = (naive_scorer){all, score_dense};
     problem_name *s = &p->scorer[p->n_scorers++];
     snprintf(s->name, sizeof s->name, "lmbr");
     if (snprintf(s->arguments, sizeof s->arguments, "%s,%s", source, PARAMETERS[which].text) >=
@@ -120,21 +120,21 @@ static void add_scorer(problem *p, dense *all, const char *source, int which)
 /* Outputs of a search without evidence, and others. */
 static void draw_evidence(const problem *p, int32_t i, evidence *e, dice *d)
 {
-    e->n = dice_range(d, 1, MOST_ENTRIES);
+    e->n = dice_range(d, 1, MAX_ENTRIES);
     for (int32_t j = 0; j < e->n; j++) {
-        entry *at = &e->at[j];
+        entry *drawn_entry = &e->items[j];
         const naive_result *found = &p->expected[i];
-        at->score = -0.37 * (double)dice_range(d, 0, 20);
-        at->n = 0;
+        drawn_entry->score = -0.37 * (double)dice_range(d, 0, 20);
+        drawn_entry->n = 0;
         if (found->n > 0 && dice_chance(d, 80)) {
             const naive_hypothesis *h = &found->output[dice_range(d, 0, found->n - 1)].hypothesis;
-            at->n = h->n;
-            memcpy(at->action, h->action, sizeof at->action);
+            drawn_entry->n = h->n;
+            memcpy(drawn_entry->action, h->action, sizeof drawn_entry->action);
         }
-        for (int32_t more = dice_range(d, 0, 3); more > 0 && at->n < 20; more--)
-            at->action[at->n++] = dice_range(d, 0, p->model.actions - 1);
+        for (int32_t more = dice_range(d, 0, 3); more > 0 && drawn_entry->n < 20; more--)
+            drawn_entry->action[drawn_entry->n++] = dice_range(d, 0, p->model.actions - 1);
     }
-    weigh(e, 1);
+    set_masses(e, 1);
 }
 
 static rill_status write_file(void *user, const void *bytes, size_t n)
@@ -142,25 +142,25 @@ static rill_status write_file(void *user, const void *bytes, size_t n)
     return fwrite(bytes, 1, n, user) == n ? RILL_OK : RILL_ERR_IO;
 }
 
-static rill_evidence_kind kind_of(const problem *p)
+static rill_evidence_kind evidence_kind_of_problem(const problem *p)
 {
     rill_evidence_kind kind;
     rill_model *model;
     rill_context *ctx = harness_context(NULL);
     const rill_open_options options = {.struct_size = sizeof options, .arguments = p->arguments, .threads = 1};
     assert_int_equal(rill_model_open(&model, ctx, "toy", &options), RILL_OK);
-    assert_int_equal(rill_evidence_kind_of(&kind, ctx, model), RILL_OK);
+    assert_int_equal(rill_evidence_kind_for_model(&kind, ctx, model), RILL_OK);
     rill_model_close(model);
     rill_context_destroy(ctx);
     return kind;
 }
 
-static void write_evidence(const problem *p, const dense *all, const char *path)
+static void write_evidence(const problem *p, const dense_posteriors *all, const char *path)
 {
     rill_evidence_writer *writer;
     rill_ngrams *ngrams;
     rill_context *ctx = harness_context(NULL);
-    const rill_evidence_kind kind = kind_of(p);
+    const rill_evidence_kind kind = evidence_kind_of_problem(p);
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(rill_ngrams_create(&ngrams, ctx, &kind), RILL_OK);
@@ -169,7 +169,7 @@ static void write_evidence(const problem *p, const dense *all, const char *path)
         const evidence *e = &all->input[i];
         rill_ngrams_begin(ngrams);
         for (int32_t j = 0; j < e->n; j++)
-            assert_int_equal(rill_ngrams_entry(ngrams, e->at[j].action, e->at[j].n, e->at[j].score), RILL_OK);
+            assert_int_equal(rill_ngrams_entry(ngrams, e->items[j].action, e->items[j].n, e->items[j].score), RILL_OK);
         assert_int_equal(rill_ngrams_finish(ngrams, 1), RILL_OK);
         assert_int_equal(rill_evidence_put(writer, i, ngrams), RILL_OK);
     }
@@ -180,14 +180,14 @@ static void write_evidence(const problem *p, const dense *all, const char *path)
     assert_int_equal(fclose(file), 0);
 }
 
-static void forget(problem *p)
+static void solve_again(problem *p)
 {
     problem_clear(p);
     problem_solve(p);
 }
 
 /* Both searches together are what an input is expected to take. */
-static void add_first(const problem *p, naive_result *first)
+static void add_first_search(const problem *p, naive_result *first)
 {
     for (int32_t i = 0; i < p->n_inputs; i++) {
         naive_result *e = &p->expected[i];
@@ -200,18 +200,18 @@ static void add_first(const problem *p, naive_result *first)
     free(first);
 }
 
-static void solve_self(problem *p, dense *all, int32_t most, double scale)
+static void solve_self(problem *p, dense_posteriors *all, int32_t max_entries, double scale)
 {
     naive_result *first = p->expected;
     for (int32_t i = 0; i < p->n_inputs; i++) {
         evidence *e = &all->input[i];
-        for (e->n = 0; problem_is_searched(p, i) && e->n < first[i].n && e->n < most; e->n++) {
+        for (e->n = 0; problem_is_searched(p, i) && e->n < first[i].n && e->n < max_entries; e->n++) {
             const naive_output *o = &first[i].output[e->n];
-            e->at[e->n].n = o->hypothesis.n;
-            e->at[e->n].score = o->rank_score;
-            memcpy(e->at[e->n].action, o->hypothesis.action, sizeof o->hypothesis.action);
+            e->items[e->n].n = o->hypothesis.n;
+            e->items[e->n].score = o->score;
+            memcpy(e->items[e->n].action, o->hypothesis.action, sizeof o->hypothesis.action);
         }
-        weigh(e, scale);
+        set_masses(e, scale);
     }
     p->expected = NULL;
     problem_solve(p);
@@ -219,7 +219,7 @@ static void solve_self(problem *p, dense *all, int32_t most, double scale)
         if (all->input[i].n == 0) { /* nothing was searched again */
             p->expected[i].expansions = p->expected[i].candidates = p->expected[i].pruned = 0;
         }
-    add_first(p, first);
+    add_first_search(p, first);
 }
 
 /* --- the property ------------------------------------------------------------------------------------------------------ */
@@ -239,7 +239,7 @@ static int differs(problem *p, problem_group group, uint64_t seed, dice *d, int 
 
 static void run(int64_t iterations, int self)
 {
-    static dense all;
+    static dense_posteriors all;
     char folder[] = "/tmp/lmbr-XXXXXX", path[40];
     const uint64_t first = harness_seed(1);
     int bad = 0;
@@ -252,20 +252,20 @@ static void run(int64_t iterations, int self)
         problem p;
         problem_draw(&p, group, &d);
         if (dice_chance(&d, 50)) problem_draw_conventions(&p, group, &d);
-        if (p.n_scorers == NAIVE_MOST_CHAIN) p.n_scorers--;
+        if (p.n_scorers == NAIVE_MAX_CHAIN) p.n_scorers--;
         memset(&all, 0, sizeof all);
         all.phases = p.model.phases;
         all.actions = p.model.actions;
-        const int which = dice_range(&d, 0, 2), most = dice_range(&d, 1, 6);
+        const int which = dice_range(&d, 0, 2), max_entries = dice_range(&d, 1, 6);
         set_theta(&all, which);
-        if (self) snprintf(path, sizeof path, "self=%d", most);
+        if (self) snprintf(path, sizeof path, "self=%d", max_entries);
         add_scorer(&p, &all, path, which);
         problem_solve(&p);
         for (int32_t j = 0; j < p.n_inputs && !self; j++) draw_evidence(&p, j, &all.input[j], &d);
         if (self)
-            solve_self(&p, &all, most, 1);
+            solve_self(&p, &all, max_entries, 1);
         else
-            write_evidence(&p, &all, path), forget(&p);
+            write_evidence(&p, &all, path), solve_again(&p);
         bad += differs(&p, group, seed, &d, bad >= 3);
         problem_clear(&p);
     }
@@ -274,13 +274,13 @@ static void run(int64_t iterations, int self)
     assert_int_equal(bad, 0);
 }
 
-static void of_a_file(void **state)
+static void evidence_from_a_file(void **state)
 {
     (void)state;
     run(1200, 0);
 }
 
-static void of_a_first_search(void **state)
+static void evidence_from_a_first_search(void **state)
 {
     (void)state;
     run(1200, 1);
@@ -298,7 +298,7 @@ static void without_memory(void **state)
         problem p;
         engine_record r;
         const schedule s = {.method = "var-stream", .n = 3, .refill = -1};
-        harness_memory memory = {.fail_at = n};
+        harness_memory memory = {.failing_request = n};
         const rill_context_options options = harness_memory_options(&memory);
         problem_draw(&p, PROBLEM_PRUNED, &d);
         p.n_scorers = 1;
@@ -309,7 +309,7 @@ static void without_memory(void **state)
         failed += r.status == RILL_ERR_MEMORY;
         if (r.status < 0 && r.status != RILL_ERR_MEMORY) fail_msg("request %d: %s", (int)n, r.message);
         assert_int_equal(memory.bytes, 0);
-        assert_int_equal(memory.mistakes, 0);
+        assert_int_equal(memory.wrong_sizes, 0);
         engine_record_clear(&r);
     }
     assert_true(failed > 5);
@@ -361,7 +361,8 @@ static void arguments(void **state)
 
 int main(int argc, char **argv)
 {
-    static const struct CMUnitTest tests[] = {cmocka_unit_test(of_a_file), cmocka_unit_test(of_a_first_search),
+    static const struct CMUnitTest tests[] = {cmocka_unit_test(evidence_from_a_file),
+                                              cmocka_unit_test(evidence_from_a_first_search),
                                               cmocka_unit_test(without_memory), cmocka_unit_test(arguments)};
     if (harness_options(argc, argv) != 0) return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,8 +11,8 @@
 /* A request for what the engine does anyway, with all that a request may have. */
 static rill_status submit_request(void *user, rill_engine *engine, const problem *p, int32_t i)
 {
-    const char *heuristics[NAIVE_MOST_CHAIN], *scorers[NAIVE_MOST_CHAIN];
-    char padded[NAIVE_MOST_CHAIN][48];
+    const char *heuristics[NAIVE_MAX_CHAIN], *scorers[NAIVE_MAX_CHAIN];
+    char padded[NAIVE_MAX_CHAIN][48];
     for (int32_t j = 0; j < p->n_scorers; j++) scorers[j] = p->scorer[j].arguments;
     for (int32_t j = 0; j < p->n_heuristics; j++) { /* another instance of the same */
         int number = strcmp(p->heuristic[j].name, "test-random") != 0;
@@ -26,7 +26,7 @@ static rill_status submit_request(void *user, rill_engine *engine, const problem
                       .settings = &p->settings,
                       .heuristics = heuristics,
                       .scorers = scorers,
-                      .seconds = 1e9};
+                      .timeout = 1e9};
     return rill_engine_submit_request(engine, &r, NULL);
 }
 
@@ -62,13 +62,13 @@ static void full_problem(problem *p, schedule *s, int variant)
     problem_solve(p);
 }
 
-static void clean(const harness_memory *m, const engine_record *r, int variant, int64_t n)
+static void expect_clean_memory(const harness_memory *m, const engine_record *r, int variant, int64_t n)
 {
     if (m->blocks != 0 || m->bytes != 0)
         fail_msg("variant %d, request %lld: %lld blocks of %zu bytes are lost after %s", variant, (long long)n,
                  (long long)m->blocks, m->bytes, r->message);
-    if (m->mistakes != 0) fail_msg("variant %d, request %lld: wrong sizes are given back", variant, (long long)n);
-    if (r->toy.violations != 0) fail_msg("variant %d, request %lld: %s", variant, (long long)n, r->toy.first);
+    if (m->wrong_sizes != 0) fail_msg("variant %d, request %lld: wrong sizes are given back", variant, (long long)n);
+    if (r->toy.violations != 0) fail_msg("variant %d, request %lld: %s", variant, (long long)n, r->toy.first_violation);
     if (r->toy.opened != r->toy.closed) fail_msg("variant %d, request %lld: a model stays open", variant, (long long)n);
 }
 
@@ -81,12 +81,12 @@ static void fail_each(int persistent)
         full_problem(&p, &s, variant);
         int done = 0;
         for (int64_t n = 1; !done; n++) {
-            harness_memory m = {.fail_at = n, .persistent = persistent};
+            harness_memory m = {.failing_request = n, .persistent = persistent};
             rill_context_options options = harness_memory_options(&m);
             engine_record r;
             char message[500];
             engine_run(&p, &s, &options, &r);
-            clean(&m, &r, variant, n);
+            expect_clean_memory(&m, &r, variant, n);
             done = m.refused == 0;
             /* Refused or not, what is not an error is the right answer. */
             if (r.status == RILL_OK && problem_compare(&p, &s, &r, message, sizeof message))
@@ -118,13 +118,13 @@ static void each_allocation_fails_for_ever(void **state)
     fail_each(1);
 }
 
-static void a_workers_context_may_be_refused(void **state)
+static void worker_contexts_without_memory(void **state)
 {
     (void)state;
     for (int64_t n = 1, refused = 1; refused > 0; n++) {
         harness_memory memory;
         rill_context *ctx = harness_begin(&memory), *worker = ctx;
-        memory.fail_at = memory.requests + n;
+        memory.failing_request = memory.requests + n;
         const rill_status status = rill_context_create_worker(&worker, ctx, NULL);
         refused = memory.refused;
         assert_int_equal(status, refused ? RILL_ERR_MEMORY : RILL_OK);
@@ -138,7 +138,7 @@ static void a_workers_context_may_be_refused(void **state)
 /* --- pages ---------------------------------------------------------------------------------------------------------- */
 
 /* Blocks a little larger than a power of two, as packed weights are, do not take whole huge pages for that little. */
-static void blocks_take_what_they_hold(void **state)
+static void blocks_use_little_more(void **state)
 {
     (void)state;
     enum { COUNT = 16 };
@@ -155,7 +155,7 @@ static void blocks_take_what_they_hold(void **state)
     void *block[3 * COUNT];
     double held = 0;
     assert_int_equal(rill_context_create(&ctx, NULL), RILL_OK);
-    const double before = resident();
+    const double used_before = resident();
     for (size_t i = 0; i < 3 * COUNT; i++) {
         block[i] = rill_alloc(ctx, size[i % 3]);
         assert_non_null(block[i]);
@@ -165,11 +165,11 @@ static void blocks_take_what_they_hold(void **state)
     const double after = resident();
     for (size_t i = 0; i < 3 * COUNT; i++) rill_free(ctx, block[i], size[i % 3]);
     rill_context_destroy(ctx);
-    if (before >= 0 && after - before > 1.3 * held) fail_msg("%.1f MB for %.1f", after - before, held);
+    if (used_before >= 0 && after - used_before > 1.3 * held) fail_msg("%.1f MB for %.1f", after - used_before, held);
 }
 
 /* Freed large blocks are the system's again, even beside one that is kept; what a block holds goes along as it grows. */
-static void large_blocks_go_back(void **state)
+static void large_blocks_are_returned(void **state)
 {
     (void)state;
     enum { COUNT = 8 };
@@ -188,14 +188,14 @@ static void large_blocks_go_back(void **state)
         ((char *)text)[has - 1] = 'y';
     }
     rill_free(ctx, text, has);
-    const double before = resident();
+    const double used_before = resident();
     for (int turn = 0; turn < 3; turn++) {
         for (size_t i = 0; i < COUNT; i++) block[i] = memset(rill_alloc(ctx, size), 1, size);
         for (size_t i = 0; i + 1 < COUNT; i++) rill_free(ctx, block[i], size);
-        const double kept = resident() - before;
+        const double kept = resident() - used_before;
         rill_free(ctx, block[COUNT - 1], size);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* there all blocks are the C library's */
-        if (before >= 0 && kept > 20) fail_msg("%.1f MB stay of one block of 9", kept);
+        if (used_before >= 0 && kept > 20) fail_msg("%.1f MB stay of one block of 9", kept);
 #else
         (void)kept;
 #endif
@@ -204,7 +204,7 @@ static void large_blocks_go_back(void **state)
 }
 
 /* Blocks side by side that grow in turn keep what they hold, and what was not written is not touched. */
-static void growing_blocks_keep_their_pages(void **state)
+static void growing_blocks_touch_little(void **state)
 {
     (void)state;
     enum { COUNT = 3, TURNS = 5, STRIDE = 70001 };
@@ -223,17 +223,17 @@ static void growing_blocks_keep_their_pages(void **state)
             }
         }
     }
-    const double before = resident();
+    const double used_before = resident();
     for (size_t wanted = 4 << 20; wanted <= 128 << 20; wanted *= 2) {
         assert_int_equal(rill_grow(ctx, (void **)&idle, &idle_size, wanted, 1, "idle"), RILL_OK);
         idle[wanted / 2] = 1;
     }
-    const double touched = resident() - before;
+    const double touched = resident() - used_before;
     rill_free(ctx, idle, idle_size);
     for (size_t i = 0; i < COUNT; i++) rill_free(ctx, block[i], size[i]);
     rill_context_destroy(ctx);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__linux__)
-    if (before >= 0 && touched > 30) fail_msg("%.1f MB are touched of a block that is hardly written", touched);
+    if (used_before >= 0 && touched > 30) fail_msg("%.1f MB are touched of a block that is hardly written", touched);
 #else
     (void)touched;
 #endif
@@ -242,7 +242,7 @@ static void growing_blocks_keep_their_pages(void **state)
 /* --- a million inputs ----------------------------------------------------------------------------------------------- */
 
 typedef struct stream {
-    int64_t inputs, given, taken, wrong;
+    int64_t inputs, n_read, n_written, wrong;
     char text[32];
 } stream;
 
@@ -250,26 +250,26 @@ static rill_status read_input(void *user, int may_block, const char **text, size
 {
     stream *s = user;
     (void)may_block;
-    if (s->given == s->inputs) return RILL_END_OF_INPUT;
-    *length = (size_t)snprintf(s->text, sizeof s->text, "%s%lld", s->given % 1000 == 7 ? "!bad " : "",
-                               (long long)(s->given % 5003));
+    if (s->n_read == s->inputs) return RILL_END_OF_INPUT;
+    *length = (size_t)snprintf(s->text, sizeof s->text, "%s%lld", s->n_read % 1000 == 7 ? "!bad " : "",
+                               (long long)(s->n_read % 5003));
     *text = s->text;
-    s->given++;
+    s->n_read++;
     return RILL_OK;
 }
 
 static rill_status write_result(void *user, const rill_result *result)
 {
     stream *s = user;
-    s->wrong += result->id != s->taken; /* in input order */
-    s->wrong += (result->status == RILL_ERR_INPUT) != (s->taken % 1000 == 7);
-    s->wrong += result->status == RILL_OK && result->n != 1;
-    s->taken++;
+    s->wrong += result->id != s->n_written; /* in input order */
+    s->wrong += (result->status == RILL_ERR_INPUT) != (s->n_written % 1000 == 7);
+    s->wrong += result->status == RILL_OK && result->n_outputs != 1;
+    s->n_written++;
     return RILL_OK;
 }
 
 /* Decode `inputs` inputs; returns the most memory that the context held. */
-static size_t peak_of(int64_t inputs, const char *method, const char *policy, rill_stats *stats)
+static size_t peak_memory(int64_t inputs, const char *method, const char *policy, rill_stats *stats)
 {
     rill_context *ctx = harness_context(NULL);
     rill_model *model;
@@ -284,11 +284,11 @@ static size_t peak_of(int64_t inputs, const char *method, const char *policy, ri
     setup.settings.k = 1;
     setup.settings.n = 100;
     rill_chain_entry entry = {policy, ""};
-    if (policy != NULL) setup.policy = &entry;
+    if (policy != NULL) setup.scheduler = &entry;
     assert_int_equal(rill_engine_create(&engine, ctx, model, &setup), RILL_OK);
     stream s = {.inputs = inputs};
     assert_int_equal(rill_run(engine, read_input, &s, write_result, &s), RILL_OK);
-    assert_int_equal(s.taken, inputs);
+    assert_int_equal(s.n_written, inputs);
     assert_int_equal(s.wrong, 0);
     stats->struct_size = sizeof *stats;
     rill_engine_stats(engine, stats);
@@ -299,12 +299,13 @@ static size_t peak_of(int64_t inputs, const char *method, const char *policy, ri
     return peak;
 }
 
-static void a_million_inputs(void **state)
+static void constant_memory_for_a_million_inputs(void **state)
 {
     (void)state;
     rill_stats small, large;
     int64_t many = harness_iterations(1000000);
-    size_t few = peak_of(10000, "var-stream", NULL, &small), million = peak_of(many, "var-stream", NULL, &large);
+    size_t few = peak_memory(10000, "var-stream", NULL, &small),
+           million = peak_memory(many, "var-stream", NULL, &large);
     print_message("peak %zu bytes for 10,000 inputs, %zu for %lld\n", few, million, (long long)many);
     assert_int_equal(large.inputs, many);
     if (many > 10000) assert_true(million <= few + few / 50);
@@ -317,7 +318,7 @@ static void methods_hold_constant_memory(void **state)
     static const char *const methods[] = {"var-batch", "var-stream-fifo", "top-up", "stream-all"};
     rill_stats stats;
     for (size_t i = 0; i < 4; i++) {
-        size_t few = peak_of(20000, methods[i], NULL, &stats), many = peak_of(100000, methods[i], NULL, &stats);
+        size_t few = peak_memory(20000, methods[i], NULL, &stats), many = peak_memory(100000, methods[i], NULL, &stats);
         if (many > few + few / 50) fail_msg("%s: %zu bytes become %zu", methods[i], few, many);
     }
 }
@@ -328,9 +329,9 @@ static void starving_policies_hold_constant_memory(void **state)
 {
     (void)state;
     rill_stats stats;
-    size_t few = peak_of(20000, "var-stream", "test-newest", &stats);
+    size_t few = peak_memory(20000, "var-stream", "test-newest", &stats);
     int64_t waiting = stats.waiting_peak;
-    size_t many = peak_of(100000, "var-stream", "test-newest", &stats);
+    size_t many = peak_memory(100000, "var-stream", "test-newest", &stats);
     if (many > few + few / 50)
         fail_msg("%zu bytes (%lld results held back) become %zu (%lld)", few, (long long)waiting, many,
                  (long long)stats.waiting_peak);
@@ -339,11 +340,11 @@ static void starving_policies_hold_constant_memory(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(each_allocation_fails_once),
     cmocka_unit_test(each_allocation_fails_for_ever),
-    cmocka_unit_test(a_workers_context_may_be_refused),
-    cmocka_unit_test(blocks_take_what_they_hold),
-    cmocka_unit_test(growing_blocks_keep_their_pages),
-    cmocka_unit_test(large_blocks_go_back),
-    cmocka_unit_test(a_million_inputs),
+    cmocka_unit_test(worker_contexts_without_memory),
+    cmocka_unit_test(blocks_use_little_more),
+    cmocka_unit_test(growing_blocks_touch_little),
+    cmocka_unit_test(large_blocks_are_returned),
+    cmocka_unit_test(constant_memory_for_a_million_inputs),
     cmocka_unit_test(methods_hold_constant_memory),
     cmocka_unit_test(starving_policies_hold_constant_memory),
 };

@@ -25,21 +25,21 @@ static int end_context(void **state)
     return 0;
 }
 
-static void mentions(const char *what)
+static void expect_mention(const char *what)
 {
     if (strstr(rill_error(ctx), what) == NULL) fail_msg("\"%s\" does not mention \"%s\"", rill_error(ctx), what);
 }
 
-static void mentions_number(size_t number)
+static void expect_mention_of_number(size_t number)
 {
     char text[32];
     snprintf(text, sizeof text, "%zu", number);
-    mentions(text);
+    expect_mention(text);
 }
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */
 
-static rill_status keep_all(void *self, rill_beams *beams)
+static rill_status keep_all(void *self, rill_candidates *beams)
 {
     (void)self, (void)beams;
     return RILL_OK;
@@ -56,28 +56,28 @@ static void wrong_abi_version(void **state)
     rill_domain d = toy_domain;
     d.abi_version = 987;
     assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_ABI);
-    mentions("987");
-    mentions_number(RILL_ABI_VERSION);
-    mentions("domain"); /* the name of a table of another ABI may lie elsewhere */
+    expect_mention("987");
+    expect_mention_of_number(RILL_ABI_VERSION);
+    expect_mention("domain"); /* the name of a table of another ABI may lie elsewhere */
     d.abi_version = 1;
     assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_ABI);
-    mentions("was built for ABI version 1, this rill has 3: rebuild it with this rill's headers");
-    mentions("score() answers with the model's own best choices"); /* what there is to change */
+    expect_mention("was built for ABI version 1, this rill has 3: rebuild it with this rill's headers");
+    expect_mention("score() answers with the model's own best choices"); /* what there is to change */
     d.abi_version = 2;
     assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_ABI);
-    mentions(
+    expect_mention(
         "was built for ABI version 2, this rill has 3: rebuild it with this rill's headers: its sources need no change");
     assert_null(rill_find_domain(ctx, "toy"));
     rill_heuristic h = heuristic("h");
     h.abi_version = 654;
     assert_int_equal(rill_register_heuristic(ctx, &h), RILL_ERR_ABI);
-    mentions("654");
+    expect_mention("654");
     rill_scorer s = {.abi_version = 321, .struct_size = sizeof s, .name = "s"};
     assert_int_equal(rill_register_scorer(ctx, &s), RILL_ERR_ABI);
-    mentions("321");
-    rill_policy p = {.abi_version = 135, .struct_size = sizeof p, .name = "p"};
-    assert_int_equal(rill_register_policy(ctx, &p), RILL_ERR_ABI);
-    mentions("135");
+    expect_mention("321");
+    rill_scheduler p = {.abi_version = 135, .struct_size = sizeof p, .name = "p"};
+    assert_int_equal(rill_register_scheduler(ctx, &p), RILL_ERR_ABI);
+    expect_mention("135");
 }
 
 static void wrong_struct_size(void **state)
@@ -86,15 +86,15 @@ static void wrong_struct_size(void **state)
     rill_domain d = toy_domain;
     d.struct_size = 24;
     assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_ABI);
-    mentions("24");
-    mentions_number(offsetof(rill_domain, split));
+    expect_mention("24");
+    expect_mention_of_number(offsetof(rill_domain, split));
     d.struct_size = sizeof d + 64; /* from a newer header: optional members that this librill does not read */
     assert_int_equal(rill_register_domain(ctx, &d), RILL_OK);
     rill_heuristic h = heuristic("h");
     h.struct_size = 16;
     assert_int_equal(rill_register_heuristic(ctx, &h), RILL_ERR_ABI);
-    mentions("16");
-    mentions_number(sizeof(rill_heuristic));
+    expect_mention("16");
+    expect_mention_of_number(sizeof(rill_heuristic));
     assert_null(rill_find_heuristic(ctx, "h"));
     h.struct_size = sizeof(rill_heuristic) + 8; /* from an older header, whose tables had a member more */
     assert_int_equal(rill_register_heuristic(ctx, &h), RILL_OK);
@@ -109,8 +109,8 @@ static void missing_members(void **state)
     d = toy_domain;                                                   \
     d.member = NULL;                                                  \
     assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_PLUGIN); \
-    mentions(#member);                                                \
-    mentions("toy")
+    expect_mention(#member);                                          \
+    expect_mention("toy")
     WITHOUT(open);
     WITHOUT(reserve);
     WITHOUT(encode);
@@ -129,13 +129,13 @@ static void missing_members(void **state)
     rill_heuristic h = heuristic("h");
     h.apply = NULL;
     assert_int_equal(rill_register_heuristic(ctx, &h), RILL_ERR_PLUGIN);
-    mentions("apply");
+    expect_mention("apply");
     rill_scorer s = {RILL_ABI_VERSION, sizeof s, "s", "", "a test", NULL, NULL, NULL, .state_bytes = 0};
     assert_int_equal(rill_register_scorer(ctx, &s), RILL_ERR_PLUGIN);
-    mentions("score");
-    rill_policy p = {RILL_ABI_VERSION, sizeof p, "p", "a test", NULL, NULL, NULL, NULL, NULL};
-    assert_int_equal(rill_register_policy(ctx, &p), RILL_ERR_PLUGIN);
-    mentions("choose");
+    expect_mention("score");
+    rill_scheduler p = {RILL_ABI_VERSION, sizeof p, "p", "a test", NULL, NULL, NULL, NULL, NULL};
+    assert_int_equal(rill_register_scheduler(ctx, &p), RILL_ERR_PLUGIN);
+    expect_mention("choose");
 }
 
 static void bad_names(void **state)
@@ -154,10 +154,10 @@ static void names_are_taken_once(void **state)
     rill_heuristic a = heuristic("same"), b = heuristic("same");
     assert_int_equal(rill_register_heuristic(ctx, &a), RILL_OK);
     assert_int_equal(rill_register_heuristic(ctx, &b), RILL_ERR_ARGUMENT);
-    mentions("same");
+    expect_mention("same");
     assert_ptr_equal(rill_find_heuristic(ctx, "same"), &a);
     assert_null(rill_find_heuristic(ctx, "other"));
-    assert_null(rill_find_policy(ctx, "same")); /* kinds have name spaces of their own */
+    assert_null(rill_find_scheduler(ctx, "same")); /* kinds have name spaces of their own */
     assert_ptr_equal(rill_heuristic_at(ctx, 0), &a);
     assert_null(rill_heuristic_at(ctx, 1));
 }
@@ -170,7 +170,7 @@ static void core_is_registered_once(void **state)
     assert_non_null(rill_find_heuristic(ctx, "relative"));
     assert_non_null(rill_find_heuristic(ctx, "relative_local"));
     for (const rill_method_info *m = rill_method_table(); m->name != NULL; m++)
-        assert_non_null(rill_find_policy(ctx, m->policy));
+        assert_non_null(rill_find_scheduler(ctx, m->scheduler));
     size_t n = 0;
     while (rill_heuristic_at(ctx, n) != NULL) n++;
     assert_true(rill_register_core(ctx) < 0);
@@ -185,13 +185,13 @@ static void models_are_found_by_name(void **state)
     assert_int_equal(rill_register_domain(ctx, &toy_domain), RILL_OK);
     assert_int_equal(rill_model_open(&model, ctx, "tyo", &options), RILL_ERR_NOT_FOUND);
     assert_null(model);
-    mentions("tyo");
+    expect_mention("tyo");
     assert_int_equal(rill_model_open(&model, ctx, "toyy", &options), RILL_ERR_NOT_FOUND);
-    mentions("unknown domain \"toyy\": did you mean \"toy\"?");
+    expect_mention("unknown domain \"toyy\": did you mean \"toy\"?");
     options.arguments = "depth=three";
     assert_int_equal(rill_model_open(&model, ctx, "toy", &options), RILL_ERR_OPTION);
     assert_null(model);
-    mentions("depth=three");
+    expect_mention("depth=three");
     options.arguments = "depth=3 actions=7";
     assert_int_equal(rill_model_open(&model, ctx, "toy", &options), RILL_OK);
     assert_ptr_equal(rill_model_domain(model), &toy_domain);
@@ -233,7 +233,7 @@ static void options_are_checked(void **state)
         const rill_option rows[] = {bad[i].first, bad[i].second, {0}};
         telling.options = rows;
         assert_int_equal(rill_register_domain(ctx, &telling), RILL_ERR_PLUGIN);
-        mentions(bad[i].why);
+        expect_mention(bad[i].why);
     }
     const rill_option rows[] = {good, {0}};
     telling.options = rows;
@@ -243,7 +243,7 @@ static void options_are_checked(void **state)
     rill_open_options options = {
         .struct_size = sizeof options, .threads = 1, .arguments = "depth=3", .values = &value, .n_values = 1};
     assert_int_equal(rill_model_open(&model, ctx, "toy", &options), RILL_ERR_OPTION);
-    mentions("depth: \"10\" is not a whole number from 0 to 9");
+    expect_mention("depth: \"10\" is not a whole number from 0 to 9");
 }
 
 static rill_open_options seen;
@@ -261,7 +261,7 @@ static void options_of_old_callers(void **state)
     (void)state;
     rill_model *model;
     rill_domain noting = toy_domain;
-    const size_t sizes[] = {offsetof(rill_open_options, also), offsetof(rill_open_options, n_values),
+    const size_t sizes[] = {offsetof(rill_open_options, ensemble), offsetof(rill_open_options, n_values),
                             sizeof(rill_open_options)};
     noting.name = "noting";
     noting.open = note_options;
@@ -274,35 +274,35 @@ static void options_of_old_callers(void **state)
         assert_int_equal(seen.struct_size, sizeof seen);
         assert_int_equal(seen.threads, 3);
         assert_string_equal(seen.arguments, "depth=3");
-        assert_true(seen.also == NULL && seen.n_also == 0 && seen.n_values == 0);
+        assert_true(seen.ensemble == NULL && seen.n_ensemble == 0 && seen.n_values == 0);
     }
     const size_t wrong[] = {0, offsetof(rill_open_options, arguments), sizeof(rill_open_options) + 8};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         rill_open_options options = {.struct_size = wrong[i], .threads = 3};
         assert_int_equal(rill_model_open(&model, ctx, "noting", &options), RILL_ERR_ABI);
         assert_null(model);
-        mentions_number(wrong[i]);
-        mentions_number(sizeof options);
+        expect_mention_of_number(wrong[i]);
+        expect_mention_of_number(sizeof options);
     }
 }
 
-static rill_domain_info said; /* by a domain of itself */
+static rill_domain_info reported_info; /* by a domain of itself */
 
-static rill_status say(const rill_domain *table, rill_context *c, const rill_open_options *options, void **self,
-                       rill_domain_info *info)
+static rill_status open_with_info(const rill_domain *table, rill_context *c, const rill_open_options *options,
+                                  void **self, rill_domain_info *info)
 {
     const rill_status status = toy_domain.open(table, c, options, self, info);
-    *info = said;
+    *info = reported_info;
     return status;
 }
 
 /* What makes no sense is refused with what it is, and what was opened is closed. */
-static void what_a_domain_says_of_itself(void **state)
+static void domain_info_is_checked(void **state)
 {
     (void)state;
     static const struct {
         rill_domain_info info;
-        const char *says; /* NULL: it is taken */
+        const char *message; /* NULL: it is taken */
     } cases[] = {
         {{.actions = 1, .max_length = 1}, NULL},
         {{.actions = 3, .max_length = 9, .phases = 8, .has_end_action = 1, .end_action = 2}, NULL},
@@ -317,15 +317,15 @@ static void what_a_domain_says_of_itself(void **state)
     rill_domain saying = toy_domain;
     const rill_open_options options = {.struct_size = sizeof options, .threads = 1, .arguments = "depth=3"};
     saying.name = "saying";
-    saying.open = say;
+    saying.open = open_with_info;
     assert_int_equal(rill_register_domain(ctx, &saying), RILL_OK);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         rill_model *model;
-        said = cases[i].info;
+        reported_info = cases[i].info;
         const rill_status status = rill_model_open(&model, ctx, "saying", &options);
-        assert_int_equal(status, cases[i].says == NULL ? RILL_OK : RILL_ERR_PLUGIN);
+        assert_int_equal(status, cases[i].message == NULL ? RILL_OK : RILL_ERR_PLUGIN);
         assert_true((model == NULL) == (status != RILL_OK));
-        if (cases[i].says != NULL) mentions(cases[i].says);
+        if (cases[i].message != NULL) expect_mention(cases[i].message);
         rill_model_close(model);
     }
 }
@@ -366,7 +366,7 @@ static void actions_have_names(void **state)
     assert_int_equal(find(model, "a7"), RILL_NO_ACTION);
     assert_int_equal(find(model, ""), RILL_NO_ACTION);
     assert_int_equal(rill_model_action_name(model, 7, &text), RILL_ERR_NOT_FOUND);
-    mentions("7");
+    expect_mention("7");
     assert_int_equal(rill_model_action_name(model, -1, &text), RILL_ERR_NOT_FOUND);
     assert_int_equal(toy_report_get()->violations, 0); /* a domain is asked for actions of its own only */
     rill_text_reset(&text);
@@ -386,7 +386,7 @@ static void actions_without_names(void **state)
     rill_model *models[] = {open_as(&without, "without"), open_as(&half, "half")};
     for (int i = 0; i < 2; i++) {
         assert_int_equal(rill_model_action_name(models[i], 1, &text), i == 0 ? RILL_ERR_NOT_FOUND : RILL_OK);
-        if (i == 0) mentions("without");
+        if (i == 0) expect_mention("without");
         assert_int_equal(find(models[i], "a1"), RILL_NO_ACTION);
         assert_int_equal(find(models[i], "end"), RILL_NO_ACTION);
         rill_model_close(models[i]);
@@ -419,14 +419,14 @@ static void end_actions(void **state)
         const int32_t end = threads - 3;
         rill_status expected = threads > 1 && (end < 0 || end > 4) ? RILL_ERR_PLUGIN : RILL_OK;
         assert_int_equal(rill_model_open(&model, ctx, "ending", &options), expected);
-        if (expected != RILL_OK) mentions_number((size_t)(end < 0 ? -end : end));
+        if (expected != RILL_OK) expect_mention_of_number((size_t)(end < 0 ? -end : end));
         if (expected == RILL_OK)
             assert_int_equal(rill_model_info(model)->end_action, threads > 1 ? end : RILL_NO_ACTION);
         rill_model_close(model);
     }
 }
 
-static rill_status half_a_name(void *self, int32_t action, rill_text *out)
+static rill_status name_and_fail(void *self, int32_t action, rill_text *out)
 {
     (void)self;
     return action == 0 ? rill_text_append(out, "zero", 4) < 0 ? RILL_ERR_MEMORY : RILL_ERR_NOT_FOUND : RILL_OK;
@@ -443,13 +443,13 @@ static void bad_names_of_actions(void **state)
 {
     (void)state;
     rill_domain d = toy_domain;
-    d.action_name = half_a_name;
+    d.action_name = name_and_fail;
     d.find_action = wild_action;
     rill_model *model = open_as(&d, "careless");
     rill_text text = {.ctx = ctx};
     assert_int_equal(rill_text_append(&text, "kept", 4), RILL_OK);
     assert_int_equal(rill_model_action_name(model, 0, &text), RILL_ERR_NOT_FOUND);
-    mentions("careless");
+    expect_mention("careless");
     assert_string_equal(text.data, "kept");
     assert_int_equal(text.length, 4);
     assert_int_equal(find(model, "x"), RILL_NO_ACTION);
@@ -468,7 +468,7 @@ static void plugins_are_found(void **state)
     assert_int_equal(rill_text_append(&text, "<", 1), RILL_OK);
     assert_int_equal(rill_plugin_find("no-such-plugin", &text), RILL_ERR_NOT_FOUND);
     assert_string_equal(text.data, "<");
-    mentions("no plugin of that name in ");
+    expect_mention("no plugin of that name in ");
     assert_int_equal(rill_plugin_find("no/such", &text), RILL_OK);
     assert_string_equal(text.data, "<no/such");
     assert_int_equal(chdir(PLUGIN_FOLDER), 0);
@@ -491,9 +491,9 @@ static void good_plugin(void **state)
     if (load("test-good") != RILL_OK) fail_msg("%s", rill_error(ctx));
     assert_non_null(rill_find_heuristic(ctx, "plugged-first"));
     assert_non_null(rill_find_scorer(ctx, "plugged-silent"));
-    assert_non_null(rill_find_policy(ctx, "plugged-all"));
+    assert_non_null(rill_find_scheduler(ctx, "plugged-all"));
     assert_int_equal(load("test-good"), RILL_ERR_ARGUMENT); /* its names are taken */
-    mentions("plugged-");
+    expect_mention("plugged-");
     assert_non_null(rill_find_heuristic(ctx, "plugged-first"));
     assert_null(rill_heuristic_at(ctx, 1));
 }
@@ -502,22 +502,22 @@ static void refused_plugins(void **state)
 {
     (void)state;
     assert_int_equal(load("test-wrong-abi"), RILL_ERR_ABI);
-    mentions("4242");
-    mentions_number(RILL_ABI_VERSION);
+    expect_mention("4242");
+    expect_mention_of_number(RILL_ABI_VERSION);
     assert_int_equal(load("test-half"), RILL_ERR_ABI);
-    mentions_number(RILL_ABI_VERSION + 76);
-    mentions("heuristic");
+    expect_mention_of_number(RILL_ABI_VERSION + 76);
+    expect_mention("heuristic");
     assert_null(rill_find_heuristic(ctx, "half-loaded"));
     assert_null(rill_heuristic_at(ctx, 0));
     assert_int_equal(load("test-no-symbol"), RILL_ERR_NOT_FOUND);
-    mentions("rill_plugin");
-    mentions("rill-test-no-symbol.so");
+    expect_mention("rill_plugin");
+    expect_mention("rill-test-no-symbol.so");
     assert_true(load("test-nothing") < 0);
     assert_int_equal(load("test-hidden-option"), RILL_ERR_PLUGIN);
-    mentions("option \"max-items\": there is one of that name");
+    expect_mention("option \"max-items\": there is one of that name");
     assert_null(rill_find_domain(ctx, "toy"));
     assert_int_equal(load("not-there"), RILL_ERR_NOT_FOUND);
-    mentions("rill-not-there.so");
+    expect_mention("rill-not-there.so");
     assert_int_equal(load("test-good"), RILL_OK); /* refusals leave the context in order */
 }
 
@@ -584,7 +584,7 @@ static void deferred_calls_are_made_in_reverse(void **state)
     assert_int_equal(n_called, 3);
     for (int i = 0; i < 3; i++) assert_int_equal(called[i], 2 - i);
     assert_int_equal(memory.bytes, 0);
-    assert_int_equal(memory.mistakes, 0);
+    assert_int_equal(memory.wrong_sizes, 0);
 }
 
 static void deferral_that_finds_no_memory(void **state)
@@ -596,7 +596,7 @@ static void deferral_that_finds_no_memory(void **state)
     deferral d = {0};
     n_called = 0;
     assert_int_equal(rill_context_create(&own, &options), RILL_OK);
-    memory.fail_at = memory.requests + 1;
+    memory.failing_request = memory.requests + 1;
     assert_int_equal(rill_context_defer(own, give_back, &d), RILL_ERR_MEMORY);
     rill_context_destroy(own);
     assert_int_equal(n_called, 0);
@@ -628,7 +628,7 @@ static const struct CMUnitTest tests[] = {
     EACH(models_are_found_by_name),
     EACH(options_are_checked),
     EACH(options_of_old_callers),
-    EACH(what_a_domain_says_of_itself),
+    EACH(domain_info_is_checked),
     EACH(plugins_are_found),
     EACH(good_plugin),
     EACH(refused_plugins),

@@ -17,7 +17,7 @@ typedef struct variants {
     problem p[VARIANTS];
 } variants;
 
-static int32_t variant_of(int32_t i)
+static int32_t input_variant(int32_t i)
 {
     return i * 7 % 5 % VARIANTS;
 }
@@ -25,13 +25,13 @@ static int32_t variant_of(int32_t i)
 static rill_status submit_variant(void *user, rill_engine *engine, const problem *p, int32_t i)
 {
     variants *all = user;
-    const problem *v = &all->p[variant_of(i)];
-    const char *heuristics[NAIVE_MOST_CHAIN], *scorers[NAIVE_MOST_CHAIN];
+    const problem *v = &all->p[input_variant(i)];
+    const char *heuristics[NAIVE_MAX_CHAIN], *scorers[NAIVE_MAX_CHAIN];
     for (int32_t j = 0; j < v->n_heuristics; j++) heuristics[j] = v->heuristic[j].arguments;
     for (int32_t j = 0; j < v->n_scorers; j++) scorers[j] = v->scorer[j].arguments;
     rill_request r = {
         .struct_size = sizeof r, .text = p->input[i], .length = strlen(p->input[i]), .user = &all->p[i % VARIANTS]};
-    if (variant_of(i) > 0) {
+    if (input_variant(i) > 0) {
         r.settings = &v->settings;
         r.heuristics = v->n_heuristics > 0 ? heuristics : NULL;
         r.scorers = v->n_scorers > 0 ? scorers : NULL;
@@ -42,7 +42,7 @@ static rill_status submit_variant(void *user, rill_engine *engine, const problem
     return status;
 }
 
-static void limits_of_a_group(problem_group group, int64_t iterations)
+static void run_limits_of_group(problem_group group, int64_t iterations)
 {
     uint64_t first = harness_seed(1);
     int64_t compared = 0;
@@ -68,7 +68,7 @@ static void limits_of_a_group(problem_group group, int64_t iterations)
         engine_run(&all.p[0], &s, NULL, &mixed);
         assert_int_equal(mixed.status, RILL_OK);
         for (int32_t input = 0; input < all.p[0].n_inputs; input++) {
-            int v = variant_of(input);
+            int v = input_variant(input);
             problem_expect_same(&all.p[v], &s, seed, input, &mixed.result[input], &alone[v].result[input]);
             assert_ptr_equal(mixed.result[input].user, &all.p[input % VARIANTS]);
             compared += v > 0;
@@ -77,15 +77,15 @@ static void limits_of_a_group(problem_group group, int64_t iterations)
         for (int v = 0; v < VARIANTS; v++) engine_record_clear(&alone[v]);
         engine_record_clear(&mixed);
     }
-    HARNESS_SEEN(compared > iterations);
+    HARNESS_ASSERT_COVERED(compared > iterations);
 }
 
 static void own_limits(void **state)
 {
     (void)state;
-    limits_of_a_group(PROBLEM_PRUNED, 400);
-    limits_of_a_group(PROBLEM_FIXED_TOP, 100);
-    limits_of_a_group(PROBLEM_FIXED, 100);
+    run_limits_of_group(PROBLEM_PRUNED, 400);
+    run_limits_of_group(PROBLEM_FIXED_TOP, 100);
+    run_limits_of_group(PROBLEM_FIXED, 100);
 }
 
 /* --- cancelling --------------------------------------------------------------------------------------------------- */
@@ -93,14 +93,14 @@ static void own_limits(void **state)
 typedef struct canceller {
     dice d;
     int32_t n_inputs, percent;
-    int cancelled[PROBLEM_MOST_INPUTS];
-    int64_t steps, all_at; /* step at which everything is cancelled; 0: never */
+    int cancelled[PROBLEM_MAX_INPUTS];
+    int64_t steps, cancel_all_step; /* step at which everything is cancelled; 0: never */
 } canceller;
 
 static void cancel_some(void *user, rill_engine *engine)
 {
     canceller *c = user;
-    int all = ++c->steps == c->all_at;
+    int all = ++c->steps == c->cancel_all_step;
     for (int32_t i = 0; i < c->n_inputs; i++) {
         if (!all && !dice_chance(&c->d, c->percent)) continue;
         rill_status status = rill_engine_cancel(engine, i);
@@ -131,15 +131,15 @@ static void cancelled(void **state)
         dice d = dice_seeded(dice_mix(seed, 70));
         problem p;
         schedule s;
-        engine_record whole, some;
-        problem_draw_undisturbed(&p, &s, (problem_group)(i % 4), &d, &whole);
-        canceller c = {.d = dice_seeded(seed), .n_inputs = p.n_inputs, .percent = DICE_OF(&d, 2, 10, 30)};
-        if (dice_chance(&d, 30)) c.all_at = dice_range(&d, 1, 6);
-        const hooks h = {.user = &c, .stepped = cancel_some};
+        engine_record baseline, some;
+        problem_draw_undisturbed(&p, &s, (problem_group)(i % 4), &d, &baseline);
+        canceller c = {.d = dice_seeded(seed), .n_inputs = p.n_inputs, .percent = DICE_PICK(&d, 2, 10, 30)};
+        if (dice_chance(&d, 30)) c.cancel_all_step = dice_range(&d, 1, 6);
+        const hooks h = {.user = &c, .on_step = cancel_some};
         s.hooks = &h;
         engine_run(&p, &s, NULL, &some);
         assert_int_equal(some.status, RILL_OK);
-        if (some.toy.violations != 0) problem_fail(&p, &s, seed, some.toy.first);
+        if (some.toy.violations != 0) problem_fail(&p, &s, seed, some.toy.first_violation);
         for (int32_t input = 0; input < p.n_inputs; input++) {
             const record_result *r = &some.result[input];
             assert_int_equal(r->taken, 1);
@@ -147,14 +147,14 @@ static void cancelled(void **state)
                 assert_int_equal(r->status, RILL_ERR_CANCELLED);
                 n_cancelled++;
             } else {
-                problem_expect_same(&p, &s, seed, input, r, &whole.result[input]);
+                problem_expect_same(&p, &s, seed, input, r, &baseline.result[input]);
                 n_others++;
             }
         }
-        engine_record_clear(&whole);
+        engine_record_clear(&baseline);
         engine_record_clear(&some);
     }
-    HARNESS_SEEN(n_cancelled > 100 && n_others > 100);
+    HARNESS_ASSERT_COVERED(n_cancelled > 100 && n_others > 100);
 }
 
 /* --- progress ----------------------------------------------------------------------------------------------------- */
@@ -167,7 +167,7 @@ typedef struct watched {
 } watched;
 
 typedef struct watchers {
-    watched at[PROBLEM_MOST_INPUTS];
+    watched items[PROBLEM_MAX_INPUTS];
 } watchers;
 
 static int begins_with(const char *text, const char *begin)
@@ -176,7 +176,7 @@ static int begins_with(const char *text, const char *begin)
     return n == 0 || (strncmp(text, begin, n) == 0 && (text[n] == '\0' || text[n] == ' '));
 }
 
-static void watch(void *user, const rill_progress *p)
+static void check_progress(void *user, const rill_progress *p)
 {
     watched *w = user;
     w->wrong |= p->final_actions > p->draft_actions || !begins_with(p->draft_text, p->final_text);
@@ -195,8 +195,8 @@ static rill_status submit_watched(void *user, rill_engine *engine, const problem
     rill_request r = {.struct_size = sizeof r,
                       .text = p->input[i],
                       .length = strlen(p->input[i]),
-                      .user = &all->at[i],
-                      .progress = i % 3 > 0 ? watch : NULL};
+                      .user = &all->items[i],
+                      .progress = i % 3 > 0 ? check_progress : NULL};
     return rill_engine_submit_request(engine, &r, NULL);
 }
 
@@ -205,75 +205,75 @@ static void progress(void **state)
 {
     (void)state;
     uint64_t first = harness_seed(1);
-    int64_t told = 0, final = 0;
+    int64_t n_calls = 0, final = 0;
     static watchers all;
     for (int64_t i = 0; i < harness_iterations(500); i++) {
         uint64_t seed = first + (uint64_t)i;
         dice d = dice_seeded(dice_mix(seed, 75));
         problem p;
         schedule s;
-        engine_record whole, some;
-        problem_draw_undisturbed(&p, &s, (problem_group)(i % 4), &d, &whole);
+        engine_record baseline, some;
+        problem_draw_undisturbed(&p, &s, (problem_group)(i % 4), &d, &baseline);
         memset(&all, 0, sizeof all);
         s.by_run = 0;
         const hooks h = {.user = &all, .submit = submit_watched};
         s.hooks = &h;
         engine_run(&p, &s, NULL, &some);
-        if (some.status != RILL_OK) problem_fail(&p, &s, seed, some.toy.first);
+        if (some.status != RILL_OK) problem_fail(&p, &s, seed, some.toy.first_violation);
         assert_int_equal(some.status, RILL_OK);
-        if (some.toy.violations != 0) problem_fail(&p, &s, seed, some.toy.first);
+        if (some.toy.violations != 0) problem_fail(&p, &s, seed, some.toy.first_violation);
         for (int32_t input = 0; input < p.n_inputs; input++) {
             const record_result *r = &some.result[input];
-            const watched *w = &all.at[input];
-            problem_expect_same(&p, &s, seed, input, r, &whole.result[input]);
+            const watched *w = &all.items[input];
+            problem_expect_same(&p, &s, seed, input, r, &baseline.result[input]);
             if (w->wrong || (w->calls > 0 && input % 3 == 0)) problem_fail(&p, &s, seed, "progress");
             for (int32_t j = 0; j < r->n; j++)
                 if (!begins_with(r->output[j].text, w->final)) problem_fail(&p, &s, seed, "what was final is not");
-            told += w->calls;
+            n_calls += w->calls;
             final += w->final_actions;
         }
-        engine_record_clear(&whole);
+        engine_record_clear(&baseline);
         engine_record_clear(&some);
     }
-    HARNESS_SEEN(told > 1000 && final > 300);
+    HARNESS_ASSERT_COVERED(n_calls > 1000 && final > 300);
 }
 
 /* --- deadlines ---------------------------------------------------------------------------------------------------- */
 
-enum { DEEPEST = 64 };
+enum { MAX_TIMESTEPS = 64 };
 
 /* A clock that stands still until step `at`, after which all deadlines have passed. */
-typedef struct hourglass {
-    int64_t steps, at;
-} hourglass;
+typedef struct step_deadline {
+    int64_t steps, deadline;
+} step_deadline;
 
 static double read_clock(void *user)
 {
-    const hourglass *g = user;
-    return g->steps >= g->at ? 1000 : 10;
+    const step_deadline *g = user;
+    return g->steps >= g->deadline ? 1000 : 10;
 }
 
 static rill_status submit_urgent(void *user, rill_engine *engine, const problem *p, int32_t i)
 {
-    const hourglass *g = user;
+    const step_deadline *g = user;
     rill_request r = {.struct_size = sizeof r, .text = p->input[i], .length = strlen(p->input[i])};
-    if (i % 4 != 3 && g->steps < g->at) r.seconds = 1;
+    if (i % 4 != 3 && g->steps < g->deadline) r.timeout = 1;
     return rill_engine_submit_request(engine, &r, NULL);
 }
 
 static void count_step(void *user, rill_engine *engine)
 {
     (void)engine;
-    ((hourglass *)user)->steps++;
+    ((step_deadline *)user)->steps++;
 }
 
 /* stop-at:T asks every item to stop that has had T timesteps. */
-static int32_t stop_at;
+static int32_t stop_timestep;
 
-static rill_status apply_stop(void *self, rill_beams *beams)
+static rill_status apply_stop(void *self, rill_candidates *beams)
 {
     (void)self;
-    for (int32_t i = 0; i < beams->n; i++) beams->stop[i] = beams->timestep[i] + 1 >= stop_at;
+    for (int32_t i = 0; i < beams->n; i++) beams->stop[i] = beams->timestep[i] + 1 >= stop_timestep;
     return RILL_OK;
 }
 
@@ -289,13 +289,13 @@ static void run_stopped(const problem *p, const schedule *s, int32_t timesteps, 
     problem with = *p;
     schedule plain = *s;
     plain.hooks = NULL;
-    stop_at = timesteps;
+    stop_timestep = timesteps;
     snprintf(with.heuristic[with.n_heuristics].name, sizeof with.heuristic[0].name, "stop-at");
     with.heuristic[with.n_heuristics++].arguments[0] = '\0';
     engine_run_with(&with, &plain, NULL, register_stop, out);
 }
 
-static int32_t timesteps_of(const engine_record *r, int32_t input)
+static int32_t finished_timesteps(const engine_record *r, int32_t input)
 {
     for (int64_t i = r->n_events - 1; i >= 0; i--)
         if (r->event[i].kind == RILL_TRACE_FINISHED && r->event[i].item == input) return r->event[i].item_timesteps;
@@ -307,39 +307,39 @@ static void deadlines(void **state)
     (void)state;
     uint64_t first = harness_seed(1);
     int64_t n_late = 0, n_nothing = 0, n_others = 0;
-    static engine_record stopped[DEEPEST];
+    static engine_record stopped[MAX_TIMESTEPS];
     for (int64_t i = 0; i < harness_iterations(250); i++) {
         uint64_t seed = first + (uint64_t)i;
         dice d = dice_seeded(dice_mix(seed, 80));
         problem p;
         schedule s;
-        engine_record whole, urgent;
-        int known[DEEPEST] = {0};
+        engine_record baseline, urgent;
+        int known[MAX_TIMESTEPS] = {0};
         problem_draw(&p, PROBLEM_PRUNED, &d);
-        if (p.n_heuristics == NAIVE_MOST_CHAIN) continue;
+        if (p.n_heuristics == NAIVE_MAX_CHAIN) continue;
         if (dice_chance(&d, 50)) problem_draw_conventions(&p, PROBLEM_PRUNED, &d);
         schedule_draw(&s, PROBLEM_PRUNED, &d);
         s.by_run = s.check = 0;
-        engine_run(&p, &s, NULL, &whole);
-        assert_int_equal(whole.status, RILL_OK);
-        hourglass g = {.at = dice_range(&d, 0, 6)};
-        const hooks h = {.user = &g, .clock = read_clock, .submit = submit_urgent, .stepped = count_step};
+        engine_run(&p, &s, NULL, &baseline);
+        assert_int_equal(baseline.status, RILL_OK);
+        step_deadline g = {.deadline = dice_range(&d, 0, 6)};
+        const hooks h = {.user = &g, .clock = read_clock, .submit = submit_urgent, .on_step = count_step};
         s.hooks = &h;
         engine_run(&p, &s, NULL, &urgent);
         assert_int_equal(urgent.status, RILL_OK);
-        if (urgent.toy.violations != 0) problem_fail(&p, &s, seed, urgent.toy.first);
+        if (urgent.toy.violations != 0) problem_fail(&p, &s, seed, urgent.toy.first_violation);
         for (int32_t input = 0; input < p.n_inputs; input++) {
             const record_result *r = &urgent.result[input];
-            const record_result *expected = &whole.result[input];
-            int32_t t = timesteps_of(&urgent, input);
-            if (r->status == RILL_ERR_LATE) {
+            const record_result *expected = &baseline.result[input];
+            int32_t t = finished_timesteps(&urgent, input);
+            if (r->status == RILL_ERR_DEADLINE) {
                 if (!p.settings.require_end) assert_int_equal(t, 0); /* else live hypotheses are nothing */
                 assert_int_not_equal(input % 4, 3);
                 n_nothing++;
                 continue;
             }
-            if (r->late) {
-                assert_in_range(t, 1, DEEPEST - 1);
+            if (r->timed_out) {
+                assert_in_range(t, 1, MAX_TIMESTEPS - 1);
                 if (!known[t]) run_stopped(&p, &s, t, &stopped[t]);
                 known[t] = 1;
                 expected = &stopped[t].result[input];
@@ -349,14 +349,14 @@ static void deadlines(void **state)
             }
             problem_expect_same(&p, &s, seed, input, r, expected);
         }
-        for (int t = 0; t < DEEPEST; t++)
+        for (int t = 0; t < MAX_TIMESTEPS; t++)
             if (known[t]) engine_record_clear(&stopped[t]);
-        engine_record_clear(&whole);
+        engine_record_clear(&baseline);
         engine_record_clear(&urgent);
     }
     print_message("%lld late, %lld with nothing, %lld in time\n", (long long)n_late, (long long)n_nothing,
                   (long long)n_others);
-    HARNESS_SEEN(n_late > 100 && n_nothing > 20 && n_others > 100);
+    HARNESS_ASSERT_COVERED(n_late > 100 && n_nothing > 20 && n_others > 100);
 }
 
 /* --- what scorers see --------------------------------------------------------------------------------------------- */
@@ -368,37 +368,38 @@ typedef struct kept {
     char first;      /* of the input's text, + 1 */
 } kept;
 
-static const problem *seen; /* whose texts the scorer knows */
+static const problem *known_problem; /* whose texts the scorer knows */
 static int64_t rows_seen;
 
-static uint64_t hash_of(const rill_scorer_rows *rows, int32_t history)
+static uint64_t history_hash(const rill_scorer_rows *rows, int32_t history)
 {
     int32_t path[256], n = 0;
-    for (; history >= 0; history = rows->histories[history].parent) path[n++] = rows->histories[history].action;
+    for (; history >= 0; history = rows->hyp_nodes[history].parent) path[n++] = rows->hyp_nodes[history].action;
     uint64_t hash = 0;
     while (n > 0) hash = dice_mix(hash, (uint64_t)(uint32_t)path[--n]);
     return hash;
 }
 
 /* The state must be that of the row's parent, the text that of its input; `self` tells instances apart. */
-static rill_status remember(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+static rill_status score_remembered(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
 {
     kept *state = rows->state;
     int32_t salt = self != NULL ? *(int32_t *)self : 0;
     for (int32_t i = 0; i < rows->n; i++) {
-        const rill_history *h = &rows->histories[rows->history[i]];
-        const char *text = seen->input[rows->item_id[i]];
+        const rill_hyp_node *h = &rows->hyp_nodes[rows->hyp_node[i]];
+        const char *text = known_problem->input[rows->item_id[i]];
         if (rows->text_length[i] != strlen(text) || strcmp(rows->text[i], text) != 0) return RILL_ERR_PLUGIN;
-        if (h->parent < 0 && (h->action != RILL_ACTION_START || h->logp != 0 || h->score != 0)) return RILL_ERR_PLUGIN;
-        if (h->parent < 0
-                ? state[i].actions != 0 || state[i].hash != 0 || state[i].first != 0
-                : state[i].hash != hash_of(rows, h->parent) + (uint64_t)salt || state[i].first != (char)(text[0] + 1))
+        if (h->parent < 0 && (h->action != RILL_ACTION_START || h->logp != 0 || h->path_score != 0))
             return RILL_ERR_PLUGIN;
-        uint64_t before = h->parent < 0 ? 0 : state[i].hash - (uint64_t)salt;
-        state[i].hash = dice_mix(before, (uint64_t)(uint32_t)h->action) + (uint64_t)salt;
+        if (h->parent < 0 ? state[i].actions != 0 || state[i].hash != 0 || state[i].first != 0
+                          : state[i].hash != history_hash(rows, h->parent) + (uint64_t)salt ||
+                                state[i].first != (char)(text[0] + 1))
+            return RILL_ERR_PLUGIN;
+        uint64_t parent_hash = h->parent < 0 ? 0 : state[i].hash - (uint64_t)salt;
+        state[i].hash = dice_mix(parent_hash, (uint64_t)(uint32_t)h->action) + (uint64_t)salt;
         state[i].actions++;
         state[i].first = (char)(text[0] + 1);
-        rill_status status = rill_ask_reward(ask, i, (float)(state[i].hash % 8) / 16);
+        rill_status status = rill_modifiers_reward(ask, i, (float)(state[i].hash % 8) / 16);
         if (status < 0) return status;
         rows_seen++;
     }
@@ -421,7 +422,7 @@ static rill_status register_remembering(rill_context *ctx)
                                     .arguments = "",
                                     .summary = "a test",
                                     .create = create_salt,
-                                    .score = remember,
+                                    .score = score_remembered,
                                     .state_bytes = sizeof(kept)};
     return rill_register_scorer(ctx, &odd);
 }
@@ -436,7 +437,7 @@ static rill_status submit_salted(void *user, rill_engine *engine, const problem 
 }
 
 /* Two scorers keep states side by side, under every schedule, sent back under a bound or not, checked or not. */
-static void states_of_scorers(void **state)
+static void scorer_states_are_kept(void **state)
 {
     (void)state;
     uint64_t first = harness_seed(1);
@@ -451,7 +452,7 @@ static void states_of_scorers(void **state)
         problem_draw(&p, group, &d);
         p.n_scorers = 2;
         for (int32_t j = 0; j < 2; j++) p.scorer[j] = (problem_name){"remember", ""};
-        seen = &p;
+        known_problem = &p;
         const hooks h = {.submit = submit_salted};
         for (int run = 0; run < 2; run++) {
             schedule_draw(&s, group, &d);
@@ -468,16 +469,16 @@ static void states_of_scorers(void **state)
                 record_differ(&a.result[input], &b.result[input], where, sizeof where))
                 problem_fail(&p, &s, seed, where);
         }
-        sent_back += b.stats.sent_back;
+        sent_back += b.stats.restarted;
         engine_record_clear(&a);
         engine_record_clear(&b);
     }
-    HARNESS_SEEN(rows_seen > 1000);
-    HARNESS_SEEN(sent_back > 0);
+    HARNESS_ASSERT_COVERED(rows_seen > 1000);
+    HARNESS_ASSERT_COVERED(sent_back > 0);
 }
 
 /* Counts its calls in its state: what it keeps of an item depends on the others. */
-static rill_status count_calls(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+static rill_status count_calls(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
 {
     (void)self, (void)ask;
     for (int32_t i = 0; i < rows->n; i++) ((int32_t *)rows->state)[i] += rows->n;
@@ -519,7 +520,7 @@ static void states_are_checked(void **state)
     }
 }
 
-static void texts_become_actions(void **state)
+static void tokenized_texts(void **state)
 {
     (void)state;
     rill_context *ctx = harness_context(NULL);
@@ -566,9 +567,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(cancelled),
     cmocka_unit_test(progress),
     cmocka_unit_test(deadlines),
-    cmocka_unit_test(states_of_scorers),
+    cmocka_unit_test(scorer_states_are_kept),
     cmocka_unit_test(states_are_checked),
-    cmocka_unit_test(texts_become_actions),
+    cmocka_unit_test(tokenized_texts),
 };
 
 HARNESS_MAIN(tests)

@@ -22,10 +22,10 @@ static void draw_sample(problem *p, dice *d)
     s->at_limit = dice_range(d, RILL_LIMIT_OPEN, RILL_LIMIT_END_FREE);
     s->sample = dice_chance(d, 20) ? dice_range(d, 7, 20) : dice_range(d, 1, 6);
     s->n_best = dice_chance(d, 80) ? s->sample : dice_range(d, 1, s->sample);
-    s->top_k = DICE_OF(d, 0, 0, 1, 2, 5, 1000);
-    s->top_p = 0.1 * (double)DICE_OF(d, 0, 0, 1, 5, 9);
-    s->temperature = 0.25 * (double)DICE_OF(d, 0, 0, 1, 3, 8, 40);
-    s->seed = DICE_OF(d, 0, 1, 77, INT32_MAX);
+    s->top_k = DICE_PICK(d, 0, 0, 1, 2, 5, 1000);
+    s->top_p = 0.1 * (double)DICE_PICK(d, 0, 0, 1, 5, 9);
+    s->temperature = 0.25 * (double)DICE_PICK(d, 0, 0, 1, 3, 8, 40);
+    s->seed = DICE_PICK(d, 0, 1, 77, INT32_MAX);
     n->immediate = n->keep = n->stop = n->max_candidates = n->stop_after = 0;
     n->shrink = 1;
     n->at_limit = s->at_limit - RILL_LIMIT_OPEN;
@@ -36,7 +36,7 @@ static void draw_sample(problem *p, dice *d)
     n->seed = s->seed;
 }
 
-static void drawn(problem_group group, int64_t iterations)
+static void samples_equal_naive_search(problem_group group, int64_t iterations)
 {
     const uint64_t first = harness_seed(1);
     int64_t outputs = 0, several = 0;
@@ -58,42 +58,42 @@ static void drawn(problem_group group, int64_t iterations)
         for (int j = 0; j < 3 && bad < 5; j++) {
             schedule s;
             schedule_draw(&s, group, &d);
-            if (j == 1 && dice_chance(&d, 50)) s.late = 1 + dice_range(&d, 1, 4);
+            if (j == 1 && dice_chance(&d, 50)) s.async_rows = 1 + dice_range(&d, 1, 4);
             if (j == 2 && dice_chance(&d, 30)) s.workers = dice_range(&d, 2, 3);
             bad += problem_differs(&p, &s, seed, bad >= 5, NULL);
         }
         problem_clear(&p);
     }
     assert_int_equal(bad, 0);
-    HARNESS_SEEN(outputs > 0 && several > 0);
+    HARNESS_ASSERT_COVERED(outputs > 0 && several > 0);
 }
 
 static void streamed(void **state)
 {
     (void)state;
-    drawn(PROBLEM_PRUNED, 1500);
+    samples_equal_naive_search(PROBLEM_PRUNED, 1500);
 }
 
 static void in_batches(void **state)
 {
     (void)state;
-    drawn(PROBLEM_FIXED, 300);
-    drawn(PROBLEM_FIXED_TOP, 300);
+    samples_equal_naive_search(PROBLEM_FIXED, 300);
+    samples_equal_naive_search(PROBLEM_FIXED_TOP, 300);
 }
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-static rill_settings wished[2];
+static rill_settings sample_settings[2];
 
 static void ask(void *user, const problem *p, int32_t i, rill_request *request)
 {
     (void)user, (void)p;
-    if (i % 3 > 0) request->settings = &wished[i % 3 - 1];
+    if (i % 3 > 0) request->settings = &sample_settings[i % 3 - 1];
 }
 
 /* Inputs that are searched, drawn, and drawn by another seed, beside each other; each is as in a run of its kind alone, though heuristics
  * are there. */
-static void beside_each_other(void **state)
+static void samples_mixed_in_a_batch(void **state)
 {
     (void)state;
     for (int64_t i = 0; i < harness_iterations(300); i++) {
@@ -107,7 +107,7 @@ static void beside_each_other(void **state)
         for (int j = 0; j < 3; j++) {
             kind[j] = p;
             if (j > 0) draw_sample(&kind[j], &d);
-            if (j > 0) wished[j - 1] = kind[j].settings;
+            if (j > 0) sample_settings[j - 1] = kind[j].settings;
             problem_solve(&kind[j]);
         }
         const hooks asks = {.ask = ask};
@@ -120,10 +120,10 @@ static void beside_each_other(void **state)
         for (int32_t j = 0; j < p.n_inputs; j++) {
             const naive_result *expected = &kind[j % 3].expected[j];
             if (!problem_is_searched(&p, j) || expected->n == 0) continue;
-            const int32_t most = kind[j % 3].settings.n_best, n = most < expected->n ? most : expected->n;
+            const int32_t max = kind[j % 3].settings.n_best, n = max < expected->n ? max : expected->n;
             assert_int_equal(r.result[j].n, n);
             for (int32_t k = 0; k < n; k++) {
-                const double found = r.result[j].output[k].value.score;
+                const double found = r.result[j].output[k].value.path_score;
                 assert_memory_equal(&found, &expected->output[k].hypothesis.sum, sizeof found);
             }
         }
@@ -144,9 +144,9 @@ static double distance(const char *arguments, int32_t seed, double temperature, 
     schedule s = {.method = "stream-all", .n = 1, .refill = -1};
     engine_record r;
     char message[128];
-    int32_t counted[TOY_MOST_ACTIONS] = {0};
-    double weight[TOY_MOST_ACTIONS] = {0}, sum = 0, kept = 0, squares = 0;
-    toy_choice all[TOY_MOST_ACTIONS];
+    int32_t counted[TOY_MAX_ACTIONS] = {0};
+    double weight[TOY_MAX_ACTIONS] = {0}, sum = 0, kept = 0, squares = 0;
+    toy_choice all[TOY_MAX_ACTIONS];
     snprintf(p.arguments, sizeof p.arguments, "%s", arguments);
     assert_int_equal(toy_model_parse(&p.model, arguments, message, sizeof message), RILL_OK);
     strcpy(p.input[0], "7 a b");
@@ -185,7 +185,7 @@ static double distance(const char *arguments, int32_t seed, double temperature, 
 }
 
 /* With n - 1 degrees of freedom the statistic is n - 1 on average, with a deviation of sqrt(2 (n - 1)); five of these are far. */
-static void as_likely_as_the_model_says(void **state)
+static void frequencies_match_probabilities(void **state)
 {
     static const struct {
         double temperature, top_p;
@@ -210,7 +210,7 @@ static void as_likely_as_the_model_says(void **state)
 static void refused(void **state)
 {
     static const struct {
-        const char *set, *says;
+        const char *set, *message;
     } cases[] = {
         {"k=3", "k contradicts sample"},
         {"finish=top", "finish contradicts"},
@@ -243,7 +243,7 @@ static void refused(void **state)
         rill_status status = rill_settings_set(ctx, &s, name, cases[c].set + length + 1);
         if (status == RILL_OK) status = rill_settings_resolve(ctx, &s, 0);
         assert_int_equal(status, RILL_ERR_OPTION);
-        assert_non_null(strstr(rill_error(ctx), cases[c].says));
+        assert_non_null(strstr(rill_error(ctx), cases[c].message));
     }
     rill_settings_default(&s);
     s.sample = 2;
@@ -280,8 +280,10 @@ static void refused(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(streamed),          cmocka_unit_test(in_batches),
-    cmocka_unit_test(beside_each_other), cmocka_unit_test(as_likely_as_the_model_says),
+    cmocka_unit_test(streamed),
+    cmocka_unit_test(in_batches),
+    cmocka_unit_test(samples_mixed_in_a_batch),
+    cmocka_unit_test(frequencies_match_probabilities),
     cmocka_unit_test(refused),
 };
 

@@ -1,5 +1,5 @@
 /* What every schedule owes, read off the trace: the budget, the passed-over rule, flushes, wave sizes, order, counters; and
- * that no policy, however perverse, starves an input or changes an answer. Budget rules are those of rill/policy.h. */
+ * that no policy, however perverse, starves an input or changes an answer. Budget rules are those of rill/scheduler.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +13,13 @@
 /* Timesteps, expansions, the depth bound and the peaks are what the trace says. */
 static const char *counters_wrong(const schedule *s, const engine_record *r)
 {
-    int64_t rows = 0, peak = 0, width_at[64] = {0}, bound = 0;
+    int64_t rows = 0, peak = 0, depth_width[64] = {0}, bound = 0;
     for (int64_t t = 0; t < r->n_timesteps; t++) {
         const record_timestep *step = &r->timestep[t];
         int64_t sum = 0;
         for (int32_t i = 0; i < step->n; i++) {
             sum += step->width[i];
-            width_at[step->depth[i]] += step->width[i];
+            depth_width[step->depth[i]] += step->width[i];
             if (step->width[i] < 1) return "an item without live candidates was expanded";
         }
         if (step->n < 1) return "a timestep expanded nothing";
@@ -28,12 +28,12 @@ static const char *counters_wrong(const schedule *s, const engine_record *r)
         if (step->in_flight > peak) peak = step->in_flight;
         rows += step->rows;
     }
-    for (int d = 0; d < 64 && s->budget > 0; d++) bound += (width_at[d] + s->budget - 1) / s->budget;
+    for (int d = 0; d < 64 && s->budget > 0; d++) bound += (depth_width[d] + s->budget - 1) / s->budget;
     if (r->stats.timesteps != r->n_timesteps) return "the count of timesteps is wrong";
     if (r->stats.expansions != rows) return "the count of expansions is wrong";
     if (r->stats.depth_bound != bound) return "depth_bound is wrong";
-    if (r->stats.waiting_peak < r->most_held || r->stats.waiting_peak > r->stats.inputs) return "waiting_peak is wrong";
-    if (s->unordered && r->most_held != 0) return "results are held back without order";
+    if (r->stats.waiting_peak < r->max_held || r->stats.waiting_peak > r->stats.inputs) return "waiting_peak is wrong";
+    if (s->unordered && r->max_held != 0) return "results are held back without order";
     if (r->stats.items_peak != peak) return "items_peak is wrong";
     if (s->max_items > 0 && peak > s->max_items) return "more than max_items in flight";
     if (s->max_items == 0 && peak > (s->budget > 0 ? 100 : 1) * (int64_t)s->n) return "more than N in flight";
@@ -43,7 +43,7 @@ static const char *counters_wrong(const schedule *s, const engine_record *r)
 /* Every input is admitted and finished once; how long it took is what the timesteps say. */
 static const char *events_wrong(const problem *p, const engine_record *r)
 {
-    int admitted[PROBLEM_MOST_INPUTS] = {0}, finished[PROBLEM_MOST_INPUTS] = {0}, had[PROBLEM_MOST_INPUTS] = {0};
+    int admitted[PROBLEM_MAX_INPUTS] = {0}, finished[PROBLEM_MAX_INPUTS] = {0}, had[PROBLEM_MAX_INPUTS] = {0};
     int64_t refills = 0;
     int refilled = 0;
     for (int64_t t = 0; t < r->n_timesteps; t++)
@@ -69,22 +69,22 @@ static const char *events_wrong(const problem *p, const engine_record *r)
 /* What a timestep leaves of an item, live and waiting, is what its next one finds; nothing is left of one that ends. */
 static const char *widths_wrong(const problem *p, const engine_record *r)
 {
-    int32_t left[PROBLEM_MOST_INPUTS];
+    int32_t width[PROBLEM_MAX_INPUTS];
     int64_t merged = 0;
-    for (int32_t i = 0; i < p->n_inputs; i++) left[i] = 1; /* the first node */
+    for (int32_t i = 0; i < p->n_inputs; i++) width[i] = 1; /* the first node */
     for (int64_t t = 0; t < r->n_timesteps; t++) {
         const record_timestep *step = &r->timestep[t];
         for (int32_t i = 0; i < step->n; i++) {
-            if (step->width[i] > left[step->item[i]]) return "an item's width grows between timesteps";
-            if (p->naive.immediate && step->width[i] != left[step->item[i]])
+            if (step->width[i] > width[step->item[i]]) return "an item's width grows between timesteps";
+            if (p->naive.immediate && step->width[i] != width[step->item[i]])
                 return "nothing waits under finish immediate";
-            left[step->item[i]] = step->after[i];
+            width[step->item[i]] = step->kept[i];
             merged += step->merged[i];
-            if (step->after[i] > p->settings.k) return "a beam is wider than k";
+            if (step->kept[i] > p->settings.k) return "a beam is wider than k";
         }
     }
     for (int32_t i = 0; i < p->n_inputs; i++)
-        if (left[i] != 0 && p->expected[i].timesteps > 0) return "a finished item has a width";
+        if (width[i] != 0 && p->expected[i].timesteps > 0) return "a finished item has a width";
     if (p->model.phases == 1 && merged != r->stats.candidates) return "the count of candidates is wrong";
     return NULL;
 }
@@ -92,58 +92,58 @@ static const char *widths_wrong(const problem *p, const engine_record *r)
 /* --- selection and refills ---------------------------------------------------------------------------------------- */
 
 /* Which items were in flight at a timestep: those that came in before it and are expanded in it or later. */
-typedef struct sky {
+typedef struct flight_state {
     int32_t n;
-    int in[PROBLEM_MOST_INPUTS], depth[PROBLEM_MOST_INPUTS];
-    int64_t last[PROBLEM_MOST_INPUTS]; /* timestep of the run */
-} sky;
+    int in_flight[PROBLEM_MAX_INPUTS], depth[PROBLEM_MAX_INPUTS];
+    int64_t last[PROBLEM_MAX_INPUTS]; /* timestep of the run */
+} flight_state;
 
-static void note_last_timesteps(sky *f, const engine_record *r)
+static void note_last_timesteps(flight_state *f, const engine_record *r)
 {
     for (int64_t t = 0; t < r->n_timesteps; t++)
         for (int32_t i = 0; i < r->timestep[t].n; i++) f->last[r->timestep[t].item[i]] = t;
 }
 
-static void forget_finished(sky *f, const record_timestep *step, int64_t t)
+static void forget_finished(flight_state *f, const record_timestep *step, int64_t t)
 {
     for (int32_t i = 0; i < step->n; i++) {
         int64_t item = step->item[i];
         f->depth[item]++;
-        if (f->last[item] == t) f->n--, f->in[item] = 0;
+        if (f->last[item] == t) f->n--, f->in_flight[item] = 0;
     }
 }
 
-static const char *selection_wrong(const schedule *s, const record_timestep *step, const sky *f)
+static const char *selection_wrong(const schedule *s, const record_timestep *step, const flight_state *f)
 {
-    int least = INT32_MAX, of_least = 0, least_only = strstr(s->method, "-stream") != NULL && s->method[0] != 's';
-    if (strcmp(s->method, "var-stream-fifo") == 0) least_only = 0;
-    for (int32_t i = 0; i < PROBLEM_MOST_INPUTS; i++)
-        if (f->in[i] && f->depth[i] < least) least = f->depth[i];
-    for (int32_t i = 0; i < PROBLEM_MOST_INPUTS; i++) of_least += f->in[i] && f->depth[i] == least;
+    int min_depth = INT32_MAX, n_min = 0, min_only = strstr(s->method, "-stream") != NULL && s->method[0] != 's';
+    if (strcmp(s->method, "var-stream-fifo") == 0) min_only = 0;
+    for (int32_t i = 0; i < PROBLEM_MAX_INPUTS; i++)
+        if (f->in_flight[i] && f->depth[i] < min_depth) min_depth = f->depth[i];
+    for (int32_t i = 0; i < PROBLEM_MAX_INPUTS; i++) n_min += f->in_flight[i] && f->depth[i] == min_depth;
     if (step->in_flight != f->n) return "in_flight is not what the events say";
     if (s->budget > 0) return NULL; /* an overdue item may go before */
-    if (least_only && step->n != of_least) return "not all of the least advanced items are expanded";
-    if (!least_only && step->n != f->n) return "not all items are expanded";
-    for (int32_t i = 0; i < step->n && least_only; i++)
-        if (step->depth[i] != least) return "an item ahead of others is expanded";
+    if (min_only && step->n != n_min) return "not all of the least advanced items are expanded";
+    if (!min_only && step->n != f->n) return "not all items are expanded";
+    for (int32_t i = 0; i < step->n && min_only; i++)
+        if (step->depth[i] != min_depth) return "an item ahead of others is expanded";
     return NULL;
 }
 
 /* Inputs come in when at most the share `refill` of N is in flight; then up to N, or all that there are. */
-static const char *admission_wrong(const schedule *s, int32_t before, int32_t after, int32_t left)
+static const char *admission_wrong(const schedule *s, int32_t n_before, int32_t n_after, int32_t n_waiting)
 {
     int streaming = strcmp(s->method, "var-batch") != 0 && strcmp(s->method, "fixed") != 0 &&
                     strcmp(s->method, "greedy") != 0;
     double share = !streaming ? 0 : s->refill >= 0 ? s->refill : strcmp(s->method, "top-up") == 0 ? 0.5 : 1.0 / 6;
-    int64_t most = !streaming ? s->n : s->max_items > 0 ? s->max_items : s->n * (s->budget > 0 ? 100 : 1);
-    if (before > 0 && (double)before > share * (double)most) return "inputs come in too early";
-    if (after < most && left > 0) return "a refill does not fill up";
+    int64_t capacity = !streaming ? s->n : s->max_items > 0 ? s->max_items : s->n * (s->budget > 0 ? 100 : 1);
+    if (n_before > 0 && (double)n_before > share * (double)capacity) return "inputs come in too early";
+    if (n_after < capacity && n_waiting > 0) return "a refill does not fill up";
     return NULL;
 }
 
 static const char *choices_wrong(const problem *p, const schedule *s, const engine_record *r)
 {
-    sky f = {0};
+    flight_state f = {0};
     note_last_timesteps(&f, r);
     int64_t t = 0;
     int32_t bad = 0, admitted = 0;
@@ -157,37 +157,37 @@ static const char *choices_wrong(const problem *p, const schedule *s, const engi
             t++;
         }
         if (event->kind != RILL_TRACE_ADMITTED) continue;
-        int32_t before = f.n;
+        int32_t n_before = f.n;
         for (; e < r->n_events && r->event[e].kind == RILL_TRACE_ADMITTED; e++)
-            f.in[r->event[e].item] = 1, f.n++, admitted++;
+            f.in_flight[r->event[e].item] = 1, f.n++, admitted++;
         e--;
         /* A reader that has nothing to give, windows of inputs, and bad inputs let a refill come short. */
-        int short_of_inputs = s->by_run || s->sort != RILL_SORT_NONE || bad > 0;
-        wrong = admission_wrong(s, before, f.n, short_of_inputs ? 0 : p->n_inputs - admitted);
+        int may_lack_inputs = s->by_run || s->sort != RILL_SORT_NONE || bad > 0;
+        wrong = admission_wrong(s, n_before, f.n, may_lack_inputs ? 0 : p->n_inputs - admitted);
     }
     return wrong;
 }
 
 /* --- sorting ------------------------------------------------------------------------------------------------------ */
 
-static int words_of(const char *text)
+static int word_count(const char *text)
 {
     int words = 0;
-    for (const char *at = text; *at != '\0'; at++) words += *at != ' ' && (at == text || at[-1] == ' ');
+    for (const char *c = text; *c != '\0'; c++) words += *c != ' ' && (c == text || c[-1] == ' ');
     return words;
 }
 
 /* Within windows of consecutive inputs they come in by size, equal ones in their own order; windows one after the other. */
 static const char *order_wrong(const problem *p, const schedule *s, const engine_record *r)
 {
-    int64_t before = -1, window = s->sort_window > 0 ? s->sort_window : 1000;
+    int64_t prev = -1, window = s->sort_window > 0 ? s->sort_window : 1000;
     if (s->sort == RILL_SORT_NONE) window = 1;
     for (int64_t e = 0; e < r->n_events && !s->by_run; e++) {
         if (r->event[e].kind != RILL_TRACE_ADMITTED) continue;
-        int64_t now = r->event[e].item, last = before;
-        before = now;
+        int64_t now = r->event[e].item, last = prev;
+        prev = now;
         if (last < 0 || last / window < now / window) continue;
-        int difference = words_of(p->input[now]) - words_of(p->input[last]);
+        int difference = word_count(p->input[now]) - word_count(p->input[last]);
         if (s->sort == RILL_SORT_LONGEST_FIRST) difference = -difference;
         if (last / window > now / window || difference < 0 || (difference == 0 && now < last))
             return "inputs come in in the wrong order";
@@ -238,7 +238,7 @@ static const char *rows_wrong(const problem *p, const engine_record *r)
     return NULL;
 }
 
-static void whole_trace(void **state)
+static void traces_obey_the_rules(void **state)
 {
     (void)state;
     uint64_t first = harness_seed(1);
@@ -257,7 +257,7 @@ static void whole_trace(void **state)
         const char *wrong = counters_wrong(&s, &r);
         if (wrong == NULL) wrong = events_wrong(&p, &r);
         if (wrong == NULL) wrong = widths_wrong(&p, &r);
-        if (wrong == NULL && s.policy == NULL) wrong = choices_wrong(&p, &s, &r);
+        if (wrong == NULL && s.scheduler == NULL) wrong = choices_wrong(&p, &s, &r);
         if (wrong == NULL) wrong = order_wrong(&p, &s, &r);
         if (wrong == NULL) wrong = budget_wrong(&s, &r);
         if (wrong == NULL) wrong = flush_wrong(&s, &r);
@@ -272,22 +272,22 @@ static void whole_trace(void **state)
 
 /* A policy that writes down what it saw and asked for: newest first, so that under a budget older, wider items are passed
  * over again and again. The test then replays the engine's choice. */
-enum { MOST_SEEN = 4000, MOST_ITEMS = 64 };
+enum { MAX_SEEN = 4000, MAX_ITEMS = 64 };
 
-typedef struct seen {
+typedef struct policy_view {
     int32_t n;
-    int64_t item[MOST_ITEMS];
-    int32_t width[MOST_ITEMS];
-} seen;
+    int64_t item[MAX_ITEMS];
+    int32_t width[MAX_ITEMS];
+} policy_view;
 
-static seen *sights;
-static int32_t n_sights;
+static policy_view *policy_views;
+static int32_t n_policy_views;
 
-static rill_status watch_and_reverse(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
+static rill_status watch_and_reverse(void *self, const rill_sched_view *flight, int32_t *order, int32_t *count)
 {
     (void)self;
-    if (n_sights == MOST_SEEN || flight->n > MOST_ITEMS) return RILL_ERR_PLUGIN;
-    seen *now = &sights[n_sights++];
+    if (n_policy_views == MAX_SEEN || flight->n > MAX_ITEMS) return RILL_ERR_PLUGIN;
+    policy_view *now = &policy_views[n_policy_views++];
     now->n = flight->n;
     for (int32_t i = 0; i < flight->n; i++) {
         order[i] = flight->n - 1 - i;
@@ -298,18 +298,18 @@ static rill_status watch_and_reverse(void *self, const rill_flight *flight, int3
     return RILL_OK;
 }
 
-static rill_status admit_all(void *self, const rill_flight *flight, int32_t *admit)
+static rill_status admit_all(void *self, const rill_sched_view *flight, int32_t *admit)
 {
     (void)self;
     *admit = flight->max_items;
     return RILL_OK;
 }
 
-static const rill_policy watcher = TEST_POLICY("watcher", .choose = watch_and_reverse, .refill = admit_all);
+static const rill_scheduler watcher = TEST_POLICY("watcher", .choose = watch_and_reverse, .refill = admit_all);
 
 static rill_status register_watcher(rill_context *ctx)
 {
-    return rill_register_policy(ctx, &watcher);
+    return rill_register_scheduler(ctx, &watcher);
 }
 
 static int selected(const record_timestep *step, int64_t item)
@@ -321,36 +321,36 @@ static int selected(const record_timestep *step, int64_t item)
 
 /* What is known of the run so far, by item. */
 typedef struct memory {
-    int32_t passed[PROBLEM_MOST_INPUTS];
-    int64_t expanded[PROBLEM_MOST_INPUTS]; /* expansions of the run when it last was, or came in */
-    int known[PROBLEM_MOST_INPUTS];
-    int64_t expansions, look_at;
-    int32_t firsts;
+    int32_t passed[PROBLEM_MAX_INPUTS];
+    int64_t expanded[PROBLEM_MAX_INPUTS]; /* expansions of the run when it last was, or came in */
+    int known[PROBLEM_MAX_INPUTS];
+    int64_t expansions, next_check;
+    int32_t n_overdue;
 } memory;
 
 /* Once in a round: an item that waited for four rounds is overdue. */
-static void find_neglected(memory *m, const seen *now)
+static void find_overdue(memory *m, const policy_view *now)
 {
     int64_t live = 0;
     for (int32_t i = 0; i < now->n; i++) {
         live += now->width[i];
         if (!m->known[now->item[i]]++) m->expanded[now->item[i]] = m->expansions;
     }
-    if (m->expansions < m->look_at) return;
+    if (m->expansions < m->next_check) return;
     for (int32_t i = 0; i < now->n; i++)
         if (m->expansions - m->expanded[now->item[i]] > 4 * live && m->passed[now->item[i]] < 8)
             m->passed[now->item[i]] = 8;
-    m->look_at = m->expansions + live;
+    m->next_check = m->expansions + live;
 }
 
 /* Replay one timestep: overdue items in order of admission, then newest first, while it fits. Returns 0 if the engine chose
  * otherwise. What is known is updated as the rules say. */
-static int replays(const seen *now, const record_timestep *step, int32_t budget, memory *m)
+static int replay_matches(const policy_view *now, const record_timestep *step, int32_t budget, memory *m)
 {
     int32_t *passed = m->passed;
-    find_neglected(m, now);
+    find_overdue(m, now);
     m->expansions += step->rows;
-    int32_t order[MOST_ITEMS], n = 0, taken[MOST_ITEMS] = {0}, last_taken = -1;
+    int32_t order[MAX_ITEMS], n = 0, taken[MAX_ITEMS] = {0}, last_taken = -1;
     for (int32_t i = 0; i < now->n; i++)
         if (passed[now->item[i]] >= 8) order[n++] = i;
     for (int32_t i = now->n - 1; i >= 0; i--)
@@ -360,7 +360,7 @@ static int replays(const seen *now, const record_timestep *step, int32_t budget,
         int32_t width = now->width[order[o]];
         if (rows > 0 && rows + width > budget) continue;
         if (rows >= budget) break;
-        m->firsts += passed[now->item[order[o]]] >= 8;
+        m->n_overdue += passed[now->item[order[o]]] >= 8;
         taken[o] = 1;
         last_taken = o;
         rows += width;
@@ -380,8 +380,8 @@ static int replays(const seen *now, const record_timestep *step, int32_t budget,
 static void passed_over(void **state)
 {
     (void)state;
-    sights = calloc(MOST_SEEN, sizeof *sights);
-    assert_non_null(sights);
+    policy_views = calloc(MAX_SEEN, sizeof *policy_views);
+    assert_non_null(policy_views);
     int32_t went_first = 0;
     uint64_t first = harness_seed(1);
     for (int64_t i = 0; i < harness_iterations(400); i++) {
@@ -403,24 +403,24 @@ static void passed_over(void **state)
                       .refill = -1,
                       .budget = p.settings.k + 1 + (int32_t)(i % 3),
                       .max_items = 2 + (int32_t)(i % 9),
-                      .policy = "watcher",
+                      .scheduler = "watcher",
                       .policy_arguments = ""};
-        n_sights = 0;
+        n_policy_views = 0;
         engine_run_with(&p, &s, NULL, register_watcher, &r);
         if (r.status < 0) problem_fail(&p, &s, seed, r.message);
-        if (n_sights != r.n_timesteps) problem_fail(&p, &s, seed, "the policy is not asked once per timestep");
+        if (n_policy_views != r.n_timesteps) problem_fail(&p, &s, seed, "the policy is not asked once per timestep");
         memory known = {0};
         for (int64_t t = 0; t < r.n_timesteps; t++)
-            if (!replays(&sights[t], &r.timestep[t], s.budget, &known)) {
+            if (!replay_matches(&policy_views[t], &r.timestep[t], s.budget, &known)) {
                 snprintf(message, sizeof message, "timestep %lld does not follow the budget's rules", (long long)t);
                 problem_fail(&p, &s, seed, message);
             }
-        if (r.stats.passed_over_first != known.firsts) problem_fail(&p, &s, seed, "passed_over_first is wrong");
-        went_first += known.firsts;
+        if (r.stats.passed_over_first != known.n_overdue) problem_fail(&p, &s, seed, "passed_over_first is wrong");
+        went_first += known.n_overdue;
         engine_record_clear(&r);
     }
-    free(sights);
-    HARNESS_SEEN(went_first > 0);
+    free(policy_views);
+    HARNESS_ASSERT_COVERED(went_first > 0);
 }
 
 /* One that comes late, to a slot that nobody had, has waited since it came. */
@@ -462,42 +462,43 @@ static void newcomers_are_not_overdue(void **state)
 
 /* --- budgets set by a function ------------------------------------------------------------------------------------ */
 
-enum { MOST_BUDGETS = 20000 };
+enum { MAX_BUDGETS = 20000 };
 
 typedef struct budgets {
     uint64_t seed;
-    int32_t setting;              /* what it is shown */
-    int32_t given[MOST_BUDGETS];  /* by the function */
-    int32_t flight[MOST_BUDGETS]; /* items it was shown */
-    int32_t n, mistakes;
+    int32_t setting;                  /* what it is shown */
+    int32_t returned[MAX_BUDGETS];    /* by the function */
+    int32_t items_shown[MAX_BUDGETS]; /* items it was shown */
+    int32_t n, errors;
 } budgets;
 
 /* Anything, none included; it depends on the timestep, as a user's may. */
-static rill_status draw_budget(void *user, const rill_flight *flight, int32_t *budget)
+static rill_status draw_budget(void *user, const rill_sched_view *flight, int32_t *budget)
 {
     budgets *b = user;
-    if (b->n == MOST_BUDGETS) return RILL_ERR_PLUGIN;
-    b->mistakes += *budget != b->setting || flight->budget != b->setting || flight->timesteps != b->n || flight->n < 1;
+    if (b->n == MAX_BUDGETS) return RILL_ERR_PLUGIN;
+    b->errors += *budget != b->setting || flight->budget != b->setting || flight->timesteps != b->n || flight->n < 1;
     uint64_t hash = dice_mix(b->seed, (uint64_t)flight->timesteps);
     *budget = hash % 4 == 0 ? 0 : (int32_t)(hash / 4 % 40) + 1;
-    b->flight[b->n] = flight->n;
-    b->given[b->n++] = *budget;
+    b->items_shown[b->n] = flight->n;
+    b->returned[b->n++] = *budget;
     return RILL_OK;
 }
 
 static const char *budgets_wrong(const budgets *b, const schedule *s, const engine_record *r)
 {
-    if (b->mistakes > 0) return "the budget function is not shown the setting, the timestep and the flight";
+    if (b->errors > 0) return "the budget function is not shown the setting, the timestep and the flight";
     if (b->n != r->n_timesteps) return "the budget function is not asked once per timestep";
     if (r->stats.depth_bound != 0) return "there is a depth bound without one budget";
-    int64_t most = s->max_items > 0 ? s->max_items : 100 * (int64_t)s->n;
-    if (strcmp(s->method, "var-batch") == 0) most = s->n;
-    if (r->stats.items_peak > most) return "more than max_items in flight";
+    int64_t capacity = s->max_items > 0 ? s->max_items : 100 * (int64_t)s->n;
+    if (strcmp(s->method, "var-batch") == 0) capacity = s->n;
+    if (r->stats.items_peak > capacity) return "more than max_items in flight";
     for (int64_t t = 0; t < r->n_timesteps; t++) {
         const record_timestep *step = &r->timestep[t];
-        if (b->flight[t] != step->in_flight) return "the function sees another flight";
-        if (b->given[t] > 0 && step->rows > b->given[t] && step->n > 1) return "the budget is exceeded";
-        if (b->given[t] == 0 && s->policy == NULL && strcmp(s->method, "stream-all") == 0 && step->n != step->in_flight)
+        if (b->items_shown[t] != step->in_flight) return "the function sees another flight";
+        if (b->returned[t] > 0 && step->rows > b->returned[t] && step->n > 1) return "the budget is exceeded";
+        if (b->returned[t] == 0 && s->scheduler == NULL && strcmp(s->method, "stream-all") == 0 &&
+            step->n != step->in_flight)
             return "not all items are expanded without a budget";
     }
     return NULL;
@@ -534,17 +535,17 @@ static void budgets_by_function(void **state)
     }
     free(b);
     /* The function overrules the setting, and its presence alone widens the flight. */
-    HARNESS_SEEN(exceeded_setting > 0);
-    HARNESS_SEEN(many > 0);
+    HARNESS_ASSERT_COVERED(exceeded_setting > 0);
+    HARNESS_ASSERT_COVERED(many > 0);
 }
 
-static rill_status give_number(void *user, const rill_flight *flight, int32_t *budget)
+static rill_status give_number(void *user, const rill_sched_view *flight, int32_t *budget)
 {
     *budget = flight->timesteps < 2 ? 5 : *(const int32_t *)user;
     return RILL_OK;
 }
 
-static rill_status refuse_late(void *user, const rill_flight *flight, int32_t *budget)
+static rill_status refuse_late(void *user, const rill_sched_view *flight, int32_t *budget)
 {
     (void)user, (void)budget;
     return flight->timesteps < 2 ? RILL_OK : RILL_ERR_STOPPED;
@@ -578,7 +579,7 @@ static void bad_budgets(void **state)
 
 /* --- perverse policies -------------------------------------------------------------------------------------------- */
 
-static void perverse_policies(void **state)
+static void perverse_schedulers(void **state)
 {
     (void)state;
     static const char *const names[] = {"test-nothing", "test-newest", "test-reverse", "test-random", "test-huge"};
@@ -592,7 +593,7 @@ static void perverse_policies(void **state)
         problem_draw(&p, PROBLEM_PRUNED, &d);
         schedule_draw(&s, PROBLEM_PRUNED, &d);
         problem_solve(&p);
-        s.policy = names[i % 5];
+        s.scheduler = names[i % 5];
         s.policy_arguments = i % 5 == 3 ? "9" : "";
         engine_run(&p, &s, NULL, &r);
         problem_expect(&p, &s, seed, &r);
@@ -601,7 +602,7 @@ static void perverse_policies(void **state)
     }
 }
 
-static void garbage_policies(void **state)
+static void schedulers_choosing_garbage(void **state)
 {
     (void)state;
     static const char *const kinds[] = {"0", "1", "2", "3", "4"};
@@ -613,7 +614,7 @@ static void garbage_policies(void **state)
         for (p.n_inputs = 0; p.n_inputs < 8; p.n_inputs++)
             snprintf(p.input[p.n_inputs], sizeof p.input[0], "in %d", (int)p.n_inputs);
         schedule s = {
-            .method = "var-stream", .n = 4, .refill = -1, .policy = "test-garbage", .policy_arguments = kinds[kind]};
+            .method = "var-stream", .n = 4, .refill = -1, .scheduler = "test-garbage", .policy_arguments = kinds[kind]};
         engine_run(&p, &s, NULL, &r);
         if (r.status != RILL_ERR_PLUGIN) problem_fail(&p, &s, kind, "garbage of this kind is not refused");
         if (strstr(r.message, "test-garbage") == NULL) problem_fail(&p, &s, kind, "the policy is not named");
@@ -623,9 +624,13 @@ static void garbage_policies(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(whole_trace),         cmocka_unit_test(passed_over), cmocka_unit_test(newcomers_are_not_overdue),
-    cmocka_unit_test(budgets_by_function), cmocka_unit_test(bad_budgets), cmocka_unit_test(perverse_policies),
-    cmocka_unit_test(garbage_policies),
+    cmocka_unit_test(traces_obey_the_rules),
+    cmocka_unit_test(passed_over),
+    cmocka_unit_test(newcomers_are_not_overdue),
+    cmocka_unit_test(budgets_by_function),
+    cmocka_unit_test(bad_budgets),
+    cmocka_unit_test(perverse_schedulers),
+    cmocka_unit_test(schedulers_choosing_garbage),
 };
 
 HARNESS_MAIN(tests)

@@ -32,7 +32,7 @@ static void search_group(problem_group group, int64_t iterations, int schedules)
         problem_clear(&p);
     }
     assert_int_equal(bad, 0);
-    HARNESS_SEEN(with_sets > 0 && with_picks > 0);
+    HARNESS_ASSERT_COVERED(with_sets > 0 && with_picks > 0);
 }
 
 static void pruned(void **state)
@@ -116,7 +116,7 @@ static void one_is_greedy(void **state)
 
 /* A limit that a scorer sets for every row is the setting max_candidates: the same answers, and to the domain the same calls, with
  * nothing more asked than without. */
-static int limits_differ(problem *p, const schedule *s, int32_t limit, char *message, size_t size)
+static int limits_of_each_parent(problem *p, const schedule *s, int32_t limit, char *message, size_t size)
 {
     engine_record by_setting, by_scorer;
     int32_t i = p->n_scorers;
@@ -131,7 +131,7 @@ static int limits_differ(problem *p, const schedule *s, int32_t limit, char *mes
     engine_run(p, s, NULL, &by_scorer);
     bad = bad || problem_compare(p, s, &by_scorer, message, size);
     if (!bad &&
-        (by_setting.toy.most_choices != by_scorer.toy.most_choices || by_setting.toy.scored != by_scorer.toy.scored ||
+        (by_setting.toy.max_choices != by_scorer.toy.max_choices || by_setting.toy.scored != by_scorer.toy.scored ||
          by_setting.toy.set_calls + by_setting.toy.pick_calls != by_scorer.toy.set_calls + by_scorer.toy.pick_calls ||
          by_setting.stats.candidates != by_scorer.stats.candidates)) {
         snprintf(message, size, "a limit of %d asks the domain for more than the setting does", (int)limit);
@@ -159,7 +159,7 @@ static void limits_are_the_setting(void **state)
         if (p.model.phases > 1 || p.settings.k < 2) continue; /* the setting holds in some phases only */
         if (i % 2 == 0) p.n_scorers = 0;
         plain += p.n_scorers == 0;
-        if (limits_differ(&p, &s, dice_range(&d, 1, p.settings.k - 1), message, sizeof message)) {
+        if (limits_of_each_parent(&p, &s, dice_range(&d, 1, p.settings.k - 1), message, sizeof message)) {
             problem_describe(&p, &s, description, sizeof description);
             print_error("seed %llu: %s\n  %s\n", (unsigned long long)seed, message, description);
             bad++;
@@ -167,7 +167,7 @@ static void limits_are_the_setting(void **state)
         problem_clear(&p);
     }
     assert_int_equal(bad, 0);
-    HARNESS_SEEN(plain > 0);
+    HARNESS_ASSERT_COVERED(plain > 0);
 }
 
 /* More choices of a parent than its item keeps are none, and nobody looks for them. */
@@ -190,7 +190,7 @@ static void wide_limits_cost_nothing(void **state)
         problem_solve(&p);
         engine_run(&p, &s, NULL, &with);
         if (problem_compare(&p, &s, &with, message, sizeof message)) problem_fail(&p, &s, seed, message);
-        if (with.toy.most_choices != without.toy.most_choices || with.stats.candidates != without.stats.candidates)
+        if (with.toy.max_choices != without.toy.max_choices || with.stats.candidates != without.stats.candidates)
             problem_fail(&p, &s, seed, "a limit beyond what items keep asks the domain for more");
         engine_record_clear(&without);
         engine_record_clear(&with);
@@ -205,7 +205,7 @@ static int results_differ(const problem *p, const engine_record *a, const engine
         if (x->status != y->status || x->n != y->n || x->outputs_found != y->outputs_found) return 1;
         for (int32_t o = 0; o < x->n; o++)
             if (strcmp(x->output[o].text, y->output[o].text) != 0 ||
-                x->output[o].value.score != y->output[o].value.score)
+                x->output[o].value.path_score != y->output[o].value.path_score)
                 return 1;
     }
     return a->stats.expansions != b->stats.expansions;
@@ -275,7 +275,7 @@ static void many_actions_in_parts(void **state)
         problem_clear(&p);
         done++;
     }
-    HARNESS_SEEN(parts > 0);
+    HARNESS_ASSERT_COVERED(parts > 0);
 }
 
 /* A beam as wide as the space, without pruning, finds what enumeration finds. */
@@ -307,7 +307,7 @@ static void wide_is_optimal(void **state)
             if (!problem_is_searched(&p, j)) continue;
             int found = problem_optimum(&p, j, &best);
             assert_int_equal(found, record.result[j].n > 0);
-            if (found) assert_true(record.result[j].output[0].value.score == best);
+            if (found) assert_true(record.result[j].output[0].value.path_score == best);
         }
         engine_record_clear(&record);
     }

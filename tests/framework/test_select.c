@@ -1,4 +1,4 @@
-/* Selection (framework/select.h) against enumeration: random rows of random models, random words of random scorers, and the
+/* Selection (framework/topk.h) against enumeration: random rows of random models, random words of random scorers, and the
  * engine's choices are those that looking at every action gives, to the bit; and a row's are the same alone as among others.
  *
  * The truth is taken from what was said, not from how the engine lays it out: the test keeps its own record. */
@@ -7,33 +7,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "select.h"
 #include "support/dice.h"
 #include "support/harness.h"
 #include "support/toy_select.h"
+#include "topk.h"
 
-enum { ROWS = 5, MOST = 420, SCORERS = 3 };
+enum { ROWS = 5, CAPACITY = 420, SCORERS = 3 };
 
 /* What one scorer said of a row. */
-typedef struct wish {
-    uint8_t ban[MOST], allow[MOST], restricted;
-    float add[MOST];
+typedef struct row_modifiers {
+    uint8_t ban[CAPACITY], allow[CAPACITY], restricted;
+    float add[CAPACITY];
     uint8_t rule;
     float reward, end_reward;
     int32_t limit; /* 0: none */
-} wish;
+} row_modifiers;
 
 typedef struct row {
-    toy_choice choice[MOST]; /* legal, in order of action */
+    toy_choice choice[CAPACITY]; /* legal, in order of action */
     int32_t n;
     rill_row_ends ends;
-    wish said[SCORERS];
+    row_modifiers modifiers[SCORERS];
 } row;
 
 typedef struct world {
     rill_domain_info info;
-    uint64_t legal[MOST / 64 + 1];
-    int32_t n, scorers, most;
+    uint64_t legal[CAPACITY / 64 + 1];
+    int32_t n, scorers, max_choices;
     row rows[ROWS];
 } world;
 
@@ -48,43 +48,43 @@ static float draw_logp(dice *d, int32_t levels)
 
 static void draw_info(world *w, dice *d)
 {
-    static const int32_t sizes[] = {1, 2, 5, 30, 64, 200, 256, 257, 300, 384, MOST};
+    static const int32_t sizes[] = {1, 2, 5, 30, 64, 200, 256, 257, 300, 384, CAPACITY};
     w->info = (rill_domain_info){.actions = sizes[dice_range(d, 0, 10)], .phases = 1, .max_length = 9};
     w->info.has_end_action = dice_chance(d, 70);
     w->info.end_action = w->info.has_end_action ? dice_range(d, 0, w->info.actions - 1) : RILL_NO_ACTION;
-    w->info.terminals_told = dice_chance(d, 25);
+    w->info.terminals_by_flag = dice_chance(d, 25);
     memset(w->legal, 0, sizeof w->legal);
-    int32_t percent = DICE_OF(d, 30, 80, 100);
+    int32_t percent = DICE_PICK(d, 30, 80, 100);
     for (int32_t a = 0; a < w->info.actions; a++)
         if (dice_chance(d, percent)) w->legal[a / 64] |= (uint64_t)1 << a % 64;
     w->info.legal = dice_chance(d, 50) ? w->legal : NULL;
 }
 
-static rill_terminal kind_of(const world *w, rill_row_ends ends, int32_t action, dice *d)
+static rill_terminal terminal_kind(const world *w, rill_row_ends ends, int32_t action, dice *d)
 {
     if (ends == RILL_ENDS_LAST) return RILL_LAST;
-    if (ends == RILL_ENDS_AS_TOLD) return (rill_terminal)dice_range(d, RILL_LIVE, RILL_LAST);
+    if (ends == RILL_ENDS_BY_FLAG) return (rill_terminal)dice_range(d, RILL_LIVE, RILL_LAST);
     return action == w->info.end_action ? RILL_END : RILL_LIVE;
 }
 
 static void draw_row(const world *w, row *r, dice *d)
 {
-    int32_t percent = DICE_OF(d, 0, 10, 60, 100), levels = DICE_OF(d, 0, 0, 1, 3), forced = dice_chance(d, 10);
+    int32_t percent = DICE_PICK(d, 0, 10, 60, 100), levels = DICE_PICK(d, 0, 0, 1, 3), forced = dice_chance(d, 10);
     r->ends = dice_chance(d, 25) ? RILL_ENDS_LAST : RILL_ENDS_BY_ACTION;
-    if (w->info.terminals_told && dice_chance(d, 60)) r->ends = RILL_ENDS_AS_TOLD;
+    if (w->info.terminals_by_flag && dice_chance(d, 60)) r->ends = RILL_ENDS_BY_FLAG;
     r->n = 0;
     for (int32_t a = 0; a < w->info.actions; a++) {
         int ever = w->info.legal == NULL || (w->legal[a / 64] >> a % 64 & 1);
         if (!ever || !dice_chance(d, percent)) continue;
-        r->choice[r->n++] = (toy_choice){a, forced ? 0.0f : draw_logp(d, levels), kind_of(w, r->ends, a, d)};
+        r->choice[r->n++] = (toy_choice){a, forced ? 0.0f : draw_logp(d, levels), terminal_kind(w, r->ends, a, d)};
         if (forced) break;
     }
 }
 
-static void draw_wish(const world *w, wish *s, dice *d)
+static void draw_row_modifiers(const world *w, row_modifiers *s, dice *d)
 {
-    int32_t ban = DICE_OF(d, 0, 0, 3, 15, 60, 100), add = DICE_OF(d, 0, 0, 2, 20, 100),
-            allow = DICE_OF(d, 0, 3, 30, 90);
+    int32_t ban = DICE_PICK(d, 0, 0, 3, 15, 60, 100), add = DICE_PICK(d, 0, 0, 2, 20, 100),
+            allow = DICE_PICK(d, 0, 3, 30, 90);
     memset(s, 0, sizeof *s);
     s->restricted = (uint8_t)dice_chance(d, 25);
     for (int32_t a = 0; a < w->info.actions; a++) {
@@ -102,18 +102,18 @@ static void draw_world(world *w, dice *d)
 {
     draw_info(w, d);
     w->n = dice_range(d, 1, ROWS);
-    w->scorers = DICE_OF(d, 0, 1, 1, 2, 3);
-    w->most = dice_range(d, 1, w->info.actions < 12 ? w->info.actions : 12);
+    w->scorers = DICE_PICK(d, 0, 1, 1, 2, 3);
+    w->max_choices = dice_range(d, 1, w->info.actions < 12 ? w->info.actions : 12);
     for (int32_t r = 0; r < w->n; r++) {
         draw_row(w, &w->rows[r], d);
-        int silent = dice_chance(d, 25), as_before = r > 0 && dice_chance(d, 30); /* rows that share their sets */
+        int silent = dice_chance(d, 25), like_previous = r > 0 && dice_chance(d, 30); /* rows that share their sets */
         for (int32_t s = 0; s < w->scorers; s++) {
-            if (as_before)
-                w->rows[r].said[s] = w->rows[r - 1].said[s];
+            if (like_previous)
+                w->rows[r].modifiers[s] = w->rows[r - 1].modifiers[s];
             else if (silent)
-                memset(&w->rows[r].said[s], 0, sizeof(wish));
+                memset(&w->rows[r].modifiers[s], 0, sizeof(row_modifiers));
             else
-                draw_wish(w, &w->rows[r].said[s], d);
+                draw_row_modifiers(w, &w->rows[r].modifiers[s], d);
         }
     }
 }
@@ -126,7 +126,7 @@ typedef struct scored {
 } scored;
 
 typedef struct truth {
-    scored at[MOST];
+    scored items[CAPACITY];
     int32_t n;
 } truth;
 
@@ -134,9 +134,9 @@ static int permitted(const world *w, const row *r, const toy_choice *c)
 {
     int rule = 0;
     for (int32_t s = 0; s < w->scorers; s++) {
-        const wish *said = &r->said[s];
-        rule |= said->rule;
-        if (said->ban[c->action] || (said->restricted && !said->allow[c->action])) return 0;
+        const row_modifiers *modifiers = &r->modifiers[s];
+        rule |= modifiers->rule;
+        if (modifiers->ban[c->action] || (modifiers->restricted && !modifiers->allow[c->action])) return 0;
     }
     if ((rule & RILL_END_FORBIDDEN) && c->terminal != RILL_LIVE) return 0;
     if ((rule & RILL_END_REQUIRED) && c->terminal == RILL_LIVE) return 0;
@@ -152,60 +152,60 @@ static int by_score(const void *a, const void *b)
 
 static void enumerate(const world *w, const row *r, truth *t)
 {
-    int32_t most = w->most;
+    int32_t max_n = w->max_choices;
     t->n = 0;
     for (int32_t i = 0; i < r->n; i++) {
         const toy_choice *c = &r->choice[i];
         float score = c->logp;
         if (!permitted(w, r, c)) continue;
         for (int32_t s = 0; s < w->scorers; s++) {
-            score += r->said[s].add[c->action];
-            score += c->terminal == RILL_END ? r->said[s].end_reward : r->said[s].reward;
+            score += r->modifiers[s].add[c->action];
+            score += c->terminal == RILL_END ? r->modifiers[s].end_reward : r->modifiers[s].reward;
         }
-        t->at[t->n++] = (scored){*c, score};
+        t->items[t->n++] = (scored){*c, score};
     }
     for (int32_t s = 0; s < w->scorers; s++)
-        if (r->said[s].limit > 0 && r->said[s].limit < most) most = r->said[s].limit;
-    qsort(t->at, (size_t)t->n, sizeof t->at[0], by_score);
-    if (t->n > most) t->n = most;
+        if (r->modifiers[s].limit > 0 && r->modifiers[s].limit < max_n) max_n = r->modifiers[s].limit;
+    qsort(t->items, (size_t)t->n, sizeof t->items[0], by_score);
+    if (t->n > max_n) t->n = max_n;
 }
 
 /* --- the engine's way --------------------------------------------------------------------------------------------- */
 
-static void must(rill_status status)
+static void expect_ok(rill_status status)
 {
     if (status != RILL_OK) fail_msg("%s", rill_status_name(status));
 }
 
-static void speak(const world *w, const wish *s, int32_t at, rill_ask_builder *b)
+static void send_row_modifiers(const world *w, const row_modifiers *s, int32_t row_index, rill_modifiers *b)
 {
     int allowed = 0;
     for (int32_t a = w->info.actions - 1; a >= 0; a--) {
-        if (s->ban[a]) must(rill_ask_ban(b, at, a));
-        if (s->allow[a]) must(rill_ask_allow(b, at, a));
-        if (s->add[a] != 0) must(rill_ask_add(b, at, a, s->add[a]));
+        if (s->ban[a]) expect_ok(rill_modifiers_ban(b, row_index, a));
+        if (s->allow[a]) expect_ok(rill_modifiers_allow(b, row_index, a));
+        if (s->add[a] != 0) expect_ok(rill_modifiers_add(b, row_index, a, s->add[a]));
         allowed |= s->allow[a];
     }
-    if (s->restricted && !allowed) must(rill_ask_allow_none(b, at));
-    must(rill_ask_end(b, at, (rill_end_rule)s->rule));
-    if (s->reward != 0) must(rill_ask_reward(b, at, s->reward));
-    if (s->end_reward != 0) must(rill_ask_end_reward(b, at, s->end_reward));
-    if (s->limit > 0) must(rill_ask_limit(b, at, s->limit));
+    if (s->restricted && !allowed) expect_ok(rill_modifiers_allow_none(b, row_index));
+    expect_ok(rill_modifiers_end_rule(b, row_index, (rill_end_rule)s->rule));
+    if (s->reward != 0) expect_ok(rill_modifiers_reward(b, row_index, s->reward));
+    if (s->end_reward != 0) expect_ok(rill_modifiers_end_reward(b, row_index, s->end_reward));
+    if (s->limit > 0) expect_ok(rill_modifiers_limit_children(b, row_index, s->limit));
 }
 
 typedef struct bench {
     rill_context *ctx;
-    rill_ask_builder asks;
-    selector selector;
-    int64_t sets, picks, whole, plain, shared; /* calls of each kind; with fewer sets than rows that have one */
+    rill_modifiers asks;
+    topk selector;
+    int64_t sets, picks, legal_sets, plain, shared; /* calls of each kind; with fewer sets than rows that have one */
 } bench;
 
 /* How much of the contract an ask uses. A domain must be told no more than it may have to heed. */
-static void look_at(bench *b, const world *w, const rill_ask *ask, int32_t n)
+static void check_contract(bench *b, const world *w, const rill_score_request *ask, int32_t n)
 {
     int32_t largest = 0, rows = 0;
     assert_int_equal(ask->legal_words, (w->info.actions + 63) / 64);
-    assert_true(!w->info.terminals_told || (ask->legal == NULL && ask->n_picks == 0));
+    assert_true(!w->info.terminals_by_flag || (ask->legal == NULL && ask->n_picks == 0));
     for (int32_t r = 0; r < n && ask->legal_set != NULL; r++) {
         rows += ask->legal_set[r] >= 0;
         if (ask->legal_set[r] > largest) largest = ask->legal_set[r];
@@ -216,31 +216,31 @@ static void look_at(bench *b, const world *w, const rill_ask *ask, int32_t n)
     }
     b->sets += ask->legal != NULL;
     b->picks += ask->n_picks > 0;
-    b->whole += w->info.terminals_told && ask->most == w->info.actions;
+    b->legal_sets += w->info.terminals_by_flag && ask->max_choices == w->info.actions;
     b->shared += largest + 1 < rows;
 }
 
 /* Rows [first, first + n) in one call. */
 static void select_rows(bench *b, const world *w, int32_t first, int32_t n)
 {
-    ask_rules rules;
-    rill_ask ask;
-    rill_choices out;
-    must(ask_begin(&b->asks, n));
+    modifier_table rules;
+    rill_score_request ask;
+    rill_score_result out;
+    expect_ok(modifiers_begin(&b->asks, n));
     for (int32_t s = 0; s < w->scorers; s++) {
-        b->asks.scorer = s;
-        for (int32_t r = n - 1; r >= 0; r--) speak(w, &w->rows[first + r].said[s], r, &b->asks);
+        b->asks.current_scorer = s;
+        for (int32_t r = n - 1; r >= 0; r--) send_row_modifiers(w, &w->rows[first + r].modifiers[s], r, &b->asks);
     }
-    must(ask_build(&b->asks, w->most, &rules));
-    must(selector_ask(&b->selector, &rules, n));
-    assert_int_equal(selector_part(&b->selector, 0, &ask, &out), n);
-    look_at(b, w, &ask, n);
-    b->plain += rules.plain;
-    if (w->rows[first].n % 2 == 0) ask.wanted = NULL; /* a row may be given as many as the largest */
+    expect_ok(modifiers_build(&b->asks, w->max_choices, &rules));
+    expect_ok(topk_begin(&b->selector, &rules, n));
+    assert_int_equal(topk_request_part(&b->selector, 0, &ask, &out), n);
+    check_contract(b, w, &ask, n);
+    b->plain += rules.limits_only;
+    if (w->rows[first].n % 2 == 0) ask.row_max_choices = NULL; /* a row may be given as many as the largest */
     for (int32_t r = 0; r < n; r++)
         toy_answer_slowly(&ask, r, w->rows[first + r].n, w->rows[first + r].choice, w->rows[first + r].ends, &out);
-    const char *wrong = selector_take(&b->selector, 0, n, 1);
-    if (wrong != NULL) fail_msg("row %d is %s", (int)b->selector.bad, wrong);
+    const char *wrong = topk_take_result(&b->selector, 0, n, 1);
+    if (wrong != NULL) fail_msg("row %d is %s", (int)b->selector.error_row, wrong);
 }
 
 static void compare(bench *b, const world *w, int32_t first, int32_t n, uint64_t seed)
@@ -248,25 +248,25 @@ static void compare(bench *b, const world *w, int32_t first, int32_t n, uint64_t
     const choice_table *c = &b->selector.choices;
     static truth t;
     for (int32_t r = 0; r < n; r++) {
-        selector_choice found;
-        for (int32_t i = 0; selector_look(&b->selector, r, i, &found);) i++; /* as merging does */
+        topk_choice found;
+        for (int32_t i = 0; topk_next(&b->selector, r, i, &found);) i++; /* as merging does */
         enumerate(w, &w->rows[first + r], &t);
         if (c->count[r] != t.n)
             fail_msg("seed %llu: row %d has %d choices, not %d", (unsigned long long)seed, (int)(first + r),
                      (int)c->count[r], (int)t.n);
         for (int32_t i = 0; i < t.n; i++) {
-            size_t at = (size_t)r * (size_t)c->stride + (size_t)i;
-            const scored *s = &t.at[i];
-            if (c->action[at] != s->choice.action || c->logp[at] != s->choice.logp || c->score[at] != s->score ||
-                c->terminal[at] != s->choice.terminal)
+            size_t offset = (size_t)r * (size_t)c->stride + (size_t)i;
+            const scored *s = &t.items[i];
+            if (c->action[offset] != s->choice.action || c->logp[offset] != s->choice.logp ||
+                c->score[offset] != s->score || c->terminal[offset] != s->choice.terminal)
                 fail_msg("seed %llu: row %d choice %d: action %d score %.9g kind %d, not %d %.9g %d",
-                         (unsigned long long)seed, (int)(first + r), (int)i, (int)c->action[at], c->score[at],
-                         c->terminal[at], (int)s->choice.action, s->score, (int)s->choice.terminal);
+                         (unsigned long long)seed, (int)(first + r), (int)i, (int)c->action[offset], c->score[offset],
+                         c->terminal[offset], (int)s->choice.action, s->score, (int)s->choice.terminal);
         }
     }
 }
 
-static void as_enumeration(void **state)
+static void choices_equal_enumeration(void **state)
 {
     (void)state;
     static world w;
@@ -275,19 +275,19 @@ static void as_enumeration(void **state)
     for (int64_t i = 0; i < harness_iterations(20000); i++) {
         dice d = dice_seeded(first + (uint64_t)i);
         draw_world(&w, &d);
-        ask_init(&b.asks, b.ctx, w.info.actions);
-        selector_init(&b.selector, b.ctx, &w.info);
-        b.selector.thorough = i % 2 == 0;
+        modifiers_init(&b.asks, b.ctx, w.info.actions);
+        topk_init(&b.selector, b.ctx, &w.info);
+        b.selector.check_all = i % 2 == 0;
         select_rows(&b, &w, 0, w.n);
         compare(&b, &w, 0, w.n, first + (uint64_t)i);
         for (int32_t r = 0; r < w.n && w.n > 1; r++) {
             select_rows(&b, &w, r, 1);
             compare(&b, &w, r, 1, first + (uint64_t)i);
         }
-        ask_finish(&b.asks);
-        selector_finish(&b.selector);
+        modifiers_finish(&b.asks);
+        topk_finish(&b.selector);
     }
-    HARNESS_SEEN(b.sets > 0 && b.picks > 0 && b.whole > 0 && b.plain > 0 && b.shared > 0);
+    HARNESS_ASSERT_COVERED(b.sets > 0 && b.picks > 0 && b.legal_sets > 0 && b.plain > 0 && b.shared > 0);
     rill_context_destroy(b.ctx);
 }
 
@@ -302,29 +302,29 @@ static void one_row(void **state)
                                 {4, -0.5f, RILL_LIVE},  {200, -2.5f, RILL_LIVE}, {201, -2.5f, RILL_LIVE},
                                 {202, -2.5f, RILL_LIVE}};
     rill_context *ctx = harness_context(NULL);
-    rill_ask_builder b;
-    selector s;
-    ask_rules rules;
-    rill_ask ask;
-    rill_choices out;
-    ask_init(&b, ctx, info.actions);
-    selector_init(&s, ctx, &info);
-    must(ask_begin(&b, 1));
-    must(rill_ask_ban(&b, 0, 1));
-    must(rill_ask_add(&b, 0, 3, 2.5f));
-    must(rill_ask_add(&b, 0, 202, -1.0f));
-    must(rill_ask_reward(&b, 0, 0.25f));
-    must(ask_build(&b, 3, &rules));
-    must(selector_ask(&s, &rules, 1));
-    assert_int_equal(selector_part(&s, 0, &ask, &out), 1);
-    assert_int_equal(ask.most, 6); /* three, a ban, an addition below zero, the end */
+    rill_modifiers b;
+    topk s;
+    modifier_table rules;
+    rill_score_request ask;
+    rill_score_result out;
+    modifiers_init(&b, ctx, info.actions);
+    topk_init(&s, ctx, &info);
+    expect_ok(modifiers_begin(&b, 1));
+    expect_ok(rill_modifiers_ban(&b, 0, 1));
+    expect_ok(rill_modifiers_add(&b, 0, 3, 2.5f));
+    expect_ok(rill_modifiers_add(&b, 0, 202, -1.0f));
+    expect_ok(rill_modifiers_reward(&b, 0, 0.25f));
+    expect_ok(modifiers_build(&b, 3, &rules));
+    expect_ok(topk_begin(&s, &rules, 1));
+    assert_int_equal(topk_request_part(&s, 0, &ask, &out), 1);
+    assert_int_equal(ask.max_choices, 6); /* three, a ban, an addition below zero, the end */
     assert_null(ask.legal);
     assert_int_equal(ask.n_picks, 3);
     assert_int_equal(ask.pick_action[0], 0);
     assert_int_equal(ask.pick_action[1], 3);
     assert_int_equal(ask.pick_action[2], 202);
     toy_answer_slowly(&ask, 0, 7, legal, RILL_ENDS_BY_ACTION, &out);
-    assert_null(selector_take(&s, 0, 1, 1));
+    assert_null(topk_take_result(&s, 0, 1, 1));
     const choice_table *c = &s.choices;
     assert_int_equal(c->count[0], 3);
     assert_int_equal(c->action[0], 3); /* -0.5 + 0.25 ties with action 4 and is smaller */
@@ -334,8 +334,8 @@ static void one_row(void **state)
     assert_true(c->logp[0] == -3.0f);
     assert_int_equal(c->terminal[0], RILL_LIVE);
     assert_int_equal(c->terminal[2], RILL_END);
-    ask_finish(&b);
-    selector_finish(&s);
+    modifiers_finish(&b);
+    topk_finish(&s);
     rill_context_destroy(ctx);
 }
 
@@ -343,36 +343,36 @@ static void one_row(void **state)
 static void limits(void **state)
 {
     (void)state;
-    rill_ask_builder b;
-    ask_rules rules;
+    rill_modifiers b;
+    modifier_table rules;
     rill_context *ctx = harness_context(NULL);
-    ask_init(&b, ctx, 9);
-    assert_int_equal(ask_begin(&b, 3), RILL_OK);
-    assert_int_equal(rill_ask_limit(&b, 0, 2), RILL_OK);
-    assert_int_equal(rill_ask_limit(&b, 2, 7), RILL_OK);
-    assert_int_equal(rill_ask_limit(&b, 2, 4), RILL_OK);
-    assert_int_equal(rill_ask_limit(&b, 2, 5), RILL_OK);
-    assert_int_equal(ask_build(&b, 6, &rules), RILL_OK);
+    modifiers_init(&b, ctx, 9);
+    assert_int_equal(modifiers_begin(&b, 3), RILL_OK);
+    assert_int_equal(rill_modifiers_limit_children(&b, 0, 2), RILL_OK);
+    assert_int_equal(rill_modifiers_limit_children(&b, 2, 7), RILL_OK);
+    assert_int_equal(rill_modifiers_limit_children(&b, 2, 4), RILL_OK);
+    assert_int_equal(rill_modifiers_limit_children(&b, 2, 5), RILL_OK);
+    assert_int_equal(modifiers_build(&b, 6, &rules), RILL_OK);
     assert_int_equal(rules.limit[0], 2);
     assert_int_equal(rules.limit[1], INT32_MAX);
     assert_int_equal(rules.limit[2], 4);
     assert_int_equal(rules.max_choices, 6); /* row 1 has no limit */
-    assert_int_equal(rill_ask_limit(&b, 1, 3), RILL_OK);
-    assert_int_equal(ask_build(&b, 6, &rules), RILL_OK);
+    assert_int_equal(rill_modifiers_limit_children(&b, 1, 3), RILL_OK);
+    assert_int_equal(modifiers_build(&b, 6, &rules), RILL_OK);
     assert_int_equal(rules.max_choices, 4);
-    assert_true(rules.plain);
-    assert_int_equal(rill_ask_ban(&b, 1, 3), RILL_OK);
-    assert_int_equal(ask_build(&b, 6, &rules), RILL_OK);
+    assert_true(rules.limits_only);
+    assert_int_equal(rill_modifiers_ban(&b, 1, 3), RILL_OK);
+    assert_int_equal(modifiers_build(&b, 6, &rules), RILL_OK);
     assert_int_equal(rules.max_choices, 4);
-    assert_false(rules.plain);
-    assert_int_equal(rill_ask_limit(&b, 0, 0), RILL_ERR_PLUGIN);
-    assert_int_equal(rill_ask_limit(&b, 3, 1), RILL_ERR_PLUGIN);
-    assert_int_equal(rill_ask_limit(&b, -1, 1), RILL_ERR_PLUGIN);
-    assert_int_equal(ask_begin(&b, 3), RILL_OK); /* a new timestep knows nothing of it */
-    assert_int_equal(ask_build(&b, 6, &rules), RILL_OK);
+    assert_false(rules.limits_only);
+    assert_int_equal(rill_modifiers_limit_children(&b, 0, 0), RILL_ERR_PLUGIN);
+    assert_int_equal(rill_modifiers_limit_children(&b, 3, 1), RILL_ERR_PLUGIN);
+    assert_int_equal(rill_modifiers_limit_children(&b, -1, 1), RILL_ERR_PLUGIN);
+    assert_int_equal(modifiers_begin(&b, 3), RILL_OK); /* a new timestep knows nothing of it */
+    assert_int_equal(modifiers_build(&b, 6, &rules), RILL_OK);
     assert_null(rules.limit);
     assert_int_equal(rules.max_choices, 6);
-    ask_finish(&b);
+    modifiers_finish(&b);
     rill_context_destroy(ctx);
 }
 
@@ -381,29 +381,29 @@ static void in_parts(void **state)
 {
     (void)state;
     enum { MANY = 1 << 20, CALL = 5 };
-    const rill_domain_info info = {.actions = MANY, .phases = 1, .terminals_told = 1, .end_action = RILL_NO_ACTION};
+    const rill_domain_info info = {.actions = MANY, .phases = 1, .terminals_by_flag = 1, .end_action = RILL_NO_ACTION};
     rill_context *ctx = harness_context(NULL);
-    rill_ask_builder b;
-    selector s;
-    ask_rules rules;
-    rill_ask ask;
-    rill_choices out;
+    rill_modifiers b;
+    topk s;
+    modifier_table rules;
+    rill_score_request ask;
+    rill_score_result out;
     int32_t parts = 0;
-    ask_init(&b, ctx, info.actions);
-    selector_init(&s, ctx, &info);
-    must(ask_begin(&b, CALL));
-    for (int32_t r = 0; r < CALL; r++) must(rill_ask_ban(&b, r, r));
-    must(ask_build(&b, 2, &rules));
-    must(selector_ask(&s, &rules, CALL));
+    modifiers_init(&b, ctx, info.actions);
+    topk_init(&s, ctx, &info);
+    expect_ok(modifiers_begin(&b, CALL));
+    for (int32_t r = 0; r < CALL; r++) expect_ok(rill_modifiers_ban(&b, r, r));
+    expect_ok(modifiers_build(&b, 2, &rules));
+    expect_ok(topk_begin(&s, &rules, CALL));
     for (int32_t from = 0, n; from < CALL; from += n, parts++) {
-        n = selector_part(&s, from, &ask, &out);
+        n = topk_request_part(&s, from, &ask, &out);
         assert_true(n > 0 && from + n <= CALL);
-        assert_int_equal(ask.most, MANY);
+        assert_int_equal(ask.max_choices, MANY);
         for (int32_t r = 0; r < n; r++) {
             toy_choice c[] = {{from + r, -1, RILL_LIVE}, {7, -2.0f - (float)from, RILL_LAST}, {MANY - 1, -9, RILL_END}};
-            toy_answer_slowly(&ask, r, 3, c, RILL_ENDS_AS_TOLD, &out);
+            toy_answer_slowly(&ask, r, 3, c, RILL_ENDS_BY_FLAG, &out);
         }
-        assert_null(selector_take(&s, from, n, 1));
+        assert_null(topk_take_result(&s, from, n, 1));
     }
     assert_true(parts > 1);
     for (int32_t r = 0; r < CALL; r++) {
@@ -412,19 +412,19 @@ static void in_parts(void **state)
         assert_int_equal(s.choices.terminal[2 * r], RILL_LAST);
         assert_int_equal(s.choices.action[2 * r + 1], MANY - 1);
     }
-    ask_finish(&b);
-    selector_finish(&s);
+    modifiers_finish(&b);
+    topk_finish(&s);
     rill_context_destroy(ctx);
 }
 
-/* --- rill_choices_give() ------------------------------------------------------------------------------------------ */
+/* --- rill_score_result_fill() ------------------------------------------------------------------------------------------ */
 
 /* An ask of one row as somebody may write it who is not the engine: any M, none at all included, with sets and picks. */
-static rill_ask draw_ask(dice *d, int32_t actions, int32_t n_picks, const int32_t *pick, uint64_t *set)
+static rill_score_request draw_ask(dice *d, int32_t actions, int32_t n_picks, const int32_t *pick, uint64_t *set)
 {
-    static const int32_t zeros[TOY_MOST_ACTIONS], wanted[] = {3};
-    rill_ask ask = {.most = dice_range(d, 0, actions), .legal_words = 1};
-    if (dice_chance(d, 30) && ask.most >= 3) ask.wanted = wanted;
+    static const int32_t zeros[TOY_MAX_ACTIONS], wanted[] = {3};
+    rill_score_request ask = {.max_choices = dice_range(d, 0, actions), .legal_words = 1};
+    if (dice_chance(d, 30) && ask.max_choices >= 3) ask.row_max_choices = wanted;
     if (dice_chance(d, 50)) {
         ask.n_picks = n_picks;
         ask.pick_row = zeros;
@@ -438,15 +438,15 @@ static rill_ask draw_ask(dice *d, int32_t actions, int32_t n_picks, const int32_
     return ask;
 }
 
-static void given(void **state)
+static void logits_to_choices(void **state)
 {
     (void)state;
     uint64_t first = harness_seed(1);
     for (int64_t i = 0; i < harness_iterations(30000); i++) {
         dice d = dice_seeded(first + (uint64_t)i);
-        int32_t actions = dice_range(&d, 1, TOY_MOST_ACTIONS), n = 0, n_picks = 0, pick[TOY_MOST_ACTIONS];
-        int32_t percent = DICE_OF(&d, 20, 70, 100), levels = DICE_OF(&d, 0, 0, 1, 4);
-        toy_choice choice[TOY_MOST_ACTIONS];
+        int32_t actions = dice_range(&d, 1, TOY_MAX_ACTIONS), n = 0, n_picks = 0, pick[TOY_MAX_ACTIONS];
+        int32_t percent = DICE_PICK(&d, 20, 70, 100), levels = DICE_PICK(&d, 0, 0, 1, 4);
+        toy_choice choice[TOY_MAX_ACTIONS];
         rill_row_ends ends = (rill_row_ends)dice_range(&d, 0, 2);
         uint64_t set;
         for (int32_t a = 0; a < actions; a++) {
@@ -454,11 +454,11 @@ static void given(void **state)
             if (!dice_chance(&d, percent)) continue;
             choice[n++] = (toy_choice){a, draw_logp(&d, levels), (rill_terminal)dice_range(&d, 0, 2)};
         }
-        rill_ask ask = draw_ask(&d, actions, n_picks, pick, &set);
-        int32_t count[1], action[TOY_MOST_ACTIONS];
-        float logp[TOY_MOST_ACTIONS], picks[TOY_MOST_ACTIONS];
-        uint8_t told[1], terminal[TOY_MOST_ACTIONS];
-        rill_choices out = {ask.most, count, action, logp, told, terminal, picks};
+        rill_score_request ask = draw_ask(&d, actions, n_picks, pick, &set);
+        int32_t count[1], action[TOY_MAX_ACTIONS];
+        float logp[TOY_MAX_ACTIONS], picks[TOY_MAX_ACTIONS];
+        uint8_t terminal_row[1], terminal[TOY_MAX_ACTIONS];
+        rill_score_result out = {ask.max_choices, count, action, logp, terminal_row, terminal, picks};
         toy_row slow, fast;
         char message[300];
         toy_answer_slowly(&ask, 0, n, choice, ends, &out);
@@ -471,18 +471,18 @@ static void given(void **state)
 }
 
 /* A pick that is no number, or dead, is as one that the row does not have. */
-static void picks_that_are_no_numbers(void **state)
+static void picks_with_nan_scores(void **state)
 {
     (void)state;
     const float nothing[] = {NAN, -INFINITY};
     for (int32_t i = 0; i < 2; i++) {
-        const int32_t of[] = {0, 0}, pick[] = {0, 1}, mine[] = {0, 1};
-        const rill_ask ask = {.most = 2, .n_picks = 2, .pick_row = of, .pick_action = pick};
+        const int32_t pick_rows[] = {0, 0}, pick[] = {0, 1}, mine[] = {0, 1};
+        const rill_score_request ask = {.max_choices = 2, .n_picks = 2, .pick_row = pick_rows, .pick_action = pick};
         const float scores[] = {nothing[i], -1};
         int32_t count[1], action[2];
         float logp[2], picks[2];
-        rill_choices out = {2, count, action, logp, NULL, NULL, picks};
-        rill_choices_give(&ask, 0, 2, mine, scores, NULL, &out);
+        rill_score_result out = {2, count, action, logp, NULL, NULL, picks};
+        rill_score_result_fill(&ask, 0, 2, mine, scores, NULL, &out);
         assert_int_equal(count[0], 1);
         assert_int_equal(action[0], 1);
         assert_true(picks[0] == (float)RILL_SCORE_DEAD);
@@ -491,12 +491,12 @@ static void picks_that_are_no_numbers(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(picks_that_are_no_numbers),
+    cmocka_unit_test(picks_with_nan_scores),
     cmocka_unit_test(one_row),
-    cmocka_unit_test(as_enumeration),
+    cmocka_unit_test(choices_equal_enumeration),
     cmocka_unit_test(limits),
     cmocka_unit_test(in_parts),
-    cmocka_unit_test(given),
+    cmocka_unit_test(logits_to_choices),
 };
 
 HARNESS_MAIN(tests)

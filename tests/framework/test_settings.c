@@ -24,12 +24,12 @@ static int end_context(void **state)
     return 0;
 }
 
-static void mentions(const char *what)
+static void expect_mention(const char *what)
 {
     if (strstr(rill_error(ctx), what) == NULL) fail_msg("\"%s\" does not mention \"%s\"", rill_error(ctx), what);
 }
 
-static void sets(const char *name, const char *value)
+static void expect_set(const char *name, const char *value)
 {
     rill_settings s;
     rill_settings_default(&s);
@@ -37,15 +37,15 @@ static void sets(const char *name, const char *value)
 }
 
 /* Refused with the option's name and the value in the sentence, and without a trace in the settings. */
-static void refuses(const char *name, const char *value)
+static void expect_refused_value(const char *name, const char *value)
 {
-    rill_settings s, before;
+    rill_settings s, old;
     rill_settings_default(&s);
-    memcpy(&before, &s, sizeof s);
+    memcpy(&old, &s, sizeof s);
     if (rill_settings_set(ctx, &s, name, value) != RILL_ERR_OPTION) fail_msg("%s=%s is accepted", name, value);
-    mentions(name);
-    if (strchr(value, ':') == NULL) mentions(value); /* else its half behind the colon */
-    assert_memory_equal(&before, &s, sizeof s);
+    expect_mention(name);
+    if (strchr(value, ':') == NULL) expect_mention(value); /* else its half behind the colon */
+    assert_memory_equal(&old, &s, sizeof s);
 }
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
@@ -104,9 +104,10 @@ static void ranges(void **state)
         {"method", {"greedy", "fixed", "var-batch", "var-stream-fifo", "stream-all"}, {"beam", "Greedy", "greedy "}},
     };
     for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) {
-        for (size_t i = 0; i < 5 && fields[f].good[i] != NULL; i++) sets(fields[f].name, fields[f].good[i]);
-        for (size_t i = 0; i < 7 && fields[f].bad[i] != NULL; i++) refuses(fields[f].name, fields[f].bad[i]);
-        refuses(fields[f].name, " ");
+        for (size_t i = 0; i < 5 && fields[f].good[i] != NULL; i++) expect_set(fields[f].name, fields[f].good[i]);
+        for (size_t i = 0; i < 7 && fields[f].bad[i] != NULL; i++)
+            expect_refused_value(fields[f].name, fields[f].bad[i]);
+        expect_refused_value(fields[f].name, " ");
     }
     size_t rows = 0;
     while (rill_setting_table()[rows].name != NULL) rows++;
@@ -155,7 +156,7 @@ static void unknown_names(void **state)
 {
     (void)state;
     static const struct {
-        const char *given, *near;
+        const char *typed, *suggested;
     } names[] = {{"max-candidate", "max-candidates"},  {"buget", "budget"},
                  {"strop-after", "stop-after"},        {"min_lenght", "min-length"},
                  {"lenght-penalty", "length-penalty"}, {"n_bets", "n-best"},
@@ -163,18 +164,18 @@ static void unknown_names(void **state)
     rill_settings s;
     rill_settings_default(&s);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        assert_int_equal(rill_settings_set(ctx, &s, names[i].given, "1"), RILL_ERR_OPTION);
-        mentions(names[i].given);
-        mentions(names[i].near);
+        assert_int_equal(rill_settings_set(ctx, &s, names[i].typed, "1"), RILL_ERR_OPTION);
+        expect_mention(names[i].typed);
+        expect_mention(names[i].suggested);
     }
     assert_int_equal(rill_settings_set(ctx, &s, "", "1"), RILL_ERR_OPTION);
     assert_int_equal(rill_settings_set(ctx, &s, "quite-unlike-anything-known", "1"), RILL_ERR_OPTION);
-    mentions("quite-unlike-anything-known");
+    expect_mention("quite-unlike-anything-known");
     assert_int_equal(rill_settings_set(ctx, &s, "method", "var-straem"), RILL_ERR_OPTION);
-    mentions("\"var-stream\"");
+    expect_mention("\"var-stream\"");
 }
 
-static void tables_are_whole(void **state)
+static void tables_are_complete(void **state)
 {
     (void)state;
     for (const rill_option *i = rill_setting_table(); i->name != NULL; i++) {
@@ -188,7 +189,7 @@ static void tables_are_whole(void **state)
         size_t i = 0;
         while (i < 8 && strcmp(names[i], m->name) != 0) i++;
         assert_true(i < 8);
-        assert_non_null(m->policy);
+        assert_non_null(m->scheduler);
         assert_non_null(m->summary);
     }
     assert_int_equal(found, 8);
@@ -240,7 +241,7 @@ static void presets(void **state)
     assert_int_equal(resolved("var-batch", 5, 4, 30).max_items, 4);
 }
 
-static void patience_is_a_number_of_outputs(void **state)
+static void patience_resolves_to_outputs(void **state)
 {
     (void)state;
     static const struct {
@@ -270,8 +271,8 @@ static void contradicts(const char *method, const char *name, const char *value,
     if (name != NULL) assert_int_equal(rill_settings_set(ctx, &s, name, value), RILL_OK);
     if (rill_settings_resolve(ctx, &s, heuristics) != RILL_ERR_OPTION)
         fail_msg("method %s with %s is accepted", method, name ? name : "a heuristic");
-    mentions(method);
-    if (name != NULL) mentions(name);
+    expect_mention(method);
+    if (name != NULL) expect_mention(name);
 }
 
 static void contradictions(void **state)
@@ -300,12 +301,12 @@ static void contradictions_between_settings(void **state)
     s.patience = 2;
     s.stop_after = 3;
     assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_ERR_OPTION);
-    mentions("patience");
-    mentions("stop-after");
+    expect_mention("patience");
+    expect_mention("stop-after");
     rill_settings_default(&s);
     s.exact_rows = 5;
     assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_ERR_OPTION);
-    mentions("exact-rows");
+    expect_mention("exact-rows");
     rill_settings_default(&s);
     s.exact = 1;
     assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_OK);
@@ -315,8 +316,8 @@ static void contradictions_between_settings(void **state)
     s.min_length = 9;
     s.max_length = 8;
     assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_ERR_OPTION);
-    mentions("min-length 9");
-    mentions("max-length 8");
+    expect_mention("min-length 9");
+    expect_mention("max-length 8");
     rill_settings_default(&s);
     s.struct_size = 8;
     assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_ERR_ABI);
@@ -326,27 +327,27 @@ static void contradictions_between_settings(void **state)
 }
 
 /* A caller built with another header: nothing behind its struct is written, and it is refused. */
-static void other_sizes(void **state)
+static void structs_of_other_sizes(void **state)
 {
     (void)state;
-    enum { LESS = 16 };
+    enum { SHORTER_BY = 16 };
     struct {
         rill_engine_setup setup;
-        char behind[LESS];
+        char tail[SHORTER_BY];
     } own, untouched;
     memset(&own, 0x5a, sizeof own);
     untouched = own;
-    rill_settings_init(&own.setup.settings, sizeof own.setup.settings - LESS);
+    rill_settings_init(&own.setup.settings, sizeof own.setup.settings - SHORTER_BY);
     assert_int_equal(rill_settings_set(ctx, &own.setup.settings, "unknown-penalty", "1"), RILL_ERR_ABI);
-    mentions("rebuild the caller");
+    expect_mention("rebuild the caller");
     assert_int_equal(rill_settings_resolve(ctx, &own.setup.settings, 0), RILL_ERR_ABI);
-    assert_memory_equal((char *)(&own.setup.settings + 1) - LESS, untouched.behind, LESS);
-    for (int more = -LESS; more <= LESS; more += 2 * LESS) {
+    assert_memory_equal((char *)(&own.setup.settings + 1) - SHORTER_BY, untouched.tail, SHORTER_BY);
+    for (int more = -SHORTER_BY; more <= SHORTER_BY; more += 2 * SHORTER_BY) {
         own = untouched;
         rill_engine_setup_init(&own.setup, sizeof own.setup + (size_t)more);
         assert_int_equal(own.setup.struct_size, sizeof own.setup + (size_t)more);
         assert_int_equal(rill_settings_set(ctx, &own.setup.settings, "k", "1"), RILL_ERR_ABI);
-        if (more < 0) assert_memory_equal((char *)(&own.setup + 1) - LESS, untouched.behind, LESS);
+        if (more < 0) assert_memory_equal((char *)(&own.setup + 1) - SHORTER_BY, untouched.tail, SHORTER_BY);
     }
 }
 
@@ -381,7 +382,7 @@ static void fields_out_of_range(void **state)
             print_error("%s = %d is accepted\n", cases[i].name, (int)cases[i].value);
             accepted++;
         } else {
-            mentions(cases[i].name);
+            expect_mention(cases[i].name);
         }
     }
     assert_int_equal(accepted, 0);
@@ -391,11 +392,11 @@ static void fields_out_of_range(void **state)
 static void draw_value(const rill_option *o, dice *d, char *out, size_t size)
 {
     const int32_t words = o->type == RILL_OPTION_WORD ? dice_range(d, 0, 4) : 0;
-    double value = DICE_OF(d, 1, 2, 3, 7, 20, 500);
+    double value = DICE_PICK(d, 1, 2, 3, 7, 20, 500);
     const char *word = o->argument;
-    if (dice_chance(d, 30)) value = dice_chance(d, 50) ? o->least : o->most;
-    if (value < o->least) value = o->least;
-    if (value > o->most) value = o->most;
+    if (dice_chance(d, 30)) value = dice_chance(d, 50) ? o->min : o->max;
+    if (value < o->min) value = o->min;
+    if (value > o->max) value = o->max;
     snprintf(out, size, "%.17g", value);
     if (o->type == RILL_OPTION_SWITCH) snprintf(out, size, "1");
     if (o->type == RILL_OPTION_TEXT)
@@ -416,25 +417,25 @@ static void resolving_twice_changes_nothing(void **state)
     while (table[rows].name != NULL) rows++;
     for (int64_t i = 0; i < harness_iterations(20000); i++) {
         dice d = dice_seeded(dice_mix(harness_seed(1) + (uint64_t)i, 36));
-        const int has_heuristics = dice_chance(&d, 30), percent = DICE_OF(&d, 2, 5, 10, 20);
+        const int has_heuristics = dice_chance(&d, 30), percent = DICE_PICK(&d, 2, 5, 10, 20);
         rill_settings once, twice;
-        char value[64], said[2000] = "";
+        char value[64], all_pairs[2000] = "";
         rill_settings_default(&once);
         for (int32_t row = 0; row < rows; row++) {
             if (row != i % rows && !dice_chance(&d, percent)) continue;
             draw_value(&table[row], &d, value, sizeof value);
             if (rill_settings_set(ctx, &once, table[row].name, value) < 0)
                 continue; /* a method without such a number */
-            const size_t length = strlen(said);
-            snprintf(said + length, sizeof said - length, " %s=%s", table[row].name, value);
+            const size_t length = strlen(all_pairs);
+            snprintf(all_pairs + length, sizeof all_pairs - length, " %s=%s", table[row].name, value);
         }
         if (rill_settings_resolve(ctx, &once, has_heuristics) < 0) continue;
         memcpy(&twice, &once, sizeof once);
-        if (rill_settings_resolve(ctx, &twice, has_heuristics) < 0) fail_msg("%s: %s", said, rill_error(ctx));
-        if (memcmp(&once, &twice, sizeof once) != 0) fail_msg("%s: resolved twice they are others", said);
+        if (rill_settings_resolve(ctx, &twice, has_heuristics) < 0) fail_msg("%s: %s", all_pairs, rill_error(ctx));
+        if (memcmp(&once, &twice, sizeof once) != 0) fail_msg("%s: resolved twice they are others", all_pairs);
         resolved++;
     }
-    HARNESS_SEEN(resolved > 1000);
+    HARNESS_ASSERT_COVERED(resolved > 1000);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -442,13 +443,13 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(bytes_have_units),
     cmocka_unit_test(values_arrive),
     cmocka_unit_test(unknown_names),
-    cmocka_unit_test(tables_are_whole),
+    cmocka_unit_test(tables_are_complete),
     cmocka_unit_test(presets),
-    cmocka_unit_test(patience_is_a_number_of_outputs),
+    cmocka_unit_test(patience_resolves_to_outputs),
     cmocka_unit_test(resolving_twice_changes_nothing),
     cmocka_unit_test(contradictions),
     cmocka_unit_test(contradictions_between_settings),
-    cmocka_unit_test(other_sizes),
+    cmocka_unit_test(structs_of_other_sizes),
     cmocka_unit_test(fields_out_of_range),
 };
 

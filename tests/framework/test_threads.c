@@ -79,8 +79,8 @@ static rill_status decode_once(sharer *s, int round)
         rill_text action = {.ctx = s->ctx};
         if (rill_model_action_name(s->model, 1, &action) == RILL_OK) memcpy(name, action.data, action.length + 1);
         rill_text_clear(&action);
-        snprintf(text, sizeof text, "%.30s %s %d %.6g", result.output[0].text, name,
-                 (int)rill_model_find_action(s->model, "a2", 2), result.output[0].score);
+        snprintf(text, sizeof text, "%.30s %s %d %.6g", result.outputs[0].text, name,
+                 (int)rill_model_find_action(s->model, "a2", 2), result.outputs[0].path_score);
         if (round > 0 && strcmp(text, s->text[result.id]) != 0) status = RILL_ERR_INPUT;
         memcpy(s->text[result.id], text, sizeof text);
     }
@@ -88,7 +88,7 @@ static rill_status decode_once(sharer *s, int round)
     return status == RILL_AGAIN ? RILL_OK : status;
 }
 
-static void *share(void *user)
+static void *decode_shared(void *user)
 {
     sharer *s = user;
     for (int round = 0; round < s->rounds && s->status == RILL_OK; round++) s->status = decode_once(s, round);
@@ -108,7 +108,7 @@ static void two_engines_on_one_model(void **state)
     for (int i = 0; i < 2; i++) {
         sharers[i] = (sharer){.model = model, .rounds = (int)harness_iterations(40)};
         assert_int_equal(rill_context_create_worker(&sharers[i].ctx, ctx, NULL), RILL_OK);
-        assert_int_equal(pthread_create(&threads[i], NULL, share, &sharers[i]), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, decode_shared, &sharers[i]), 0);
     }
     for (int i = 0; i < 2; i++) {
         pthread_join(threads[i], NULL);

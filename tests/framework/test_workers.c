@@ -16,16 +16,16 @@
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
 /* A bound that holds each input's search, or one that may not; and each input's own memory, though not in every worker's share. */
-static void set_bound(const problem *p, schedule *s, dice *d)
+static void set_node_bound(const problem *p, schedule *s, dice *d)
 {
-    int64_t most = 1, cost = 0;
+    int64_t max = 1, cost = 0;
     for (int32_t i = 0; i < p->n_inputs; i++) {
         toy_input input = toy_input_read(&p->model, p->input[i], strlen(p->input[i]));
         int64_t own = TOY_SLOT_BYTES + input.depth * TOY_UNIT_BYTES;
-        if (p->expected[i].states > most) most = p->expected[i].states;
+        if (p->expected[i].states > max) max = p->expected[i].states;
         if (own > cost) cost = own;
     }
-    s->bound = s->max_nodes = (int32_t)most + dice_range(d, -(int32_t)most / 3, (int32_t)most);
+    s->bound = s->max_nodes = (int32_t)max + dice_range(d, -(int32_t)max / 3, (int32_t)max);
     if (dice_chance(d, 60)) return;
     int64_t wanted = (int64_t)s->bound * TOY_NODE_BYTES * 4 / 3;
     s->memory = wanted > 4 * cost ? wanted : 4 * cost;
@@ -33,7 +33,7 @@ static void set_bound(const problem *p, schedule *s, dice *d)
     s->bound = (int32_t)((s->memory - s->memory / 4) / TOY_NODE_BYTES);
 }
 
-static void any_number(problem_group group, int bounded, int64_t iterations)
+static void any_number_of_workers(problem_group group, int bounded, int64_t iterations)
 {
     int64_t sent_back = 0;
     for (int64_t i = 0; i < harness_iterations(iterations); i++) {
@@ -46,45 +46,45 @@ static void any_number(problem_group group, int bounded, int64_t iterations)
         schedule_draw(&s, group, &d);
         problem_solve(&p);
         if (dice_chance(&d, 30)) p.domain = "toy-alone";
-        const int apart = dice_chance(&d, 50);
-        if (apart) strcat(p.arguments, " apart=1");
-        if (bounded) set_bound(&p, &s, &d);
+        const int is_anywhere = dice_chance(&d, 50);
+        if (is_anywhere) strcat(p.arguments, " apart=1");
+        if (bounded) set_node_bound(&p, &s, &d);
         for (s.workers = 1; s.workers <= 4; s.workers++) {
-            s.apart = s.workers == 1;
+            s.own_thread = s.workers == 1;
             toy_nodes_peak();
             engine_run(&p, &s, NULL, &r);
             problem_expect(&p, &s, seed, &r);
             if (bounded && s.bound >= s.workers && toy_nodes_peak() > s.bound)
                 fail_msg("seed %llu: too many states", (unsigned long long)seed);
             if (r.toy.opened != r.toy.closed || r.toy.started != r.toy.stopped) fail_msg("a model or runner is left");
-            if (r.toy.opened + r.toy.started != s.workers + (p.domain == NULL) * (1 + apart))
+            if (r.toy.opened + r.toy.started != s.workers + (p.domain == NULL) * (1 + is_anywhere))
                 fail_msg("as many as workers decode");
-            if ((r.toy.apart > 0) != (apart && p.domain == NULL && r.toy.finalized > 0))
+            if ((r.toy.finalized_anywhere > 0) != (is_anywhere && p.domain == NULL && r.toy.finalized > 0))
                 fail_msg("texts are written elsewhere");
-            sent_back += r.stats.sent_back;
+            sent_back += r.stats.restarted;
             engine_record_clear(&r);
         }
         problem_clear(&p);
     }
     assert_true(bounded || sent_back == 0);
-    HARNESS_SEEN(!bounded || sent_back > 0);
+    HARNESS_ASSERT_COVERED(!bounded || sent_back > 0);
 }
 
 static void any_schedule(void **state)
 {
     (void)state;
-    any_number(PROBLEM_PRUNED, 0, 150);
-    any_number(PROBLEM_FIXED_TOP, 0, 40);
-    any_number(PROBLEM_FIXED, 0, 40);
-    any_number(PROBLEM_GREEDY, 0, 40);
+    any_number_of_workers(PROBLEM_PRUNED, 0, 150);
+    any_number_of_workers(PROBLEM_FIXED_TOP, 0, 40);
+    any_number_of_workers(PROBLEM_FIXED, 0, 40);
+    any_number_of_workers(PROBLEM_GREEDY, 0, 40);
 }
 
 /* What does not fit into a worker's share fits into the whole, and what fails is what fails with one. */
 static void shared_memory(void **state)
 {
     (void)state;
-    any_number(PROBLEM_PRUNED, 1, 150);
-    any_number(PROBLEM_FIXED_TOP, 1, 60);
+    any_number_of_workers(PROBLEM_PRUNED, 1, 150);
+    any_number_of_workers(PROBLEM_FIXED_TOP, 1, 60);
 }
 
 /* --- texts -------------------------------------------------------------------------------------------------------- */
@@ -93,7 +93,7 @@ static void shared_memory(void **state)
 static void distinct_texts(void **state)
 {
     (void)state;
-    int64_t left_out = 0;
+    int64_t n_repeats = 0;
     for (int64_t i = 0; i < harness_iterations(100); i++) {
         uint64_t seed = harness_seed(1) + (uint64_t)i;
         dice d = dice_seeded(dice_mix(seed, 78));
@@ -112,46 +112,46 @@ static void distinct_texts(void **state)
         for (int32_t input = 0; input < p.n_inputs; input++) {
             const record_result *a = &one.result[input], *b = &several.result[input];
             assert_int_equal(a->n, b->n);
-            left_out += a->n < p.settings.n_best && a->n < a->outputs_found;
+            n_repeats += a->n < p.settings.n_best && a->n < a->outputs_found;
             for (int32_t o = 0; o < a->n; o++) {
-                const size_t n = (size_t)a->output[o].value.n_actions;
+                const size_t n = (size_t)a->output[o].value.n_ids;
                 assert_string_equal(a->output[o].text, b->output[o].text);
-                assert_int_equal(n, b->output[o].value.n_actions);
+                assert_int_equal(n, b->output[o].value.n_ids);
                 assert_memory_equal(a->output[o].action, b->output[o].action, n * sizeof(int32_t));
-                assert_memory_equal(a->output[o].logp_of, b->output[o].logp_of, n * sizeof(float));
+                assert_memory_equal(a->output[o].logps, b->output[o].logps, n * sizeof(float));
             }
         }
         assert_int_equal(several.toy.violations, 0);
         engine_record_clear(&one);
         engine_record_clear(&several);
     }
-    HARNESS_SEEN(left_out > 20);
+    HARNESS_ASSERT_COVERED(n_repeats > 20);
 }
 
 /* Of the runners that were started: the threads of each; and how long a text takes to write. */
-static int started_with[8];
+static int runner_threads[8];
 static _Atomic int n_started;
-static const struct timespec text_time = {.tv_nsec = 20000000};
+static const struct timespec finalize_pause = {.tv_nsec = 20000000};
 
-static rill_status start_noting(const void *model, rill_context *ctx, int threads, void **runner)
+static rill_status start_and_note_threads(const void *model, rill_context *ctx, int threads, void **runner)
 {
-    started_with[n_started++] = threads;
+    runner_threads[n_started++] = threads;
     return toy_domain.start(model, ctx, threads, runner);
 }
 
 static rill_status finalize_slowly(void *self, const rill_hypothesis *hypothesis, rill_text *out)
 {
-    nanosleep(&text_time, NULL);
+    nanosleep(&finalize_pause, NULL);
     return toy_domain.finalize(self, hypothesis, out);
 }
 
 static rill_status read_one(void *user, int may_block, const char **text, size_t *length)
 {
-    int *given = user;
+    int *n_read = user;
     (void)may_block;
     *text = "in 1";
     *length = 4;
-    return (*given)++ == 0 ? RILL_OK : RILL_END_OF_INPUT;
+    return (*n_read)++ == 0 ? RILL_OK : RILL_END_OF_INPUT;
 }
 
 static rill_status write_nothing(void *user, const rill_result *result)
@@ -161,10 +161,10 @@ static rill_status write_nothing(void *user, const rill_result *result)
 }
 
 /* What writes texts in the caller's thread computes nothing, so its runner has one thread; and its time is part of the whole. */
-static void who_writes(void **state)
+static void finalize_in_the_callers_thread(void **state)
 {
     (void)state;
-    int given = 0;
+    int n_read = 0;
     rill_workers *workers;
     rill_domain slow = toy_domain;
     rill_stats stats = {.struct_size = sizeof stats};
@@ -174,19 +174,19 @@ static void who_writes(void **state)
     const rill_engine_setup *setups[2] = {&setup, &setup};
     rill_context *ctx = harness_context(NULL);
     slow.name = "slow-texts";
-    slow.start = start_noting;
+    slow.start = start_and_note_threads;
     slow.finalize = finalize_slowly;
     n_started = 0;
     assert_int_equal(rill_register_domain(ctx, &slow), RILL_OK);
     rill_engine_setup_default(&setup);
     assert_int_equal(rill_workers_open(&workers, ctx, "slow-texts", &open, &options), RILL_OK);
     assert_int_equal(rill_workers_begin(workers, setups), RILL_OK);
-    assert_int_equal(rill_workers_run(workers, read_one, &given, write_nothing, NULL), RILL_OK);
+    assert_int_equal(rill_workers_run(workers, read_one, &n_read, write_nothing, NULL), RILL_OK);
     rill_workers_stats(workers, &stats);
     assert_int_equal(n_started, 3);
-    assert_int_equal(started_with[0], 3);
-    assert_int_equal(started_with[1], 3);
-    assert_int_equal(started_with[2], 1);
+    assert_int_equal(runner_threads[0], 3);
+    assert_int_equal(runner_threads[1], 3);
+    assert_int_equal(runner_threads[2], 1);
     assert_true(stats.seconds.finalize >= 0.02);
     assert_true(stats.seconds.total >= stats.seconds.finalize);
     rill_workers_close(workers);
@@ -202,7 +202,7 @@ static void traces_name_workers(void **state)
     problem p;
     schedule s;
     engine_record r;
-    int finished[PROBLEM_MOST_INPUTS] = {0}, of[PROBLEM_MOST_INPUTS];
+    int finished[PROBLEM_MAX_INPUTS] = {0}, worker_of[PROBLEM_MAX_INPUTS];
     problem_draw(&p, PROBLEM_PRUNED, &d);
     schedule_draw(&s, PROBLEM_PRUNED, &d);
     problem_solve(&p);
@@ -216,9 +216,9 @@ static void traces_name_workers(void **state)
     for (int64_t i = 0; i < r.n_events; i++) {
         const record_event *e = &r.event[i];
         assert_in_range(e->worker, 0, 2);
-        if (e->kind == RILL_TRACE_ADMITTED) of[e->item] = e->worker;
+        if (e->kind == RILL_TRACE_ADMITTED) worker_of[e->item] = e->worker;
         if (e->kind == RILL_TRACE_FINISHED) {
-            assert_int_equal(of[e->item], e->worker);
+            assert_int_equal(worker_of[e->item], e->worker);
             assert_int_equal(finished[e->item]++, 0);
         }
         if (e->kind == RILL_TRACE_TIMESTEP) assert_int_equal(e->timestep, next[e->worker]++);
@@ -234,7 +234,7 @@ typedef struct bench {
     rill_context *ctx;
     rill_workers *workers;
     harness_memory memory;
-    int inputs, given, written, stop_after, fail_after;
+    int inputs, n_read, written, stop_after, fail_after;
     int64_t last;
 } bench;
 
@@ -271,11 +271,11 @@ static rill_status read_some(void *user, int may_block, const char **text, size_
     static char line[32];
     bench *b = user;
     (void)may_block;
-    if (b->fail_after > 0 && b->given == b->fail_after) return rill_fail(b->ctx, RILL_ERR_IO, "the cable is cut");
-    if (b->given == b->inputs) return RILL_END_OF_INPUT;
-    *length = (size_t)snprintf(line, sizeof line, "%s%d", b->given == 5 ? "!bad " : "in ", b->given);
+    if (b->fail_after > 0 && b->n_read == b->fail_after) return rill_fail(b->ctx, RILL_ERR_IO, "the cable is cut");
+    if (b->n_read == b->inputs) return RILL_END_OF_INPUT;
+    *length = (size_t)snprintf(line, sizeof line, "%s%d", b->n_read == 5 ? "!bad " : "in ", b->n_read);
     *text = line;
-    b->given++;
+    b->n_read++;
     return RILL_OK;
 }
 
@@ -286,7 +286,7 @@ static rill_status write_some(void *user, const rill_result *result)
     rill_workers_stats(b->workers, &stats);
     assert_true(result->id > b->last);
     assert_int_equal(result->status, result->id == 5 ? RILL_ERR_INPUT : RILL_OK);
-    if (result->n > 0) assert_int_equal(strlen(result->output[0].text), result->output[0].length);
+    if (result->n_outputs > 0) assert_int_equal(strlen(result->outputs[0].text), result->outputs[0].text_bytes);
     b->last = result->id;
     b->written++;
     assert_true(stats.inputs >= b->written);
@@ -314,7 +314,7 @@ static void writer_stops(void **state)
         begin(&b, after % 2 ? "toy" : "toy-alone", "depth=4 actions=3", 3, NULL);
         assert_int_equal(rill_workers_run(b.workers, read_some, &b, write_some, &b), RILL_ERR_STOPPED);
         assert_int_equal(b.written, after);
-        assert_true(b.given < b.inputs);
+        assert_true(b.n_read < b.inputs);
         end(&b);
     }
 }
@@ -343,7 +343,7 @@ static void *stop_soon(void *user)
 }
 
 /* Nobody calls back meanwhile, since the first inputs take long; or there is always one more. */
-static void stopped_from_elsewhere(void **state)
+static void stopped_from_another_thread(void **state)
 {
     static const struct {
         const char *domain, *arguments;
@@ -390,12 +390,12 @@ static void domain_fails(void **state)
     (void)state;
     static const char *const calls[] = {"fail_encode", "fail_step", "fail_score", "fail_finalize"};
     int written = 0;
-    for (int at = 1; at < 40; at += 3)
+    for (int failing_number = 1; failing_number < 40; failing_number += 3)
         for (int call = 0; call < 4; call++) {
             char arguments[64];
             bench b = {.inputs = 3000};
-            snprintf(arguments, sizeof arguments, "depth=4 actions=3 %s=%d", calls[call], at);
-            begin(&b, at % 2 ? "toy" : "toy-alone", arguments, 3, NULL);
+            snprintf(arguments, sizeof arguments, "depth=4 actions=3 %s=%d", calls[call], failing_number);
+            begin(&b, failing_number % 2 ? "toy" : "toy-alone", arguments, 3, NULL);
             assert_int_equal(rill_workers_run(b.workers, read_some, &b, write_some, &b), RILL_ERR_IO);
             assert_non_null(strstr(rill_error(b.ctx), "injected"));
             assert_true(b.written < b.inputs);
@@ -447,17 +447,17 @@ static void memory_is_refused(void **state)
     for (int64_t n = 1; n < harness_iterations(700); n += n < 150 ? 1 : 5) {
         bench b = {.inputs = 60};
         b.ctx = harness_begin(&b.memory);
-        b.memory.fail_at = b.memory.requests + n;
+        b.memory.failing_request = b.memory.requests + n;
         b.memory.persistent = n % 4 == 0;
         rill_status status = begin_with(&b, n % 3 ? "toy" : "toy-alone", "depth=4 actions=3", 2, NULL);
         if (status == RILL_OK) status = rill_workers_run(b.workers, read_some, &b, write_some, &b);
         if (status == RILL_OK) assert_int_equal(b.written, 60);
         if (status != RILL_OK && status != RILL_ERR_MEMORY) fail_msg("%lld: %s", (long long)n, rill_error(b.ctx));
         status == RILL_OK ? passed++ : failed++;
-        b.memory.fail_at = 0;
+        b.memory.failing_request = 0;
         end(&b);
     }
-    HARNESS_SEEN(failed > 50);
+    HARNESS_ASSERT_COVERED(failed > 50);
 }
 
 /* --- who waits for whom ------------------------------------------------------------------------------------------- */
@@ -477,7 +477,7 @@ static void set_gate(int open)
 }
 
 /* The first input waits at the gate. */
-static rill_status encode_at_gate(void *self, int32_t m, rill_input *inputs)
+static rill_status encode_when_open(void *self, int32_t m, rill_input *inputs)
 {
     for (int32_t i = 0; i < m; i++) {
         if (inputs[i].id != 0) continue;
@@ -496,38 +496,38 @@ static rill_status write_gated(void *user, const rill_result *result)
     return RILL_OK;
 }
 
-static void one_by_one(rill_settings *s)
+static void results_arrive_one_by_one(rill_settings *s)
 {
     s->n = s->max_items = 1;
     s->unordered = 1;
 }
 
 /* The worker with the first input is as slow as can be: all others' results come before it is done. */
-static void a_slow_worker_holds_its_own(void **state)
+static void a_slow_worker_delays_only_its_own(void **state)
 {
     (void)state;
     rill_domain gated = toy_domain;
     bench b = {.inputs = 500};
     gated.name = "gated";
-    gated.encode = encode_at_gate;
+    gated.encode = encode_when_open;
     set_gate(0);
     b.ctx = harness_begin(&b.memory);
     assert_int_equal(rill_register_domain(b.ctx, &gated), RILL_OK);
-    assert_int_equal(begin_with(&b, "gated", "depth=3 actions=3", 2, one_by_one), RILL_OK);
+    assert_int_equal(begin_with(&b, "gated", "depth=3 actions=3", 2, results_arrive_one_by_one), RILL_OK);
     assert_int_equal(rill_workers_run(b.workers, read_some, &b, write_gated, &b), RILL_OK);
     assert_int_equal(b.written, 500);
     assert_int_equal(b.last, 0);
     end(&b);
 }
 
-enum { MOST_AHEAD = 2 * 4096 }; /* of the oldest unfinished input, for two workers */
+enum { MAX_AHEAD = 2 * 4096 }; /* of the oldest unfinished input, for two workers */
 
 /* The gate opens when the other worker has come as far as it may. */
 static rill_status encode_ahead(void *self, int32_t m, rill_input *inputs)
 {
     for (int32_t i = 0; i < m; i++)
-        if (inputs[i].id == MOST_AHEAD - 1) set_gate(1);
-    return encode_at_gate(self, m, inputs);
+        if (inputs[i].id == MAX_AHEAD - 1) set_gate(1);
+    return encode_when_open(self, m, inputs);
 }
 
 static rill_status note_result(void *user, const rill_result *result)
@@ -547,27 +547,27 @@ static void ordered_one_by_one(rill_settings *s)
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    int32_t taken, most, all;
-} hands = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    int32_t taken, max_taken, total;
+} input_shares = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static rill_status encode_when_all_are_taken(void *self, int32_t m, rill_input *inputs)
 {
-    pthread_mutex_lock(&hands.lock);
-    hands.taken += m;
-    if (m > hands.most) hands.most = m;
-    pthread_cond_broadcast(&hands.changed);
-    while (hands.taken < hands.all) pthread_cond_wait(&hands.changed, &hands.lock);
-    pthread_mutex_unlock(&hands.lock);
+    pthread_mutex_lock(&input_shares.lock);
+    input_shares.taken += m;
+    if (m > input_shares.max_taken) input_shares.max_taken = m;
+    pthread_cond_broadcast(&input_shares.changed);
+    while (input_shares.taken < input_shares.total) pthread_cond_wait(&input_shares.changed, &input_shares.lock);
+    pthread_mutex_unlock(&input_shares.lock);
     return toy_domain.encode(self, m, inputs);
 }
 
-static void all_at_once(rill_settings *s)
+static void admit_forty(rill_settings *s)
 {
     s->n = s->max_items = 40;
 }
 
 /* At the end of a stream nobody has more than the others, though one would admit all that there is. */
-static void each_takes_its_part(void **state)
+static void inputs_are_shared_evenly(void **state)
 {
     (void)state;
     for (int32_t n = 2; n <= 4; n++) {
@@ -575,14 +575,14 @@ static void each_takes_its_part(void **state)
         bench b = {.inputs = 8 * n - 1};
         counting.name = "counting";
         counting.encode = encode_when_all_are_taken;
-        hands.taken = hands.most = 0;
-        hands.all = b.inputs;
+        input_shares.taken = input_shares.max_taken = 0;
+        input_shares.total = b.inputs;
         b.ctx = harness_begin(&b.memory);
         assert_int_equal(rill_register_domain(b.ctx, &counting), RILL_OK);
-        assert_int_equal(begin_with(&b, "counting", "depth=3 actions=3", n, all_at_once), RILL_OK);
+        assert_int_equal(begin_with(&b, "counting", "depth=3 actions=3", n, admit_forty), RILL_OK);
         assert_int_equal(rill_workers_run(b.workers, read_some, &b, write_some, &b), RILL_OK);
-        assert_int_equal(hands.taken, hands.all);
-        assert_int_equal(hands.most, 8);
+        assert_int_equal(input_shares.taken, input_shares.total);
+        assert_int_equal(input_shares.max_taken, 8);
         end(&b);
     }
 }
@@ -592,7 +592,7 @@ static void a_slow_item_bounds_the_stream(void **state)
 {
     (void)state;
     rill_domain gated = toy_domain;
-    bench b = {.inputs = 3 * MOST_AHEAD};
+    bench b = {.inputs = 3 * MAX_AHEAD};
     rill_stats stats = {.struct_size = sizeof stats};
     gated.name = "gated";
     gated.encode = encode_ahead;
@@ -604,7 +604,7 @@ static void a_slow_item_bounds_the_stream(void **state)
     assert_int_equal(b.last, b.inputs - 1);
     rill_workers_stats(b.workers, &stats);
     assert_int_equal(stats.inputs, b.inputs);
-    assert_in_range(stats.waiting_peak, MOST_AHEAD / 2, MOST_AHEAD);
+    assert_in_range(stats.waiting_peak, MAX_AHEAD / 2, MAX_AHEAD);
     end(&b);
 }
 
@@ -616,7 +616,7 @@ static rill_status fail_prepare(void *user, int32_t index, rill_context *worker)
     return index == 1 ? rill_fail(worker, RILL_ERR_FORMAT, "worker %d is ill", (int)index) : RILL_OK;
 }
 
-static void contexts_of_workers(void **state)
+static void worker_contexts(void **state)
 {
     (void)state;
     harness_memory memory;
@@ -633,15 +633,15 @@ static void contexts_of_workers(void **state)
     assert_ptr_equal(rill_find_domain(ctx, "later"), &later);
     rill_fail(worker, RILL_ERR_IO, "its own");
     assert_string_equal(rill_error(ctx), "");
-    size_t before = rill_memory_used(ctx), of_worker = rill_memory_used(worker);
+    size_t main_used = rill_memory_used(ctx), worker_used = rill_memory_used(worker);
     void *block = rill_alloc(worker, 5000);
-    assert_int_equal(rill_memory_used(ctx), before + 5000);
-    assert_int_equal(rill_memory_used(worker), of_worker + 5000);
+    assert_int_equal(rill_memory_used(ctx), main_used + 5000);
+    assert_int_equal(rill_memory_used(worker), worker_used + 5000);
     rill_free(worker, block, 5000);
-    assert_int_equal(rill_memory_used(ctx), before);
-    assert_true(rill_memory_peak(ctx) >= before + 5000);
+    assert_int_equal(rill_memory_used(ctx), main_used);
+    assert_true(rill_memory_peak(ctx) >= main_used + 5000);
     rill_context_destroy(worker);
-    assert_true(rill_memory_used(ctx) < before);
+    assert_true(rill_memory_used(ctx) < main_used);
     harness_end(ctx, &memory);
 }
 
@@ -669,19 +669,19 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(any_schedule),
     cmocka_unit_test(shared_memory),
     cmocka_unit_test(distinct_texts),
-    cmocka_unit_test(who_writes),
+    cmocka_unit_test(finalize_in_the_callers_thread),
     cmocka_unit_test(traces_name_workers),
     cmocka_unit_test(nothing_to_read),
     cmocka_unit_test(writer_stops),
-    cmocka_unit_test(stopped_from_elsewhere),
+    cmocka_unit_test(stopped_from_another_thread),
     cmocka_unit_test(reader_fails),
     cmocka_unit_test(domain_fails),
     cmocka_unit_test(refusals),
     cmocka_unit_test(memory_is_refused),
-    cmocka_unit_test(a_slow_worker_holds_its_own),
-    cmocka_unit_test(each_takes_its_part),
+    cmocka_unit_test(a_slow_worker_delays_only_its_own),
+    cmocka_unit_test(inputs_are_shared_evenly),
     cmocka_unit_test(a_slow_item_bounds_the_stream),
-    cmocka_unit_test(contexts_of_workers),
+    cmocka_unit_test(worker_contexts),
     cmocka_unit_test(preparing_may_fail),
 };
 

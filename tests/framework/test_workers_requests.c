@@ -27,15 +27,15 @@ enum { VARIANTS = 4 }; /* the first wants nothing */
 
 typedef struct variants {
     problem p[VARIANTS];
-    const char *heuristics[NAIVE_MOST_CHAIN], *scorers[NAIVE_MOST_CHAIN];
+    const char *heuristics[NAIVE_MAX_CHAIN], *scorers[NAIVE_MAX_CHAIN];
 } variants;
 
-static int32_t variant_of(int32_t i)
+static int32_t request_variant(int32_t i)
 {
     return i * 7 % 5 % VARIANTS;
 }
 
-static void *user_of(variants *all, int32_t i)
+static void *request_user(variants *all, int32_t i)
 {
     return i % 3 == 0 ? NULL : &all->p[i % VARIANTS];
 }
@@ -44,9 +44,9 @@ static void *user_of(variants *all, int32_t i)
 static void ask_variant(void *user, const problem *p, int32_t i, rill_request *out)
 {
     variants *all = user;
-    const problem *v = &all->p[variant_of(i)];
-    out->user = user_of(all, i);
-    if (variant_of(i) == 0) return;
+    const problem *v = &all->p[request_variant(i)];
+    out->user = request_user(all, i);
+    if (request_variant(i) == 0) return;
     for (int32_t j = 0; j < p->n_heuristics; j++)
         all->heuristics[j] = (i + j) % 4 == 0 && strcmp(v->heuristic[j].arguments, p->heuristic[j].arguments) == 0
                                  ? NULL
@@ -67,7 +67,7 @@ static void draw_variants(variants *all, const schedule *s, problem_group group,
     }
 }
 
-static void wishes(void **state)
+static void requests_equal_own_engines(void **state)
 {
     (void)state;
     static variants all;
@@ -89,8 +89,8 @@ static void wishes(void **state)
             assert_int_equal(mixed.n_results, all.p[0].n_inputs);
             for (int32_t input = 0; input < all.p[0].n_inputs; input++) {
                 const record_result *r = &mixed.result[input];
-                int v = variant_of(input);
-                assert_ptr_equal(r->user, user_of(&all, input));
+                int v = request_variant(input);
+                assert_ptr_equal(r->user, request_user(&all, input));
                 problem_expect_same(&all.p[v], &s, seed, input, r, &alone[v].result[input]);
                 compared += v > 0;
             }
@@ -99,7 +99,7 @@ static void wishes(void **state)
         }
         for (int v = 0; v < VARIANTS; v++) engine_record_clear(&alone[v]);
     }
-    HARNESS_SEEN(compared > harness_iterations(100));
+    HARNESS_ASSERT_COVERED(compared > harness_iterations(100));
 }
 
 /* --- cancelling at random ----------------------------------------------------------------------------------------- */
@@ -107,14 +107,14 @@ static void wishes(void **state)
 typedef struct canceller {
     dice d;
     int32_t n_inputs, percent;
-    int asked[PROBLEM_MOST_INPUTS], given[PROBLEM_MOST_INPUTS];
+    int asked[PROBLEM_MAX_INPUTS], n_results[PROBLEM_MAX_INPUTS];
 } canceller;
 
 static void ask_user(void *user, const problem *p, int32_t i, rill_request *out)
 {
     canceller *c = user;
     (void)p;
-    c->given[i] = 1;
+    c->n_results[i] = 1;
     out->user = i % 2 ? user : NULL;
 }
 
@@ -123,7 +123,7 @@ static void cancel_some(void *user, test_cancel cancel, void *runner, const engi
     canceller *c = user;
     for (int32_t i = -1; i <= c->n_inputs; i++) {
         if (!dice_chance(&c->d, c->percent)) continue;
-        int known = i >= 0 && i < c->n_inputs && c->given[i];
+        int known = i >= 0 && i < c->n_inputs && c->n_results[i];
         rill_status status = cancel(runner, i);
         if (!known || so_far->result[i].taken) {
             assert_int_equal(status, RILL_ERR_NOT_FOUND);
@@ -134,7 +134,7 @@ static void cancel_some(void *user, test_cancel cancel, void *runner, const engi
     }
 }
 
-static void anywhere(void **state)
+static void cancelled_anywhere(void **state)
 {
     (void)state;
     int64_t n_cancelled = 0, n_others = 0, sent_back = 0;
@@ -143,15 +143,15 @@ static void anywhere(void **state)
         dice d = dice_seeded(dice_mix(seed, 71));
         problem p;
         schedule s;
-        engine_record whole, some;
-        problem_draw_undisturbed(&p, &s, (problem_group)(i % 4), &d, &whole);
+        engine_record baseline, some;
+        problem_draw_undisturbed(&p, &s, (problem_group)(i % 4), &d, &baseline);
         for (int32_t workers = 1; workers <= 4; workers++) {
             canceller c = {
-                .d = dice_seeded(seed + (uint64_t)workers), .n_inputs = p.n_inputs, .percent = DICE_OF(&d, 1, 5, 20)};
-            const hooks h = {.user = &c, .ask = ask_user, .called = cancel_some};
+                .d = dice_seeded(seed + (uint64_t)workers), .n_inputs = p.n_inputs, .percent = DICE_PICK(&d, 1, 5, 20)};
+            const hooks h = {.user = &c, .ask = ask_user, .on_call = cancel_some};
             run_by(workers, &p, &s, &h, &some);
             assert_int_equal(some.status, RILL_OK);
-            if (some.toy.violations != 0) problem_fail(&p, &s, seed, some.toy.first);
+            if (some.toy.violations != 0) problem_fail(&p, &s, seed, some.toy.first_violation);
             assert_int_equal(some.stats.inputs, p.n_inputs);
             for (int32_t input = 0; input < p.n_inputs; input++) {
                 const record_result *r = &some.result[input];
@@ -162,30 +162,30 @@ static void anywhere(void **state)
                     assert_string_equal(r->message, "cancelled");
                     n_cancelled++;
                 } else {
-                    problem_expect_same(&p, &s, seed, input, r, &whole.result[input]);
+                    problem_expect_same(&p, &s, seed, input, r, &baseline.result[input]);
                     n_others++;
                 }
             }
-            sent_back += some.stats.sent_back;
+            sent_back += some.stats.restarted;
             engine_record_clear(&some);
         }
-        engine_record_clear(&whole);
+        engine_record_clear(&baseline);
     }
-    HARNESS_SEEN(n_cancelled > 100 && n_others > 100 && sent_back > 0);
+    HARNESS_ASSERT_COVERED(n_cancelled > 100 && n_others > 100 && sent_back > 0);
 }
 
 /* --- deadlines at random ------------------------------------------------------------------------------------------ */
 
 /* A clock that all threads read; it goes on with each call of reader and writer, and with each look. */
-typedef struct hurry {
+typedef struct tick_clock {
     _Atomic int64_t ticks;
-    int64_t each; /* per look */
-} hurry;
+    int64_t tick_step; /* per look */
+} tick_clock;
 
 static double read_ticks(void *user)
 {
-    hurry *h = user;
-    return 1e-3 * (double)(h->ticks += h->each);
+    tick_clock *h = user;
+    return 1e-3 * (double)(h->ticks += h->tick_step);
 }
 
 static int is_urgent(int32_t i)
@@ -193,21 +193,21 @@ static int is_urgent(int32_t i)
     return i % 4 != 3;
 }
 
-static void ask_soon(void *user, const problem *p, int32_t i, rill_request *out)
+static void ask_with_deadline(void *user, const problem *p, int32_t i, rill_request *out)
 {
     (void)p;
     out->user = user;
-    if (is_urgent(i)) out->seconds = 1e-3 * (1 + i * 7 % 40);
+    if (is_urgent(i)) out->timeout = 1e-3 * (1 + i * 7 % 40);
 }
 
 static void tick(void *user, test_cancel cancel, void *runner, const engine_record *so_far)
 {
     (void)cancel, (void)runner, (void)so_far;
-    ((hurry *)user)->ticks++;
+    ((tick_clock *)user)->ticks++;
 }
 
 /* Which are late depends on the threads; what is not is as ever, and what has no deadline never is. */
-static void in_a_hurry(void **state)
+static void deadlines_anywhere(void **state)
 {
     (void)state;
     int64_t n_late = 0, n_nothing = 0, n_others = 0, sent_back = 0;
@@ -216,35 +216,35 @@ static void in_a_hurry(void **state)
         dice d = dice_seeded(dice_mix(seed, 72));
         problem p;
         schedule s;
-        engine_record whole, urgent;
-        problem_draw_undisturbed(&p, &s, (problem_group)(i % 4), &d, &whole);
+        engine_record baseline, urgent;
+        problem_draw_undisturbed(&p, &s, (problem_group)(i % 4), &d, &baseline);
         for (int32_t workers = 1; workers <= 4; workers++) {
-            hurry user = {.each = dice_range(&d, 0, 2)};
-            const hooks h = {.user = &user, .clock = read_ticks, .ask = ask_soon, .called = tick};
+            tick_clock user = {.tick_step = dice_range(&d, 0, 2)};
+            const hooks h = {.user = &user, .clock = read_ticks, .ask = ask_with_deadline, .on_call = tick};
             run_by(workers, &p, &s, &h, &urgent);
             assert_int_equal(urgent.status, RILL_OK);
-            if (urgent.toy.violations != 0) problem_fail(&p, &s, seed, urgent.toy.first);
+            if (urgent.toy.violations != 0) problem_fail(&p, &s, seed, urgent.toy.first_violation);
             assert_int_equal(urgent.n_results, p.n_inputs);
             for (int32_t input = 0; input < p.n_inputs; input++) {
                 const record_result *r = &urgent.result[input];
                 assert_ptr_equal(r->user, &user);
-                if (r->status == RILL_ERR_LATE || r->late) {
+                if (r->status == RILL_ERR_DEADLINE || r->timed_out) {
                     assert_true(is_urgent(input));
-                    assert_int_equal(r->n > 0, r->late);
-                    *(r->late ? &n_late : &n_nothing) += 1;
+                    assert_int_equal(r->n > 0, r->timed_out);
+                    *(r->timed_out ? &n_late : &n_nothing) += 1;
                 } else {
-                    problem_expect_same(&p, &s, seed, input, r, &whole.result[input]);
+                    problem_expect_same(&p, &s, seed, input, r, &baseline.result[input]);
                     n_others++;
                 }
             }
-            sent_back += urgent.stats.sent_back;
+            sent_back += urgent.stats.restarted;
             engine_record_clear(&urgent);
         }
-        engine_record_clear(&whole);
+        engine_record_clear(&baseline);
     }
     print_message("%lld late, %lld with nothing, %lld in time\n", (long long)n_late, (long long)n_nothing,
                   (long long)n_others);
-    HARNESS_SEEN(n_late > 20 && n_nothing > 100 && n_others > 100 && sent_back > 0);
+    HARNESS_ASSERT_COVERED(n_late > 20 && n_nothing > 100 && n_others > 100 && sent_back > 0);
 }
 
 /* --- a bench for single runs -------------------------------------------------------------------------------------- */
@@ -253,10 +253,10 @@ typedef struct bench {
     rill_context *ctx;
     rill_workers *workers;
     harness_memory memory;
-    int32_t inputs, given, written;
+    int32_t inputs, n_read, written;
     int32_t window;       /* of inputs that are sorted; 0: none */
     int64_t results[512]; /* the status of each, and when it came */
-    int64_t came[512];
+    int64_t order[512];
     char message[512][80];
     pthread_t caller;
 } bench;
@@ -285,7 +285,7 @@ static void await_both(void)
     pthread_mutex_unlock(&gate.lock);
 }
 
-static rill_status encode_at_gate(void *self, int32_t m, rill_input *inputs)
+static rill_status encode_when_gate_opens(void *self, int32_t m, rill_input *inputs)
 {
     for (int32_t i = 0; i < m; i++) {
         if (inputs[i].id > 1) continue;
@@ -332,7 +332,7 @@ static void prepare(bench *b)
     static rill_domain gated;
     gated = toy_domain;
     gated.name = "gated";
-    gated.encode = encode_at_gate;
+    gated.encode = encode_when_gate_opens;
     set_gate(0);
     b->caller = pthread_self();
     b->ctx = harness_begin(&b->memory);
@@ -348,17 +348,17 @@ static void end(bench *b)
 static rill_status read_text(bench *b, rill_request *out)
 {
     static char line[32];
-    if (b->given == b->inputs) return RILL_END_OF_INPUT;
-    out->length = (size_t)snprintf(line, sizeof line, "in %d", (int)b->given);
+    if (b->n_read == b->inputs) return RILL_END_OF_INPUT;
+    out->length = (size_t)snprintf(line, sizeof line, "in %d", (int)b->n_read);
     out->text = line;
-    b->given++;
+    b->n_read++;
     return RILL_OK;
 }
 
 static void note(bench *b, const rill_result *result)
 {
     b->results[result->id] = result->status;
-    b->came[result->id] = b->written++;
+    b->order[result->id] = b->written++;
     snprintf(b->message[result->id], sizeof b->message[0], "%s", result->message);
 }
 
@@ -394,7 +394,7 @@ static rill_status read_windows(void *user, int may_block, rill_request *out)
     static const struct timespec moment = {.tv_nsec = 1000000};
     bench *b = user;
     (void)may_block;
-    for (int i = 0; b->given % b->window == 0 && encoded < b->given && !too_early; i++) {
+    for (int i = 0; b->n_read % b->window == 0 && encoded < b->n_read && !too_early; i++) {
         nanosleep(&moment, NULL);
         too_early = i == 5000;
     }
@@ -407,7 +407,7 @@ static rill_status write_plain(void *user, const rill_result *result)
     return RILL_OK;
 }
 
-static void windows_are_as_large_as_said(void **state)
+static void windows_have_the_set_size(void **state)
 {
     (void)state;
     bench b = {.inputs = 60, .window = 10};
@@ -431,7 +431,7 @@ static rill_status read_and_cancel(void *user, int may_block, rill_request *out)
 {
     bench *b = user;
     (void)may_block;
-    if (b->given == 100) {
+    if (b->n_read == 100) {
         assert_int_equal(rill_workers_cancel(b->workers, 50), RILL_OK);
         assert_int_equal(rill_workers_cancel(b->workers, 50), RILL_ERR_NOT_FOUND);
         assert_int_equal(rill_workers_cancel(b->workers, 100), RILL_ERR_NOT_FOUND);
@@ -457,7 +457,7 @@ static rill_status write_and_open(void *user, const rill_result *result)
     return RILL_OK;
 }
 
-static void in_their_places(void **state)
+static void cancelled_while_queued_or_held(void **state)
 {
     (void)state;
     rill_stats stats = {.struct_size = sizeof stats};
@@ -489,14 +489,14 @@ static rill_status write_one(void *user, const rill_result *result)
 }
 
 /* A run that the writer has ended gives nothing up any more. */
-static void nothing_once_it_is_over(void **state)
+static void cancelling_after_the_end(void **state)
 {
     (void)state;
     for (int32_t workers = 2; workers <= 3; workers++) {
         bench b = {.inputs = 400};
         assert_int_equal(run_through(&b, workers, NULL, read_plain, write_one), RILL_ERR_STOPPED);
         assert_int_equal(b.written, 1);
-        assert_int_equal(rill_workers_cancel(b.workers, b.given - 1), RILL_ERR_NOT_FOUND);
+        assert_int_equal(rill_workers_cancel(b.workers, b.n_read - 1), RILL_ERR_NOT_FOUND);
         end(&b);
     }
 }
@@ -507,7 +507,7 @@ static rill_status read_urgent(void *user, int may_block, rill_request *out)
 {
     bench *b = user;
     (void)may_block;
-    if (b->given % 4 != 3) out->seconds = 5;
+    if (b->n_read % 4 != 3) out->timeout = 5;
     return read_text(b, out);
 }
 
@@ -520,7 +520,7 @@ static void late_while_they_wait(void **state)
         assert_int_equal(run_through(&b, workers, clock_by_thread, read_urgent, write_plain), RILL_OK);
         assert_int_equal(b.written, 400);
         for (int32_t i = 0; i < 400; i++) {
-            assert_int_equal(b.results[i], i % 4 == 3 ? RILL_OK : RILL_ERR_LATE);
+            assert_int_equal(b.results[i], i % 4 == 3 ? RILL_OK : RILL_ERR_DEADLINE);
             if (i % 4 != 3) assert_string_equal(b.message[i], "the deadline came before the input's turn");
         }
         end(&b);
@@ -534,7 +534,7 @@ static double clock_by_work(void *user)
 }
 
 /* The last hundred have deadlines of their own, in any order, before any of them is taken. */
-static int32_t seconds_of(int32_t i)
+static int32_t timeout_of_input(int32_t i)
 {
     return i < 100 ? 0 : 1 + i * 37 % 90;
 }
@@ -543,13 +543,13 @@ static rill_status read_half_urgent(void *user, int may_block, rill_request *out
 {
     bench *b = user;
     (void)may_block;
-    out->seconds = seconds_of(b->given);
+    out->timeout = timeout_of_input(b->n_read);
     return read_text(b, out);
 }
 
 /* A late one does not wait for its turn, whichever were late before it: a worker's next timestep is enough, and a hundred inputs are
  * before it. */
-static void late_ones_pass(void **state)
+static void deadlines_do_not_queue(void **state)
 {
     (void)state;
     bench b = {.inputs = 200};
@@ -562,10 +562,10 @@ static void late_ones_pass(void **state)
     assert_int_equal(begin_with(&b, "counted", 2, clock_by_work), RILL_OK);
     assert_int_equal(rill_workers_run_requests(b.workers, read_half_urgent, &b, write_plain, &b), RILL_OK);
     for (int32_t late = 0; late < 200; late++) {
-        int64_t before = 0;
-        assert_int_equal(b.results[late], late < 100 ? RILL_OK : RILL_ERR_LATE);
-        for (int32_t i = 0; i < 100; i++) before += b.came[i] < b.came[late];
-        if (late >= 100) assert_in_range(before, 0, seconds_of(late) + 1);
+        int64_t n_earlier = 0;
+        assert_int_equal(b.results[late], late < 100 ? RILL_OK : RILL_ERR_DEADLINE);
+        for (int32_t i = 0; i < 100; i++) n_earlier += b.order[i] < b.order[late];
+        if (late >= 100) assert_in_range(n_earlier, 0, timeout_of_input(late) + 1);
     }
     end(&b);
 }
@@ -578,7 +578,7 @@ static rill_status read_bad(void *user, int may_block, rill_request *out)
     static rill_settings narrow;
     static const char *heuristics[1];
     bench *b = user;
-    int32_t i = b->given;
+    int32_t i = b->n_read;
     (void)may_block;
     rill_settings_default(&narrow);
     narrow.k = i == 5 ? -4 : 1;
@@ -586,7 +586,7 @@ static rill_status read_bad(void *user, int may_block, rill_request *out)
     out->user = &b->results[i];
     out->settings = &narrow;
     out->heuristics = heuristics;
-    out->seconds = i == 8 ? (double)NAN : 0;
+    out->timeout = i == 8 ? (double)NAN : 0;
     rill_status status = read_text(b, out);
     if (i != 3 || status != RILL_OK) return status;
     out->text = "torn";
@@ -601,7 +601,7 @@ static rill_status write_bad(void *user, const rill_result *result)
     return RILL_OK;
 }
 
-static void bad_ones_fail_alone(void **state)
+static void bad_requests_fail_alone(void **state)
 {
     (void)state;
     for (int32_t workers = 1; workers <= 3; workers++) {
@@ -628,29 +628,29 @@ static void memory_is_refused(void **state)
     for (int64_t n = 1; n < harness_iterations(500); n += n < 200 ? 1 : 7) {
         bench b = {.inputs = 40};
         prepare(&b);
-        b.memory.fail_at = b.memory.requests + n;
+        b.memory.failing_request = b.memory.requests + n;
         b.memory.persistent = n % 4 == 0;
         rill_status status = begin_with(&b, n % 3 ? "toy" : "toy-alone", 2, NULL);
         if (status == RILL_OK) status = rill_workers_run_requests(b.workers, read_bad, &b, write_bad, &b);
         if (status == RILL_OK) assert_int_equal(b.written, 40);
         if (status != RILL_OK && status != RILL_ERR_MEMORY) fail_msg("%lld: %s", (long long)n, rill_error(b.ctx));
         failed += status != RILL_OK;
-        b.memory.fail_at = 0;
+        b.memory.failing_request = 0;
         end(&b);
     }
-    HARNESS_SEEN(failed > 50);
+    HARNESS_ASSERT_COVERED(failed > 50);
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(wishes),
-    cmocka_unit_test(anywhere),
-    cmocka_unit_test(in_a_hurry),
-    cmocka_unit_test(windows_are_as_large_as_said),
-    cmocka_unit_test(in_their_places),
-    cmocka_unit_test(nothing_once_it_is_over),
+    cmocka_unit_test(requests_equal_own_engines),
+    cmocka_unit_test(cancelled_anywhere),
+    cmocka_unit_test(deadlines_anywhere),
+    cmocka_unit_test(windows_have_the_set_size),
+    cmocka_unit_test(cancelled_while_queued_or_held),
+    cmocka_unit_test(cancelling_after_the_end),
     cmocka_unit_test(late_while_they_wait),
-    cmocka_unit_test(late_ones_pass),
-    cmocka_unit_test(bad_ones_fail_alone),
+    cmocka_unit_test(deadlines_do_not_queue),
+    cmocka_unit_test(bad_requests_fail_alone),
     cmocka_unit_test(memory_is_refused),
 };
 

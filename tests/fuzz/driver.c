@@ -12,7 +12,7 @@
 #include "support/dice.h"
 #include "target.h"
 
-enum { LARGEST = 1 << 20, MOST_SEEDS = 4096 };
+enum { LARGEST = 1 << 20, MAX_SEEDS = 4096 };
 
 typedef struct bytes {
     uint8_t *data;
@@ -20,7 +20,7 @@ typedef struct bytes {
 } bytes;
 
 /* What was read. */
-static bytes seeds[MOST_SEEDS];
+static bytes seeds[MAX_SEEDS];
 static size_t n_seeds;
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ static int replay_file(const char *path)
     int bad = ferror(file);
     fclose(file);
     if (!bad) run_exactly(data, size);
-    if (!bad && n_seeds < MOST_SEEDS)
+    if (!bad && n_seeds < MAX_SEEDS)
         seeds[n_seeds++] = (bytes){data, size};
     else
         free(data);
@@ -77,32 +77,32 @@ static int replay(const char *path)
 /* One change: a byte, a run of bytes copied to elsewhere, taken out, put in, or the rest cut off. */
 static size_t mutate(dice *d, uint8_t *data, size_t size)
 {
-    size_t at = (size_t)dice_range(d, 0, (int32_t)size), length = (size_t)dice_range(d, 1, 16);
+    size_t offset = (size_t)dice_range(d, 0, (int32_t)size), length = (size_t)dice_range(d, 1, 16);
     size_t from = (size_t)dice_range(d, 0, (int32_t)size);
-    if (length > size - at) length = size - at;
+    if (length > size - offset) length = size - offset;
     if (size < LARGEST / 2 && dice_chance(d, 25)) { /* put in: random bytes */
         size_t more = (size_t)dice_range(d, 1, 16);
-        memmove(data + at + more, data + at, size - at);
-        for (size_t i = 0; i < more; i++) data[at + i] = (uint8_t)dice_range(d, 0, 255);
+        memmove(data + offset + more, data + offset, size - offset);
+        for (size_t i = 0; i < more; i++) data[offset + i] = (uint8_t)dice_range(d, 0, 255);
         return size + more;
     }
     switch (dice_range(d, 0, 4)) {
     case 0:
-        if (at < size) data[at] = (uint8_t)dice_range(d, 0, 255);
+        if (offset < size) data[offset] = (uint8_t)dice_range(d, 0, 255);
         return size;
     case 1:
-        if (at < size) data[at] ^= (uint8_t)(1 << dice_range(d, 0, 7));
+        if (offset < size) data[offset] ^= (uint8_t)(1 << dice_range(d, 0, 7));
         return size;
     case 2:
         if (length > size - from) length = size - from;
-        memmove(data + at, data + from, length);
+        memmove(data + offset, data + from, length);
         return size;
-    case 3: memmove(data + at, data + at + length, size - at - length); return size - length;
-    default: return dice_chance(d, 20) ? at : size;
+    case 3: memmove(data + offset, data + offset + length, size - offset - length); return size - length;
+    default: return dice_chance(d, 20) ? offset : size;
     }
 }
 
-static void leave_behind(const uint8_t *data, size_t size)
+static void save_input(const uint8_t *data, size_t size)
 {
     const char *path = getenv("RILL_FUZZ_LEAVE");
     FILE *file = path != NULL ? fopen(path, "wb") : NULL;
@@ -121,7 +121,7 @@ static void run_mutations(long n, uint64_t seed)
         size_t size = from->size;
         if (size > 0) memcpy(data, from->data, size);
         for (int32_t change = dice_range(&d, 1, 8); change > 0; change--) size = mutate(&d, data, size);
-        leave_behind(data, size);
+        save_input(data, size);
         run_exactly(data, size);
     }
     free(data);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/config.h"
+#include "config/run_config.h"
 #include "rill/plugin.h"
 #include "target.h"
 

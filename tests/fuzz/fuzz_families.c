@@ -15,7 +15,7 @@
 typedef struct pieces {
     rill_text text;
     const char *piece[64];
-    size_t at[64], length[64], n;
+    size_t offset[64], length[64], n;
 } pieces;
 
 static rill_status collect(void *user, const char *piece, size_t length)
@@ -23,7 +23,7 @@ static rill_status collect(void *user, const char *piece, size_t length)
     pieces *p = user;
     require(length > 0);
     if (p->n == 64) return RILL_OK;
-    p->at[p->n] = p->text.length;
+    p->offset[p->n] = p->text.length;
     p->length[p->n++] = length;
     return rill_text_append(&p->text, piece, length);
 }
@@ -33,32 +33,32 @@ static rill_status collect_added(void *user, const rill_added_token *token)
     return collect(user, token->text.data, token->text.length);
 }
 
-typedef struct cutter {
+typedef struct tokenizer_state {
     rill_context *ctx;
     const rill_pipeline *pipeline;
     pieces *out;
-} cutter;
+} tokenizer_state;
 
 static rill_status cut_part(void *user, const char *text, size_t length)
 {
-    cutter *c = user;
+    tokenizer_state *c = user;
     return rill_pipeline_split(c->pipeline, c->ctx, 1, text, length, collect, c->out);
 }
 
 static rill_status cut_added(void *user, const rill_added_token *token)
 {
-    return collect_added(((cutter *)user)->out, token);
+    return collect_added(((tokenizer_state *)user)->out, token);
 }
 
-static void read_text(rill_context *ctx, const rill_pipeline *pipeline, const rill_tokens *tokens, const char *text,
+static void read_text(rill_context *ctx, const rill_pipeline *pipeline, const rill_token_set *tokens, const char *text,
                       size_t length)
 {
     pieces p = {.text.ctx = ctx};
     rill_text back = {.ctx = ctx};
-    cutter c = {ctx, pipeline, &p};
+    tokenizer_state c = {ctx, pipeline, &p};
     if (length > 2000 || rill_utf8_check(text, length) < length) return;
-    require(rill_tokens_cut(tokens, 0, text, length, cut_part, cut_added, &c) == RILL_OK);
-    for (size_t i = 0; i < p.n; i++) p.piece[i] = p.text.data + p.at[i];
+    require(rill_token_set_split(tokens, 0, text, length, cut_part, cut_added, &c) == RILL_OK);
+    for (size_t i = 0; i < p.n; i++) p.piece[i] = p.text.data + p.offset[i];
     require(rill_pipeline_join(pipeline, p.n, p.piece, p.length, &back) == RILL_OK);
     require(rill_utf8_check(back.data != NULL ? back.data : "", back.length) == back.length);
     rill_text_clear(&back);
@@ -67,16 +67,16 @@ static void read_text(rill_context *ctx, const rill_pipeline *pipeline, const ri
 
 static void read_file(rill_context *ctx, const json_t *document, const char *text, size_t length)
 {
-    rill_tokens tokens = {.blocks.ctx = ctx, .name = "tokenizer.json", .limit = 5000};
+    rill_token_set tokens = {.arena.ctx = ctx, .name = "tokenizer.json", .limit = 5000};
     rill_pipeline *pipeline;
     rill_vocabulary *vocabulary = NULL;
     rill_status status = rill_pipeline_open(&pipeline, ctx, "tokenizer.json", document, &tokens);
-    if (status == RILL_OK) status = rill_tokens_finish(&tokens, &vocabulary);
-    if (status == RILL_OK) status = rill_pipeline_use(pipeline, vocabulary);
+    if (status == RILL_OK) status = rill_token_set_finish(&tokens, &vocabulary);
+    if (status == RILL_OK) status = rill_pipeline_set_vocabulary(pipeline, vocabulary);
     require(status == RILL_OK || (status == RILL_ERR_FORMAT && rill_error(ctx)[0] != '\0'));
     if (status == RILL_OK) read_text(ctx, pipeline, &tokens, text, length);
     rill_pipeline_close(pipeline);
-    rill_tokens_clear(&tokens);
+    rill_token_set_clear(&tokens);
     rill_vocabulary_close(vocabulary);
 }
 

@@ -61,7 +61,7 @@ static const model models[] = {
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
 typedef struct content {
-    int there;
+    int exists;
     size_t length;
     uint8_t bytes[LARGEST];
 } content;
@@ -69,7 +69,7 @@ typedef struct content {
 static content whole[MOST_FILES], file[MOST_FILES]; /* as they are, and edited */
 static int n_files;
 
-static void read_whole(const model *m)
+static void read_files(const model *m)
 {
     char path[600];
     for (; n_files < MOST_FILES && m->name[n_files] != NULL; n_files++) {
@@ -77,12 +77,12 @@ static void read_whole(const model *m)
         snprintf(path, sizeof path, "%s/%s/%s", FUZZ_DATA, m->folder, m->name[n_files]);
         FILE *from = fopen(path, "rb");
         const int is_lexicon = m->lexicon != NULL && strcmp(m->name[n_files], "lexicon.tsv") == 0;
-        c->there = from != NULL || is_lexicon;
+        c->exists = from != NULL || is_lexicon;
         if (from != NULL) c->length = fread(c->bytes, 1, LARGEST, from);
         if (is_lexicon) memcpy(c->bytes, m->lexicon, c->length = strlen(m->lexicon));
         if (from != NULL) fclose(from);
     }
-    require(n_files > 0 && whole[0].there);
+    require(n_files > 0 && whole[0].exists);
 }
 
 static void path_in(char *path, size_t size, const char *folder, const char *name)
@@ -94,7 +94,7 @@ static void write_folder(const model *m, const char *folder)
 {
     char path[200];
     for (int i = 0; i < MOST_FILES && m->name[i] != NULL; i++) {
-        if (!file[i].there) continue;
+        if (!file[i].exists) continue;
         path_in(path, sizeof path, folder, m->name[i]);
         FILE *to = fopen(path, "wb");
         require(to != NULL && fwrite(file[i].bytes, 1, file[i].length, to) == file[i].length && fclose(to) == 0);
@@ -114,55 +114,55 @@ static void remove_folder(const model *m, const char *folder)
 /* --- edits -------------------------------------------------------------------------------------------------------- */
 
 typedef struct reader {
-    const uint8_t *at;
-    size_t left;
+    const uint8_t *pos;
+    size_t rest;
 } reader;
 
 static size_t take(reader *r, int bytes)
 {
     size_t value = 0;
-    for (int i = 0; i < bytes && r->left > 0; i++, r->at++, r->left--) value |= (size_t)*r->at << (8 * i);
+    for (int i = 0; i < bytes && r->rest > 0; i++, r->pos++, r->rest--) value |= (size_t)*r->pos << (8 * i);
     return value;
 }
 
 static const uint8_t *take_bytes(reader *r, size_t *length)
 {
-    const uint8_t *bytes = r->at;
-    if (*length > r->left) *length = r->left;
-    r->at += *length;
-    r->left -= *length;
+    const uint8_t *bytes = r->pos;
+    if (*length > r->rest) *length = r->rest;
+    r->pos += *length;
+    r->rest -= *length;
     return bytes;
 }
 
 /* Put bytes in place of `gone` others at `at`. */
-static void splice(content *c, size_t at, size_t gone, const void *bytes, size_t length)
+static void splice(content *c, size_t offset, size_t gone, const void *bytes, size_t length)
 {
-    if (at > c->length) at = c->length;
-    if (gone > c->length - at) gone = c->length - at;
+    if (offset > c->length) offset = c->length;
+    if (gone > c->length - offset) gone = c->length - offset;
     if (c->length - gone + length > LARGEST) return;
-    memmove(c->bytes + at + length, c->bytes + at + gone, c->length - at - gone);
-    if (length > 0) memcpy(c->bytes + at, bytes, length);
+    memmove(c->bytes + offset + length, c->bytes + offset + gone, c->length - offset - gone);
+    if (length > 0) memcpy(c->bytes + offset, bytes, length);
     c->length += length;
     c->length -= gone;
 }
 
-static size_t digits_at(const content *c, size_t at)
+static size_t count_digits(const content *c, size_t offset)
 {
     size_t n = 0;
-    while (at + n < c->length && c->bytes[at + n] >= '0' && c->bytes[at + n] <= '9') n++;
+    while (offset + n < c->length && c->bytes[offset + n] >= '0' && c->bytes[offset + n] <= '9') n++;
     return n;
 }
 
-static void set_number(content *c, size_t which, size_t value)
+static void set_number(content *c, size_t n_skipped, size_t value)
 {
     static const char *const values[] = {
         "0",     "1",   "2",   "3",     "7",  "16",         "17",         "1000",
         "65536", "-1",  "0.5", "1e300", "31", "2147483647", "4294967296", "9223372036854775807",
         "\"1\"", "null"};
     const char *text = values[value % (sizeof values / sizeof *values)];
-    for (size_t at = 0, n; at<c->length; at += n> 0 ? n : 1)
-        if ((n = digits_at(c, at)) > 0 && which-- == 0) {
-            splice(c, at, n, text, strlen(text));
+    for (size_t offset = 0, n; offset<c->length; offset += n> 0 ? n : 1)
+        if ((n = count_digits(c, offset)) > 0 && n_skipped-- == 0) {
+            splice(c, offset, n, text, strlen(text));
             return;
         }
 }
@@ -174,21 +174,21 @@ static void edit(reader *r)
     const size_t what = take(r, 1);
     content *c = &file[what / KINDS % (size_t)n_files];
     const enum kind kind = (enum kind)(what % KINDS);
-    size_t at = kind == REMOVE ? 0 : take(r, kind == NUMBER ? 1 : 2), length = 0;
+    size_t offset = kind == REMOVE ? 0 : take(r, kind == NUMBER ? 1 : 2), length = 0;
     const uint8_t *bytes = NULL;
-    if (kind == SET) bytes = take_bytes(r, &at);
+    if (kind == SET) bytes = take_bytes(r, &offset);
     if (kind == WRITE || kind == INSERT || kind == CUT) length = take(r, 1);
     if (kind == WRITE || kind == INSERT) bytes = take_bytes(r, &length);
-    if (kind != SET && kind != NUMBER) at %= c->length + 1;
+    if (kind != SET && kind != NUMBER) offset %= c->length + 1;
     switch (kind) {
-    case SET: splice(c, 0, c->length, bytes, at); break;
-    case WRITE: splice(c, at, length, bytes, length); break;
-    case INSERT: splice(c, at, 0, bytes, length); break;
-    case CUT: splice(c, at, length, NULL, 0); break;
-    case NUMBER: set_number(c, at, take(r, 1)); break;
+    case SET: splice(c, 0, c->length, bytes, offset); break;
+    case WRITE: splice(c, offset, length, bytes, length); break;
+    case INSERT: splice(c, offset, 0, bytes, length); break;
+    case CUT: splice(c, offset, length, NULL, 0); break;
+    case NUMBER: set_number(c, offset, take(r, 1)); break;
     default: break;
     }
-    c->there = kind != REMOVE;
+    c->exists = kind != REMOVE;
 }
 
 /* --- the model ---------------------------------------------------------------------------------------------------- */
@@ -221,7 +221,8 @@ static rill_status read_once(void *user, int may_block, const char **text, size_
 static rill_status take_result(void *user, const rill_result *result)
 {
     ++*(int *)user;
-    require(result->status == RILL_OK ? result->n > 0 && result->output[0].text != NULL : result->message[0] != '\0');
+    require(result->status == RILL_OK ? result->n_outputs > 0 && result->outputs[0].text != NULL
+                                      : result->message[0] != '\0');
     return RILL_OK;
 }
 
@@ -247,12 +248,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rill_model *opened;
     const rill_context_options with = {.struct_size = sizeof with, .allocate = allocate, .allocate_user = &used};
     char folder[] = "/tmp/rill-fuzz-XXXXXX";
-    if (n_files == 0) read_whole(m);
+    if (n_files == 0) read_files(m);
     for (int i = 0; i < n_files; i++) {
-        file[i].there = whole[i].there;
+        file[i].exists = whole[i].exists;
         splice(&file[i], 0, file[i].length, whole[i].bytes, whole[i].length);
     }
-    for (reader r = {data, size}; r.left > 0;) edit(&r);
+    for (reader r = {data, size}; r.rest > 0;) edit(&r);
     require(rill_context_create(&ctx, &with) == RILL_OK && rill_register_builtins(ctx) == RILL_OK);
     require(mkdtemp(folder) != NULL);
     write_folder(m, folder);

@@ -16,7 +16,7 @@ static void read_prefixes(rill_context *ctx, const char *bytes, size_t length)
     rill_status status = rill_prefixes_parse(&p, ctx, "list", bytes, length);
     require(status == RILL_OK || (status == RILL_ERR_FORMAT && p == NULL));
     if (status == RILL_OK && length > 0)
-        require(rill_prefixes_find(p, bytes, length < 3 ? length : 3) <= RILL_PREFIX_BEFORE_NUMBER);
+        require(rill_prefixes_find(p, bytes, length < 3 ? length : 3) <= RILL_PREFIX_NUMERIC_ONLY);
     rill_prefixes_close(p);
 }
 
@@ -33,7 +33,7 @@ static rill_status collect(void *user, const char *token, size_t length)
     return rill_text_append(out, token, length);
 }
 
-static void there_and_back(rill_context *ctx, rill_language language, const char *text, size_t length, int lower)
+static void round_trip(rill_context *ctx, rill_moses_language language, const char *text, size_t length, int lower)
 {
     rill_prefixes *prefixes;
     rill_text tokens = {.ctx = ctx}, back = {.ctx = ctx};
@@ -54,7 +54,7 @@ static void there_and_back(rill_context *ctx, rill_language language, const char
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const rill_language languages[] = {RILL_EN, RILL_DE, RILL_RU};
+    static const rill_moses_language languages[] = {RILL_MOSES_EN, RILL_MOSES_DE, RILL_MOSES_RU};
     rill_context *ctx;
     if (rill_context_create(&ctx, NULL) != RILL_OK) return 0;
     const char *bytes = (const char *)data, *text = size > 0 ? memchr(bytes, 0, size) : NULL;
@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text = text != NULL ? text + 1 : bytes;
     read_prefixes(ctx, bytes, list);
     for (size_t i = 0; i < 3 && rill_utf8_check(text, length) == length; i++)
-        there_and_back(ctx, languages[i], text, length, i == 2);
+        round_trip(ctx, languages[i], text, length, i == 2);
     require(rill_memory_used(ctx) == 0);
     rill_context_destroy(ctx);
     return 0;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "penn.h"
+#include "penn_tokenizer.h"
 #include "target.h"
 #include "utf8.h"
 
@@ -13,8 +13,9 @@ static void check_words(const rill_sentence *s)
     for (int32_t i = 0; i < s->words; i++) {
         const rill_slice word = rill_sentence_word(s, i);
         require(word.length > 0);
-        for (size_t at = 0; at < word.length; at++)
-            require(rill_space_length(word.data + at, word.length - at) == 0 && strchr("(){}", word.data[at]) == NULL);
+        for (size_t pos = 0; pos < word.length; pos++)
+            require(rill_space_length(word.data + pos, word.length - pos) == 0 &&
+                    strchr("(){}", word.data[pos]) == NULL);
     }
 }
 

@@ -13,27 +13,27 @@
 #include "support/toy_domain.h"
 #include "target.h"
 
-enum { INPUTS = 6, MOST_BYTES = 64 << 20 };
-enum { SLIPS_DOMAIN = 1, SLIPS_HEURISTIC = 2, SLIPS_SCORER = 4, SLIPS_POLICY = 8 };
+enum { INPUTS = 6, MAX_MEMORY = 64 << 20 };
+enum { FAULTY_DOMAIN = 1, FAULTY_HEURISTIC = 2, FAULTY_SCORER = 4, FAULTY_SCHEDULER = 8 };
 
 /* The tables of a plugin have no other place for what they share. */
-static dice now;
-static int who;
+static dice input_dice;
+static int faulty_parts;
 
 /* 0: be honest; else one of the `kinds` ways to slip. */
-static int slip(int whose, int kinds)
+static int choose_fault(int whose, int kinds)
 {
-    return (who & whose) != 0 && dice_chance(&now, 20) ? dice_range(&now, 1, kinds) : 0;
+    return (faulty_parts & whose) != 0 && dice_chance(&input_dice, 20) ? dice_range(&input_dice, 1, kinds) : 0;
 }
 
 static rill_status odd_status(void)
 {
-    return (rill_status)DICE_OF(&now, 1, 7, RILL_AGAIN, RILL_END_OF_INPUT, -1, -12345, RILL_ERR_INPUT);
+    return (rill_status)DICE_PICK(&input_dice, 1, 7, RILL_AGAIN, RILL_END_OF_INPUT, -1, -12345, RILL_ERR_INPUT);
 }
 
 static float odd_number(void)
 {
-    switch (dice_range(&now, 0, 6)) {
+    switch (dice_range(&input_dice, 0, 6)) {
     case 0: return NAN;
     case 1: return INFINITY;
     case 2: return -INFINITY;
@@ -44,50 +44,50 @@ static float odd_number(void)
     }
 }
 
-static int32_t odd_whole(void)
+static int32_t odd_integer(void)
 {
-    return DICE_OF(&now, -1, 0, 1, 3, 99, INT32_MAX, INT32_MIN, -5);
+    return DICE_PICK(&input_dice, -1, 0, 1, 3, 99, INT32_MAX, INT32_MIN, -5);
 }
 
 /* --- the domain --------------------------------------------------------------------------------------------------- */
 
-static rill_status slip_open(const rill_domain *table, rill_context *ctx, const rill_open_options *options, void **self,
-                             rill_domain_info *info)
+static rill_status faulty_open(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
+                               void **self, rill_domain_info *info)
 {
     rill_status status = toy_domain.open(table, ctx, options, self, info);
     if (status < 0) return status;
-    switch (slip(SLIPS_DOMAIN, 10)) {
-    case 1: info->actions = DICE_OF(&now, 0, -5, 2); break;
-    case 2: info->phases = odd_whole(); break;
-    case 3: info->max_length = DICE_OF(&now, 0, -3, 1, INT32_MAX); break;
-    case 4: info->state_need = (rill_state_need)odd_whole(); break;
-    case 5: info->node_bytes = odd_whole(); break;
+    switch (choose_fault(FAULTY_DOMAIN, 10)) {
+    case 1: info->actions = DICE_PICK(&input_dice, 0, -5, 2); break;
+    case 2: info->phases = odd_integer(); break;
+    case 3: info->max_length = DICE_PICK(&input_dice, 0, -3, 1, INT32_MAX); break;
+    case 4: info->state_need = (rill_state_need)odd_integer(); break;
+    case 5: info->node_bytes = odd_integer(); break;
     case 6: info->slot_bytes = info->slot_unit_bytes = INT64_MAX; break;
-    case 7: info->most_length = odd_whole(); break;
-    case 8: info->max_choices_phases = (uint32_t)odd_whole(); break;
-    case 9: info->end_action = odd_whole(); break;
-    case 10: info->terminals_told = !info->terminals_told; break;
+    case 7: info->max_positions = odd_integer(); break;
+    case 8: info->max_choices_phases = (uint32_t)odd_integer(); break;
+    case 9: info->end_action = odd_integer(); break;
+    case 10: info->terminals_by_flag = !info->terminals_by_flag; break;
     default: break;
     }
     return status;
 }
 
-static rill_status slip_reserve(void *self, int32_t nodes, int32_t slots)
+static rill_status faulty_reserve(void *self, int32_t nodes, int32_t slots)
 {
     rill_status status = toy_domain.reserve(self, nodes, slots);
-    return slip(SLIPS_DOMAIN, 1) ? odd_status() : status;
+    return choose_fault(FAULTY_DOMAIN, 1) ? odd_status() : status;
 }
 
-static rill_status slip_encode(void *self, int32_t m, rill_input *inputs)
+static rill_status faulty_encode(void *self, int32_t m, rill_input *inputs)
 {
     rill_status status = toy_domain.encode(self, m, inputs);
-    for (int32_t i = 0; i < m; i++) switch (slip(SLIPS_DOMAIN, 8)) {
-        case 1: inputs[i].slot = odd_whole(); break;
-        case 2: inputs[i].id = odd_whole(); break;
+    for (int32_t i = 0; i < m; i++) switch (choose_fault(FAULTY_DOMAIN, 8)) {
+        case 1: inputs[i].slot = odd_integer(); break;
+        case 2: inputs[i].id = odd_integer(); break;
         case 3: inputs[i].text = NULL; break;
-        case 4: inputs[i].length = (size_t)odd_whole(); break;
-        case 5: inputs[i].size = dice_chance(&now, 50) ? INT64_MAX : odd_whole(); break;
-        case 6: inputs[i].max_length = odd_whole(); break;
+        case 4: inputs[i].length = (size_t)odd_integer(); break;
+        case 5: inputs[i].size = dice_chance(&input_dice, 50) ? INT64_MAX : odd_integer(); break;
+        case 6: inputs[i].max_length = odd_integer(); break;
         case 7: memset(inputs[i].message, 'x', sizeof inputs[i].message); break;
         case 8: return odd_status();
         default: break;
@@ -95,28 +95,28 @@ static rill_status slip_encode(void *self, int32_t m, rill_input *inputs)
     return status;
 }
 
-static rill_status slip_step(void *self, const rill_rows *rows)
+static rill_status faulty_step(void *self, const rill_rows *rows)
 {
     rill_status status = toy_domain.step(self, rows);
-    return slip(SLIPS_DOMAIN, 1) ? odd_status() : status;
+    return choose_fault(FAULTY_DOMAIN, 1) ? odd_status() : status;
 }
 
-static void spoil(const rill_ask *ask, int32_t row, rill_choices *out)
+static void spoil_row(const rill_score_request *ask, int32_t row, rill_score_result *out)
 {
-    int32_t at = row * out->stride, n = out->count[row];
-    int32_t choice = at + (n > 0 ? dice_range(&now, 0, n - 1) : 0);
-    switch (dice_range(&now, 0, 6)) {
-    case 0: out->count[row] = DICE_OF(&now, -1, 0, 1, INT32_MAX, INT32_MIN); break;
-    case 1: out->count[row] = ask->most + 1; break;
-    case 2: out->ends[row] = (uint8_t)DICE_OF(&now, 1, 2, 3, 200); break;
+    int32_t first = row * out->stride, n = out->count[row];
+    int32_t choice = first + (n > 0 ? dice_range(&input_dice, 0, n - 1) : 0);
+    switch (dice_range(&input_dice, 0, 6)) {
+    case 0: out->count[row] = DICE_PICK(&input_dice, -1, 0, 1, INT32_MAX, INT32_MIN); break;
+    case 1: out->count[row] = ask->max_choices + 1; break;
+    case 2: out->ends[row] = (uint8_t)DICE_PICK(&input_dice, 1, 2, 3, 200); break;
     case 3:
         if (n > 0) out->logp[choice] = odd_number();
         break;
     case 4:
-        if (n > 0) out->action[choice] = odd_whole();
+        if (n > 0) out->action[choice] = odd_integer();
         break;
     case 5:
-        if (n > 0) out->terminal[choice] = (uint8_t)DICE_OF(&now, 0, 1, 2, 3, 200);
+        if (n > 0) out->terminal[choice] = (uint8_t)DICE_PICK(&input_dice, 0, 1, 2, 3, 200);
         break;
     default:
         for (int32_t q = 0; q < ask->n_picks; q++)
@@ -125,28 +125,29 @@ static void spoil(const rill_ask *ask, int32_t row, rill_choices *out)
     }
 }
 
-static rill_status slip_score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
+static rill_status faulty_score(void *self, const rill_rows *rows, const rill_score_request *ask,
+                                rill_score_result *out)
 {
     rill_status status = toy_domain.score(self, rows, ask, out);
     for (int32_t r = 0; r < rows->n && status == RILL_OK; r++)
-        if (slip(SLIPS_DOMAIN, 1)) spoil(ask, r, out);
-    switch (slip(SLIPS_DOMAIN, 3)) {
+        if (choose_fault(FAULTY_DOMAIN, 1)) spoil_row(ask, r, out);
+    switch (choose_fault(FAULTY_DOMAIN, 3)) {
     case 1: return odd_status();
-    case 2: out->stride = odd_whole(); break;
-    case 3: *out = (rill_choices){0}; break;
+    case 2: out->stride = odd_integer(); break;
+    case 3: *out = (rill_score_result){0}; break;
     default: break;
     }
     return status;
 }
 
 /* The toy's own knows what each score must be, which is not for a run with scores that are not the toy's. */
-static rill_status slip_finalize(void *self, const rill_hypothesis *h, rill_text *out)
+static rill_status faulty_finalize(void *self, const rill_hypothesis *h, rill_text *out)
 {
     (void)self;
-    switch (slip(SLIPS_DOMAIN, 5)) {
+    switch (choose_fault(FAULTY_DOMAIN, 5)) {
     case 1: return odd_status();
     case 2: return rill_text_append(out, "a\nb\r\0c", 6);
-    case 3: out->length = dice_chance(&now, 50) ? out->capacity + 1 : SIZE_MAX; return RILL_OK;
+    case 3: out->length = dice_chance(&input_dice, 50) ? out->capacity + 1 : SIZE_MAX; return RILL_OK;
     case 4: out->length = 0; return RILL_OK;
     default: break;
     }
@@ -157,73 +158,74 @@ static rill_status slip_finalize(void *self, const rill_hypothesis *h, rill_text
     return RILL_OK;
 }
 
-static int64_t slip_measure(void *self, const char *text, size_t length)
+static int64_t faulty_measure(void *self, const char *text, size_t length)
 {
     (void)self;
     (void)text;
-    return slip(SLIPS_DOMAIN, 1) ? DICE_OF(&now, -5, INT32_MIN, INT32_MAX) : (int64_t)length;
+    return choose_fault(FAULTY_DOMAIN, 1) ? DICE_PICK(&input_dice, -5, INT32_MIN, INT32_MAX) : (int64_t)length;
 }
 
 /* --- the heuristic, the scorer and the policy --------------------------------------------------------------------- */
 
-static rill_status slip_apply(void *self, rill_beams *b)
+static rill_status faulty_apply(void *self, rill_candidates *b)
 {
     (void)self;
-    for (int32_t i = 0; i < b->n; i++) switch (slip(SLIPS_HEURISTIC, 3)) {
-        case 1: b->width[i] = odd_whole(); break;
-        case 2: b->stop[i] = (uint8_t)DICE_OF(&now, 1, 2, 255); break;
+    for (int32_t i = 0; i < b->n; i++) switch (choose_fault(FAULTY_HEURISTIC, 3)) {
+        case 1: b->width[i] = odd_integer(); break;
+        case 2: b->stop[i] = (uint8_t)DICE_PICK(&input_dice, 1, 2, 255); break;
         case 3:
             for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++)
-                b->keep[j] = (uint8_t)DICE_OF(&now, 0, 1, 77, 255);
+                b->keep[j] = (uint8_t)DICE_PICK(&input_dice, 0, 1, 77, 255);
             break;
         default: break;
         }
-    switch (slip(SLIPS_HEURISTIC, 3)) {
+    switch (choose_fault(FAULTY_HEURISTIC, 3)) {
     case 1: return odd_status();
-    case 2: b->n = odd_whole(); break;
-    case 3: *b = (rill_beams){0}; break;
+    case 2: b->n = odd_integer(); break;
+    case 3: *b = (rill_candidates){0}; break;
     default: break;
     }
     return RILL_OK;
 }
 
-static rill_status say(rill_ask_builder *ask, int32_t row)
+static rill_status add_odd_modifier(rill_modifiers *ask, int32_t row)
 {
-    switch (dice_range(&now, 0, 8)) {
-    case 0: return rill_ask_add(ask, row, odd_whole(), odd_number());
-    case 1: return rill_ask_add(ask, row, 1, odd_number());
-    case 2: return rill_ask_ban(ask, row, odd_whole());
-    case 3: return rill_ask_allow(ask, row, odd_whole());
-    case 4: return rill_ask_allow_none(ask, row);
-    case 5: return rill_ask_end(ask, row, (rill_end_rule)odd_whole());
-    case 6: return rill_ask_reward(ask, row, odd_number());
-    case 7: return rill_ask_end_reward(ask, row, odd_number());
-    default: return rill_ask_limit(ask, row, odd_whole());
+    switch (dice_range(&input_dice, 0, 8)) {
+    case 0: return rill_modifiers_add(ask, row, odd_integer(), odd_number());
+    case 1: return rill_modifiers_add(ask, row, 1, odd_number());
+    case 2: return rill_modifiers_ban(ask, row, odd_integer());
+    case 3: return rill_modifiers_allow(ask, row, odd_integer());
+    case 4: return rill_modifiers_allow_none(ask, row);
+    case 5: return rill_modifiers_end_rule(ask, row, (rill_end_rule)odd_integer());
+    case 6: return rill_modifiers_reward(ask, row, odd_number());
+    case 7: return rill_modifiers_end_reward(ask, row, odd_number());
+    default: return rill_modifiers_limit_children(ask, row, odd_integer());
     }
 }
 
-static rill_status slip_speak(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+static rill_status faulty_modify(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
 {
     rill_status status = RILL_OK;
     (void)self;
     for (int32_t r = 0; r < rows->n && status == RILL_OK; r++)
-        if (slip(SLIPS_SCORER, 1)) status = say(ask, dice_chance(&now, 10) ? odd_whole() : r);
-    if (slip(SLIPS_SCORER, 1))
-        return dice_chance(&now, 50) ? odd_status() : RILL_OK; /* and says nothing of a failure */
+        if (choose_fault(FAULTY_SCORER, 1))
+            status = add_odd_modifier(ask, dice_chance(&input_dice, 10) ? odd_integer() : r);
+    if (choose_fault(FAULTY_SCORER, 1))
+        return dice_chance(&input_dice, 50) ? odd_status() : RILL_OK; /* and says nothing of a failure */
     return status;
 }
 
-static rill_status slip_choose(void *self, const rill_flight *f, int32_t *order, int32_t *count)
+static rill_status faulty_choose(void *self, const rill_sched_view *f, int32_t *order, int32_t *count)
 {
     (void)self;
     *count = f->n;
     for (int32_t i = 0; i < f->n; i++) order[i] = i;
-    switch (slip(SLIPS_POLICY, 5)) {
-    case 1: *count = odd_whole(); break;
+    switch (choose_fault(FAULTY_SCHEDULER, 5)) {
+    case 1: *count = odd_integer(); break;
     case 2:
-        if (f->n > 0) order[dice_range(&now, 0, f->n - 1)] = odd_whole();
+        if (f->n > 0) order[dice_range(&input_dice, 0, f->n - 1)] = odd_integer();
         break;
-    case 3: *count = f->n > 0 ? dice_range(&now, 0, f->n) : 0; break;
+    case 3: *count = f->n > 0 ? dice_range(&input_dice, 0, f->n) : 0; break;
     case 4:
         for (int32_t i = 0; i < f->n; i++) order[i] = f->n - 1 - i;
         break;
@@ -233,23 +235,23 @@ static rill_status slip_choose(void *self, const rill_flight *f, int32_t *order,
     return RILL_OK;
 }
 
-static rill_status slip_refill(void *self, const rill_flight *f, int32_t *admit)
+static rill_status faulty_refill(void *self, const rill_sched_view *f, int32_t *admit)
 {
     (void)self;
-    *admit = slip(SLIPS_POLICY, 1) ? odd_whole() : f->max_items - f->n;
-    return slip(SLIPS_POLICY, 1) ? odd_status() : RILL_OK;
+    *admit = choose_fault(FAULTY_SCHEDULER, 1) ? odd_integer() : f->max_items - f->n;
+    return choose_fault(FAULTY_SCHEDULER, 1) ? odd_status() : RILL_OK;
 }
 
-static int32_t slip_ahead(void *self, const rill_flight *f)
+static int32_t faulty_prefetch(void *self, const rill_sched_view *f)
 {
     (void)self;
-    return slip(SLIPS_POLICY, 1) ? odd_whole() : f->batch;
+    return choose_fault(FAULTY_SCHEDULER, 1) ? odd_integer() : f->batch;
 }
 
-static const rill_heuristic heuristic = TEST_HEURISTIC("slips-heuristic", .apply = slip_apply);
-static const rill_scorer scorer = TEST_SCORER("slips-scorer", .score = slip_speak);
-static const rill_policy policy = TEST_POLICY("slips-policy", .choose = slip_choose, .refill = slip_refill,
-                                              .encode_ahead = slip_ahead);
+static const rill_heuristic heuristic = TEST_HEURISTIC("slips-heuristic", .apply = faulty_apply);
+static const rill_scorer scorer = TEST_SCORER("slips-scorer", .score = faulty_modify);
+static const rill_scheduler policy = TEST_POLICY("slips-policy", .choose = faulty_choose, .refill = faulty_refill,
+                                                 .encode_ahead = faulty_prefetch);
 
 /* --- a run -------------------------------------------------------------------------------------------------------- */
 
@@ -257,7 +259,7 @@ static void *allocate(void *user, void *block, size_t old_size, size_t new_size)
 {
     size_t *held = user;
     void *fresh = NULL;
-    if (new_size > MOST_BYTES || (new_size > old_size && new_size - old_size > MOST_BYTES - *held)) return NULL;
+    if (new_size > MAX_MEMORY || (new_size > old_size && new_size - old_size > MAX_MEMORY - *held)) return NULL;
     if (new_size > 0 && posix_memalign(&fresh, 64, new_size) != 0) return NULL;
     if (fresh != NULL && block != NULL) memcpy(fresh, block, old_size < new_size ? old_size : new_size);
     free(block);
@@ -297,16 +299,18 @@ static rill_status take_result(void *user, const rill_result *result)
     require(result->id >= o->next); /* a run that broke off leaves some out */
     o->next = result->id + 1;
     o->n++;
-    require(result->status == RILL_OK ? result->n > 0 && result->n <= o->n_best : result->message != NULL);
+    require(result->status == RILL_OK ? result->n_outputs > 0 && result->n_outputs <= o->n_best
+                                      : result->message != NULL);
     require(memchr(result->message, '\0', 400) != NULL);
-    for (int32_t i = 0; i < result->n; i++) {
-        const rill_output *out = &result->output[i];
-        require(isfinite(out->score) && isfinite(out->rank_score) && isfinite(out->logp));
-        require(i == 0 || result->output[i - 1].rank_score >= out->rank_score);
-        for (int32_t a = 0; a < out->n_actions; a++) require(isfinite(out->action_logp[a]));
-        o->results = hash_bytes(hash_bytes(o->results, out->text, out->length), &out->score, sizeof out->score);
+    for (int32_t i = 0; i < result->n_outputs; i++) {
+        const rill_output *out = &result->outputs[i];
+        require(isfinite(out->path_score) && isfinite(out->score) && isfinite(out->logp));
+        require(i == 0 || result->outputs[i - 1].score >= out->score);
+        for (int32_t a = 0; a < out->n_ids; a++) require(isfinite(out->id_logps[a]));
+        o->results = hash_bytes(hash_bytes(o->results, out->text, out->text_bytes), &out->path_score,
+                                sizeof out->path_score);
     }
-    o->results = dice_mix(o->results, (uint64_t)result->n);
+    o->results = dice_mix(o->results, (uint64_t)result->n_outputs);
     return RILL_OK;
 }
 
@@ -350,9 +354,9 @@ static void decode(rill_context *ctx, rill_model *model, const plan *p, outcome 
     setup.settings = p->settings;
     setup.heuristics = &heuristics;
     setup.scorers = &scorers;
-    setup.policy = &policies;
-    setup.n_heuristics = (p->who & SLIPS_HEURISTIC) != 0;
-    setup.n_scorers = (p->who & SLIPS_SCORER) != 0;
+    setup.scheduler = &policies;
+    setup.n_heuristics = (p->who & FAULTY_HEURISTIC) != 0;
+    setup.n_scorers = (p->who & FAULTY_SCORER) != 0;
     o->status = rill_engine_create(&engine, ctx, model, &setup);
     if (o->status == RILL_OK) o->status = rill_run(engine, read_line, &next, take_result, o);
     if (o->status == RILL_OK) require(o->n == INPUTS);
@@ -369,19 +373,19 @@ static outcome run(const plan *p, const dice *d, int slips)
     rill_domain domain = toy_domain;
     rill_context *ctx;
     rill_model *model;
-    now = *d;
-    who = slips;
+    input_dice = *d;
+    faulty_parts = slips;
     domain.name = "slips";
-    domain.open = slip_open;
-    domain.reserve = slip_reserve;
-    domain.encode = slip_encode;
-    domain.step = slip_step;
-    domain.score = slip_score;
-    domain.finalize = slip_finalize;
-    domain.measure = slip_measure;
+    domain.open = faulty_open;
+    domain.reserve = faulty_reserve;
+    domain.encode = faulty_encode;
+    domain.step = faulty_step;
+    domain.score = faulty_score;
+    domain.finalize = faulty_finalize;
+    domain.measure = faulty_measure;
     require(rill_context_create(&ctx, &with) == RILL_OK && rill_register_core(ctx) == RILL_OK);
     require(rill_register_domain(ctx, &domain) == RILL_OK && rill_register_heuristic(ctx, &heuristic) == RILL_OK);
-    require(rill_register_scorer(ctx, &scorer) == RILL_OK && rill_register_policy(ctx, &policy) == RILL_OK);
+    require(rill_register_scorer(ctx, &scorer) == RILL_OK && rill_register_scheduler(ctx, &policy) == RILL_OK);
     o.status = rill_model_open(&model, ctx, domain.name, &options);
     if (o.status == RILL_OK) {
         decode(ctx, model, p, &o);
@@ -401,7 +405,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     plan p;
     draw_plan(&p, &d);
     outcome o = run(&p, &d, p.who);
-    if (p.who != SLIPS_POLICY || o.status != RILL_OK) return 0;
+    if (p.who != FAULTY_SCHEDULER || o.status != RILL_OK) return 0;
     outcome honest = run(&p, &d, 0);
     require(honest.status == RILL_OK && honest.results == o.results);
     return 0;

@@ -15,7 +15,7 @@
 #include "target.h"
 
 static const char *const names[] = {"run.lua", "plugin.lua", "model/config.json", "native.so"};
-enum { FILES = sizeof names / sizeof *names, FILES_AT_TOP = 4 };
+enum { FILES = sizeof names / sizeof *names, TOP_FILES = 4 };
 
 static void write_file(const char *name, const char *bytes, size_t length)
 {
@@ -48,10 +48,10 @@ static int count_files(const char *folder)
 }
 
 /* What an output may be that no option names. */
-static int harmless(const cli_runfile *file, const char *key, const char *said)
+static int harmless(const cli_runfile *file, const char *key, const char *output_path)
 {
     const char *path = NULL;
-    int code = cli_runfile_written(file, key, "-o", said, &path);
+    int code = cli_runfile_output_path(file, key, "-o", output_path, &path);
     return code == CLI_FAILED || path == NULL || strcmp(path, "-") == 0;
 }
 
@@ -64,10 +64,10 @@ static void load(void)
     session.script.instructions = 100000;
     session.script.print = NULL;
     if (cli_runfile_load(&file, &session) == CLI_OK) {
-        for (int32_t i = 0; i < file.said->n_plugins; i++) require(cli_session_is_script(file.said->plugins[i]));
-        require(harmless(&file, "output", file.said->output));
-        require(harmless(&file, "stats", file.said->stats));
-        require(harmless(&file, "trace", file.said->trace));
+        for (int32_t i = 0; i < file.config->n_plugins; i++) require(cli_session_is_script(file.config->plugins[i]));
+        require(harmless(&file, "output", file.config->output));
+        require(harmless(&file, "stats", file.config->stats));
+        require(harmless(&file, "trace", file.config->trace));
         if (cli_session_configure(&session) == CLI_OK) cli_runfile_check(&file, &session);
     }
     cli_runfile_end(&file);
@@ -76,19 +76,19 @@ static void load(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char folder[] = "/tmp/rill-fuzz-XXXXXX", before[4096];
-    require(getcwd(before, sizeof before) != NULL && mkdtemp(folder) != NULL && chdir(folder) == 0);
+    char folder[] = "/tmp/rill-fuzz-XXXXXX", old_cwd[4096];
+    require(getcwd(old_cwd, sizeof old_cwd) != NULL && mkdtemp(folder) != NULL && chdir(folder) == 0);
     write_folder((const char *)data, size);
-    int there = count_files(".");
-    require(there == FILES_AT_TOP);
+    int n_files = count_files(".");
+    require(n_files == TOP_FILES);
     int messages = dup(STDERR_FILENO), nowhere = open("/dev/null", O_WRONLY);
     require(messages >= 0 && nowhere >= 0 && dup2(nowhere, STDERR_FILENO) >= 0);
     load();
     require(dup2(messages, STDERR_FILENO) >= 0);
     close(messages);
     close(nowhere);
-    require(count_files(".") == there);
+    require(count_files(".") == n_files);
     for (int i = 0; i < FILES; i++) unlink(names[i]);
-    require(rmdir("model") == 0 && chdir(before) == 0 && rmdir(folder) == 0);
+    require(rmdir("model") == 0 && chdir(old_cwd) == 0 && rmdir(folder) == 0);
     return 0;
 }

@@ -41,12 +41,12 @@ static void run(rill_context *ctx, rill_model *model, const rill_engine_setup *s
     rill_engine_destroy(engine);
 }
 
-typedef struct user_of {
+typedef struct plugin_use {
     const char *domain; /* NULL: the toy */
     rill_chain_entry heuristic, scorer, policy;
-} user_of;
+} plugin_use;
 
-static void use(rill_context *ctx, const user_of *u)
+static void use(rill_context *ctx, const plugin_use *u)
 {
     rill_model *model = NULL;
     rill_open_options options = {.struct_size = sizeof options,
@@ -64,27 +64,27 @@ static void use(rill_context *ctx, const user_of *u)
     setup.n_heuristics = u->heuristic.name != NULL;
     setup.scorers = &u->scorer;
     setup.n_scorers = u->scorer.name != NULL;
-    if (u->policy.name != NULL) setup.policy = &u->policy;
+    if (u->policy.name != NULL) setup.scheduler = &u->policy;
     run(ctx, model, &setup);
     rill_model_close(model);
 }
 
-enum { MOST_USED = 3 };
+enum { MAX_USED = 3 };
 
-static void use_all(rill_context *ctx, rill_registry_mark before)
+static void use_all(rill_context *ctx, rill_registry_mark mark)
 {
     const rill_heuristic *h;
     const rill_scorer *s;
-    const rill_policy *p;
+    const rill_scheduler *p;
     const rill_domain *d;
-    for (size_t i = 0; i < MOST_USED && (h = rill_heuristic_at(ctx, before.heuristics + i)) != NULL; i++)
-        use(ctx, &(user_of){.heuristic = {h->name, h->arguments[0] != 0 ? "1" : ""}});
-    for (size_t i = 0; i < MOST_USED && (s = rill_scorer_at(ctx, before.scorers + i)) != NULL; i++)
-        use(ctx, &(user_of){.scorer = {s->name, s->arguments[0] != 0 ? "1" : ""}});
-    for (size_t i = 0; i < MOST_USED && (p = rill_policy_at(ctx, before.policies + i)) != NULL; i++)
-        use(ctx, &(user_of){.policy = {p->name, ""}});
-    for (size_t i = 0; i < MOST_USED && (d = rill_domain_at(ctx, before.domains + i)) != NULL; i++)
-        use(ctx, &(user_of){.domain = d->name});
+    for (size_t i = 0; i < MAX_USED && (h = rill_heuristic_at(ctx, mark.heuristics + i)) != NULL; i++)
+        use(ctx, &(plugin_use){.heuristic = {h->name, h->arguments[0] != 0 ? "1" : ""}});
+    for (size_t i = 0; i < MAX_USED && (s = rill_scorer_at(ctx, mark.scorers + i)) != NULL; i++)
+        use(ctx, &(plugin_use){.scorer = {s->name, s->arguments[0] != 0 ? "1" : ""}});
+    for (size_t i = 0; i < MAX_USED && (p = rill_scheduler_at(ctx, mark.schedulers + i)) != NULL; i++)
+        use(ctx, &(plugin_use){.policy = {p->name, ""}});
+    for (size_t i = 0; i < MAX_USED && (d = rill_domain_at(ctx, mark.domains + i)) != NULL; i++)
+        use(ctx, &(plugin_use){.domain = d->name});
 }
 
 /* --- the target --------------------------------------------------------------------------------------------------- */
@@ -117,13 +117,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rill_script *script;
     require(rill_context_create(&ctx, &options) == RILL_OK);
     require(rill_register_core(ctx) == RILL_OK && rill_register_domain(ctx, &toy_domain) == RILL_OK);
-    rill_registry_mark before = rill_registry_size(ctx), after;
+    rill_registry_mark mark = rill_registry_size(ctx), after;
     if (rill_script_load_text(&script, ctx, "fuzz.lua", (const char *)data, size, &small) == RILL_OK) {
-        use_all(ctx, before);
+        use_all(ctx, mark);
         require(rill_script_memory(script) <= small.memory);
     } else {
         after = rill_registry_size(ctx);
-        require(memcmp(&before, &after, sizeof before) == 0 && strstr(rill_error(ctx), "fuzz.lua") != NULL);
+        require(memcmp(&mark, &after, sizeof mark) == 0 && strstr(rill_error(ctx), "fuzz.lua") != NULL);
     }
     rill_context_destroy(ctx);
     require(held == 0 && toy_report_get()->violations == 0);

@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         require(error.message[0] != '\0' && memchr(error.message, '\0', sizeof error.message) != NULL);
         return 0;
     }
-    require(s.n >= 0 && s.n <= SIGNATURE_MOST);
+    require(s.n >= 0 && s.n <= SIGNATURE_MAX_ARGUMENTS);
     signature_write(&s, text, sizeof text);
     require(signature_parse(text, strlen(text), &again, &error) == 0);
     require(memcmp(&s, &again, sizeof s) == 0);

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "logic.h"
+#include "logical_form.h"
+#include "question.h"
 #include "target.h"
-#include "text.h"
 
 static void read_question(rill_context *ctx, const rill_lexicon *lexicon, const char *line, size_t length)
 {
@@ -21,7 +21,7 @@ static void read_question(rill_context *ctx, const rill_lexicon *lexicon, const 
         rill_status status = rill_question_prepare(question, line, length, tokenized, &tokens, &count, &mentions);
         require(status == RILL_OK || status == RILL_ERR_INPUT);
         for (size_t i = 0; i < count; i++) {
-            rill_slice word = rill_mentions_restore(&mentions, tokens[i].data, tokens[i].length);
+            rill_slice word = rill_mentions_constant(&mentions, tokens[i].data, tokens[i].length);
             require(tokens[i].length > 0 && word.length > 0);
             const rill_slice name = rill_question_name(question, i);
             require(name.length == 0 || (name.data >= line && name.data + name.length <= line + length));
@@ -31,7 +31,7 @@ static void read_question(rill_context *ctx, const rill_lexicon *lexicon, const 
     rill_question_close(question);
 }
 
-static void bring_into_order(rill_context *ctx, const char *form, size_t length)
+static void canonicalise(rill_context *ctx, const char *form, size_t length)
 {
     rill_text once = {.ctx = ctx}, twice = {.ctx = ctx};
     require(rill_logic_canonical(ctx, form, length, &once) == RILL_OK);
@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(status == RILL_OK || status == RILL_ERR_FORMAT);
     read_question(ctx, lexicon, bytes + length, size - length);
     rill_lexicon_close(lexicon);
-    bring_into_order(ctx, bytes, size);
+    canonicalise(ctx, bytes, size);
     require(rill_memory_used(ctx) == 0);
     rill_context_destroy(ctx);
     return 0;

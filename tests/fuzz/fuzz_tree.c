@@ -40,9 +40,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         rill_tree_text text = {.name = "trees", .text = (const char *)data, .length = size};
         rill_tree tree = {.ctx = ctx};
         rill_status status;
-        for (size_t before = 0; (status = rill_tree_next(&tree, &text, flags)) != RILL_AGAIN; before = text.at) {
+        for (size_t prev_offset = 0; (status = rill_tree_next(&tree, &text, flags)) != RILL_AGAIN;
+             prev_offset = text.offset) {
             require(status == RILL_OK || status == RILL_ERR_INPUT);
-            require(text.at > before && text.at <= size);
+            require(text.offset > prev_offset && text.offset <= size);
             if (status != RILL_OK) continue;
             check_spans(&tree);
             write_and_read(ctx, &tree, 0);

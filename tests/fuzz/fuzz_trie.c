@@ -1,4 +1,4 @@
-/* Bytes to a trie's file (framework/trie.h): as they are where the first is odd, else as the numbers behind a head that fits them.
+/* Bytes to a trie's file (framework/trie_file.h): as they are where the first is odd, else as the numbers behind a head that fits them.
  *
  * Whatever the bytes: no crash, no memory left over, a message where it is refused; and of what is taken every node but the root is the
  * child of one node, and found by its action. */
@@ -6,19 +6,19 @@
 #include <unistd.h>
 
 #include "target.h"
-#include "trie.h"
+#include "trie_file.h"
 
-enum { MOST = 1 << 12 };
+enum { CAPACITY = 1 << 12 };
 
 static size_t make_file(const uint8_t *data, size_t size, char *out)
 {
-    if (size > MOST) size = MOST;
+    if (size > CAPACITY) size = CAPACITY;
     if (data[0] & 1) {
         memcpy(out, data + 1, size - 1);
         return size - 1;
     }
     const uint32_t nodes = (uint32_t)(size < 13 ? 0 : (size - 1 - 4) / 8);
-    const trie_head head = {.magic = TRIE_MAGIC, .version = TRIE_VERSION, .actions = 300, .nodes = nodes};
+    const trie_header head = {.magic = TRIE_MAGIC, .version = TRIE_VERSION, .actions = 300, .nodes = nodes};
     const size_t numbers = ((size_t)nodes * 2 + 1) * 4;
     memcpy(out, &head, sizeof head);
     if (nodes > 0) memcpy(out + sizeof head, data + 1, numbers);
@@ -28,19 +28,19 @@ static size_t make_file(const uint8_t *data, size_t size, char *out)
 static void walk(const trie *t)
 {
     uint32_t seen = 1;
-    for (uint32_t v = 0; v < t->head.nodes; v++)
+    for (uint32_t v = 0; v < t->header.nodes; v++)
         for (uint32_t c = t->first[v]; c < t->first[v + 1]; c++) {
             require(c == seen && c > v);
             require(trie_child(t, v, t->action[c]) == c);
             seen++;
         }
-    require(seen == t->head.nodes);
+    require(seen == t->header.nodes);
     require(trie_child(t, 0, 299) == 0 || t->action[trie_child(t, 0, 299)] == 299);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static char file[MOST + 64];
+    static char file[CAPACITY + 64];
     char path[64];
     rill_context *ctx;
     trie *t = NULL, *same = NULL;
@@ -49,14 +49,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const size_t n = make_file(data, size, file);
     require(fd >= 0 && write(fd, file, n) == (ssize_t)n);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    const rill_status status = trie_use(&t, ctx, path);
+    const rill_status status = trie_acquire(&t, ctx, path);
     require(status == RILL_OK || (status == RILL_ERR_FORMAT && t == NULL && rill_error(ctx)[0] != '\0'));
     if (t != NULL) {
         walk(t);
-        require(trie_use(&same, ctx, path) == RILL_OK && same == t);
+        require(trie_acquire(&same, ctx, path) == RILL_OK && same == t);
     }
-    trie_leave(ctx, same);
-    trie_leave(ctx, t);
+    trie_release(ctx, same);
+    trie_release(ctx, t);
     require(rill_memory_used(ctx) == 0);
     rill_context_destroy(ctx);
     close(fd);

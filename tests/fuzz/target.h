@@ -11,8 +11,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Says what did not hold before it ends the process. */
-#define require(condition) require_at((condition) != 0, #condition, __FILE__, __LINE__)
-static inline void require_at(int held, const char *condition, const char *file, int line)
+#define require(condition) require_true((condition) != 0, #condition, __FILE__, __LINE__)
+static inline void require_true(int held, const char *condition, const char *file, int line)
 {
     if (held) return;
     fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, condition);

@@ -22,7 +22,7 @@ static void fail(const char *what, const char *where)
     exit(1);
 }
 
-static void *need(void *made, const char *where)
+static void *checked_memory(void *made, const char *where)
 {
     if (made == NULL) fail("out of memory or not to be read", where);
     return made;
@@ -32,7 +32,7 @@ static FILE *open_file(const char *folder, const char *name, const char *mode)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    return need(fopen(path, mode), path);
+    return checked_memory(fopen(path, mode), path);
 }
 
 /* --- weights ------------------------------------------------------------------------------------------------------ */
@@ -54,7 +54,7 @@ static uint64_t hash_name(const char *name, uint64_t seed)
 typedef struct writer {
     json_t *header;
     FILE *out;
-    size_t used;
+    size_t n_written;
     uint64_t seed;
 } writer;
 
@@ -64,7 +64,8 @@ static void add_tensor(writer *w, const char *name, json_t *from, const unsigned
     const size_t begin = (size_t)json_integer_value(json_array_get(offsets, 0)),
                  end = (size_t)json_integer_value(json_array_get(offsets, 1)), bytes = end - begin;
     json_t *to = json_deep_copy(from);
-    json_object_set_new(to, "data_offsets", json_pack("[I, I]", (json_int_t)w->used, (json_int_t)(w->used + bytes)));
+    json_object_set_new(to, "data_offsets",
+                        json_pack("[I, I]", (json_int_t)w->n_written, (json_int_t)(w->n_written + bytes)));
     json_object_set_new(w->header, name, to);
     const uint64_t seed = hash_name(name, w->seed);
     for (size_t i = 0; i < bytes; i += 2) {
@@ -72,7 +73,7 @@ static void add_tensor(writer *w, const char *name, json_t *from, const unsigned
         number[0] ^= (unsigned char)(mix(seed + i) & ((1u << CHANGED_BITS) - 1));
         if (fwrite(number, 1, 2, w->out) != 2) fail("cannot write", name);
     }
-    w->used += bytes;
+    w->n_written += bytes;
 }
 
 static int compare_names(const void *a, const void *b)
@@ -81,7 +82,7 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* The layer that a tensor belongs to, or -1; *rest: what follows its number. */
-static int layer_of(const char *name, const char **rest)
+static int tensor_layer(const char *name, const char **rest)
 {
     if (strncmp(name, layer_prefix, sizeof layer_prefix - 1) != 0) return -1;
     char *end;
@@ -93,13 +94,13 @@ static int layer_of(const char *name, const char **rest)
 static void add_tensors(writer *w, json_t *header, const unsigned char *data, int had, int layers)
 {
     const size_t n = json_object_size(header);
-    const char **name = need(calloc(n + 1, sizeof *name), "names"), *key, *rest;
+    const char **name = checked_memory(calloc(n + 1, sizeof *name), "names"), *key, *rest;
     json_t *value;
     size_t count = 0;
     json_object_foreach(header, key, value) if (strcmp(key, "__metadata__") != 0) name[count++] = key;
     qsort(name, count, sizeof *name, compare_names);
     for (size_t i = 0; i < count; i++) {
-        const int layer = layer_of(name[i], &rest);
+        const int layer = tensor_layer(name[i], &rest);
         value = json_object_get(header, name[i]);
         if (strcmp(json_string_value(json_object_get(value, "dtype")), "F16") != 0) fail("not in fp16", name[i]);
         if (layer < 0) add_tensor(w, name[i], value, data);
@@ -118,23 +119,23 @@ static unsigned char *read_file(const char *folder, const char *name, size_t *si
     fseek(file, 0, SEEK_END);
     *size = (size_t)ftell(file);
     rewind(file);
-    unsigned char *bytes = need(malloc(*size + 1), name);
+    unsigned char *bytes = checked_memory(malloc(*size + 1), name);
     if (fread(bytes, 1, *size, file) != *size) fail("cannot read", name);
     fclose(file);
     return bytes;
 }
 
-static uint64_t read_size(const unsigned char *at)
+static uint64_t read_size(const unsigned char *bytes)
 {
     uint64_t size = 0;
-    for (int i = 7; i >= 0; i--) size = size << 8 | at[i];
+    for (int i = 7; i >= 0; i--) size = size << 8 | bytes[i];
     return size;
 }
 
 /* The header stands in front but is known last: the bytes go into a temporary file first. */
 static void finish_weights(writer *w, const char *folder)
 {
-    char *text = need(json_dumps(w->header, JSON_COMPACT | JSON_SORT_KEYS), "header");
+    char *text = checked_memory(json_dumps(w->header, JSON_COMPACT | JSON_SORT_KEYS), "header");
     const size_t length = strlen(text), padded = (length + 7) / 8 * 8;
     FILE *file = open_file(folder, "model.safetensors", "wb");
     for (int i = 0; i < 8; i++) fputc((int)((uint64_t)padded >> (8 * i) & 255), file);
@@ -150,8 +151,8 @@ static void vary_weights(const char *from, const char *to, uint64_t seed, int ha
     size_t size;
     unsigned char *bytes = read_file(from, "model.safetensors", &size);
     const uint64_t length = read_size(bytes);
-    json_t *header = need(json_loadb((char *)bytes + 8, length, 0, NULL), "model.safetensors");
-    writer w = {.header = json_object(), .out = need(tmpfile(), "temporary file"), .seed = seed};
+    json_t *header = checked_memory(json_loadb((char *)bytes + 8, length, 0, NULL), "model.safetensors");
+    writer w = {.header = json_object(), .out = checked_memory(tmpfile(), "temporary file"), .seed = seed};
     add_tensors(&w, header, bytes + 8 + length, had, layers);
     finish_weights(&w, to);
     fclose(w.out);
@@ -167,7 +168,7 @@ int main(int argc, char **argv)
     if (argc != 6) fail("usage", "vary_model FROM TO SEED LAYERS POSITIONS");
     size_t size;
     unsigned char *text = read_file(argv[1], "config.json", &size);
-    json_t *config = need(json_loadb((char *)text, size, 0, NULL), "config.json");
+    json_t *config = checked_memory(json_loadb((char *)text, size, 0, NULL), "config.json");
     const int had = (int)json_integer_value(json_object_get(config, "decoder_layers")), layers = atoi(argv[4]);
     if (had < 1 || layers < 1 || atoi(argv[5]) < 1) fail("expected numbers above 0", argv[4]);
     json_object_set_new(config, "decoder_layers", json_integer(layers));

@@ -57,10 +57,10 @@ void dice_permutation(check *c, int32_t *p, size_t n)
     }
 }
 
-void dice_choose(check *c, int32_t *p, size_t n, size_t of)
+void dice_choose(check *c, int32_t *p, size_t n, size_t upper)
 {
-    int32_t *all = malloc((of ? of : 1) * sizeof *all);
-    dice_permutation(c, all, of);
+    int32_t *all = malloc((upper ? upper : 1) * sizeof *all);
+    dice_permutation(c, all, upper);
     memcpy(p, all, n * sizeof *p);
     free(all);
 }
@@ -70,18 +70,18 @@ void dice_choose(check *c, int32_t *p, size_t n, size_t of)
 #define CANARY 16u /* words at each end */
 #define CANARY_WORD 0x5ca1ab1eu
 #define PATTERN_WORD 0x7fc0beefu /* a NaN no operation makes */
-#define MOST_BUFFERS 128
+#define MAX_BUFFERS 128
 
 static struct guarded {
     void *block;
     uint32_t *first; /* of the payload */
     size_t words;
-} buffers[MOST_BUFFERS];
+} buffers[MAX_BUFFERS];
 static size_t buffer_count;
 
 static void *buffer_new(check *c, size_t words, int aligned)
 {
-    EXPECT(c, buffer_count < MOST_BUFFERS, "too many buffers");
+    EXPECT(c, buffer_count < MAX_BUFFERS, "too many buffers");
     uint32_t *block = aligned_alloc(64, (words + 2 * CANARY + 32) / 16 * 64);
     EXPECT(c, block != NULL, "out of memory");
     uint32_t *first = block + CANARY + (aligned ? 0 : 1);

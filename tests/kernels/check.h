@@ -59,7 +59,7 @@ void dice_fill(check *c, float *x, size_t n, float scale);
 void dice_fill_hard(check *c, float *x, size_t n, float scale);
 /* A random permutation of 0..n-1, and n different numbers below `of`. */
 void dice_permutation(check *c, int32_t *p, size_t n);
-void dice_choose(check *c, int32_t *p, size_t n, size_t of);
+void dice_choose(check *c, int32_t *p, size_t n, size_t upper);
 
 /* ---- buffers: zeros at first, canaries at both ends, 4 bytes off alignment; freed together ---- */
 float *buffer(check *c, size_t n);

@@ -87,7 +87,7 @@ static rill_attention call(const problem *p, float *weights, float *out)
                             .additive = p->additive,
                             .relative = p->relative,
                             .reach = p->reach,
-                            .place = p->place,
+                            .position = p->place,
                             .query = {p->query, p->ldq, p->query_index},
                             .keys = {p->memory, p->ldk},
                             .values = {p->other, p->ldv},
@@ -100,10 +100,10 @@ static rill_attention call(const problem *p, float *weights, float *out)
                             .out = {out, p->ldo}};
 }
 
-static size_t row_at(const problem *p, size_t s, size_t t)
+static size_t key_row(const problem *p, size_t s, size_t t)
 {
-    const size_t at = (size_t)p->first[s] + t;
-    return p->walk ? (size_t)p->path[at] : at;
+    const size_t pos = (size_t)p->first[s] + t;
+    return p->walk ? (size_t)p->path[pos] : pos;
 }
 
 /* Head h of row r; weights and out are where that head's begin. */
@@ -116,7 +116,7 @@ static void expect_head(check *c, const problem *p, size_t r, size_t h, const fl
         double size = 0.0;
         score[t] = 0.0;
         for (size_t k = 0; k < p->key; k++) {
-            const double key = (double)p->memory[row_at(p, s, t) * p->ldk + h * p->key + k], q = (double)query[k];
+            const double key = (double)p->memory[key_row(p, s, t) * p->ldk + h * p->key + k], q = (double)query[k];
             const double u = p->additive != NULL ? (double)p->additive[h * p->key + k] : 0.0;
             const double x = p->additive != NULL ? u * tanh(key + q) : q * key;
             score[t] += x, size += p->additive != NULL ? 8.0 * fabs(u) : fabs(x);
@@ -139,8 +139,8 @@ static void expect_head(check *c, const problem *p, size_t r, size_t h, const fl
     for (size_t j = 0; j < p->value; j++) {
         double want = 0.0, size = 0.0;
         for (size_t t = 0; t < n; t++) {
-            const size_t at = row_at(p, s, t), k = h * p->value + j;
-            const float v = p->other[at * p->ldv + k];
+            const size_t row = key_row(p, s, t), k = h * p->value + j;
+            const float v = p->other[row * p->ldv + k];
             want += score[t] / sum * (double)v, size += score[t] / sum * fabs((double)v);
         }
         EXPECT(c, near((double)out[j], want, n ? (relative + (double)n * UNIT) * size + 0x1p-130 : 0.0),
@@ -170,7 +170,7 @@ static void expect_same(check *c, const problem *p, const float *weights, const 
     rill_attention a = call(p, w2, o2);
     a.rows = count;
     a.slot = slot;
-    a.place = place;
+    a.position = place;
     a.query.index = query;
     a.out.index = to;
     c->k.attention(&a, pool);
@@ -195,9 +195,11 @@ static void expect_contained(check *c, const problem *p, const float *weights, c
     c->k.attention(&a, NULL);
     for (size_t i = 0; i < p->rows * p->heads; i++) {
         const size_t r = i / p->heads, h = i % p->heads, n = (size_t)p->length[p->slot[r]];
-        const size_t at = r * p->ldo + h * p->value;
+        const size_t offset = r * p->ldo + h * p->value;
         if (p->query_index[r] != bad || h != hurt)
-            EXPECT(c, same_bits(w2 + i * p->ldp, weights + i * p->ldp, n) && same_bits(o2 + at, out + at, p->value),
+            EXPECT(c,
+                   same_bits(w2 + i * p->ldp, weights + i * p->ldp, n) &&
+                       same_bits(o2 + offset, out + offset, p->value),
                    "head %zu of row %zu suffers from a bad one", h, r);
         else
             for (size_t t = 0; t < n; t++) EXPECT(c, isnan(w2[i * p->ldp + t]), "a NaN was lost at row %zu", r);

@@ -85,7 +85,7 @@ static rill_best call(const problem *p, const result *out)
 {
     return (rill_best){.rows = p->rows,
                        .symbols = p->symbols,
-                       .best = p->best,
+                       .n_best = p->best,
                        .logits = {p->logits, p->ldl},
                        .bias = p->bias,
                        .add = {p->add, p->symbols, p->add_index},
@@ -242,14 +242,14 @@ void bench_best(check *c)
         timed t = {&c->k,
                    {.rows = rows,
                     .symbols = symbols,
-                    .best = best,
+                    .n_best = best,
                     .logits = {buffer(c, rows * symbols), symbols},
                     .bias = buffer(c, symbols),
                     .ids = buffer_int(c, rows * best),
                     .logp = buffer(c, rows * best),
                     .ld_out = best,
                     .counts = buffer_int(c, rows)}};
-        dice_fill(c, (float *)(uintptr_t)t.b.logits.at, rows * symbols, 2.0f);
+        dice_fill(c, (float *)(uintptr_t)t.b.logits.data, rows * symbols, 2.0f);
         const double s = bench_seconds(timed_call, &t) / (double)rows;
         printf("best %s symbols=%-5zu best=%-2zu  %.3f Mrow/s, %.2f ns per logit\n", c->isa, symbols, best, 1e-6 / s,
                1e9 * s / (double)symbols);

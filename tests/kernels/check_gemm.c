@@ -194,7 +194,7 @@ static void expect_same(check *c, const problem *p, const float *all, const int3
     g.a.index = a_index;
     g.add.index = add_index;
     g.c.index = NULL;
-    if (contiguous) g.a.at = a, g.a.ld = p->k, g.a.index = NULL;
+    if (contiguous) g.a.data = a, g.a.ld = p->k, g.a.index = NULL;
     c->k.gemm(&g, pool);
     for (size_t i = 0; i < count; i++)
         EXPECT(c, same_bits(out + i * p->ldc, all + (size_t)p->c_index[order[i]] * p->ldc, p->n),
@@ -222,14 +222,14 @@ static void expect_parts(check *c, const problem *p, const float *all)
     if (p->k < 2) return;
     const size_t k1 = dice_from(c, 1, p->k - 1), k2 = p->k - k1;
     const size_t stride = p->k + 3;
-    float *apart = buffer(c, p->n * stride), *out = buffer_patterned(c, p->table * p->ldc);
-    for (size_t n = 0; n < p->n; n++) memcpy(apart + n * stride, p->w + n * p->k, p->k * sizeof *apart);
+    float *spread = buffer(c, p->n * stride), *out = buffer_patterned(c, p->table * p->ldc);
+    for (size_t n = 0; n < p->n; n++) memcpy(spread + n * stride, p->w + n * p->k, p->k * sizeof *spread);
     rill_weights packed;
-    pack(c, &packed, p->n, p->k, apart, stride, p->dtype);
+    pack(c, &packed, p->n, p->k, spread, stride, p->dtype);
     rill_gemm g = call(c, p, p->rows, out);
     g.w = &packed;
     g.k1 = k1;
-    g.a2.at = p->a + k1;
+    g.a2.data = p->a + k1;
     g.a2.ld = p->lda;
     g.a2.index = p->a_index;
     c->k.gemm(&g, NULL);
@@ -276,21 +276,21 @@ static void expect_in_place(check *c, const problem *p)
     float *out = buffer(c, p->rows * p->n), *add = buffer(c, p->rows * p->n);
     dice_fill(c, out, p->rows * p->n, 1.0f);
     memcpy(add, out, p->rows * p->n * sizeof *out);
-    float *apart = buffer(c, p->rows * p->n);
-    rill_gemm g = call(c, p, p->rows, apart);
+    float *separate = buffer(c, p->rows * p->n);
+    rill_gemm g = call(c, p, p->rows, separate);
     g.c.index = g.add.index = NULL;
-    g.add.at = add;
+    g.add.data = add;
     g.c.ld = g.add.ld = p->n;
     c->k.gemm(&g, NULL);
-    g.add.at = g.c.at = out;
+    g.add.data = g.c.data = out;
     c->k.gemm(&g, NULL);
-    EXPECT(c, same_bits(out, apart, p->rows * p->n), "in place differs");
+    EXPECT(c, same_bits(out, separate, p->rows * p->n), "in place differs");
 }
 
 /* A product whose rows another one, of the same K, has left quantised. */
 static void expect_quantised_once(check *c)
 {
-    const size_t rows = dice_from(c, 1, RILL_GEMM_QUANTISED), k = dice_from(c, 2, 90), k1 = dice_from(c, 1, k - 1);
+    const size_t rows = dice_from(c, 1, RILL_GEMM_QUANT_ROWS), k = dice_from(c, 2, 90), k1 = dice_from(c, 1, k - 1);
     const size_t n[2] = {dice_from(c, 1, 70), dice_from(c, 1, 70)};
     float *a = buffer(c, rows * k), *out[3];
     rill_weights w[2];
@@ -311,7 +311,7 @@ static void expect_quantised_once(check *c)
                                .k1 = k1,
                                .c = {out[i], n[which]},
                                .scratch = scratch,
-                               .quantised = i == 2},
+                               .reuse_quantised = i == 2},
                   c->pool[0]);
     }
     case_name(c, "quantised once: rows=%zu k=%zu", rows, k);

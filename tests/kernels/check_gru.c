@@ -10,7 +10,7 @@
 
 typedef struct problem {
     size_t rows, hidden, table, ld;
-    float *input, *gates, *before;
+    float *input, *gates, *old_state;
     int32_t *from, *prev, *out;
 } problem;
 
@@ -26,13 +26,13 @@ static problem draw(check *c)
     p.ld = 3 * p.hidden + dice_below(c, 4);
     p.input = buffer(c, p.table * p.ld);
     p.gates = buffer(c, p.rows * 3 * p.hidden);
-    p.before = buffer(c, p.table * p.ld);
+    p.old_state = buffer(c, p.table * p.ld);
     p.from = buffer_int(c, p.rows);
     p.prev = buffer_int(c, p.rows);
     p.out = buffer_int(c, p.rows);
     dice_fill(c, p.input, p.table * p.ld, 1.5f);
     dice_fill(c, p.gates, p.rows * 3 * p.hidden, 1.5f);
-    dice_fill(c, p.before, p.table * p.ld, 1.0f);
+    dice_fill(c, p.old_state, p.table * p.ld, 1.0f);
     for (size_t r = 0; r < p.rows; r++) {
         p.from[r] = (int32_t)dice_below(c, p.table);
         p.prev[r] = (int32_t)dice_below(c, p.table + 1) - 1;
@@ -48,7 +48,7 @@ static rill_gru call(const problem *p, float *h)
                       .hidden = p->hidden,
                       .input = {p->input, p->ld, p->from},
                       .gates = {p->gates, 3 * p->hidden},
-                      .h_prev = {p->before, p->ld, p->prev},
+                      .h_prev = {p->old_state, p->ld, p->prev},
                       .h = {h, p->ld, p->out}};
 }
 
@@ -56,14 +56,14 @@ static void expect_row(check *c, const problem *p, size_t r, const float *h)
 {
     const float *x = p->input + (size_t)p->from[r] * p->ld, *gate = p->gates + r * 3 * p->hidden;
     for (size_t j = 0; j < p->hidden; j++) {
-        const double before = p->prev[r] < 0 ? 0.0 : (double)p->before[(size_t)p->prev[r] * p->ld + j];
+        const double old = p->prev[r] < 0 ? 0.0 : (double)p->old_state[(size_t)p->prev[r] * p->ld + j];
         const double reset = sigmoid((double)x[j] + (double)gate[j]);
         const double update = sigmoid((double)x[p->hidden + j] + (double)gate[p->hidden + j]);
         const double state = (double)gate[2 * p->hidden + j];
         const double fresh = tanh((double)x[2 * p->hidden + j] + reset * state);
-        const double want = (1.0 - update) * fresh + update * before;
-        EXPECT(c, near((double)h[j], want, UNITS * (1.0 + fabs(state) + fabs(before))), "h(%zu,%zu) = %.9g, not %.9g",
-               r, j, (double)h[j], want);
+        const double want = (1.0 - update) * fresh + update * old;
+        EXPECT(c, near((double)h[j], want, UNITS * (1.0 + fabs(state) + fabs(old))), "h(%zu,%zu) = %.9g, not %.9g", r,
+               j, (double)h[j], want);
     }
 }
 
@@ -79,13 +79,13 @@ static void expect_same(check *c, const problem *p, const float *h, const int32_
         from[i] = p->from[r];
         prev[i] = p->prev[r] < 0 ? -1 : (int32_t)i;
         if (p->prev[r] >= 0)
-            memcpy(states + i * p->hidden, p->before + (size_t)p->prev[r] * p->ld, p->hidden * sizeof *states);
+            memcpy(states + i * p->hidden, p->old_state + (size_t)p->prev[r] * p->ld, p->hidden * sizeof *states);
     }
     rill_gru g = call(p, states);
     g.rows = count;
     g.input.index = from;
-    g.gates.at = gates;
-    g.h_prev.at = states;
+    g.gates.data = gates;
+    g.h_prev.data = states;
     g.h_prev.index = prev;
     g.h.index = NULL;
     g.h.ld = g.h_prev.ld = p->hidden;
@@ -104,10 +104,10 @@ void check_gru(check *c)
         int32_t *order = buffer_int(c, p.rows);
         c->k.gru(&g, NULL);
         for (size_t r = 0; r < p.rows; r++) {
-            const size_t at = (size_t)p.out[r] * p.ld;
-            expect_row(c, &p, r, h + at);
+            const size_t offset = (size_t)p.out[r] * p.ld;
+            expect_row(c, &p, r, h + offset);
             for (size_t j = p.hidden; j < p.ld; j++)
-                EXPECT(c, buffer_kept(h, at + j), "a gap was written at row %zu", r);
+                EXPECT(c, buffer_kept(h, offset + j), "a gap was written at row %zu", r);
         }
         dice_permutation(c, order, p.rows);
         expect_same(c, &p, h, order, p.rows, NULL);

@@ -25,23 +25,24 @@ void check_table(check *c)
                "mask %u leaves a hole", mask);
     }
     const char *highest = "none";
-    rill_isa_mask most = 0;
+    rill_isa_mask named_isa = 0;
     for (size_t i = 0; rill_isa_name(i); i++) {
         const char *const name = rill_isa_name(i);
         rill_kernels k;
-        EXPECT(c, rill_isa_by_name(name, &most) == 0, "%s is no name", name);
-        rill_kernels_init(&k, most);
-        const int there = (most & ~rill_cpu_isa()) == 0;
-        EXPECT(c, (strcmp(k.name, name) == 0) == there && (k.isa == most) == there, "%s gives %s", name, k.name);
-        if (there) highest = name;
+        EXPECT(c, rill_isa_by_name(name, &named_isa) == 0, "%s is no name", name);
+        rill_kernels_init(&k, named_isa);
+        const int supported = (named_isa & ~rill_cpu_isa()) == 0;
+        EXPECT(c, (strcmp(k.name, name) == 0) == supported && (k.isa == named_isa) == supported, "%s gives %s", name,
+               k.name);
+        if (supported) highest = name;
     }
     rill_kernels all;
     rill_kernels_init(&all, RILL_ISA_ALL);
     EXPECT(c, !strcmp(all.name, highest), "all sets give %s, the highest there is is %s", all.name, highest);
-    EXPECT(c, rill_isa_by_name("sse", &most) != 0 && !rill_isa_name(64), "a name that there is not");
+    EXPECT(c, rill_isa_by_name("sse", &named_isa) != 0 && !rill_isa_name(64), "a name that there is not");
 }
 
-static rill_pool *pool_of(unsigned threads)
+static rill_pool *make_pool(unsigned threads)
 {
     void *mem = aligned_alloc(64, rill_pool_size(threads));
     rill_pool *pool = mem ? rill_pool_init(mem, threads) : NULL;
@@ -97,8 +98,8 @@ int main(int argc, char **argv)
         printf("skipped: this processor has no %s\n", c.isa);
         return 77;
     }
-    c.pool[0] = pool_of(2);
-    c.pool[1] = pool_of(3);
+    c.pool[0] = make_pool(2);
+    c.pool[1] = make_pool(3);
     const int rc = run(&c, bench);
     for (int i = 0; i < 2; i++) {
         rill_pool_finish(c.pool[i]);

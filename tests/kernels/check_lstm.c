@@ -10,7 +10,7 @@
 
 typedef struct problem {
     size_t rows, hidden, table, ld;
-    float *gates, *before;
+    float *gates, *old_state;
     int32_t *prev, *out;
 } problem;
 
@@ -25,11 +25,11 @@ static problem draw(check *c, int hard)
     p.table = 2 * p.rows + 3;
     p.ld = p.hidden + dice_below(c, 4);
     p.gates = buffer(c, p.rows * 4 * p.hidden);
-    p.before = buffer(c, p.table * p.ld);
+    p.old_state = buffer(c, p.table * p.ld);
     p.prev = buffer_int(c, p.rows);
     p.out = buffer_int(c, p.rows);
     dice_fill(c, p.gates, p.rows * 4 * p.hidden, hard ? 30.0f : 2.0f);
-    dice_fill(c, p.before, p.table * p.ld, 1.0f);
+    dice_fill(c, p.old_state, p.table * p.ld, 1.0f);
     for (size_t i = 0; hard && i < p.rows * 4 * p.hidden; i++)
         if (dice_below(c, 6) == 0) p.gates[i] = dice_below(c, 2) ? 1e30f : -1e30f;
     for (size_t r = 0; r < p.rows; r++) p.prev[r] = (int32_t)dice_below(c, p.table + 1) - 1;
@@ -43,7 +43,7 @@ static rill_lstm call(const problem *p, float *cell, float *h)
     return (rill_lstm){.rows = p->rows,
                        .hidden = p->hidden,
                        .gates = {p->gates, 4 * p->hidden},
-                       .c_prev = {p->before, p->ld, p->prev},
+                       .c_prev = {p->old_state, p->ld, p->prev},
                        .c = {cell, p->ld, p->out},
                        .h = {h, p->ld, p->out}};
 }
@@ -52,8 +52,8 @@ static void expect_row(check *c, const problem *p, size_t r, const float *cell, 
 {
     const float *gate = p->gates + r * 4 * p->hidden;
     for (size_t j = 0; j < p->hidden; j++) {
-        const double before = p->prev[r] < 0 ? 0.0 : (double)p->before[(size_t)p->prev[r] * p->ld + j];
-        const double keep = sigmoid((double)gate[p->hidden + j]) * before;
+        const double old = p->prev[r] < 0 ? 0.0 : (double)p->old_state[(size_t)p->prev[r] * p->ld + j];
+        const double keep = sigmoid((double)gate[p->hidden + j]) * old;
         const double fresh = sigmoid((double)gate[j]) * tanh((double)gate[2 * p->hidden + j]);
         const double tolerance = UNITS * (fabs(keep) + fabs(fresh)) + 0x1p-140;
         EXPECT(c, near((double)cell[j], keep + fresh, tolerance), "c(%zu,%zu) = %.9g, not %.9g", r, j, (double)cell[j],
@@ -77,16 +77,16 @@ static void expect_same(check *c, const problem *p, const float *cell, const flo
     }
     rill_lstm l = call(p, cell2, h2);
     l.rows = count;
-    l.gates.at = gates;
+    l.gates.data = gates;
     l.c_prev.index = prev;
     l.c.index = l.h.index = NULL;
     l.c.ld = l.h.ld = p->hidden;
     c->k.lstm(&l, pool);
     for (size_t i = 0; i < count; i++) {
-        const size_t at = (size_t)p->out[order[i]] * p->ld;
+        const size_t offset = (size_t)p->out[order[i]] * p->ld;
         EXPECT(c,
-               same_bits(cell2 + i * p->hidden, cell + at, p->hidden) &&
-                   same_bits(h2 + i * p->hidden, h + at, p->hidden),
+               same_bits(cell2 + i * p->hidden, cell + offset, p->hidden) &&
+                   same_bits(h2 + i * p->hidden, h + offset, p->hidden),
                "row %d differs in a batch of %zu", (int)order[i], count);
     }
 }
@@ -97,9 +97,9 @@ static void expect_in_place(check *c, const problem *p, const float *cell)
     float *states = buffer(c, p->rows * p->hidden), *h = buffer(c, p->rows * p->hidden);
     for (size_t r = 0; r < p->rows; r++)
         if (p->prev[r] >= 0)
-            memcpy(states + r * p->hidden, p->before + (size_t)p->prev[r] * p->ld, p->hidden * sizeof *states);
+            memcpy(states + r * p->hidden, p->old_state + (size_t)p->prev[r] * p->ld, p->hidden * sizeof *states);
     rill_lstm l = call(p, states, h);
-    l.c_prev.at = states;
+    l.c_prev.data = states;
     l.c_prev.ld = l.c.ld = l.h.ld = p->hidden;
     l.c_prev.index = l.c.index = l.h.index = NULL;
     c->k.lstm(&l, NULL);
@@ -118,10 +118,11 @@ void check_lstm(check *c)
         int32_t *order = buffer_int(c, p.rows);
         c->k.lstm(&l, NULL);
         for (size_t r = 0; r < p.rows; r++) {
-            const size_t at = (size_t)p.out[r] * p.ld;
-            expect_row(c, &p, r, cell + at, h + at);
+            const size_t offset = (size_t)p.out[r] * p.ld;
+            expect_row(c, &p, r, cell + offset, h + offset);
             for (size_t j = p.hidden; j < p.ld; j++)
-                EXPECT(c, buffer_kept(cell, at + j) && buffer_kept(h, at + j), "a gap was written at row %zu", r);
+                EXPECT(c, buffer_kept(cell, offset + j) && buffer_kept(h, offset + j), "a gap was written at row %zu",
+                       r);
         }
         dice_permutation(c, order, p.rows);
         expect_same(c, &p, cell, h, order, p.rows, NULL);

@@ -51,10 +51,12 @@ static void even_chunks(check *c, const rill_pool *pool)
 {
     const size_t threads = rill_pool_threads(pool);
     for (size_t asked = 0; asked < 40; asked++) {
-        const size_t given = rill_pool_even(pool, asked);
+        const size_t n_chunks = rill_pool_balance(pool, asked);
         case_name(c, "threads=%zu asked=%zu", threads, asked);
-        EXPECT(c, asked > threads ? given % threads == 0 && given <= asked && asked - given < threads : given == asked,
-               "%zu chunks", given);
+        EXPECT(c,
+               asked > threads ? n_chunks % threads == 0 && n_chunks <= asked && asked - n_chunks < threads
+                               : n_chunks == asked,
+               "%zu chunks", n_chunks);
     }
 }
 

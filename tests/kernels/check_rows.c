@@ -102,15 +102,15 @@ static void check_norm(check *c)
                    "row %zu column %zu: %.9g, not %.9g", r, j, (double)y[r * ld + j], (z - mean) * scale * g + b);
         }
         for (size_t j = width; j < ld; j++) EXPECT(c, buffer_kept(y, r * ld + j), "a gap was written");
-        const int32_t at = (int32_t)r; /* gathered */
+        const int32_t row_index = (int32_t)r; /* gathered */
         rill_layer_norm one = n;
         one.rows = 1;
-        one.x.index = one.residual.index = &at;
-        one.y.at = alone;
+        one.x.index = one.residual.index = &row_index;
+        one.y.data = alone;
         c->k.layer_norm(&one, NULL);
         EXPECT(c, same_bits(alone, y + r * ld, width), "row %zu differs alone", r);
     }
-    n.y.at = x; /* in place */
+    n.y.data = x; /* in place */
     c->k.layer_norm(&n, NULL);
     for (size_t r = 0; r < rows; r++)
         EXPECT(c, same_bits(x + r * ld, y + r * ld, width), "row %zu differs in place", r);
@@ -141,7 +141,7 @@ typedef struct function {
 } function;
 
 /* Distance of y from the truth in units of the truth's last place (denormals: of the smallest denormal). */
-static double ulps_off(float y, double truth)
+static double ulp_error(float y, double truth)
 {
     const float rounded = (float)truth;
     if (isnan(truth) || isnan(y)) return isnan(truth) && isnan(y) ? 0.0 : INFINITY;
@@ -156,7 +156,7 @@ static void check_function(check *c, const function *f, uint32_t stride)
     enum { N = 4093 };
     float *x = buffer(c, N), *y = buffer(c, N), one;
     double worst = 0.0;
-    float worst_at = 0.0f;
+    float worst_x = 0.0f;
     for (uint64_t bits = 0; bits <= UINT32_MAX;) {
         size_t n = 0;
         for (; n < N && bits <= UINT32_MAX; n++, bits += stride) {
@@ -165,8 +165,8 @@ static void check_function(check *c, const function *f, uint32_t stride)
         }
         f->run(n, x, y);
         for (size_t i = 0; i < n; i++) {
-            const double off = ulps_off(y[i], f->truth((double)x[i]));
-            if (off > worst) worst = off, worst_at = x[i];
+            const double off = ulp_error(y[i], f->truth((double)x[i]));
+            if (off > worst) worst = off, worst_x = x[i];
         }
         const size_t i = dice_below(c, n);
         f->run(1, x + i, &one);
@@ -174,8 +174,8 @@ static void check_function(check *c, const function *f, uint32_t stride)
         EXPECT(c, same_bits(&one, y + i, 1), "differs alone");
     }
     case_name(c, "%s", f->name);
-    printf("%s %s: at most %.2f ulp, at %.9g\n", f->name, c->isa, worst, (double)worst_at);
-    EXPECT(c, worst <= f->ulps, "%.2f ulp at %.9g", worst, (double)worst_at);
+    printf("%s %s: at most %.2f ulp, at %.9g\n", f->name, c->isa, worst, (double)worst_x);
+    EXPECT(c, worst <= f->ulps, "%.2f ulp at %.9g", worst, (double)worst_x);
 }
 
 /* Every length of tail, at canaries. */

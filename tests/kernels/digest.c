@@ -71,7 +71,7 @@ static uint64_t digest_attention(check *c, uint64_t h)
                         .out = {buffer(c, rows * all), all}};
     c->k.attention(&a, NULL);
     h = hash(h, a.weights, rows * heads * count * sizeof(float));
-    return hash(h, a.out.at, rows * all * sizeof(float));
+    return hash(h, a.out.data, rows * all * sizeof(float));
 }
 
 static uint64_t digest_best(check *c, uint64_t h)
@@ -80,7 +80,7 @@ static uint64_t digest_best(check *c, uint64_t h)
     const size_t rows = dice_from(c, 1, 4), n = symbols[dice_below(c, 5)], best = dice_from(c, 1, 90);
     rill_best b = {.rows = rows,
                    .symbols = n,
-                   .best = best,
+                   .n_best = best,
                    .logits = {numbers(c, rows * n, 3.0f), n},
                    .bias = numbers(c, n, 1.0f),
                    .ids = buffer_int(c, rows * best),
@@ -98,12 +98,12 @@ static uint64_t digest_best(check *c, uint64_t h)
 static uint64_t digest_rows(check *c, uint64_t h)
 {
     const size_t rows = dice_from(c, 1, 9), n = dice_from(c, 1, 90), bytes = rows * n * sizeof(float);
-    float *gates = numbers(c, rows * 4 * n, 2.0f), *before = numbers(c, rows * n, 1.0f);
+    float *gates = numbers(c, rows * 4 * n, 2.0f), *prev = numbers(c, rows * n, 1.0f);
     float *cell = buffer(c, rows * n), *out = buffer(c, rows * n);
     c->k.lstm(&(rill_lstm){.rows = rows,
                            .hidden = n,
                            .gates = {gates, 4 * n, NULL},
-                           .c_prev = {before, n, NULL},
+                           .c_prev = {prev, n, NULL},
                            .c = {cell, n, NULL},
                            .h = {out, n, NULL}},
               NULL);
@@ -112,13 +112,13 @@ static uint64_t digest_rows(check *c, uint64_t h)
                          .hidden = n,
                          .input = {gates, 4 * n, NULL},
                          .gates = {gates + n, 4 * n, NULL},
-                         .h_prev = {before, n, NULL},
+                         .h_prev = {prev, n, NULL},
                          .h = {out, n, NULL}},
              NULL);
     h = hash(h, out, bytes);
     c->k.layer_norm(&(rill_layer_norm){.rows = rows,
                                        .width = n,
-                                       .x = {before, n},
+                                       .x = {prev, n},
                                        .residual = {cell, n},
                                        .eps = 1e-5f,
                                        .y = {out, n},

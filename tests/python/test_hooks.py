@@ -14,7 +14,7 @@ def absolute(delta: float) -> Any:
     """The built-in heuristic `absolute`: candidates more than delta behind the best are dropped."""
 
     def apply(beams: Any) -> None:
-        beams.keep[beams.score < beams.best[beams.items()] - delta] = 0
+        beams.keep[beams.path_score < beams.best_path_score[beams.items()] - delta] = 0
 
     return apply
 
@@ -30,28 +30,29 @@ class Heuristics(Case):
         seen: dict[str, Any] = {}
 
         def apply(beams: Any) -> None:
-            self.assertIs(beams.score.dtype.type, np.float64)
+            self.assertIs(beams.path_score.dtype.type, np.float64)
             self.assertEqual(beams.offset.shape, (beams.n + 1,))
-            self.assertEqual(beams.score.shape, (int(beams.offset[-1]),))
+            self.assertEqual(beams.path_score.shape, (int(beams.offset[-1]),))
             self.assertTrue(bool((beams.keep == 1).all()))
             self.assertTrue(bool((np.diff(beams.offset) >= 0).all()))
             with self.assertRaises(ValueError):
-                beams.score[0] = 0  # read-only
+                beams.path_score[0] = 0  # read-only
             with self.assertRaises(AttributeError):
                 beams.nothing
-            seen.update(score=beams.score, part=beams.score[:1], beams=beams, copy=np.array(beams.score), doubled=beams.score * 2)
+            seen.update(path_score=beams.path_score, part=beams.path_score[:1], beams=beams, copy=np.array(beams.path_score),
+            doubled=beams.path_score * 2)
 
         self.model.decode(CAPTIONS[:1], heuristic=[apply])
         for use in (
-            lambda: seen["score"][0],
+            lambda: seen["path_score"][0],
             lambda: seen["part"][0],
-            lambda: seen["score"].sum(),
-            lambda: seen["score"] + 1,
-            lambda: np.concatenate([seen["score"], seen["part"]]),
-            lambda: list(seen["score"]),
-            lambda: seen["score"].tolist(),
-            lambda: repr(seen["score"]),
-            lambda: len(seen["score"]),
+            lambda: seen["path_score"].sum(),
+            lambda: seen["path_score"] + 1,
+            lambda: np.concatenate([seen["path_score"], seen["part"]]),
+            lambda: list(seen["path_score"]),
+            lambda: seen["path_score"].tolist(),
+            lambda: repr(seen["path_score"]),
+            lambda: len(seen["path_score"]),
             lambda: seen["beams"].score,
             lambda: seen["beams"].n,
         ):
@@ -66,7 +67,7 @@ class Heuristics(Case):
 
         def apply(beams: Any) -> None:
             if not kept:
-                for name in ("score", "keep"):
+                for name in ("path_score", "keep"):
                     view = getattr(beams, name)
                     same = [np.asarray(view), np.frombuffer(view, view.dtype), np.array(view, copy=None), memoryview(view)]
                     kept.extend((np.array(view), one) for one in same)
@@ -80,7 +81,7 @@ class Heuristics(Case):
 
     def test_what_is_read_cannot_be_made_writable(self) -> None:
         def apply(beams: Any) -> None:
-            for view in (beams.score, beams.score[:1], np.asarray(beams.score)):
+            for view in (beams.path_score, beams.path_score[:1], np.asarray(beams.path_score)):
                 with self.assertRaises(ValueError):
                     view.setflags(write=True)
                 with self.assertRaises(ValueError):
@@ -222,14 +223,15 @@ class Scorers(Case):
 
         def look(rows: Any, ask: Any) -> None:
             if not seen:
-                seen.extend((rows, ask, rows.score, rows.item_id[:1], np.asarray(rows.score), np.array(rows.score), rows.path(0)))
+                seen.extend((rows, ask, rows.path_score, rows.item_id[:1], np.asarray(rows.path_score), np.array(rows.path_score),
+                rows.path(0)))
 
         wanted = self.model.decode(CAPTIONS[:1])
         self.assertEqual(self.model.decode(CAPTIONS[:1], scorer=look), wanted)
         rows, ask, score, part, *copies = seen
         for number, use in enumerate((
             lambda: rows.n,
-            lambda: rows.score,
+            lambda: rows.path_score,
             lambda: rows.text(0),
             lambda: rows.path(0),
             lambda: rows.state,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_VIEWS = 16 };
+enum { MAX_VIEWS = 16 };
 
 typedef struct view {
     char name[32];
@@ -18,7 +18,7 @@ typedef struct view {
 typedef struct call {
     int32_t *offset;
     int32_t items, cells;
-    view view[MOST_VIEWS];
+    view view[MAX_VIEWS];
     int n;
 } call;
 
@@ -84,7 +84,7 @@ static void read_call(lua_State *L, call *c)
         lua_pop(L, 1);
     }
     c->n = (int)lua_rawlen(L, 3);
-    if (c->n > MOST_VIEWS) c->n = MOST_VIEWS;
+    if (c->n > MAX_VIEWS) c->n = MAX_VIEWS;
     for (int i = 0; i < c->n; i++) {
         lua_rawgeti(L, 3, i + 1);
         read_view(L, &c->view[i]);
@@ -131,7 +131,7 @@ static int free_call(lua_State *L)
 
 static int engine(lua_State *L)
 {
-    rill_script *s = script_of(L);
+    rill_script *s = script_from_lua(L);
     lua_settop(L, 4);
     call *c = lua_newuserdatauv(L, sizeof *c, 0);
     *c = (call){0};

@@ -3,12 +3,12 @@
 
 #include "support/tables.h"
 
-__attribute__((constructor)) static void come_in(void)
+__attribute__((constructor)) static void register_intruder(void)
 {
     fputs("native code ran\n", stderr);
 }
 
-static rill_status keep_all(void *self, rill_beams *beams)
+static rill_status keep_all(void *self, rill_candidates *beams)
 {
     (void)self;
     (void)beams;

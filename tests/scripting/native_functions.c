@@ -107,45 +107,45 @@ RILL_API double sum_all(const float *f, const int32_t *i, const int64_t *l, cons
 /* --- structs ------------------------------------------------------------------------------------------------------ */
 
 /* As the built-in "absolute". */
-RILL_API void keep_near(rill_beams *b, double delta);
-RILL_API void keep_near(rill_beams *b, double delta)
+RILL_API void keep_near(rill_candidates *b, double delta);
+RILL_API void keep_near(rill_candidates *b, double delta)
 {
     for (int32_t i = 0; i < b->n; i++)
         for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++)
-            if (b->score[j] < b->best[i] - delta) b->keep[j] = 0;
+            if (b->path_score[j] < b->best_path_score[i] - delta) b->keep[j] = 0;
 }
 
-RILL_API int32_t candidates(const rill_beams *b);
-RILL_API int32_t candidates(const rill_beams *b)
+RILL_API int32_t candidates(const rill_candidates *b);
+RILL_API int32_t candidates(const rill_candidates *b)
 {
     return b->offset[b->n];
 }
 
-RILL_API int64_t fail_with(rill_beams *b, int64_t status);
-RILL_API int64_t fail_with(rill_beams *b, int64_t status)
+RILL_API int64_t fail_with(rill_candidates *b, int64_t status);
+RILL_API int64_t fail_with(rill_candidates *b, int64_t status)
 {
     (void)b;
     return status;
 }
 
-RILL_API int fail_row(const rill_scorer_rows *rows, rill_ask_builder *ask);
-RILL_API int fail_row(const rill_scorer_rows *rows, rill_ask_builder *ask)
+RILL_API int fail_row(const rill_scorer_rows *rows, rill_modifiers *ask);
+RILL_API int fail_row(const rill_scorer_rows *rows, rill_modifiers *ask)
 {
-    return rill_ask_reward(ask, rows->n, 1);
+    return rill_modifiers_reward(ask, rows->n, 1);
 }
 
-RILL_API int reward_all(const rill_scorer_rows *rows, rill_ask_builder *ask, float value);
-RILL_API int reward_all(const rill_scorer_rows *rows, rill_ask_builder *ask, float value)
+RILL_API int reward_all(const rill_scorer_rows *rows, rill_modifiers *ask, float value);
+RILL_API int reward_all(const rill_scorer_rows *rows, rill_modifiers *ask, float value)
 {
     for (int32_t i = 0; i < rows->n; i++) {
-        rill_status status = rill_ask_reward(ask, i, value);
+        rill_status status = rill_modifiers_reward(ask, i, value);
         if (status < 0) return status;
     }
     return RILL_OK;
 }
 
-RILL_API void backwards(const rill_flight *flight, int32_t *order, int32_t *count);
-RILL_API void backwards(const rill_flight *flight, int32_t *order, int32_t *count)
+RILL_API void backwards(const rill_sched_view *flight, int32_t *order, int32_t *count);
+RILL_API void backwards(const rill_sched_view *flight, int32_t *order, int32_t *count)
 {
     for (int32_t i = 0; i < flight->n; i++) order[i] = flight->n - 1 - i;
     *count = flight->n;
@@ -229,8 +229,8 @@ RILL_API void note(void *f)
 }
 
 /* A heuristic that calls what was noted. */
-RILL_API void call_noted(rill_beams *b);
-RILL_API void call_noted(rill_beams *b)
+RILL_API void call_noted(rill_candidates *b);
+RILL_API void call_noted(rill_candidates *b)
 {
     if (b->n > 0) ((address){.pointer = noted}).of_nothing();
 }

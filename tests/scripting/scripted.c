@@ -48,9 +48,10 @@ static void same_result(int32_t i, const record_result *a, const record_result *
                  rill_status_name(b->status), (int)b->n);
     for (int32_t o = 0; o < a->n; o++) {
         const record_output *x = &a->output[o], *y = &b->output[o];
-        if (strcmp(x->text, y->text) != 0 || memcmp(&x->value.score, &y->value.score, sizeof x->value.score) != 0)
-            fail_msg("input %d output %d: \"%s\" %.17g, \"%s\" %.17g", (int)i, (int)o, x->text, x->value.score, y->text,
-                     y->value.score);
+        if (strcmp(x->text, y->text) != 0 ||
+            memcmp(&x->value.path_score, &y->value.path_score, sizeof x->value.path_score) != 0)
+            fail_msg("input %d output %d: \"%s\" %.17g, \"%s\" %.17g", (int)i, (int)o, x->text, x->value.path_score,
+                     y->text, y->value.path_score);
     }
 }
 
@@ -85,12 +86,12 @@ void scripted_refused(const char *text, const char *words)
 {
     rill_context *ctx = harness_context(NULL);
     rill_script *script = NULL;
-    rill_registry_mark before = rill_registry_size(ctx), after;
+    rill_registry_mark mark = rill_registry_size(ctx), after;
     rill_status status = rill_script_load_text(&script, ctx, "test.lua", text, strlen(text), NULL);
     if (status == RILL_OK) fail_msg("accepted, though \"%s\" was expected", words);
     if (strstr(rill_error(ctx), words) == NULL) fail_msg("\"%s\" lacks \"%s\"", rill_error(ctx), words);
     if (strncmp(rill_error(ctx), "test.lua:", 9) != 0) fail_msg("\"%s\" names no line", rill_error(ctx));
     after = rill_registry_size(ctx);
-    assert_memory_equal(&before, &after, sizeof before);
+    assert_memory_equal(&mark, &after, sizeof mark);
     rill_context_destroy(ctx);
 }

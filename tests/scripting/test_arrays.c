@@ -176,8 +176,8 @@ static void stores_broadcast_and_convert(void **unused)
     fixture f = open_fixture();
     struct {
         uint8_t mask[4];
-        int32_t whole[4];
-        double number[4];
+        int32_t i32[4];
+        double f64[4];
     } m = {{9, 9, 9, 9}, {9, 9, 9, 9}, {9, 9, 9, 9}};
     job mask = {.type = ARRAY_U8, .level = ARRAY_CELLS, .n = 3, .data = m.mask};
     mask.expression = "v:ge(2)";
@@ -192,25 +192,25 @@ static void stores_broadcast_and_convert(void **unused)
     mask.expression = "v - 2";
     expect(&f, do_store, &mask, NULL);
     assert_memory_equal(m.mask, ((uint8_t[]){1, 0, 1, 9}), 4);
-    job whole = {.type = ARRAY_I32, .level = ARRAY_ITEMS, .n = 3, .data = m.whole, .expression = "w / -20"};
-    expect(&f, do_store, &whole, NULL);
-    assert_memory_equal(m.whole, ((int32_t[]){-1, -1, -2, 9}), 16);
-    job number = {.type = ARRAY_F64, .level = ARRAY_CELLS, .n = 3, .data = m.number, .expression = "w"};
+    job job_all = {.type = ARRAY_I32, .level = ARRAY_ITEMS, .n = 3, .data = m.i32, .expression = "w / -20"};
+    expect(&f, do_store, &job_all, NULL);
+    assert_memory_equal(m.i32, ((int32_t[]){-1, -1, -2, 9}), 16);
+    job number = {.type = ARRAY_F64, .level = ARRAY_CELLS, .n = 3, .data = m.f64, .expression = "w"};
     expect(&f, do_store, &number, NULL);
-    assert_memory_equal(m.number, ((double[]){10, 10, 30, 9}), 32);
-    whole.expression = "v";
-    expect(&f, do_store, &whole, "3 cells do not fit 3 items: reduce them first");
-    whole.expression = "0/0";
-    expect(&f, do_store, &whole, "a NaN has no place in an array of int32");
-    whole.expression = "{1, 2, 3}";
-    expect(&f, do_store, &whole, "a number, a boolean or an array was expected, not a table");
-    assert_memory_equal(m.whole, ((int32_t[]){-1, -1, -2, 9}), 16);
+    assert_memory_equal(m.f64, ((double[]){10, 10, 30, 9}), 32);
+    job_all.expression = "v";
+    expect(&f, do_store, &job_all, "3 cells do not fit 3 items: reduce them first");
+    job_all.expression = "0/0";
+    expect(&f, do_store, &job_all, "a NaN has no place in an array of int32");
+    job_all.expression = "{1, 2, 3}";
+    expect(&f, do_store, &job_all, "a number, a boolean or an array was expected, not a table");
+    assert_memory_equal(m.i32, ((int32_t[]){-1, -1, -2, 9}), 16);
     close_fixture(&f);
 }
 
 /* --- memory runs out ---------------------------------------------------------------------------------------------- */
 
-static void the_limit_of_memory_holds(void **unused)
+static void memory_limit_holds(void **unused)
 {
     (void)unused;
     static const char text[] = "local a = rill.zeros(1000)\n"
@@ -244,9 +244,9 @@ static void failing_allocations_are_errors(void **unused)
     j.expression =
         "(rill.zeros(5000) + 1):order():count() == 5000 and v:ge(w:max() - 10):copy() & v:rank():le(v:count_by(v))";
     for (int64_t n = 1; n < 200; n++) {
-        memory.fail_at = memory.requests + n;
+        memory.failing_request = memory.requests + n;
         rill_status status = script_protect(s, do_store, &j);
-        memory.fail_at = 0;
+        memory.failing_request = 0;
         memory.refused = 0;
         if (status != RILL_OK) {
             assert_int_equal(status, RILL_ERR_MEMORY);
@@ -281,7 +281,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(arrays_fit_the_call_they_are_made_in),
         cmocka_unit_test(data_has_the_type_that_is_asked_for),
         cmocka_unit_test(stores_broadcast_and_convert),
-        cmocka_unit_test(the_limit_of_memory_holds),
+        cmocka_unit_test(memory_limit_holds),
         cmocka_unit_test(failing_allocations_are_errors),
     };
     if (harness_options(argc, argv) != 0) return 2;

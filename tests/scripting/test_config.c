@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/config.h"
+#include "config/run_config.h"
 #include "rill/script_config.h"
 #include "support/harness.h"
 #include "support/toy_domain.h"
@@ -123,8 +123,8 @@ static void config_everything(void **state)
     assert_string_equal(c->heuristics.entry[1].arguments, "0.5");
     assert_string_equal(c->heuristics.entry[2].arguments, "1,2.5,x");
     assert_true(c->scorers.said && c->scorers.n == 0);
-    assert_true(c->policy.said && c->policy.n == 1);
-    assert_string_equal(c->policy.entry->name, "all");
+    assert_true(c->scheduler.said && c->scheduler.n == 1);
+    assert_string_equal(c->scheduler.entry->name, "all");
     assert_true(c->budget == NULL);
     assert_int_equal(c->n_sweep + c->n_point + c->has_tune + (int)c->sweep_points, 0);
     rill_script_config_free(c);
@@ -137,7 +137,7 @@ static void config_nothing(void **state)
     assert_null(c->model);
     assert_null(c->domain);
     assert_null(c->input);
-    assert_int_equal(c->n_settings + c->heuristics.said + c->scorers.said + c->policy.said + c->threads, 0);
+    assert_int_equal(c->n_settings + c->heuristics.said + c->scorers.said + c->scheduler.said + c->threads, 0);
     rill_script_config_free(c);
     rill_script_config_free(NULL);
 }
@@ -174,14 +174,14 @@ static void config_functions(void **state)
     assert_string_equal(c->heuristics.entry[1].arguments, "10");
     for (int i = 0; i < 3; i++) assert_non_null(rill_find_heuristic(ctx, c->heuristics.entry[i].name));
     assert_non_null(rill_find_scorer(ctx, c->scorers.entry[0].name));
-    assert_non_null(rill_find_policy(ctx, c->policy.entry->name));
+    assert_non_null(rill_find_scheduler(ctx, c->scheduler.entry->name));
     rill_script_config_free(c);
 }
 
 /* --- what is refused ---------------------------------------------------------------------------------------------- */
 
 static const struct {
-    const char *text, *says;
+    const char *text, *message;
 } refused[] = {
     {"", "here/run.lua: the script returns nothing"},
     {"return nil", "returns nothing"},
@@ -247,8 +247,9 @@ static void config_refused(void **state)
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         rill_script_config *config = (rill_script_config *)ctx;
         rill_status status = rill_script_config_read(load_as("here/run.lua", refused[i].text), &config);
-        if (status != RILL_ERR_OPTION || !strstr(rill_error(ctx), refused[i].says))
-            fail_msg("%s\n  status %d: %s\n  expected: %s", refused[i].text, status, rill_error(ctx), refused[i].says);
+        if (status != RILL_ERR_OPTION || !strstr(rill_error(ctx), refused[i].message))
+            fail_msg("%s\n  status %d: %s\n  expected: %s", refused[i].text, status, rill_error(ctx),
+                     refused[i].message);
         if (strstr(rill_error(ctx), "traceback")) fail_msg("%s: a traceback tells nothing here", rill_error(ctx));
         assert_null(config);
     }
@@ -474,7 +475,7 @@ static void config_sweep_refused(void **state)
 
 typedef struct notes {
     char log[512];
-    int calls, fail_at;
+    int calls, failing_call;
 } notes;
 
 /* Pretends that quality is k, and that k == 9 contradicts something. */
@@ -482,7 +483,7 @@ static rill_status attempt(void *user, const rill_script_config *config, rill_sc
 {
     notes *n = user;
     const char *k = setting(config, "k");
-    if (++n->calls == n->fail_at) return rill_fail(ctx, RILL_ERR_IO, "the disk is full");
+    if (++n->calls == n->failing_call) return rill_fail(ctx, RILL_ERR_IO, "the disk is full");
     for (int32_t i = 0; i < config->n_point; i++) {
         size_t used = strlen(n->log);
         snprintf(n->log + used, sizeof n->log - used, "%s=%s ", config->point[i].name, config->point[i].value);
@@ -499,7 +500,7 @@ static rill_status attempt(void *user, const rill_script_config *config, rill_sc
 static rill_status tune(const char *text, const rill_script_options *options, notes *n)
 {
     rill_script *script;
-    *n = (notes){.fail_at = n->fail_at};
+    *n = (notes){.failing_call = n->failing_call};
     if (rill_script_load_text(&script, ctx, "run.lua", text, strlen(text), options) < 0)
         fail_msg("%s", rill_error(ctx));
     return rill_script_tune(script, attempt, n);
@@ -541,15 +542,15 @@ static void config_tune(void **state)
 static void config_tune_fails(void **state)
 {
     (void)state;
-    notes n = {.fail_at = 2};
+    notes n = {.failing_call = 2};
     assert_int_equal(tune("return { tune = function(try) for k = 1, 5 do try{ k = k } end end }", NULL, &n),
                      RILL_ERR_IO);
     assert_string_equal(n.log, "k=1 ");
-    n.fail_at = 2;
+    n.failing_call = 2;
     assert_int_equal(tune("return { tune = function(try) for k = 1, 5 do pcall(try, { k = k }) end end }", NULL, &n),
                      RILL_ERR_IO);
     assert_int_equal(n.calls, 2);
-    n.fail_at = 0;
+    n.failing_call = 0;
 }
 
 /* The function outlives its search and is then only an error. */
@@ -613,15 +614,15 @@ static void config_memory(void **state)
     (void)state;
     for (int persistent = 0; persistent < 2; persistent++) {
         int64_t refusals = 1;
-        for (int64_t at = 1; refusals > 0; at++) {
+        for (int64_t n = 1; refusals > 0; n++) {
             harness_memory memory;
             rill_context *context = harness_begin(&memory);
             memory.persistent = persistent;
-            memory.fail_at = memory.requests + at;
+            memory.failing_request = memory.requests + n;
             rill_status status = whole_life(context);
             refusals = memory.refused;
             if (status != RILL_ERR_MEMORY && (status != RILL_OK || (persistent && refusals > 0)))
-                fail_msg("request %d: %s", (int)at, rill_error(context));
+                fail_msg("request %d: %s", (int)n, rill_error(context));
             harness_end(context, &memory);
         }
     }

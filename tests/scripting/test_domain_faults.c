@@ -10,7 +10,7 @@
 
 static const char *const words[] = {"ab", "x", "b", NULL};
 
-static void must_say(const char *what, const domain_run *run, const char *sentence)
+static void expect_message(const char *what, const domain_run *run, const char *sentence)
 {
     if (strstr(run->message, sentence) == NULL) fail_msg("%s: \"%s\" does not say: %s", what, run->message, sentence);
 }
@@ -51,12 +51,12 @@ static void bad_declarations(void **state)
         domain_run run = {.k = 2};
         domain_try(&run, cases[i].lua, words, NULL);
         if (run.loaded) fail_msg("%s: was taken", cases[i].lua);
-        must_say(cases[i].lua, &run, cases[i].sentence);
+        expect_message(cases[i].lua, &run, cases[i].sentence);
     }
 }
 
 /* What a script declared before it failed is forgotten, and the name is free for another. */
-static void nothing_stays(void **unused)
+static void failures_register_nothing(void **unused)
 {
     (void)unused;
     static const char bad[] = "rill.domain{ name = 'd', actions = 2, " THREE "} local x = nil + 1";
@@ -123,14 +123,14 @@ static void bad_openings(void **state)
                  cases[i].returned, THREE);
         domain_try(&run, lua, words, NULL);
         if (!run.loaded || run.opened) fail_msg("%s: loaded %d opened %d", lua, run.loaded, run.opened);
-        must_say(lua, &run, cases[i].sentence);
+        expect_message(lua, &run, cases[i].sentence);
         assert_int_equal(run.status, cases[i].status);
     }
     domain_run run = {.k = 2};
     domain_try(&run,
                "rill.domain{ name = 'd', actions = 2, state = 'tree', encode = print, step = print, score = print }",
                words, NULL);
-    must_say("state", &run, "state: \"parent\" or \"path\" was expected, not tree");
+    expect_message("state", &run, "state: \"parent\" or \"path\" was expected, not tree");
 }
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
@@ -169,9 +169,9 @@ static void try_all(const char *base, const wrong_case *cases, size_t n, int all
         domain_try(&run, lua, words, NULL);
         if (!run.opened) fail_msg("%s: %s", cases[i].change, run.message);
         if (run.status >= 0) fail_msg("%s: was taken", cases[i].change);
-        must_say(cases[i].change, &run, cases[i].sentence);
-        must_say(cases[i].change, &run, "domain d: ");
-        if (!all_inputs) must_say(cases[i].change, &run, " of input 1 (\"x\"): ");
+        expect_message(cases[i].change, &run, cases[i].sentence);
+        expect_message(cases[i].change, &run, "domain d: ");
+        if (!all_inputs) expect_message(cases[i].change, &run, " of input 1 (\"x\"): ");
     }
 }
 
@@ -298,7 +298,7 @@ static void finished_results_stay(void **state)
     snprintf(lua, sizeof lua, "%s%s", good_domain, "wrong('advance', function() error('burst') end) rill.domain(d)");
     domain_try(&run, lua, five, NULL);
     assert_int_equal(run.status, RILL_ERR_PLUGIN);
-    must_say("finished", &run, "step of input 4 (\"x\")");
+    expect_message("finished", &run, "step of input 4 (\"x\")");
     assert_string_equal(run.out, "pppp\npppp\npppp\npppp\n");
 }
 
@@ -313,7 +313,7 @@ static void long_inputs_are_cut(void **state)
     snprintf(lua, sizeof lua, "%s%s", good_domain, "d.choices = function() error('burst') end rill.domain(d)");
     domain_try(&run, lua, one, NULL);
     snprintf(wanted, sizeof wanted, "input 0 (\"%.59s...\"): test.lua:8: burst", text);
-    must_say("cut", &run, wanted);
+    expect_message("cut", &run, wanted);
 }
 
 /* --- close -------------------------------------------------------------------------------------------------------- */
@@ -324,7 +324,7 @@ static void keep_log(void *user, rill_log_level level, const char *message)
 }
 
 /* What fails when nothing is left to fail is a warning. */
-static void late_failures_are_told(void **unused)
+static void close_failures_are_warnings(void **unused)
 {
     (void)unused;
     char log[400] = "", lua[3000];
@@ -381,7 +381,7 @@ static void read_as_domain(const char *path, const char *call, char *out, size_t
 static void files(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/rill-domain-XXXXXX", path[300], said[4000];
+    char folder[] = "/tmp/rill-domain-XXXXXX", path[300], found_text[4000];
     assert_non_null(mkdtemp(folder));
     write_file(folder, "a", "text of a");
     write_file(folder, "empty", "");
@@ -396,7 +396,7 @@ static void files(void **state)
     assert_int_equal(mkfifo(path, 0600), 0);
     snprintf(path, sizeof path, "%s/a", folder);
     static const struct {
-        const char *call, *said;
+        const char *call, *expected;
     } cases[] = {
         {"'a'", "ok text of a"},
         {"'empty'", "ok "},
@@ -420,15 +420,15 @@ static void files(void **state)
         {"{}", "string expected"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        read_as_domain(folder, cases[i].call, said, sizeof said);
-        int good = strncmp(cases[i].said, "ok", 2) == 0;
-        if (good ? strcmp(said, cases[i].said) != 0 : strstr(said, cases[i].said) == NULL)
-            fail_msg("read(%s): %s", cases[i].call, said);
+        read_as_domain(folder, cases[i].call, found_text, sizeof found_text);
+        int good = strncmp(cases[i].expected, "ok", 2) == 0;
+        if (good ? strcmp(found_text, cases[i].expected) != 0 : strstr(found_text, cases[i].expected) == NULL)
+            fail_msg("read(%s): %s", cases[i].call, found_text);
     }
-    read_as_domain(path, "", said, sizeof said);
-    assert_string_equal(said, "ok text of a");
-    read_as_domain(path, "'a'", said, sizeof said);
-    assert_non_null(strstr(said, "/a: Not a directory"));
+    read_as_domain(path, "", found_text, sizeof found_text);
+    assert_string_equal(found_text, "ok text of a");
+    read_as_domain(path, "'a'", found_text, sizeof found_text);
+    assert_non_null(strstr(found_text, "/a: Not a directory"));
     static const char *const names[] = {"a", "empty", "sub/b", "sub", "link", "round", "pipe"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);
@@ -443,24 +443,25 @@ static void files(void **state)
  * been, and nothing is lost. Lua collects garbage and asks again, so that a single refusal often passes. */
 static void out_of_memory(const char *lua, int persistent)
 {
-    char whole[2000] = "";
+    char undisturbed[2000] = "";
     harness_memory memory = {0};
     rill_context_options options = harness_memory_options(&memory);
     domain_run run = {.k = 2};
     domain_try(&run, lua, words, &options);
     if (run.status != RILL_OK) fail_msg("%s", run.message);
-    snprintf(whole, sizeof whole, "%s", run.out);
+    snprintf(undisturbed, sizeof undisturbed, "%s", run.out);
     int64_t requests = memory.requests, refused = 0;
     for (int64_t n = 1; n <= requests; n += requests > 3000 ? 1 + n % 3 : 1) {
-        memory = (harness_memory){.fail_at = n, .persistent = persistent};
+        memory = (harness_memory){.failing_request = n, .persistent = persistent};
         domain_try(&run, lua, words, &options);
-        if (memory.blocks != 0 || memory.bytes != 0 || memory.mistakes != 0)
+        if (memory.blocks != 0 || memory.bytes != 0 || memory.wrong_sizes != 0)
             fail_msg("request %lld: %lld blocks of %zu bytes are left, %lld mistakes", (long long)n,
-                     (long long)memory.blocks, memory.bytes, (long long)memory.mistakes);
+                     (long long)memory.blocks, memory.bytes, (long long)memory.wrong_sizes);
         refused += run.status == RILL_ERR_MEMORY;
         if (run.status != RILL_OK && run.status != RILL_ERR_MEMORY)
             fail_msg("request %lld: %s %s", (long long)n, rill_status_name(run.status), run.message);
-        if (run.status == RILL_OK && strcmp(run.out, whole) != 0) fail_msg("request %lld: %s", (long long)n, run.out);
+        if (run.status == RILL_OK && strcmp(run.out, undisturbed) != 0)
+            fail_msg("request %lld: %s", (long long)n, run.out);
     }
     assert_true(refused > (persistent ? requests / 2 : 5));
 }
@@ -475,7 +476,7 @@ static void little_memory(const char *lua)
     for (size_t limit = 5000; limit == 5000 || run.status != RILL_OK; limit += 23) {
         run.options.memory = limit;
         domain_try(&run, lua, words, &options);
-        if (memory.blocks != 0 || memory.mistakes != 0) fail_msg("limit %zu: something is left", limit);
+        if (memory.blocks != 0 || memory.wrong_sizes != 0) fail_msg("limit %zu: something is left", limit);
         if (run.status != RILL_OK && run.status != RILL_ERR_MEMORY)
             fail_msg("limit %zu: %s %s", limit, rill_status_name(run.status), run.message);
         refused[run.loaded + run.opened] += run.status != RILL_OK;
@@ -514,14 +515,14 @@ static void memory_fails(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(bad_declarations),
-    cmocka_unit_test(nothing_stays),
+    cmocka_unit_test(failures_register_nothing),
     cmocka_unit_test(bad_openings),
     cmocka_unit_test(wrong_functions),
     cmocka_unit_test(wrong_rows),
     cmocka_unit_test(bad_inputs_fail_alone),
     cmocka_unit_test(finished_results_stay),
     cmocka_unit_test(long_inputs_are_cut),
-    cmocka_unit_test(late_failures_are_told),
+    cmocka_unit_test(close_failures_are_warnings),
     cmocka_unit_test(files),
     cmocka_unit_test(memory_fails),
 };

@@ -30,7 +30,7 @@ static const schedule plan = {.method = "stream-all",
                               .max_items = 3,
                               .refill = -1,
                               .check = 1,
-                              .policy = "mine",
+                              .scheduler = "mine",
                               .policy_arguments = "x"};
 
 static void name_everything(problem *p)
@@ -42,20 +42,20 @@ static void name_everything(problem *p)
 }
 
 /* Returns whether the n-th request was made at all. */
-static int refuse(const problem *p, int64_t n, int persistent, const engine_record *whole, int64_t *failed)
+static int refuse(const problem *p, int64_t n, int persistent, const engine_record *baseline, int64_t *failed)
 {
-    harness_memory m = {.fail_at = n, .persistent = persistent};
+    harness_memory m = {.failing_request = n, .persistent = persistent};
     rill_context_options options = harness_memory_options(&m);
     engine_record r;
     scripted_run(text, NULL, p, &plan, &options, &r);
     if (m.blocks != 0 || m.bytes != 0)
         fail_msg("request %lld: %lld blocks of %zu bytes are lost after %s", (long long)n, (long long)m.blocks, m.bytes,
                  r.message);
-    if (m.mistakes != 0) fail_msg("request %lld: wrong sizes are given back", (long long)n);
-    if (r.toy.violations != 0) fail_msg("request %lld: %s", (long long)n, r.toy.first);
+    if (m.wrong_sizes != 0) fail_msg("request %lld: wrong sizes are given back", (long long)n);
+    if (r.toy.violations != 0) fail_msg("request %lld: %s", (long long)n, r.toy.first_violation);
     assert_int_equal(r.toy.opened, r.toy.closed);
     if (r.status == RILL_OK)
-        scripted_same(p, whole, &r);
+        scripted_same(p, baseline, &r);
     else if (r.status != RILL_ERR_MEMORY || (n > 1 && r.message[0] == '\0'))
         fail_msg("request %lld: %s: %s", (long long)n, rill_status_name(r.status), r.message);
     *failed += r.status != RILL_OK;
@@ -66,18 +66,18 @@ static int refuse(const problem *p, int64_t n, int persistent, const engine_reco
 static void refuse_each(int persistent)
 {
     problem p;
-    engine_record whole;
+    engine_record baseline;
     int64_t n = 1, failed = 0;
     name_everything(&p);
-    scripted_run(text, NULL, &p, &plan, NULL, &whole);
-    if (whole.status != RILL_OK) fail_msg("%s", whole.message);
-    while (refuse(&p, n, persistent, &whole, &failed)) n++;
+    scripted_run(text, NULL, &p, &plan, NULL, &baseline);
+    if (baseline.status != RILL_OK) fail_msg("%s", baseline.message);
+    while (refuse(&p, n, persistent, &baseline, &failed)) n++;
     print_message("%lld requests, %lld of them needed\n", (long long)n, (long long)failed);
     assert_true(n > 90); /* columns are carved out of few blocks */
     assert_true(failed > 80);
     /* Memory that is gone for good ends the run, but where Lua collects once more and finds room in a block that it has. */
     if (persistent) assert_in_range(failed, n - 3, n - 1);
-    engine_record_clear(&whole);
+    engine_record_clear(&baseline);
 }
 
 static void once(void **state)
@@ -113,7 +113,7 @@ static void own_limit(void **state)
     assert_non_null(strstr(r.message, "--script-memory"));
     assert_non_null(strstr(r.message, "heuristic mine, in a timestep of 2 inputs, the first is input "));
     assert_int_equal(m.blocks, 0);
-    assert_int_equal(m.mistakes, 0);
+    assert_int_equal(m.wrong_sizes, 0);
     engine_record_clear(&r);
 }
 
@@ -123,11 +123,11 @@ static void every_limit(void **state)
 {
     (void)state;
     problem p;
-    engine_record whole, r;
+    engine_record baseline, r;
     int64_t failed = 0;
     rill_status status = RILL_ERR_MEMORY;
     name_everything(&p);
-    scripted_run(text, NULL, &p, &plan, NULL, &whole);
+    scripted_run(text, NULL, &p, &plan, NULL, &baseline);
     for (size_t limit = 20000; status != RILL_OK; limit += 31) {
         harness_memory m = {0};
         rill_context_options options = harness_memory_options(&m);
@@ -136,15 +136,16 @@ static void every_limit(void **state)
         status = r.status;
         if (status != RILL_OK && status != RILL_ERR_MEMORY)
             fail_msg("limit %zu: %s: %s", limit, rill_status_name(status), r.message);
-        if (m.blocks != 0 || m.mistakes != 0) fail_msg("limit %zu: lost %zu bytes after %s", limit, m.bytes, r.message);
-        if (r.toy.violations != 0) fail_msg("limit %zu: %s", limit, r.toy.first);
-        if (status == RILL_OK) scripted_same(&p, &whole, &r);
+        if (m.blocks != 0 || m.wrong_sizes != 0)
+            fail_msg("limit %zu: lost %zu bytes after %s", limit, m.bytes, r.message);
+        if (r.toy.violations != 0) fail_msg("limit %zu: %s", limit, r.toy.first_violation);
+        if (status == RILL_OK) scripted_same(&p, &baseline, &r);
         failed += status != RILL_OK;
         engine_record_clear(&r);
     }
     print_message("%lld limits were too low\n", (long long)failed);
     assert_true(failed > 100);
-    engine_record_clear(&whole);
+    engine_record_clear(&baseline);
 }
 
 static const struct CMUnitTest tests[] = {cmocka_unit_test(once), cmocka_unit_test(for_ever),

@@ -46,7 +46,7 @@ static void *work(void *user)
         schedule_draw(&s, PROBLEM_PRUNED, &d);
         if (!rename_chains(&p)) continue;
         w->done++;
-        s.policy = "mine";
+        s.scheduler = "mine";
         s.policy_arguments = "";
         problem_solve(&p);
         scripted_run(text, NULL, &p, &s, NULL, &r);

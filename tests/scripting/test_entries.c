@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/config.h"
+#include "config/run_config.h"
 #include "scripted.h"
 
 typedef struct entry {
@@ -20,7 +20,7 @@ static void read_value(lua_State *L, const char *kind, entry *out)
     lua_pushvalue(L, -1);
     lua_pushboolean(L, 0);
     lua_pushstring(L, kind);
-    script_own_call(L, "entry", 3, 2);
+    script_internal_call(L, "entry", 3, 2);
     snprintf(out->name, sizeof out->name, "%s", lua_tostring(L, -2));
     snprintf(out->arguments, sizeof out->arguments, "%s", lua_tostring(L, -1));
     lua_pop(L, 2);
@@ -29,7 +29,7 @@ static void read_value(lua_State *L, const char *kind, entry *out)
 static int read_result(lua_State *L)
 {
     reading *r = lua_touserdata(L, 1);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->result);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, script_from_lua(L)->result);
     int top = lua_gettop(L);
     read_value(L, r->kind, &r->entry);
     assert_int_equal(lua_gettop(L), top);
@@ -136,7 +136,7 @@ static void refusals(void **state)
 static int read_twice(lua_State *L)
 {
     entry *entries = lua_touserdata(L, 1);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->result);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, script_from_lua(L)->result);
     for (int i = 0; i < 4; i++) {
         lua_rawgeti(L, -1, i + 1);
         read_value(L, i < 3 ? "heuristic" : "scorer", &entries[i]);
@@ -165,15 +165,15 @@ static void once_per_function(void **state)
     assert_int_equal(h->create(h, ctx, "1", &self), RILL_ERR_OPTION);
     assert_null(self);
     assert_int_equal(h->create(h, ctx, "", &self), RILL_OK);
-    rill_beams none = {.struct_size = sizeof none, .offset = (const int32_t[]){0}};
+    rill_candidates none = {.struct_size = sizeof none, .offset = (const int32_t[]){0}};
     assert_int_equal(h->apply(self, &none), RILL_OK);
     int32_t width = INT32_MAX;
-    rill_beams one = {.struct_size = sizeof one,
-                      .n = 1,
-                      .offset = (const int32_t[]){0, 0},
-                      .item_id = (const int64_t[]){0},
-                      .width = &width,
-                      .stop = (uint8_t[]){0}};
+    rill_candidates one = {.struct_size = sizeof one,
+                           .n = 1,
+                           .offset = (const int32_t[]){0, 0},
+                           .item_id = (const int64_t[]){0},
+                           .width = &width,
+                           .stop = (uint8_t[]){0}};
     assert_int_equal(h->apply(self, &one), RILL_OK);
     assert_int_equal(width, 1);
     h->destroy(self);

@@ -84,7 +84,8 @@ static int rename_heuristics(problem *p, const char *prefix, const char *random)
     return renamed;
 }
 
-static void agree(const char *text, const char *prefix, const char *random, int64_t iterations, uint64_t salt)
+static void compare_with_builtin(const char *text, const char *prefix, const char *random, int64_t iterations,
+                                 uint64_t salt)
 {
     uint64_t first = harness_seed(1);
     int64_t wanted = harness_iterations(iterations);
@@ -106,28 +107,28 @@ static void agree(const char *text, const char *prefix, const char *random, int6
     }
 }
 
-static void whole_arrays(void **state)
+static void array_heuristics(void **state)
 {
     (void)state;
-    agree(built_in, "lua", NULL, 1200, 31);
+    compare_with_builtin(built_in, "lua", NULL, 1200, 31);
 }
 
-static void drops(void **state)
+static void dropping_heuristics(void **state)
 {
     (void)state;
-    agree(built_in, "drop", NULL, 500, 32);
+    compare_with_builtin(built_in, "drop", NULL, 500, 32);
 }
 
-static void element_by_element(void **state)
+static void loop_heuristics(void **state)
 {
     (void)state;
-    agree(built_in, "each", NULL, 400, 33);
+    compare_with_builtin(built_in, "each", NULL, 400, 33);
 }
 
 static void random_decisions(void **state)
 {
     (void)state;
-    agree(random_one, NULL, "lua-random", 400, 34);
+    compare_with_builtin(random_one, NULL, "lua-random", 400, 34);
 }
 
 /* --- marks ---------------------------------------------------------------------------------------------------------- */
@@ -474,19 +475,19 @@ static void arguments(void **state)
     static const char number[] =
         "rill.heuristic{ name = 'mine', arguments = 'X', create = tonumber, apply = function(b, x)\n"
         "assert(math.type(x) == 'integer') end }";
-    static const char said[] =
+    static const char script[] =
         "rill.heuristic{ name = 'mine', arguments = 'X', apply = function() end,\n"
         "create = function(text) if text == '' then return nil, 'a number is missing' end error('bad ' .. text)"
         " end }";
     created_with(none, "5", RILL_ERR_OPTION, "takes no arguments, \"5\" was given");
     created_with(number, "abc", RILL_ERR_OPTION, "arguments \"abc\" for X");
     created_with(number, "1.5", RILL_ERR_PLUGIN, "assertion failed");
-    created_with(said, "", RILL_ERR_OPTION, "a number is missing");
-    created_with(said, "17", RILL_ERR_PLUGIN, "with arguments \"17\": test.lua:2: bad 17");
+    created_with(script, "", RILL_ERR_OPTION, "a number is missing");
+    created_with(script, "17", RILL_ERR_PLUGIN, "with arguments \"17\": test.lua:2: bad 17");
 }
 
 /* Two instances of one heuristic keep their own values; so do two scripts in one chain. */
-static void instances_are_apart(void **state)
+static void instances_are_independent(void **state)
 {
     (void)state;
     problem p;
@@ -504,7 +505,7 @@ static void instances_are_apart(void **state)
     engine_record_clear(&b);
 }
 
-static void instances_are_given_back(void **state)
+static void instances_are_freed(void **state)
 {
     (void)state;
     static const char text[] =
@@ -514,20 +515,20 @@ static void instances_are_given_back(void **state)
     rill_script *script;
     assert_int_equal(rill_script_load_text(&script, ctx, "test.lua", text, strlen(text), NULL), RILL_OK);
     const rill_heuristic *h = rill_find_heuristic(ctx, "mine");
-    size_t before = rill_script_memory(script);
+    size_t old_memory = rill_script_memory(script);
     for (int i = 0; i < 5000; i++) {
         void *self;
         assert_int_equal(h->create(h, ctx, "some text", &self), RILL_OK);
         h->destroy(self);
     }
-    assert_true(rill_script_memory(script) < before + 100000);
+    assert_true(rill_script_memory(script) < old_memory + 100000);
     rill_context_destroy(ctx);
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(whole_arrays),
-    cmocka_unit_test(drops),
-    cmocka_unit_test(element_by_element),
+    cmocka_unit_test(array_heuristics),
+    cmocka_unit_test(dropping_heuristics),
+    cmocka_unit_test(loop_heuristics),
     cmocka_unit_test(random_decisions),
     cmocka_unit_test(marks),
     cmocka_unit_test(misuse),
@@ -539,8 +540,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(declarations),
     cmocka_unit_test(listed),
     cmocka_unit_test(arguments),
-    cmocka_unit_test(instances_are_apart),
-    cmocka_unit_test(instances_are_given_back),
+    cmocka_unit_test(instances_are_independent),
+    cmocka_unit_test(instances_are_freed),
     cmocka_unit_test(heavy_inputs),
 };
 

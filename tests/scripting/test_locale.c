@@ -37,7 +37,7 @@ static void remove_folder(void)
     if (folder[0] != '\0' && system(command) != 0) fprintf(stderr, "%s stays\n", folder);
 }
 
-static void numbers_of_settings(void **state)
+static void numbers_in_settings(void **state)
 {
     (void)state;
     harness_memory memory;
@@ -46,7 +46,7 @@ static void numbers_of_settings(void **state)
     for (const rill_option *row = rill_setting_table(); row->name != NULL; row++) {
         rill_settings settings;
         char out[RILL_OPTION_MAX];
-        if (row->type != RILL_OPTION_REAL || row->least > 0.625 || row->most < 0.625) continue;
+        if (row->type != RILL_OPTION_REAL || row->min > 0.625 || row->max < 0.625) continue;
         rill_settings_default(&settings);
         const double *member = (const double *)(const void *)((char *)&settings + row->offset);
         if (rill_option_read(ctx, row, "0.625", &settings) != RILL_OK) fail_msg("%s", rill_error(ctx));
@@ -61,7 +61,7 @@ static void numbers_of_settings(void **state)
     harness_end(ctx, &memory);
 }
 
-static void numbers_of_arguments(void **state)
+static void numbers_in_arguments(void **state)
 {
     (void)state;
     harness_memory memory;
@@ -144,8 +144,8 @@ int main(int argc, char **argv)
         return 77;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_of_settings),
-        cmocka_unit_test(numbers_of_arguments),
+        cmocka_unit_test(numbers_in_settings),
+        cmocka_unit_test(numbers_in_arguments),
         cmocka_unit_test(numbers_that_are_written),
         cmocka_unit_test(scripts),
     };

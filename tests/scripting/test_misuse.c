@@ -82,7 +82,7 @@ static void anything_goes(void **state)
                       .n = 3,
                       .refill = -1,
                       .budget = i % 3 == 0 ? 7 : 0,
-                      .policy = i % 4 == 3 ? NULL : "mine",
+                      .scheduler = i % 4 == 3 ? NULL : "mine",
                       .policy_arguments = ""};
         problem p;
         engine_record r;
@@ -95,7 +95,7 @@ static void anything_goes(void **state)
         scripted_run(text, &options, &p, &s, NULL, &r);
         if (r.status != RILL_OK && r.status != RILL_ERR_PLUGIN && r.status != RILL_ERR_MEMORY)
             fail_msg("seed %s: %s: %s", seed, rill_status_name(r.status), r.message);
-        if (r.toy.violations != 0) fail_msg("seed %s: %s", seed, r.toy.first);
+        if (r.toy.violations != 0) fail_msg("seed %s: %s", seed, r.toy.first_violation);
         if (r.status == RILL_OK) assert_int_equal(r.n_results, p.n_inputs);
         errors += r.status != RILL_OK;
         good += counts[0];

@@ -351,16 +351,16 @@ static const char ample[] = NATIVE_PRELUDE
     "assert(#rill.ffi.array('int32', 3) == 3 and rill.ffi.open('libm.so.6'))\n";
 
 /* One load under an allocator that fails or a limit: an error of memory or none, and nothing is left. */
-static rill_status load_short(int64_t fail_at, size_t limit)
+static rill_status load_short(int64_t failing_request, size_t limit)
 {
     harness_memory memory;
     rill_script_options how = {.struct_size = sizeof how, .unsafe = 1, .memory = limit};
     rill_context *ctx = harness_begin(&memory);
     rill_script *script;
-    if (fail_at > 0) memory.fail_at = memory.requests + fail_at;
+    if (failing_request > 0) memory.failing_request = memory.requests + failing_request;
     rill_status status = rill_script_load_text(&script, ctx, "test.lua", ample, sizeof ample - 1, &how);
     if (status != RILL_OK && strstr(rill_error(ctx), "memory") == NULL) fail_msg("%s", rill_error(ctx));
-    memory.fail_at = 0;
+    memory.failing_request = 0;
     harness_end(ctx, &memory);
     return status;
 }

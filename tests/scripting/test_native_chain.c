@@ -67,8 +67,8 @@ static void assert_same(const engine_record *a, const engine_record *b)
         for (int32_t o = 0; o < a->result[i].n; o++) {
             const record_output *x = &a->result[i].output[o], *y = &b->result[i].output[o];
             assert_string_equal(x->text, y->text);
+            assert_memory_equal(&x->value.path_score, &y->value.path_score, sizeof x->value.path_score);
             assert_memory_equal(&x->value.score, &y->value.score, sizeof x->value.score);
-            assert_memory_equal(&x->value.rank_score, &y->value.rank_score, sizeof x->value.rank_score);
         }
     }
     assert_int_equal(a->stats.expansions, b->stats.expansions);
@@ -79,7 +79,7 @@ static void draw(problem *p, schedule *s, uint64_t seed)
     dice d = dice_seeded(seed);
     problem_draw(p, PROBLEM_PRUNED, &d);
     schedule_draw(s, PROBLEM_PRUNED, &d);
-    s->policy = NULL;
+    s->scheduler = NULL;
     p->n_heuristics = p->naive.n_heuristics = 0;
     memset(p->heuristic, 0, sizeof p->heuristic);
     memset(p->naive.heuristic, 0, sizeof p->naive.heuristic);
@@ -93,7 +93,7 @@ static void run_plan(const plan *how, const problem *p, const schedule *s, engin
     current = how;
     engine_run_with(p, s, &options, load_plan, out);
     assert_int_equal(memory.blocks, 0);
-    assert_int_equal(memory.mistakes, 0);
+    assert_int_equal(memory.wrong_sizes, 0);
 }
 
 /* --- chains ------------------------------------------------------------------------------------------------------- */
@@ -193,13 +193,13 @@ static void scorer_equals_builtin(void **state)
 static void policy_orders(void **state)
 {
     (void)state;
-    static const plan how = {NATIVE_PRELUDE "f = bind('backwards', 'void(flight*, int32*, int*)')", SCRIPT_POLICY,
+    static const plan how = {NATIVE_PRELUDE "f = bind('backwards', 'void(flight*, int32*, int*)')", SCRIPT_SCHEDULER,
                              "native-backwards"};
     static problem p;
     schedule s;
     engine_record native, builtin;
     draw(&p, &s, 3);
-    s = (schedule){.method = "stream-all", .n = 8, .refill = 0.5, .policy = "native-backwards"};
+    s = (schedule){.method = "stream-all", .n = 8, .refill = 0.5, .scheduler = "native-backwards"};
     run_plan(&how, &p, &s, &native);
     if (native.status != RILL_OK) fail_msg("%s", native.message);
     int64_t wide = 0;
@@ -209,7 +209,7 @@ static void policy_orders(void **state)
         for (int32_t i = 1; i < step->n; i++) assert_true(step->item[i] < step->item[i - 1]);
     }
     assert_true(wide > 0);
-    s.policy = NULL;
+    s.scheduler = NULL;
     engine_run(&p, &s, NULL, &builtin);
     assert_same(&native, &builtin);
     engine_record_clear(&native);
@@ -276,7 +276,7 @@ static void callback_fails_run(void **state)
           RILL_OK, "");
 }
 
-static void arguments_of_chains(void **state)
+static void chain_arguments(void **state)
 {
     (void)state;
     static problem p;
@@ -314,7 +314,7 @@ static int try_fixed(lua_State *L)
 {
     char name[SCRIPT_NAME_MAX];
     lua_getglobal(L, "all");
-    script_native_register(L, -1, SCRIPT_POLICY, name);
+    script_native_register(L, -1, SCRIPT_SCHEDULER, name);
     return 0;
 }
 
@@ -334,8 +334,8 @@ static void shapes(void **state)
         {SCRIPT_SCORER, "void(beams*)", "a scorer is \"void(rows*, ask*, ...)\""},
         {SCRIPT_SCORER, "void(rows*)", "a scorer is"},
         {SCRIPT_SCORER, "void(ask*, rows*)", "a scorer is"},
-        {SCRIPT_POLICY, "void(flight*, int32*)", "a policy is \"void(flight*, int32*, int32*, ...)\""},
-        {SCRIPT_POLICY, "void(flight*, int64*, int32*)", "a policy is"},
+        {SCRIPT_SCHEDULER, "void(flight*, int32*)", "a policy is \"void(flight*, int32*, int32*, ...)\""},
+        {SCRIPT_SCHEDULER, "void(flight*, int64*, int32*)", "a policy is"},
         {SCRIPT_DOMAIN, "void()", "a domain is many"},
     };
     rill_context *ctx = harness_context(NULL);
@@ -364,7 +364,7 @@ static int two_names(lua_State *L)
         lua_getglobal(L, i ? "b" : "a");
         script_native_register(L, -1, SCRIPT_HEURISTIC, name);
         assert_string_equal(name, i ? "native-keep_near-2" : "native-keep_near");
-        assert_non_null(rill_find_heuristic(script_of(L)->ctx, name));
+        assert_non_null(rill_find_heuristic(script_from_lua(L)->ctx, name));
     }
     return 0;
 }
@@ -392,7 +392,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(policy_orders),
         cmocka_unit_test(negative_results),
         cmocka_unit_test(callback_fails_run),
-        cmocka_unit_test(arguments_of_chains),
+        cmocka_unit_test(chain_arguments),
         cmocka_unit_test(shapes),
         cmocka_unit_test(names),
     };

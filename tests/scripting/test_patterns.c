@@ -159,17 +159,17 @@ static const char *const edges[] = {
 static void edges_agree(void **state)
 {
     (void)state;
-    static const char before[] = "local out = {}\n"
-                                 "local function say(...)\n"
-                                 "  local t = table.pack(...)\n"
-                                 "  for i = 1, t.n do t[i] = type(t[i]) .. tostring(t[i]) end\n"
-                                 "  out[#out + 1] = table.concat(t, ',')\n"
-                                 "end\n";
+    static const char prologue[] = "local out = {}\n"
+                                   "local function say(...)\n"
+                                   "  local t = table.pack(...)\n"
+                                   "  for i = 1, t.n do t[i] = type(t[i]) .. tostring(t[i]) end\n"
+                                   "  out[#out + 1] = table.concat(t, ',')\n"
+                                   "end\n";
     lua_State *library = luaL_newstate();
     luaL_openlibs(library);
     for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
         char text[4096];
-        int length = snprintf(text, sizeof text, "%s%sreturn table.concat(out, '\\n')\n", before, edges[i]);
+        int length = snprintf(text, sizeof text, "%s%sreturn table.concat(out, '\\n')\n", prologue, edges[i]);
         assert_in_range(length, 1, sizeof text - 1);
         rill_context *ctx = harness_context(NULL);
         expect_same(library, ctx, text);

@@ -8,7 +8,7 @@
 
 /* --- answers never change ----------------------------------------------------------------------------------------------- */
 
-static const char *const odd_ones =
+static const char *const odd_schedulers =
     "local function reversed(f) local order = {} for i = f.n, 1, -1 do order[#order + 1] = i end return order end\n"
     "local none = function() return 0 end\n"
     "rill.policy{ name = 'p-nothing', choose = function() return {} end, refill = none }\n"
@@ -31,11 +31,11 @@ static const char *const odd_ones =
     "  end,\n"
     "  refill = function(f, self) self.seed = self.seed * 5 + f.n return self.seed % 5 - 1 end }\n";
 
-static const char *const odd_names[] = {"p-nothing", "p-reverse", "p-share",  "p-widest", "p-widest-first",
-                                        "p-floats",  "p-newest",  "p-stingy", "p-greedy", "p-random"};
-enum { ODD = sizeof odd_names / sizeof *odd_names };
+static const char *const odd_scheduler_names[] = {"p-nothing", "p-reverse", "p-share",  "p-widest", "p-widest-first",
+                                                  "p-floats",  "p-newest",  "p-stingy", "p-greedy", "p-random"};
+enum { ODD = sizeof odd_scheduler_names / sizeof *odd_scheduler_names };
 
-static void answers_stay(void **state)
+static void schedulers_change_no_answer(void **state)
 {
     (void)state;
     uint64_t first = harness_seed(1);
@@ -49,9 +49,9 @@ static void answers_stay(void **state)
         problem_draw(&p, group, &d);
         problem_solve(&p);
         schedule_draw(&s, group, &d);
-        s.policy = odd_names[seed % ODD];
-        s.policy_arguments = strcmp(s.policy, "p-random") == 0 ? "17" : "";
-        scripted_run(odd_ones, NULL, &p, &s, NULL, &r);
+        s.scheduler = odd_scheduler_names[seed % ODD];
+        s.policy_arguments = strcmp(s.scheduler, "p-random") == 0 ? "17" : "";
+        scripted_run(odd_schedulers, NULL, &p, &s, NULL, &r);
         problem_expect(&p, &s, seed, &r);
         engine_record_clear(&r);
         problem_clear(&p);
@@ -98,11 +98,11 @@ static void schedules_agree(void **state)
         problem_draw(&p, PROBLEM_PRUNED, &d);
         schedule_draw(&s, PROBLEM_PRUNED, &d);
         s.by_run = 0;
-        s.policy = names[i % 4];
+        s.scheduler = names[i % 4];
         s.policy_arguments = "";
         scripted_run(built_in, NULL, &p, &s, NULL, &a);
-        snprintf(name, sizeof name, "lua-%s", s.policy);
-        s.policy = name;
+        snprintf(name, sizeof name, "lua-%s", s.scheduler);
+        s.scheduler = name;
         scripted_run(built_in, NULL, &p, &s, NULL, &b);
         scripted_same(&p, &a, &b);
         same_timesteps(&a, &b);
@@ -113,8 +113,13 @@ static void schedules_agree(void **state)
 
 /* --- faults ------------------------------------------------------------------------------------------------------------ */
 
-static const schedule faulty = {
-    .method = "stream-all", .n = 3, .max_items = 4, .refill = 1, .budget = 6, .policy = "mine", .policy_arguments = ""};
+static const schedule faulty = {.method = "stream-all",
+                                .n = 3,
+                                .max_items = 4,
+                                .refill = 1,
+                                .budget = 6,
+                                .scheduler = "mine",
+                                .policy_arguments = ""};
 
 /* One policy whose functions are given as text; what is not given is sound. */
 static const char *policy_text(const char *choose, const char *refill, const char *encode_ahead)
@@ -198,7 +203,7 @@ static void late_failures(void **state)
     scripted_run(policy_text(NULL, NULL, NULL), NULL, &p, &faulty, NULL, &all);
     assert_int_equal(all.status, RILL_OK);
     assert_true(all.n_timesteps > 10);
-    int64_t most = 0;
+    int64_t max_results = 0;
     for (int which = 0; which < 3; which++)
         for (int t = 0; t < all.n_timesteps; t++) {
             static const char *const sound[3] = {"return f.item_id:order()", "return 2", "return 1"};
@@ -212,10 +217,10 @@ static void late_failures(void **state)
             if (which == 0) assert_int_equal(cut.status, RILL_ERR_PLUGIN);
             assert_int_equal(cut.toy.violations, 0);
             is_a_beginning(&p, &cut, &all);
-            if (cut.n_results > most) most = cut.n_results;
+            if (cut.n_results > max_results) max_results = cut.n_results;
             engine_record_clear(&cut);
         }
-    assert_true(most > 6);
+    assert_true(max_results > 6);
     engine_record_clear(&all);
 }
 
@@ -255,7 +260,7 @@ static void declarations(void **state)
 }
 
 /* What a flight shows, under a budget and a window that is larger than what is in flight. */
-static void flight_shows(void **state)
+static void sched_view_fields(void **state)
 {
     (void)state;
     problem p;
@@ -333,7 +338,7 @@ static budgeted decode_budgeted(const char *text, int32_t setting)
     setup.trace = watch;
     setup.trace_user = &b;
     lua_rawgeti(s->L, LUA_REGISTRYINDEX, s->result);
-    assert_int_equal(script_budget_make(s->L, -1, &setup.budget, &setup.budget_user), RILL_OK);
+    assert_int_equal(script_budget_create(s->L, -1, &setup.budget, &setup.budget_user), RILL_OK);
     lua_pop(s->L, 1);
     assert_int_equal(rill_engine_create(&engine, ctx, model, &setup), RILL_OK);
     int next = 0;
@@ -392,9 +397,15 @@ static void bad_budgets(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(answers_stay),  cmocka_unit_test(schedules_agree), cmocka_unit_test(garbage),
-    cmocka_unit_test(late_failures), cmocka_unit_test(endless_loops),   cmocka_unit_test(declarations),
-    cmocka_unit_test(flight_shows),  cmocka_unit_test(budgets),         cmocka_unit_test(bad_budgets),
+    cmocka_unit_test(schedulers_change_no_answer),
+    cmocka_unit_test(schedules_agree),
+    cmocka_unit_test(garbage),
+    cmocka_unit_test(late_failures),
+    cmocka_unit_test(endless_loops),
+    cmocka_unit_test(declarations),
+    cmocka_unit_test(sched_view_fields),
+    cmocka_unit_test(budgets),
+    cmocka_unit_test(bad_budgets),
 };
 
 HARNESS_MAIN(tests)

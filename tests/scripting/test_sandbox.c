@@ -15,7 +15,7 @@
 #include "rill/script.h"
 #include "support/harness.h"
 
-enum { LARGEST_FILE = 16 << 10, LEAST_FILES = 100, LONGEST_SECONDS = 6 };
+enum { MAX_FILE_BYTES = 16 << 10, MIN_FILES = 100, MAX_SECONDS = 6 };
 enum { REGISTRY = 32 << 10 }; /* its lists may have grown, and do not shrink */
 
 /* A script that was stopped must not get to printing this. */
@@ -24,9 +24,9 @@ static void note_line(void *user, const char *line)
     if (strcmp(line, "went on") == 0) (*(int *)user)++;
 }
 
-static int went_on;
+static int n_printed;
 static const rill_script_options small = {.print = note_line,
-                                          .print_user = &went_on,
+                                          .print_user = &n_printed,
                                           .struct_size = sizeof(rill_script_options),
                                           .memory = 32 << 20,
                                           .instructions = 20000000,
@@ -43,7 +43,7 @@ static double now(void)
 /* --- the attempts ------------------------------------------------------------------------------------------------- */
 
 typedef struct attempt {
-    char path[1024], text[LARGEST_FILE], words[128];
+    char path[1024], text[MAX_FILE_BYTES], words[128];
     size_t length;
     rill_status status;
 } attempt;
@@ -72,25 +72,25 @@ static void read_attempt(attempt *a, const char *folder, const char *name)
 static int ended_well(rill_context *ctx, const attempt *a, rill_status status, double seconds)
 {
     const char *message = status < 0 ? rill_error(ctx) : "";
-    int good = status == a->status && strstr(message, a->words) != NULL && seconds < LONGEST_SECONDS &&
+    int good = status == a->status && strstr(message, a->words) != NULL && seconds < MAX_SECONDS &&
                (status == RILL_OK || strstr(message, ".lua") != NULL) && rill_find_heuristic(ctx, "gone") == NULL &&
-               rill_find_scorer(ctx, "gone") == NULL && went_on == 0;
+               rill_find_scorer(ctx, "gone") == NULL && n_printed == 0;
     if (!good) print_error("%s: %s after %.1f s: %.500s\n", a->path, rill_status_name(status), seconds, message);
     return good;
 }
 
-static int try_it(const attempt *a)
+static int run_attempt(const attempt *a)
 {
     harness_memory memory;
     rill_context *ctx = harness_begin(&memory);
-    size_t before = rill_memory_used(ctx);
+    size_t old_bytes = rill_memory_used(ctx);
     rill_script *script;
     double start = now();
-    went_on = 0;
+    n_printed = 0;
     rill_status status = rill_script_load_text(&script, ctx, a->path, a->text, a->length, &small);
     int good = ended_well(ctx, a, status, now() - start);
-    if (status < 0 && rill_memory_used(ctx) > before + REGISTRY) {
-        print_error("%s: %zu bytes are left of it\n", a->path, rill_memory_used(ctx) - before);
+    if (status < 0 && rill_memory_used(ctx) > old_bytes + REGISTRY) {
+        print_error("%s: %zu bytes are left of it\n", a->path, rill_memory_used(ctx) - old_bytes);
         good = 0;
     }
     if (status == RILL_OK) assert_true(rill_script_memory(script) > 0);
@@ -99,7 +99,7 @@ static int try_it(const attempt *a)
     return good;
 }
 
-static void attempts_end_as_they_must(void **state)
+static void hostile_scripts_are_stopped(void **state)
 {
     (void)state;
     static attempt a;
@@ -109,12 +109,12 @@ static void attempts_end_as_they_must(void **state)
     for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         if (entry->d_name[0] == '.') continue;
         read_attempt(&a, CORPUS, entry->d_name);
-        bad += !try_it(&a);
+        bad += !run_attempt(&a);
         files++;
     }
     closedir(folder);
     assert_int_equal(bad, 0);
-    assert_true(files >= LEAST_FILES);
+    assert_true(files >= MIN_FILES);
 }
 
 /* --- what the options open ---------------------------------------------------------------------------------------- */
@@ -125,7 +125,7 @@ static rill_status load(rill_context *ctx, const rill_script_options *options, c
     return rill_script_load_text(&script, ctx, "test.lua", text, strlen(text), options);
 }
 
-static void unsafe_opens_files_and_no_more(void **state)
+static void unsafe_allows_files_only(void **state)
 {
     (void)state;
     rill_context *ctx = harness_context(NULL);
@@ -211,8 +211,8 @@ int main(int argc, char **argv)
 {
     if (harness_options(argc, argv) != 0) return 2;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(attempts_end_as_they_must),
-        cmocka_unit_test(unsafe_opens_files_and_no_more),
+        cmocka_unit_test(hostile_scripts_are_stopped),
+        cmocka_unit_test(unsafe_allows_files_only),
         cmocka_unit_test(printing_goes_to_the_callback_or_the_log),
         cmocka_unit_test(limits_are_those_asked_for),
     };

@@ -85,74 +85,74 @@ static void random_statements(void **state)
 
 /* --- every statement, three times --------------------------------------------------------------------------------------- */
 
-typedef rill_status (*statement)(rill_ask_builder *ask, int32_t row, int32_t x, int32_t actions);
+typedef rill_status (*statement)(rill_modifiers *ask, int32_t row, int32_t x, int32_t actions);
 
-static rill_status say_add(rill_ask_builder *ask, int32_t row, int32_t x, int32_t actions)
+static rill_status statement_add(rill_modifiers *ask, int32_t row, int32_t x, int32_t actions)
 {
     (void)actions;
-    return x > 0 ? rill_ask_add(ask, row, x, 0.5f * (float)x - 1) : RILL_OK;
+    return x > 0 ? rill_modifiers_add(ask, row, x, 0.5f * (float)x - 1) : RILL_OK;
 }
 
-static rill_status say_add_everywhere(rill_ask_builder *ask, int32_t row, int32_t x, int32_t actions)
+static rill_status statement_add_everywhere(rill_modifiers *ask, int32_t row, int32_t x, int32_t actions)
 {
     (void)x;
-    return rill_ask_add(ask, row, actions - 1, -0.75f);
+    return rill_modifiers_add(ask, row, actions - 1, -0.75f);
 }
 
-static rill_status say_scale(rill_ask_builder *ask, int32_t row, int32_t x, int32_t actions)
+static rill_status statement_scale(rill_modifiers *ask, int32_t row, int32_t x, int32_t actions)
 {
     (void)actions;
-    return x > 0 ? rill_ask_scale(ask, row, x, 0.25f * (float)x + 0.5f) : RILL_OK;
+    return x > 0 ? rill_modifiers_scale(ask, row, x, 0.25f * (float)x + 0.5f) : RILL_OK;
 }
 
-static rill_status say_ban(rill_ask_builder *ask, int32_t row, int32_t x, int32_t actions)
+static rill_status statement_ban(rill_modifiers *ask, int32_t row, int32_t x, int32_t actions)
 {
     (void)actions;
-    return x > 0 ? rill_ask_ban(ask, row, x) : RILL_OK;
+    return x > 0 ? rill_modifiers_ban(ask, row, x) : RILL_OK;
 }
 
-static rill_status say_allow(rill_ask_builder *ask, int32_t row, int32_t x, int32_t actions)
+static rill_status statement_allow(rill_modifiers *ask, int32_t row, int32_t x, int32_t actions)
 {
     (void)x, (void)actions;
     rill_status status = RILL_OK;
-    for (int32_t a = 0; a < 6 && status == RILL_OK; a++) status = rill_ask_allow(ask, row, a);
+    for (int32_t a = 0; a < 6 && status == RILL_OK; a++) status = rill_modifiers_allow(ask, row, a);
     return status;
 }
 
-static rill_status say_nothing_left(rill_ask_builder *ask, int32_t row, int32_t x, int32_t actions)
+static rill_status statement_allow_none(rill_modifiers *ask, int32_t row, int32_t x, int32_t actions)
 {
     (void)actions;
-    return x == 4 ? rill_ask_allow_none(ask, row) : RILL_OK;
+    return x == 4 ? rill_modifiers_allow_none(ask, row) : RILL_OK;
 }
 
-static rill_status say_forbid_end(rill_ask_builder *ask, int32_t row, int32_t x, int32_t actions)
+static rill_status statement_forbid_end(rill_modifiers *ask, int32_t row, int32_t x, int32_t actions)
 {
     (void)x, (void)actions;
-    return rill_ask_end(ask, row, RILL_END_FORBIDDEN);
+    return rill_modifiers_end_rule(ask, row, RILL_END_FORBIDDEN);
 }
 
-static rill_status say_require_end(rill_ask_builder *ask, int32_t row, int32_t x, int32_t actions)
+static rill_status statement_require_end(rill_modifiers *ask, int32_t row, int32_t x, int32_t actions)
 {
     (void)actions;
-    return x == 2 ? rill_ask_end(ask, row, RILL_END_REQUIRED) : RILL_OK;
+    return x == 2 ? rill_modifiers_end_rule(ask, row, RILL_END_REQUIRED) : RILL_OK;
 }
 
-static rill_status say_reward(rill_ask_builder *ask, int32_t row, int32_t x, int32_t actions)
+static rill_status statement_reward(rill_modifiers *ask, int32_t row, int32_t x, int32_t actions)
 {
     (void)actions;
-    return rill_ask_reward(ask, row, 0.25f * (float)x);
+    return rill_modifiers_reward(ask, row, 0.25f * (float)x);
 }
 
-static rill_status say_end_reward(rill_ask_builder *ask, int32_t row, int32_t x, int32_t actions)
+static rill_status statement_end_reward(rill_modifiers *ask, int32_t row, int32_t x, int32_t actions)
 {
     (void)actions;
-    return rill_ask_end_reward(ask, row, -0.5f * (float)x);
+    return rill_modifiers_end_reward(ask, row, -0.5f * (float)x);
 }
 
-static rill_status say_limit(rill_ask_builder *ask, int32_t row, int32_t x, int32_t actions)
+static rill_status statement_limit(rill_modifiers *ask, int32_t row, int32_t x, int32_t actions)
 {
     (void)actions;
-    return rill_ask_limit(ask, row, x + 1);
+    return rill_modifiers_limit_children(ask, row, x + 1);
 }
 
 /* What a row is told depends on this number in 0..4, which the scripts compute as `x`, for each row or as an array. */
@@ -170,21 +170,22 @@ static const char *const scripts[][2] = {
     {"rows:limit(r, x + 1)", "rows:limit(nil, x + 1)"},
 };
 static const statement statements[] = {
-    say_add,        say_add_everywhere, say_scale,  say_ban,        say_allow, say_nothing_left,
-    say_forbid_end, say_require_end,    say_reward, say_end_reward, say_limit,
+    statement_add,    statement_add_everywhere, statement_scale,      statement_ban,
+    statement_allow,  statement_allow_none,     statement_forbid_end, statement_require_end,
+    statement_reward, statement_end_reward,     statement_limit,
 };
 enum { STATEMENTS = sizeof statements / sizeof *statements };
 
 static statement c_statement;
 
-static rill_status score_in_c(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+static rill_status score_in_c(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
 {
     (void)self;
     rill_status status = RILL_OK;
     for (int32_t row = 0; row < rows->n && status == RILL_OK; row++) {
-        const rill_history *h = &rows->histories[rows->history[row]];
-        int32_t before = h->parent >= 0 ? rows->histories[h->parent].action : -1;
-        int32_t x = (rows->timestep[row] * 7 + rows->rank[row] * 3 + (h->action + 1) * 11 + before + 1 +
+        const rill_hyp_node *h = &rows->hyp_nodes[rows->hyp_node[row]];
+        int32_t prev_action = h->parent >= 0 ? rows->hyp_nodes[h->parent].action : -1;
+        int32_t x = (rows->timestep[row] * 7 + rows->rank[row] * 3 + (h->action + 1) * 11 + prev_action + 1 +
                      (int32_t)rows->item_id[row]) %
                     5;
         status = c_statement(ask, row, x, rows->info->actions);
@@ -200,7 +201,7 @@ static rill_status register_in_c(rill_context *ctx)
     return rill_register_scorer(ctx, &in_c);
 }
 
-static const char row_by_row[] =
+static const char row_by_row_script[] =
     "rill.scorer{ name = 'mine', score = function(rows)\n"
     "  local last, before = rows.last, rows:previous(1)\n"
     "  for i = 1, rows.n do\n"
@@ -212,7 +213,7 @@ static const char row_by_row[] =
     "  end\n"
     "end }\n";
 
-static const char all_at_once[] =
+static const char all_rows_script[] =
     "rill.scorer{ name = 'mine', score = function(rows)\n"
     "  local x = (rows.timestep * 7 + rows.rank * 3 + (rows.last + 1) * 11 + rows:previous(1) + 1 + rows.item_id) %% 5\n"
     "  %s\n"
@@ -235,8 +236,8 @@ static void statement_by_statement(void **state)
             c_statement = statements[which];
             engine_run_with(&p, &s, NULL, register_in_c, &r[0]);
             scripted_entry(&p.scorer[0], "mine", "");
-            snprintf(text[0], sizeof text[0], row_by_row, scripts[which][0]);
-            snprintf(text[1], sizeof text[1], all_at_once, scripts[which][1]);
+            snprintf(text[0], sizeof text[0], row_by_row_script, scripts[which][0]);
+            snprintf(text[1], sizeof text[1], all_rows_script, scripts[which][1]);
             for (int form = 0; form < 2; form++) {
                 scripted_run(text[form], NULL, &p, &s, NULL, &r[1 + form]);
                 scripted_same(&p, &r[0], &r[1 + form]);
@@ -467,13 +468,14 @@ static void states_go_along(void **state)
 /* --- what is added at most ---------------------------------------------------------------------------------------- */
 
 /* A scorer that rewards words by its argument; `most`: the body of that function, or NULL for none. */
-static const char *rewarding(const char *most)
+static const char *rewarding(const char *max_bonus)
 {
     static char text[700];
     snprintf(text, sizeof text,
              "rill.scorer{ name = 'mine', arguments = 'W', create = tonumber,\n"
              "  score = function(rows, w) rows:reward(nil, w) rows:end_reward(nil, 0.25) end,%s%s%s }",
-             most != NULL ? " most = function(w) " : "", most != NULL ? most : "", most != NULL ? " end" : "");
+             max_bonus != NULL ? " most = function(w) " : "", max_bonus != NULL ? max_bonus : "",
+             max_bonus != NULL ? " end" : "");
     return text;
 }
 
@@ -481,8 +483,9 @@ static const char *rewarding(const char *most)
 static void certificates(void **state)
 {
     (void)state;
-    const char *const alike = "rill.scorer{ name = 'ends', score = function(rows) rows:end_reward(nil, 0.25) end, "
-                              "most = function() return 0, 0.25 end }";
+    const char *const same_script =
+        "rill.scorer{ name = 'ends', score = function(rows) rows:end_reward(nil, 0.25) end, "
+        "most = function() return 0, 0.25 end }";
     engine_record mine, theirs;
     int64_t certified = 0;
     problem p;
@@ -497,7 +500,7 @@ static void certificates(void **state)
         scripted_entry(&p.scorer[0], "word_reward", "-0.5");
         scripted_entry(&p.scorer[1], "ends", "");
         p.n_scorers = 2;
-        scripted_run(alike, NULL, &p, &plain, NULL, &theirs);
+        scripted_run(same_script, NULL, &p, &plain, NULL, &theirs);
         assert_int_equal(mine.status, RILL_OK);
         scripted_same(&p, &mine, &theirs);
         assert_int_equal(mine.stats.certified, theirs.stats.certified);
@@ -509,7 +512,7 @@ static void certificates(void **state)
     problem_clear(&p);
 }
 
-static void most_is_heeded(void **state)
+static void max_bonus_is_heeded(void **state)
 {
     (void)state;
     problem p;
@@ -566,11 +569,11 @@ static void declarations(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(random_statements), cmocka_unit_test(statement_by_statement),
-    cmocka_unit_test(rows_show),         cmocka_unit_test(misuse),
-    cmocka_unit_test(names_the_input),   cmocka_unit_test(cheats_are_caught),
-    cmocka_unit_test(declarations),      cmocka_unit_test(certificates),
-    cmocka_unit_test(most_is_heeded),    cmocka_unit_test(states_go_along),
+    cmocka_unit_test(random_statements),   cmocka_unit_test(statement_by_statement),
+    cmocka_unit_test(rows_show),           cmocka_unit_test(misuse),
+    cmocka_unit_test(names_the_input),     cmocka_unit_test(cheats_are_caught),
+    cmocka_unit_test(declarations),        cmocka_unit_test(certificates),
+    cmocka_unit_test(max_bonus_is_heeded), cmocka_unit_test(states_go_along),
 };
 
 HARNESS_MAIN(tests)

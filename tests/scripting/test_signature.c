@@ -14,11 +14,11 @@ static const struct {
     {" \t\nvoid ( void ) ", "void()"},
     {"void(beams*, double)", "void(beams*, double)"},
     {"void(view*,double)", "void(beams*, double)"},
-    {"rill_status(rill_beams *, const double *, int32_t)", "int32(beams*, const double*, int32)"},
+    {"rill_status(rill_candidates *, const double *, int32_t)", "int32(beams*, const double*, int32)"},
     {"int(rows*, ask*)", "int32(rows*, ask*)"},
-    {"int(const rill_scorer_rows *, rill_ask_builder *)", "int32(rows*, ask*)"},
+    {"int(const rill_scorer_rows *, rill_modifiers *)", "int32(rows*, ask*)"},
     {"int(const flight*, int*, int32 *)", "int32(flight*, int32*, int32*)"},
-    {"void(rill_flight const *const, int *const)", "void(flight*, int32*)"},
+    {"void(rill_sched_view const *const, int *const)", "void(flight*, int32*)"},
     {"bool(_Bool)", "bool(bool)"},
     {"int8(int8_t, signed char)", "int8(int8, int8)"},
     {"uint8(uint8_t, unsigned char)", "uint8(uint8, uint8)"},
@@ -60,8 +60,8 @@ static void c_types(void **state)
     assert_int_equal(signature_parse(text, strlen(text), &s, &error), 0);
     assert_int_equal(s.n, 7);
     for (int i = 0; i < 6; i++) {
-        signature_type least = i == 4 || (i == 0 && (char)-1 > 0) ? SIGNATURE_U8 : SIGNATURE_I8;
-        assert_int_equal((size_t)1 << (s.argument[i] - least), bytes[i]);
+        signature_type narrowest = i == 4 || (i == 0 && (char)-1 > 0) ? SIGNATURE_U8 : SIGNATURE_I8;
+        assert_int_equal((size_t)1 << (s.argument[i] - narrowest), bytes[i]);
     }
     assert_int_equal((size_t)1 << (s.result - SIGNATURE_U8), sizeof(size_t));
     assert_int_equal(s.argument[6], sizeof(long) == 8 ? SIGNATURE_INT64S : SIGNATURE_INT32S);
@@ -70,7 +70,7 @@ static void c_types(void **state)
 static const struct {
     const char *text;
     size_t column;
-    const char *says;
+    const char *message;
 } bad[] = {
     {"", 1, "a type expected, but the signature ends here"},
     {"(int)", 1, "a type expected, not \"(\""},
@@ -87,7 +87,7 @@ static const struct {
     {"int(string, ...)", 13, "functions with \"...\" cannot be bound"},
     {"int(string ...)", 12, "functions with \"...\" cannot be bound"},
     {"void(beams, double)", 6, "beams is passed by its address: beams*"},
-    {"void(rill_flight)", 6, "rill_flight is passed by its address: rill_flight*"},
+    {"void(rill_sched_view)", 6, "rill_sched_view is passed by its address: rill_sched_view*"},
     {"void(rill_rows*)", 6, "\"rill_rows\" is not a type"},
     {"void(beams**)", 12, "no pointers to pointers: use void*"},
     {"void(void* const*)", 17, "no pointers to pointers"},
@@ -112,7 +112,7 @@ static const struct {
     {"void(const)", 11, "a type expected, not \")\""},
     {"void(const *)", 12, "a type expected, not \"*\""},
     {"void(int&)", 9, "expected, not \"&\""},
-    {"void(struct rill_beams*)", 6, "\"struct\" is not a type"},
+    {"void(struct rill_candidates*)", 6, "\"struct\" is not a type"},
     {"void(int[])", 9, "expected, not \"[\""},
     {"void(\x01)", 6, "a type expected, not \"?\""},
     {"int(int (*)(int))", 9, "expected, not \"(\""},
@@ -130,7 +130,7 @@ static void bad_signatures(void **state)
         signature_error error = {0};
         if (signature_parse(bad[i].text, strlen(bad[i].text), &s, &error) == 0)
             fail_msg("\"%s\" was taken", bad[i].text);
-        if (error.column != bad[i].column || strstr(error.message, bad[i].says) == NULL)
+        if (error.column != bad[i].column || strstr(error.message, bad[i].message) == NULL)
             fail_msg("\"%s\", column %zu: %s", bad[i].text, error.column, error.message);
     }
 }
@@ -152,7 +152,7 @@ static void lengths(void **state)
 static void writing(void **state)
 {
     (void)state;
-    signature s = {.result = SIGNATURE_STRING, .n = SIGNATURE_MOST, .constant = UINT32_MAX}, again;
+    signature s = {.result = SIGNATURE_STRING, .n = SIGNATURE_MAX_ARGUMENTS, .constant = UINT32_MAX}, again;
     signature_error error;
     char text[SIGNATURE_TEXT], small[16];
     for (int i = 0; i < s.n; i++) s.argument[i] = SIGNATURE_DOUBLES;

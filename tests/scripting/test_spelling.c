@@ -59,9 +59,9 @@ static rill_status take_result(void *user, const rill_result *result)
 {
     ranking *r = user;
     assert_int_equal(result->status, RILL_OK);
-    for (r->n = 0; r->n < result->n && r->n < COMPARED; r->n++) {
-        r->score[r->n] = result->output[r->n].score;
-        snprintf(r->text[r->n], sizeof r->text[0], "%s", result->output[r->n].text);
+    for (r->n = 0; r->n < result->n_outputs && r->n < COMPARED; r->n++) {
+        r->score[r->n] = result->outputs[r->n].path_score;
+        snprintf(r->text[r->n], sizeof r->text[0], "%s", result->outputs[r->n].text);
     }
     return RILL_OK;
 }

@@ -117,7 +117,7 @@ static void files_that_cannot_be_read_are_named(void **state)
     rill_context_destroy(ctx);
 }
 
-static void long_paths_are_told_whole(void **state)
+static void long_paths_are_not_cut(void **state)
 {
     (void)state;
     rill_context *ctx = harness_context(NULL);
@@ -161,7 +161,7 @@ static void tracebacks_name_the_script_s_functions(void **state)
 }
 
 /* Each coroutine.wrap() puts its place before the message. */
-static void places_of_coroutines_are_told_once(void **state)
+static void coroutine_positions_appear_once(void **state)
 {
     (void)state;
     static const char text[] = "local function deep(n)\n"
@@ -169,7 +169,7 @@ static void places_of_coroutines_are_told_once(void **state)
                                "  coroutine.wrap(deep)(n - 1)\n"
                                "end\n"
                                "deep(%d)\n";
-    static const char *const told[] = {
+    static const char *const messages[] = {
         "test.lua:2: the bottom: here",
         "test.lua:3: test.lua:2: the bottom: here",
         "test.lua:3: test.lua:3: test.lua:2: the bottom: here",
@@ -180,7 +180,7 @@ static void places_of_coroutines_are_told_once(void **state)
         char script[200], start[100];
         rill_context *ctx = harness_context(NULL);
         snprintf(script, sizeof script, text, n < 4 ? n : 100);
-        snprintf(start, sizeof start, "%s\nstack traceback:", told[n]);
+        snprintf(start, sizeof start, "%s\nstack traceback:", messages[n]);
         assert_int_equal(load(ctx, script), RILL_ERR_PLUGIN);
         if (strncmp(rill_error(ctx), start, strlen(start)) != 0) fail_msg("%s", rill_error(ctx));
         rill_context_destroy(ctx);
@@ -192,7 +192,7 @@ static void registrations_are_all_or_nothing(void **state)
 {
     (void)state;
     rill_context *ctx = harness_context(NULL);
-    rill_registry_mark before = rill_registry_size(ctx);
+    rill_registry_mark mark = rill_registry_size(ctx);
     static const char declares[] = "rill.heuristic{name = 'mine', apply = function(b) end}\n"
                                    "rill.policy{name = 'mine', choose = function(f) end}\n";
     char text[400];
@@ -200,10 +200,10 @@ static void registrations_are_all_or_nothing(void **state)
     assert_int_equal(load(ctx, text), RILL_ERR_PLUGIN);
     assert_null(rill_find_heuristic(ctx, "mine"));
     rill_registry_mark after = rill_registry_size(ctx);
-    assert_memory_equal(&before, &after, sizeof before);
+    assert_memory_equal(&mark, &after, sizeof mark);
     assert_int_equal(load(ctx, declares), RILL_OK);
     assert_non_null(rill_find_heuristic(ctx, "mine"));
-    assert_non_null(rill_find_policy(ctx, "mine"));
+    assert_non_null(rill_find_scheduler(ctx, "mine"));
     assert_int_equal(load(ctx, declares), RILL_ERR_ARGUMENT);
     expect_error(ctx, "test.lua:1: heuristic \"mine\" is registered already");
     assert_non_null(rill_find_heuristic(ctx, "mine"));
@@ -287,7 +287,7 @@ static void seconds_end_a_call(void **state)
 }
 
 /* Of the thread, not of the day: a busy machine stops no script, nor does waiting. Each call has its own. */
-static void seconds_are_of_the_call_and_the_thread(void **state)
+static void seconds_count_per_call_and_thread(void **state)
 {
     (void)state;
     rill_context *ctx = harness_context(NULL);
@@ -382,7 +382,7 @@ static void memory_is_used_again(void **state)
     harness_memory memory;
     rill_context *ctx = harness_begin(&memory);
     rill_script_options options = {.struct_size = sizeof options, .memory = 8 << 20};
-    size_t before = rill_memory_used(ctx);
+    size_t used_before = rill_memory_used(ctx);
     rill_script *script = loaded(ctx,
                                  "return function()\n"
                                  "  local list\n"
@@ -404,29 +404,29 @@ static void memory_is_used_again(void **state)
         assert_true(held > 1 << 20 && held <= 8 << 20);
     }
     assert_true(rill_script_memory(script) <= options.memory);
-    assert_true(memory.peak - before < options.memory + options.memory / 4 + (512 << 10));
+    assert_true(memory.peak - used_before < options.memory + options.memory / 4 + (512 << 10));
     harness_end(ctx, &memory);
 }
 
 /* --- calls inside calls ------------------------------------------------------------------------------------------- */
 
 /* again(f): what an engine called by a script does when it calls back. */
-static int again(lua_State *L)
+static int call_back(lua_State *L)
 {
-    rill_script *s = script_of(L);
+    rill_script *s = script_from_lua(L);
     assert_ptr_equal(s->L, L);
-    int64_t left = s->instructions;
+    int64_t old_instructions = s->instructions;
     lua_settop(L, 1);
     rill_status status = script_call(s, 0, 1);
     assert_ptr_equal(s->L, L);
-    assert_true(s->instructions <= left - SCRIPT_STRIDE && s->instructions > left - 5000);
+    assert_true(s->instructions <= old_instructions - SCRIPT_STRIDE && s->instructions > old_instructions - 5000);
     if (status < 0) return script_raise(L, status);
     return 1;
 }
 
-static int define_again(lua_State *L)
+static int define_call_back(lua_State *L)
 {
-    lua_pushcfunction(L, again);
+    lua_pushcfunction(L, call_back);
     lua_setglobal(L, "again");
     return 0;
 }
@@ -461,7 +461,7 @@ static void calls_nest(void **state)
         "local turn = 0\n"
         "return function() turn = turn + 1 return tests[turn]() end";
     rill_script *script = loaded(ctx, text, &options);
-    assert_int_equal(script_protect(script, define_again, NULL), RILL_OK);
+    assert_int_equal(script_protect(script, define_call_back, NULL), RILL_OK);
     static const int64_t expected[] = {7, 14, 7, 7, 7};
     int64_t n;
     for (int i = 0; i < 5; i++) {
@@ -471,7 +471,7 @@ static void calls_nest(void **state)
     for (int i = 0; i < 4; i++) {
         assert_int_equal(call(script, &n), RILL_ERR_PLUGIN);
         expect_error(ctx, "stopped after 200000 instructions");
-        assert_false(script->exhausted);
+        assert_false(script->is_exhausted);
     }
     rill_context_destroy(ctx);
 }
@@ -511,11 +511,11 @@ static void each_allocation_fails(int persistent)
     for (int64_t i = 1;; i++) {
         harness_memory memory;
         rill_context *ctx = harness_begin(&memory);
-        memory.fail_at = memory.requests + i;
+        memory.failing_request = memory.requests + i;
         memory.persistent = persistent;
         rill_status status = be_busy(ctx, NULL);
         int64_t refused = memory.refused;
-        memory.fail_at = 0;
+        memory.failing_request = 0;
         harness_end(ctx, &memory);
         failed += status < 0;
         if (persistent) assert_true((status < 0) == (refused > 0));
@@ -537,7 +537,7 @@ static void each_allocation_fails_for_ever(void **state)
 }
 
 /* The limit makes every single allocation of Lua's fail, whatever rill asks of the context for several together. */
-static void every_limit_of_memory_is_met_well(void **state)
+static void every_memory_limit_is_survived(void **state)
 {
     (void)state;
     int failed = 0;
@@ -562,21 +562,21 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_read_as_they_are),
         cmocka_unit_test(files_that_cannot_be_read_are_named),
-        cmocka_unit_test(long_paths_are_told_whole),
+        cmocka_unit_test(long_paths_are_not_cut),
         cmocka_unit_test(tracebacks_name_the_script_s_functions),
-        cmocka_unit_test(places_of_coroutines_are_told_once),
+        cmocka_unit_test(coroutine_positions_appear_once),
         cmocka_unit_test(registrations_are_all_or_nothing),
         cmocka_unit_test(statuses_pass_through_scripts),
         cmocka_unit_test(each_call_has_its_own_instructions),
         cmocka_unit_test(seconds_end_a_call),
-        cmocka_unit_test(seconds_are_of_the_call_and_the_thread),
+        cmocka_unit_test(seconds_count_per_call_and_thread),
         cmocka_unit_test(short_coroutines_are_counted),
         cmocka_unit_test(coroutines_outlive_a_stopped_call),
         cmocka_unit_test(memory_is_used_again),
         cmocka_unit_test(calls_nest),
         cmocka_unit_test(each_allocation_fails_once),
         cmocka_unit_test(each_allocation_fails_for_ever),
-        cmocka_unit_test(every_limit_of_memory_is_met_well),
+        cmocka_unit_test(every_memory_limit_is_survived),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     static const char *const names[] = {"script.lua", "shut.lua", "large.lua"};

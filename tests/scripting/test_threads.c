@@ -16,9 +16,9 @@ static const char text[] =
 
 typedef struct worker {
     int32_t number;
-    int64_t sum;      /* of what the script's function gave */
-    int32_t stopped;  /* endless loops that were */
-    const char *said; /* NULL: all went well */
+    int64_t sum;       /* of what the script's function gave */
+    int32_t stopped;   /* endless loops that were */
+    const char *error; /* NULL: all went well */
     char message[200];
 } worker;
 
@@ -38,7 +38,7 @@ static int32_t number_by_callback(rill_context *ctx, const worker *w)
     return number();
 }
 
-static rill_status round_of(rill_context *ctx, worker *w)
+static rill_status run_rounds(rill_context *ctx, worker *w)
 {
     rill_script_options options = {.struct_size = sizeof options, .instructions = 2000000};
     rill_script *script;
@@ -63,12 +63,12 @@ static rill_status round_of(rill_context *ctx, worker *w)
 static void *work(void *user)
 {
     worker *w = user;
-    for (int i = 0; i < ROUNDS && w->said == NULL; i++) {
+    for (int i = 0; i < ROUNDS && w->error == NULL; i++) {
         rill_context *ctx;
         if (rill_context_create(&ctx, NULL) < 0) return NULL;
-        if (round_of(ctx, w) < 0) {
+        if (run_rounds(ctx, w) < 0) {
             snprintf(w->message, sizeof w->message, "%s", rill_error(ctx));
-            w->said = w->message;
+            w->error = w->message;
         }
         rill_context_destroy(ctx);
     }
@@ -83,7 +83,7 @@ static void threads_do_not_meet(void **state)
     for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&thread[i], NULL, work, &together[i]), 0);
     for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
     for (int i = 0; i < THREADS; i++) {
-        if (together[i].said != NULL) fail_msg("%s", together[i].said);
+        if (together[i].error != NULL) fail_msg("%s", together[i].error);
         work(&alone[i]);
         assert_int_equal(together[i].sum, alone[i].sum);
         assert_int_equal(together[i].stopped, ROUNDS);

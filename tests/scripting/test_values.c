@@ -19,7 +19,7 @@ static void passes(const char *kind, const char *text)
     scripted_problem(&p, 3, 6, 4);
     if (*kind == 'h') scripted_entry(&p.heuristic[p.n_heuristics++], "mine", "");
     if (*kind == 's') scripted_entry(&p.scorer[p.n_scorers++], "mine", "");
-    if (*kind == 'p') s.policy = "mine", s.policy_arguments = "";
+    if (*kind == 'p') s.scheduler = "mine", s.policy_arguments = "";
     scripted_run(text, NULL, &p, &s, NULL, &r);
     if (r.status != RILL_OK) fail_msg("%s", r.message);
     assert_int_equal(r.n_results, p.n_inputs);
@@ -38,7 +38,7 @@ static void passes(const char *kind, const char *text)
     "  end\n"                                                                                                   \
     "end\n"
 
-static void rows_take_no_other_number(void **state)
+static void rows_reject_wrapping_numbers(void **state)
 {
     (void)state;
     passes(
@@ -81,7 +81,7 @@ static void rows_take_no_other_number(void **state)
 }
 
 /* More choices than there can be are no limit, whatever they are in 32 bits. */
-static void a_large_limit_is_none(void **state)
+static void large_limits_are_no_limits(void **state)
 {
     (void)state;
     static const char *const limits[] = {"2^32 + 1", "1 << 32 | 1", "(1 << 62) + 1", "2^31", "nil"};
@@ -101,7 +101,7 @@ static void a_large_limit_is_none(void **state)
     for (int i = 0; i < 5; i++) engine_record_clear(&r[i]);
 }
 
-static void marks_take_no_other_number(void **state)
+static void candidates_reject_wrapping_numbers(void **state)
 {
     (void)state;
     passes("heuristic",
@@ -127,7 +127,7 @@ static void marks_take_no_other_number(void **state)
            "end }");
 }
 
-static void orders_take_no_other_number(void **state)
+static void orders_reject_wrapping_numbers(void **state)
 {
     (void)state;
     static const char *const numbers[] = {"2^32 + 1", "1 << 32 | 1", "-(1 << 32) + 1", "1e300", "0/0", "1.5", "1/0"};
@@ -136,7 +136,7 @@ static void orders_take_no_other_number(void **state)
         char returned[100], text[300];
         problem p;
         schedule s = plain;
-        s.policy = "mine";
+        s.scheduler = "mine";
         s.policy_arguments = "";
         snprintf(returned, sizeof returned, forms[i % 2], numbers[i / 2]);
         snprintf(text, sizeof text, "rill.policy{ name = 'mine', choose = function(f) return %s end }", returned);
@@ -177,7 +177,7 @@ static void domain_refuses(const char *change)
     }
 }
 
-static void domains_take_no_other_number(void **state)
+static void domains_reject_wrapping_numbers(void **state)
 {
     (void)state;
     static const char *const right[] = {"d.measure = function() return x end", "d = r"};
@@ -207,7 +207,7 @@ static void domains_take_no_other_number(void **state)
     domain_refuses("d = r d.step = function(self, rows) return rows.node[x] end");
 }
 
-static void declarations_take_no_other_number(void **state)
+static void declarations_reject_wrapping_numbers(void **state)
 {
     (void)state;
     for (int i = 0; i < WRAPPING_NUMBERS; i++) {
@@ -230,7 +230,7 @@ static void config_refuses(const char *text, const char *key)
     rill_context_destroy(ctx);
 }
 
-static void configurations_take_no_other_number(void **state)
+static void configs_reject_wrapping_numbers(void **state)
 {
     (void)state;
     static const char *const keys[] = {"search.k",         "search.n",      "search.max_candidates",
@@ -382,13 +382,13 @@ static void configuration_texts_are_not_cut(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(rows_take_no_other_number),
-    cmocka_unit_test(a_large_limit_is_none),
-    cmocka_unit_test(marks_take_no_other_number),
-    cmocka_unit_test(orders_take_no_other_number),
-    cmocka_unit_test(domains_take_no_other_number),
-    cmocka_unit_test(declarations_take_no_other_number),
-    cmocka_unit_test(configurations_take_no_other_number),
+    cmocka_unit_test(rows_reject_wrapping_numbers),
+    cmocka_unit_test(large_limits_are_no_limits),
+    cmocka_unit_test(candidates_reject_wrapping_numbers),
+    cmocka_unit_test(orders_reject_wrapping_numbers),
+    cmocka_unit_test(domains_reject_wrapping_numbers),
+    cmocka_unit_test(declarations_reject_wrapping_numbers),
+    cmocka_unit_test(configs_reject_wrapping_numbers),
     cmocka_unit_test(declarations_are_not_cut),
     cmocka_unit_test(domain_texts_are_not_cut),
     cmocka_unit_test(sentences_are_not_cut),

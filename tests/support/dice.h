@@ -10,7 +10,7 @@
 typedef struct dice {
     uint64_t state;       /* used when bytes == NULL */
     const uint8_t *bytes; /* [n] */
-    size_t n, at;
+    size_t n, pos;
 } dice;
 
 /* One step of a 64-bit hash: what every pseudo-random number of these tests is made of. */
@@ -46,7 +46,7 @@ static inline int32_t dice_range(dice *d, int32_t low, int32_t high)
         d->state = dice_mix(d->state, 7);
         value = d->state;
     } else {
-        for (uint64_t reach = 1; reach < span && d->at < d->n; reach <<= 8) value = value << 8 | d->bytes[d->at++];
+        for (uint64_t reach = 1; reach < span && d->pos < d->n; reach <<= 8) value = value << 8 | d->bytes[d->pos++];
     }
     return low + (int32_t)(value % span);
 }
@@ -62,7 +62,7 @@ static inline int32_t dice_pick(dice *d, int32_t n, const int32_t *values)
 {
     return values[dice_range(d, 0, n - 1)];
 }
-#define DICE_OF(d, ...) \
+#define DICE_PICK(d, ...) \
     dice_pick(d, (int32_t)(sizeof((int32_t[]){__VA_ARGS__}) / sizeof(int32_t)), (const int32_t[]){__VA_ARGS__})
 
 #endif

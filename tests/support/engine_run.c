@@ -30,25 +30,25 @@ static void *grown(void *block, int64_t n, int64_t *capacity, size_t size)
     return block;
 }
 
-static void take(engine_record *out, const rill_result *result)
+static void copy_result(engine_record *out, const rill_result *result)
 {
-    if (result->id < 0 || result->id >= PROBLEM_MOST_INPUTS) abort();
+    if (result->id < 0 || result->id >= PROBLEM_MAX_INPUTS) abort();
     record_result *r = &out->result[result->id];
     if (r->taken++ > 0) return;
     r->status = result->status;
     r->position = out->n_results++;
     r->outputs_found = result->outputs_found;
-    r->late = result->late;
+    r->timed_out = result->timed_out;
     r->user = result->user;
-    r->n = result->n;
+    r->n = result->n_outputs;
     snprintf(r->message, sizeof r->message, "%s", result->message);
-    r->output = calloc((size_t)result->n + 1, sizeof *r->output);
+    r->output = calloc((size_t)result->n_outputs + 1, sizeof *r->output);
     if (r->output == NULL) abort();
-    for (int32_t i = 0; i < result->n; i++) {
-        const rill_output *o = &result->output[i];
-        size_t n = (size_t)o->n_actions;
-        r->output[i] = (record_output){copied(o->text, o->length), copied(o->action, n * sizeof *o->action),
-                                       copied(o->action_logp, n * sizeof *o->action_logp), *o};
+    for (int32_t i = 0; i < result->n_outputs; i++) {
+        const rill_output *o = &result->outputs[i];
+        size_t n = (size_t)o->n_ids;
+        r->output[i] = (record_output){copied(o->text, o->text_bytes), copied(o->ids, n * sizeof *o->ids),
+                                       copied(o->id_logps, n * sizeof *o->id_logps), *o};
     }
 }
 
@@ -69,8 +69,8 @@ static void record_trace(void *user, const rill_trace_event *e)
                                .depth = copied(e->depths, n * sizeof *e->depths),
                                .width = copied(e->widths_before, n * sizeof *e->widths_before),
                                .merged = copied(e->widths_merged, n * sizeof *e->widths_merged),
-                               .after = copied(e->widths_after, n * sizeof *e->widths_after),
-                               .at_event = out->n_events};
+                               .kept = copied(e->widths_after, n * sizeof *e->widths_after),
+                               .event_index = out->n_events};
         for (size_t i = 0; i < n; i++)
             if (t->width[i] > t->widest) t->widest = t->width[i];
     }
@@ -99,7 +99,7 @@ static void set_up(const problem *p, const schedule *s, rill_engine_setup *setup
         entries[i] = (rill_chain_entry){p->heuristic[i].name, p->heuristic[i].arguments};
     setup->heuristics = entries;
     setup->n_heuristics = p->n_heuristics;
-    entries += NAIVE_MOST_CHAIN;
+    entries += NAIVE_MAX_CHAIN;
     for (int32_t i = 0; i < p->n_scorers; i++)
         entries[i] = (rill_chain_entry){p->scorer[i].name, p->scorer[i].arguments};
     setup->scorers = entries;
@@ -107,9 +107,9 @@ static void set_up(const problem *p, const schedule *s, rill_engine_setup *setup
     setup->cube_key = p->cube_key;
     setup->budget = s->budget_fn;
     setup->budget_user = s->budget_user;
-    entries += NAIVE_MOST_CHAIN;
-    *entries = (rill_chain_entry){s->policy, s->policy_arguments};
-    if (s->policy != NULL) setup->policy = entries;
+    entries += NAIVE_MAX_CHAIN;
+    *entries = (rill_chain_entry){s->scheduler, s->policy_arguments};
+    if (s->scheduler != NULL) setup->scheduler = entries;
 }
 
 /* --- the two loops ------------------------------------------------------------------------------------------------ */
@@ -125,18 +125,18 @@ static void take_finished(rill_engine *engine, engine_record *out)
 {
     rill_result result;
     int more = -1;
-    for (; rill_engine_next(engine, &result) == RILL_OK; more = result.more) {
+    for (; rill_engine_next(engine, &result) == RILL_OK; more = result.has_more) {
         if (more == 0) fail_msg("result %lld comes behind one that was the last", (long long)result.id);
-        take(out, &result);
+        copy_result(out, &result);
     }
     if (more == 1) fail_msg("another result was promised");
 }
 
-static rill_status loop(const problem *p, const hooks *h, rill_engine *engine, engine_record *out)
+static rill_status step_loop(const problem *p, const hooks *h, rill_engine *engine, engine_record *out)
 {
     int32_t next = 0, refused = 0;
     for (;;) {
-        while (next < p->n_inputs && rill_engine_room(engine) > 0) {
+        while (next < p->n_inputs && rill_engine_free_slots(engine) > 0) {
             rill_status status = submit(p, h, engine, next);
             /* The engine goes on after a failed submission; an allocator that fails for ever must not hold us here. */
             if (status == RILL_ERR_MEMORY && refused++ < 3) continue;
@@ -148,8 +148,8 @@ static rill_status loop(const problem *p, const hooks *h, rill_engine *engine, e
         take_finished(engine, out);
         out->stats.struct_size = sizeof out->stats;
         rill_engine_stats(engine, &out->stats);
-        if (h != NULL && h->stepped != NULL) h->stepped(h->user, engine);
-        if (out->stats.inputs - out->n_results > out->most_held) out->most_held = out->stats.inputs - out->n_results;
+        if (h != NULL && h->on_step != NULL) h->on_step(h->user, engine);
+        if (out->stats.inputs - out->n_results > out->max_held) out->max_held = out->stats.inputs - out->n_results;
         if (status < 0) return status;
         if (status == RILL_AGAIN && next == p->n_inputs && rill_engine_idle(engine)) return RILL_OK;
         if (status == RILL_AGAIN && next == p->n_inputs) return RILL_ERR_ARGUMENT; /* it would never end */
@@ -166,15 +166,15 @@ typedef struct reader {
     void *runner;
 } reader;
 
-static void call(const reader *r)
+static void call_hook(const reader *r)
 {
-    if (r->hooks != NULL && r->hooks->called != NULL) r->hooks->called(r->hooks->user, r->cancel, r->runner, r->out);
+    if (r->hooks != NULL && r->hooks->on_call != NULL) r->hooks->on_call(r->hooks->user, r->cancel, r->runner, r->out);
 }
 
 static rill_status read_input(void *user, int may_block, const char **text, size_t *length)
 {
     reader *r = user;
-    call(r);
+    call_hook(r);
     r->state = dice_mix(r->state, 1);
     if (r->blocks && !may_block && r->state % 3 != 0) return RILL_AGAIN;
     if (r->next == r->p->n_inputs) return RILL_END_OF_INPUT;
@@ -194,17 +194,17 @@ static rill_status read_request(void *user, int may_block, rill_request *out)
 static rill_status write_result(void *user, const rill_result *result)
 {
     reader *r = user;
-    take(r->out, result);
-    call(r);
+    copy_result(r->out, result);
+    call_hook(r);
     return RILL_OK;
 }
 
-static rill_status cancel_at_engine(void *engine, int64_t id)
+static rill_status cancel_in_engine(void *engine, int64_t id)
 {
     return rill_engine_cancel(engine, id);
 }
 
-static rill_status cancel_at_workers(void *workers, int64_t id)
+static rill_status cancel_in_workers(void *workers, int64_t id)
 {
     return rill_workers_cancel(workers, id);
 }
@@ -212,23 +212,23 @@ static rill_status cancel_at_workers(void *workers, int64_t id)
 /* --- running ------------------------------------------------------------------------------------------------------ */
 
 /* G + 1, or 0: it answers at once. */
-static int32_t lateness(const schedule *s)
+static int32_t async_option(const schedule *s)
 {
-    return s->late > 0 ? s->late : (int32_t)harness_late();
+    return s->async_rows > 0 ? s->async_rows : (int32_t)harness_async();
 }
 
-static const char *domain_of(const problem *p, const schedule *s)
+static const char *opened_domain_name(const problem *p, const schedule *s)
 {
-    return lateness(s) > 0 ? "late" : p->domain != NULL ? p->domain : "toy";
+    return async_option(s) > 0 ? "late" : p->domain != NULL ? p->domain : "toy";
 }
 
-static rill_status register_late(const problem *p, const schedule *s, rill_context *ctx, engine_record *out)
+static rill_status register_async(const problem *p, const schedule *s, rill_context *ctx, engine_record *out)
 {
     const rill_domain *inner = rill_find_domain(ctx, p->domain != NULL ? p->domain : "toy");
-    late_make(&out->late, "late", inner, lateness(s) - 1);
-    out->late.fail_collect = s->fail_collect;
-    out->late.prompt = s->prompt;
-    return rill_register_domain(ctx, &out->late.domain);
+    async_make(&out->async, "late", inner, async_option(s) - 1);
+    out->async.fail_collect = s->fail_collect;
+    out->async.sync_group = s->sync_group;
+    return rill_register_domain(ctx, &out->async.domain);
 }
 
 static rill_status run_workers(const problem *p, const schedule *s, const rill_engine_setup *setup, rill_context *ctx,
@@ -237,11 +237,11 @@ static rill_status run_workers(const problem *p, const schedule *s, const rill_e
     rill_workers *workers;
     const rill_engine_setup *setups[8] = {setup, setup, setup, setup, setup, setup, setup, setup};
     rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = p->arguments};
-    rill_workers_options options = {.struct_size = sizeof options, .workers = s->workers, .apart = s->apart};
-    rill_status status = rill_workers_open(&workers, ctx, domain_of(p, s), &open, &options);
+    rill_workers_options options = {.struct_size = sizeof options, .workers = s->workers, .apart = s->own_thread};
+    rill_status status = rill_workers_open(&workers, ctx, opened_domain_name(p, s), &open, &options);
     if (status == RILL_OK) status = rill_workers_begin(workers, setups);
     if (status == RILL_OK) {
-        reader r = {p, 0, s->reader_blocks, 1, out, s->hooks, cancel_at_workers, workers};
+        reader r = {p, 0, s->reader_blocks, 1, out, s->hooks, cancel_in_workers, workers};
         status = s->hooks != NULL && s->hooks->ask != NULL
                      ? rill_workers_run_requests(workers, read_request, &r, write_result, &r)
                      : rill_workers_run(workers, read_input, &r, write_result, &r);
@@ -258,14 +258,14 @@ static rill_status run(const problem *p, const schedule *s, rill_status (*more)(
     rill_model *model = NULL;
     rill_engine *engine = NULL;
     rill_engine_setup setup;
-    rill_chain_entry entries[2 * NAIVE_MOST_CHAIN + 1];
+    rill_chain_entry entries[2 * NAIVE_MAX_CHAIN + 1];
     rill_open_options options = {.struct_size = sizeof options, .threads = 1, .arguments = p->arguments};
     rill_status status = rill_register_core(ctx);
     if (status == RILL_OK) status = rill_register_domain(ctx, &toy_domain);
-    if (status == RILL_OK) status = rill_register_domain(ctx, &toy_alone);
+    if (status == RILL_OK) status = rill_register_domain(ctx, &toy_without_runners);
     if (status == RILL_OK) status = test_plugins_register(ctx);
     if (status == RILL_OK && more != NULL) status = more(ctx);
-    if (status == RILL_OK && lateness(s) > 0) status = register_late(p, s, ctx, out);
+    if (status == RILL_OK && async_option(s) > 0) status = register_async(p, s, ctx, out);
     if (status == RILL_OK) {
         rill_engine_setup_default(&setup);
         set_up(p, s, &setup, entries);
@@ -273,14 +273,14 @@ static rill_status run(const problem *p, const schedule *s, rill_status (*more)(
         setup.trace_user = out;
         setup.clock = s->hooks != NULL ? s->hooks->clock : NULL;
         setup.clock_user = s->hooks != NULL ? s->hooks->user : NULL;
-        if (s->workers > 1 || s->apart) return run_workers(p, s, &setup, ctx, out);
+        if (s->workers > 1 || s->own_thread) return run_workers(p, s, &setup, ctx, out);
     }
-    if (status == RILL_OK) status = rill_model_open(&model, ctx, domain_of(p, s), &options);
+    if (status == RILL_OK) status = rill_model_open(&model, ctx, opened_domain_name(p, s), &options);
     if (status == RILL_OK) status = rill_engine_create(&engine, ctx, model, &setup);
     if (status == RILL_OK) {
-        reader r = {p, 0, s->reader_blocks, 1, out, s->hooks, cancel_at_engine, engine};
+        reader r = {p, 0, s->reader_blocks, 1, out, s->hooks, cancel_in_engine, engine};
         if (!s->by_run)
-            status = loop(p, s->hooks, engine, out);
+            status = step_loop(p, s->hooks, engine, out);
         else if (s->hooks != NULL && s->hooks->ask != NULL)
             status = rill_run_requests(engine, read_request, &r, write_result, &r);
         else
@@ -315,12 +315,12 @@ void engine_run(const problem *p, const schedule *s, const rill_context_options 
 
 void engine_record_clear(engine_record *record)
 {
-    for (int32_t i = 0; i < PROBLEM_MOST_INPUTS; i++) {
+    for (int32_t i = 0; i < PROBLEM_MAX_INPUTS; i++) {
         record_result *r = &record->result[i];
         for (int32_t o = 0; o < r->n && r->output != NULL; o++) {
             free(r->output[o].text);
             free(r->output[o].action);
-            free(r->output[o].logp_of);
+            free(r->output[o].logps);
         }
         free(r->output);
     }
@@ -329,7 +329,7 @@ void engine_record_clear(engine_record *record)
         free(record->timestep[i].depth);
         free(record->timestep[i].width);
         free(record->timestep[i].merged);
-        free(record->timestep[i].after);
+        free(record->timestep[i].kept);
     }
     free(record->timestep);
     free(record->event);
@@ -343,13 +343,12 @@ int record_differ(const record_result *a, const record_result *b, char *where, s
     if (a->status != b->status || a->n != b->n || a->outputs_found != b->outputs_found) return 1;
     for (int32_t o = 0; o < a->n; o++) {
         const record_output *x = &a->output[o], *y = &b->output[o];
-        snprintf(where, size, "output %d: \"%s\" %.17g and \"%s\" %.17g", (int)o, x->text, x->value.score, y->text,
-                 y->value.score);
-        if (strcmp(x->text, y->text) != 0 || memcmp(&x->value.score, &y->value.score, sizeof(double)) != 0 ||
-            memcmp(&x->value.rank_score, &y->value.rank_score, sizeof(double)) != 0 ||
-            x->value.actions != y->value.actions || x->value.truncated != y->value.truncated ||
-            x->value.n_actions != y->value.n_actions ||
-            memcmp(x->logp_of, y->logp_of, (size_t)x->value.n_actions * sizeof *x->logp_of) != 0)
+        snprintf(where, size, "output %d: \"%s\" %.17g and \"%s\" %.17g", (int)o, x->text, x->value.path_score, y->text,
+                 y->value.path_score);
+        if (strcmp(x->text, y->text) != 0 || memcmp(&x->value.path_score, &y->value.path_score, sizeof(double)) != 0 ||
+            memcmp(&x->value.score, &y->value.score, sizeof(double)) != 0 || x->value.length != y->value.length ||
+            x->value.truncated != y->value.truncated || x->value.n_ids != y->value.n_ids ||
+            memcmp(x->logps, y->logps, (size_t)x->value.n_ids * sizeof *x->logps) != 0)
             return 1;
     }
     return 0;

@@ -10,7 +10,7 @@
 #include "support/test_plugins.h"
 #include "support/toy_domain.h"
 
-static int64_t given_iterations = -1, given_seed = -1, given_late = -1;
+static int64_t option_iterations = -1, option_seed = -1, option_async = -1;
 
 int harness_options(int argc, char **argv)
 {
@@ -23,11 +23,11 @@ int harness_options(int argc, char **argv)
         int64_t value = i + 1 < argc ? strtoll(argv[i + 1], &end, 10) : 0;
         int good = end != NULL && *end == '\0' && value >= 0;
         if (good && strcmp(argv[i], "--iterations") == 0)
-            given_iterations = value;
+            option_iterations = value;
         else if (good && strcmp(argv[i], "--seed") == 0)
-            given_seed = value;
+            option_seed = value;
         else if (good && strcmp(argv[i], "--late") == 0)
-            given_late = value;
+            option_async = value;
         else
             return fprintf(stderr, "usage: %s [--seed N] [--iterations N] [--only PATTERN] [--late G]\n", argv[0]), -1;
     }
@@ -43,22 +43,22 @@ enum { SHARE = 1 };
 
 int64_t harness_iterations(int64_t otherwise)
 {
-    return given_iterations >= 0 ? given_iterations : (otherwise + SHARE - 1) / SHARE;
+    return option_iterations >= 0 ? option_iterations : (otherwise + SHARE - 1) / SHARE;
 }
 
-int harness_all(void)
+int harness_full_run(void)
 {
-    return given_iterations < 0 && SHARE == 1;
+    return option_iterations < 0 && SHARE == 1;
 }
 
 uint64_t harness_seed(uint64_t otherwise)
 {
-    return given_seed >= 0 ? (uint64_t)given_seed : otherwise;
+    return option_seed >= 0 ? (uint64_t)option_seed : otherwise;
 }
 
-int64_t harness_late(void)
+int64_t harness_async(void)
 {
-    return given_late + 1;
+    return option_async + 1;
 }
 
 int64_t harness_problems(int64_t otherwise, void (*check)(rill_context *ctx, uint64_t seed))
@@ -78,7 +78,7 @@ rill_context *harness_context(const rill_context_options *options)
     assert_int_equal(rill_context_create(&ctx, options), RILL_OK);
     assert_int_equal(rill_register_core(ctx), RILL_OK);
     assert_int_equal(rill_register_domain(ctx, &toy_domain), RILL_OK);
-    assert_int_equal(rill_register_domain(ctx, &toy_alone), RILL_OK);
+    assert_int_equal(rill_register_domain(ctx, &toy_without_runners), RILL_OK);
     assert_int_equal(test_plugins_register(ctx), RILL_OK);
     return ctx;
 }
@@ -87,12 +87,12 @@ rill_context *harness_context(const rill_context_options *options)
 
 enum { HEADER = 64 };
 
-static void give_back(harness_memory *m, char *block, size_t old_size)
+static void check_and_free(harness_memory *m, char *block, size_t old_size)
 {
     size_t size;
     if (block == NULL) return;
     memcpy(&size, block - HEADER, sizeof size);
-    m->mistakes += size != old_size;
+    m->wrong_sizes += size != old_size;
     m->bytes -= size;
     m->blocks--;
     free(block - HEADER);
@@ -101,9 +101,10 @@ static void give_back(harness_memory *m, char *block, size_t old_size)
 static void *allocate(void *user, void *block, size_t old_size, size_t new_size)
 {
     harness_memory *m = user;
-    if (new_size == 0) return give_back(m, block, old_size), NULL;
+    if (new_size == 0) return check_and_free(m, block, old_size), NULL;
     m->requests++;
-    if (m->fail_at > 0 && (m->requests == m->fail_at || (m->persistent && m->requests > m->fail_at)))
+    if (m->failing_request > 0 &&
+        (m->requests == m->failing_request || (m->persistent && m->requests > m->failing_request)))
         return m->refused++, NULL;
     char *fresh = aligned_alloc(HEADER, HEADER + (new_size + HEADER - 1) / HEADER * HEADER);
     if (fresh == NULL) abort();
@@ -115,7 +116,7 @@ static void *allocate(void *user, void *block, size_t old_size, size_t new_size)
     /* New memory is never zero by luck. */
     memset(fresh, 0xa5, new_size);
     if (block != NULL) memcpy(fresh, block, old_size < new_size ? old_size : new_size);
-    give_back(m, block, old_size);
+    check_and_free(m, block, old_size);
     return fresh;
 }
 
@@ -137,6 +138,6 @@ void harness_end(rill_context *ctx, const harness_memory *memory)
 {
     rill_context_destroy(ctx);
     assert_int_equal(memory->blocks, 0);
-    assert_int_equal(memory->mistakes, 0);
-    if (toy_report_get()->violations != 0) fail_msg("%s", toy_report_get()->first);
+    assert_int_equal(memory->wrong_sizes, 0);
+    if (toy_report_get()->violations != 0) fail_msg("%s", toy_report_get()->first_violation);
 }

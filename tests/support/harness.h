@@ -1,5 +1,5 @@
 /* What every test program starts from: cmocka, and the options --seed N, --iterations N, --only PATTERN, and
- * --late G, with which random problems are decoded by a domain that answers later (late_domain.h).
+ * --late G, with which random problems are decoded by a domain that answers later (async_domain.h).
  *
  * A property test runs `harness_iterations(default)` random problems from consecutive seeds and reports the seed of a failure,
  * so `--seed S --iterations 1` repeats it. */
@@ -27,14 +27,14 @@ int64_t harness_problems(int64_t otherwise, void (*check)(rill_context *ctx, uin
 
 /* What all random problems together have come to, without which the test would show little. Not looked at where these are fewer, by
  * --iterations or under a sanitizer: a single one that repeats a failure comes to less. */
-#define HARNESS_SEEN(condition)                    \
-    do {                                           \
-        if (harness_all()) assert_true(condition); \
+#define HARNESS_ASSERT_COVERED(condition)               \
+    do {                                                \
+        if (harness_full_run()) assert_true(condition); \
     } while (0)
-int harness_all(void);
+int harness_full_run(void);
 
 /* G + 1 with --late G, else 0. */
-int64_t harness_late(void);
+int64_t harness_async(void);
 
 /* A context whose log goes nowhere, with the core, the toy and the test plugins registered. Fails the test otherwise. */
 rill_context *harness_context(const rill_context_options *options);
@@ -42,11 +42,11 @@ rill_context *harness_context(const rill_context_options *options);
 /* An allocator that counts and can be told to fail. Set `fail_at` to n >= 1 to refuse the n-th request for memory;
  * `persistent` refuses all later ones too. Checks sizes given back, and that nothing is freed twice. */
 typedef struct harness_memory {
-    int64_t requests, fail_at, refused;
+    int64_t requests, failing_request, refused;
     int persistent;
     int64_t blocks;
     size_t bytes, peak;
-    int64_t mistakes; /* wrong sizes given back */
+    int64_t wrong_sizes; /* wrong sizes given back */
 } harness_memory;
 
 rill_context_options harness_memory_options(harness_memory *memory);

@@ -17,7 +17,7 @@
 
 /* A list of hypotheses that grows. */
 typedef struct list {
-    naive_hypothesis *at;
+    naive_hypothesis *items;
     int32_t n, capacity;
 } list;
 
@@ -31,8 +31,8 @@ typedef struct search {
     int top_ended; /* the best of some timestep has ended */
     /* The limit 4: what ended in this timestep, what of all was dropped, and the best that came up before there was an output. */
     list ended;
-    naive_output dropped, seen;
-    int any_dropped, any_seen;
+    naive_output dropped, best_ended;
+    int has_dropped, has_best_ended;
     int64_t serials;
     int32_t banks; /* the beam is divided into; 0: it is not */
     naive_result result;
@@ -42,10 +42,10 @@ static void push(list *l, const naive_hypothesis *h)
 {
     if (l->n == l->capacity) {
         l->capacity = l->capacity * 2 + 8;
-        l->at = realloc(l->at, (size_t)l->capacity * sizeof *l->at);
-        if (l->at == NULL) abort();
+        l->items = realloc(l->items, (size_t)l->capacity * sizeof *l->items);
+        if (l->items == NULL) abort();
     }
-    l->at[l->n++] = *h;
+    l->items[l->n++] = *h;
 }
 
 /* Score, then parent rank, then smaller action id. */
@@ -58,26 +58,26 @@ static int by_rank(const void *a, const void *b)
     return (ax > ay) - (ax < ay);
 }
 
-static void sort_and_cut(list *l, int64_t most)
+static void sort_and_cut(list *l, int64_t max_n)
 {
-    if (l->n > 1) qsort(l->at, (size_t)l->n, sizeof *l->at, by_rank);
-    if (l->n > most) l->n = most < 0 ? 0 : (int32_t)most;
+    if (l->n > 1) qsort(l->items, (size_t)l->n, sizeof *l->items, by_rank);
+    if (l->n > max_n) l->n = max_n < 0 ? 0 : (int32_t)max_n;
 }
 
 /* The best `most` and, with them, all that are kept. */
-static void cut_children(list *l, int64_t most)
+static void cut_children(list *l, int64_t max_n)
 {
     int32_t n = 0;
     sort_and_cut(l, l->n);
     for (int32_t i = 0; i < l->n; i++)
-        if (l->at[i].kept || most-- > 0) l->at[n++] = l->at[i];
+        if (l->items[i].exempt || max_n-- > 0) l->items[n++] = l->items[i];
     l->n = n;
 }
 
 /* --- step 1: expand ----------------------------------------------------------------------------------------------- */
 
-static naive_hypothesis child_of(const naive_hypothesis *parent, int32_t rank, const naive_hypothesis *from,
-                                 const naive_choice *c, const naive_wishes *w, int last_phase)
+static naive_hypothesis make_child(const naive_hypothesis *parent, int32_t rank, const naive_hypothesis *from,
+                                   const naive_choice *c, const naive_modifiers *w, int last_phase)
 {
     naive_hypothesis child = *parent;
     memcpy(child.state, from->state, sizeof child.state);
@@ -92,8 +92,8 @@ static naive_hypothesis child_of(const naive_hypothesis *parent, int32_t rank, c
     child.n++;
     child.sum += (double)score;
     child.parent_rank = rank;
-    child.kept = w->bank[c->action] > 0;
-    child.bank = child.kept ? w->bank[c->action] - 1 : w->rest;
+    child.exempt = w->bank[c->action] > 0;
+    child.bank = child.exempt ? w->bank[c->action] - 1 : w->rest;
     child.ended = c->kind != NAIVE_LIVE;
     child.by_end = c->kind == NAIVE_END;
     child.timesteps += last_phase && c->kind != NAIVE_END;
@@ -103,33 +103,33 @@ static naive_hypothesis child_of(const naive_hypothesis *parent, int32_t rank, c
 static int is_taken(const list *taken, int32_t rank, int32_t action)
 {
     for (int32_t i = 0; i < taken->n; i++)
-        if (taken->at[i].parent_rank == rank && taken->at[i].action[taken->at[i].n - 1] == action) return 1;
+        if (taken->items[i].parent_rank == rank && taken->items[i].action[taken->items[i].n - 1] == action) return 1;
     return 0;
 }
 
 /* The best of the parent's children, as they are by the state and the wishes of `from`. `taken`: of these alone; NULL: of all. */
-static list children_of(const naive_problem *p, const naive_hypothesis *parent, int32_t rank,
-                        const naive_hypothesis *from, int32_t from_rank, const list *taken, int32_t timestep,
-                        int32_t phase, int32_t *banks)
+static list expand_parent(const naive_problem *p, const naive_hypothesis *parent, int32_t rank,
+                          const naive_hypothesis *from, int32_t from_rank, const list *taken, int32_t timestep,
+                          int32_t phase, int32_t *banks)
 {
     list children = {0};
-    naive_choice legal[NAIVE_MOST_ACTIONS];
-    naive_wishes wishes = naive_wishes_of(p, timestep, phase, from_rank, from);
+    naive_choice legal[NAIVE_MAX_ACTIONS];
+    naive_modifiers modifiers = naive_merge_modifiers(p, timestep, phase, from_rank, from);
     int32_t n = p->expand(p->user, from->state, from->n, legal);
-    *banks = wishes.banks;
+    *banks = modifiers.banks;
     for (int32_t i = 0; i < n; i++) {
-        if (naive_forbidden(&wishes, &legal[i])) continue;
+        if (naive_is_forbidden(&modifiers, &legal[i])) continue;
         if (taken != NULL && !is_taken(taken, rank, legal[i].action)) continue;
-        naive_hypothesis child = child_of(parent, rank, from, &legal[i], &wishes, phase == p->phases - 1);
+        naive_hypothesis child = make_child(parent, rank, from, &legal[i], &modifiers, phase == p->phases - 1);
         push(&children, &child);
     }
-    if (wishes.limit > 0 && !p->unlimited) cut_children(&children, wishes.limit);
+    if (modifiers.limit > 0 && !p->ignore_limits) cut_children(&children, modifiers.limit);
     return children;
 }
 
 /* --- steps 2 and 3: the best children of each parent, the best of them all ------------------------------------------ */
 
-static int32_t children_kept(const naive_problem *p, int32_t phase)
+static int32_t max_children(const naive_problem *p, int32_t phase)
 {
     int applies = p->max_candidates_phases == 0 || (p->max_candidates_phases >> phase & 1);
     if (p->max_candidates > 0 && applies) return p->max_candidates;
@@ -143,7 +143,7 @@ static int64_t merge_limit(const naive_problem *p)
 
 static int same_runs(const naive_problem *p, const naive_hypothesis *a, const naive_hypothesis *b)
 {
-    uint8_t x[NAIVE_MOST_ACTIONS] = {0}, y[NAIVE_MOST_ACTIONS] = {0};
+    uint8_t x[NAIVE_MAX_ACTIONS] = {0}, y[NAIVE_MAX_ACTIONS] = {0};
     naive_ban_runs(p, a, x);
     naive_ban_runs(p, b, y);
     return memcmp(x, y, sizeof x) == 0;
@@ -153,11 +153,12 @@ static int same_runs(const naive_problem *p, const naive_hypothesis *a, const na
 static int32_t representative(const search *s, int32_t rank)
 {
     const naive_problem *p = s->p;
-    const naive_hypothesis *h = &s->beam.at[rank];
+    const naive_hypothesis *h = &s->beam.items[rank];
     for (int32_t other = 0; other < rank && p->cube != 0; other++) {
-        const naive_hypothesis *o = &s->beam.at[other];
+        const naive_hypothesis *o = &s->beam.items[other];
         const int32_t a = h->n > 0 ? h->action[h->n - 1] : -1, b = o->n > 0 ? o->action[o->n - 1] : -1;
-        if (!o->ended && same_runs(p, o, h) && (p->key != NULL ? p->key(a) == p->key(b) : a == b)) return other;
+        if (!o->ended && same_runs(p, o, h) && (p->cube_key != NULL ? p->cube_key(a) == p->cube_key(b) : a == b))
+            return other;
     }
     return rank;
 }
@@ -168,7 +169,7 @@ static void rescore(search *s, list *taken, int32_t timestep, int32_t phase)
 {
     list exact = {0};
     for (int32_t rank = 0; rank < s->beam.n; rank++) {
-        const naive_hypothesis *parent = &s->beam.at[rank];
+        const naive_hypothesis *parent = &s->beam.items[rank];
         const int own = representative(s, rank) == rank;
         int any = 0;
         if (parent->ended) {
@@ -178,18 +179,18 @@ static void rescore(search *s, list *taken, int32_t timestep, int32_t phase)
             continue;
         }
         for (int32_t i = 0; i < taken->n; i++) {
-            if (taken->at[i].parent_rank != rank) continue;
-            if (own) push(&exact, &taken->at[i]);
+            if (taken->items[i].parent_rank != rank) continue;
+            if (own) push(&exact, &taken->items[i]);
             any = 1;
         }
         if (own || !any) continue;
         int32_t banks;
-        list children = children_of(s->p, parent, rank, parent, rank, taken, timestep, phase, &banks);
-        for (int32_t i = 0; i < children.n; i++) push(&exact, &children.at[i]);
+        list children = expand_parent(s->p, parent, rank, parent, rank, taken, timestep, phase, &banks);
+        for (int32_t i = 0; i < children.n; i++) push(&exact, &children.items[i]);
         s->result.rescored++;
-        free(children.at);
+        free(children.items);
     }
-    free(taken->at);
+    free(taken->items);
     *taken = exact;
     sort_and_cut(taken, merge_limit(s->p));
 }
@@ -197,40 +198,40 @@ static void rescore(search *s, list *taken, int32_t timestep, int32_t phase)
 /* Those of the best that can have a place. */
 static void note_ended(search *s, list *children)
 {
-    const int32_t most = s->p->immediate ? 2 * s->p->k : s->p->k;
-    for (int32_t i = 0; i < children->n && i < most; i++) {
-        if (!children->at[i].ended || children->at[i].serial > 0) continue;
-        children->at[i].serial = ++s->serials;
-        push(&s->ended, &children->at[i]);
+    const int32_t max_n = s->p->immediate ? 2 * s->p->k : s->p->k;
+    for (int32_t i = 0; i < children->n && i < max_n; i++) {
+        if (!children->items[i].ended || children->items[i].serial > 0) continue;
+        children->items[i].serial = ++s->serials;
+        push(&s->ended, &children->items[i]);
     }
 }
 
 /* Places for each bank: as many for one as for another, what remains for the last; a bank with fewer candidates leaves the others to the
  * one before it, the first to the last. Written one place after another. */
-static void take_by_banks(list *all, int32_t banks, int64_t places)
+static void divide_among_banks(list *all, int32_t banks, int64_t places)
 {
-    int32_t *want = calloc((size_t)banks, sizeof *want), *there = calloc((size_t)banks, sizeof *there), n = 0;
-    if (want == NULL || there == NULL) abort();
+    int32_t *want = calloc((size_t)banks, sizeof *want), *available = calloc((size_t)banks, sizeof *available), n = 0;
+    if (want == NULL || available == NULL) abort();
     sort_and_cut(all, all->n);
-    for (int32_t i = 0; i < all->n; i++) there[all->at[i].bank]++;
+    for (int32_t i = 0; i < all->n; i++) available[all->items[i].bank]++;
     for (int32_t b = 0; b < banks; b++) want[b] = (int32_t)(places / banks + (b == banks - 1 ? places % banks : 0));
     for (int moved = 1; moved;) { /* settle: a place too many goes to the bank before, from the last one down */
         moved = 0;
         for (int32_t b = banks - 1; b >= 0; b--)
-            while (want[b] > there[b]) {
-                int32_t to = b > 0 ? b - 1 : banks - 1, room = 0;
-                for (int32_t other = 0; other < banks; other++) room += want[other] < there[other];
-                if (room == 0) break;
+            while (want[b] > available[b]) {
+                int32_t to = b > 0 ? b - 1 : banks - 1, n_open = 0;
+                for (int32_t other = 0; other < banks; other++) n_open += want[other] < available[other];
+                if (n_open == 0) break;
                 want[b]--;
                 want[to]++;
                 moved = 1;
             }
     }
     for (int32_t i = 0; i < all->n; i++)
-        if (want[all->at[i].bank]-- > 0) all->at[n++] = all->at[i];
+        if (want[all->items[i].bank]-- > 0) all->items[n++] = all->items[i];
     all->n = n;
     free(want);
-    free(there);
+    free(available);
 }
 
 /* In place of the best children those that are drawn. */
@@ -239,44 +240,44 @@ static void draw_children(const naive_problem *p, list *children, list *merged, 
 {
     sort_and_cut(children, children->n);
     for (int32_t i = 0, next; i < (timestep == 0 && phase == 0 ? p->k : 1); i++) {
-        next = naive_draw(p, children->at, children->n, timestep, phase, rank, i);
-        if (next >= 0) push(merged, &children->at[next]);
+        next = naive_draw(p, children->items, children->n, timestep, phase, rank, i);
+        if (next >= 0) push(merged, &children->items[next]);
     }
-    free(children->at);
+    free(children->items);
 }
 
-static int by_wanted(const void *a, const void *b)
+static int by_group_score(const void *a, const void *b)
 {
     const naive_hypothesis *x = a, *y = b;
-    if (x->wanted != y->wanted) return x->wanted > y->wanted ? -1 : 1;
+    if (x->group_score != y->group_score) return x->group_score > y->group_score ? -1 : 1;
     if (x->parent_rank != y->parent_rank) return x->parent_rank < y->parent_rank ? -1 : 1;
     return by_rank(a, b);
 }
 
 /* The groups choose in turn, each among the children of its own, all of the first hypothesis's. */
-static void take_by_groups(search *s, list *all, int first)
+static void divide_among_groups(search *s, list *all, int first)
 {
     const naive_problem *p = s->p;
     list chosen = {0};
     for (int32_t g = 0; g < p->groups; g++) {
         list own = {0};
-        const int32_t before = chosen.n;
+        const int32_t n_before = chosen.n;
         int32_t places = p->k / p->groups;
         for (int32_t o = 0; o < s->n_outputs; o++) places -= s->output[o].hypothesis.group == g;
         for (int32_t i = 0; i < all->n; i++) {
-            naive_hypothesis h = all->at[i];
+            naive_hypothesis h = all->items[i];
             int32_t times = 0;
             if (!first && h.group != g) continue;
-            for (int32_t c = 0; c < before; c++) times += chosen.at[c].action[h.n - 1] == h.action[h.n - 1];
+            for (int32_t c = 0; c < n_before; c++) times += chosen.items[c].action[h.n - 1] == h.action[h.n - 1];
             h.group = g;
-            h.wanted = h.sum - p->diversity * times;
+            h.group_score = h.sum - p->diversity * times;
             push(&own, &h);
         }
-        if (own.n > 1) qsort(own.at, (size_t)own.n, sizeof *own.at, by_wanted);
-        for (int32_t i = 0; i < own.n && i < places; i++) push(&chosen, &own.at[i]);
-        free(own.at);
+        if (own.n > 1) qsort(own.items, (size_t)own.n, sizeof *own.items, by_group_score);
+        for (int32_t i = 0; i < own.n && i < places; i++) push(&chosen, &own.items[i]);
+        free(own.items);
     }
-    free(all->at);
+    free(all->items);
     *all = chosen;
     sort_and_cut(all, all->n);
 }
@@ -287,7 +288,7 @@ static void expand_and_merge(search *s, int32_t timestep, int32_t phase)
     list merged = {0};
     s->banks = 0;
     for (int32_t rank = 0; rank < s->beam.n; rank++) {
-        naive_hypothesis *parent = &s->beam.at[rank];
+        naive_hypothesis *parent = &s->beam.items[rank];
         if (parent->ended) { /* its one child is itself, at no cost */
             naive_hypothesis same = *parent;
             same.parent_rank = rank;
@@ -297,53 +298,53 @@ static void expand_and_merge(search *s, int32_t timestep, int32_t phase)
         int32_t banks;
         const int32_t from = representative(s, rank);
         s->result.classes += from == rank;
-        list children = children_of(p, parent, rank, &s->beam.at[from], from, NULL, timestep, phase, &banks);
+        list children = expand_parent(p, parent, rank, &s->beam.items[from], from, NULL, timestep, phase, &banks);
         if (banks > 0) s->banks = banks;
         if (p->sample > 0) {
             draw_children(p, &children, &merged, timestep, phase, rank);
             continue;
         }
-        cut_children(&children, children_kept(p, phase));
+        cut_children(&children, max_children(p, phase));
         if (p->at_limit == 4 && p->cube != 1) note_ended(s, &children);
-        for (int32_t i = 0; i < children.n; i++) push(&merged, &children.at[i]);
-        free(children.at);
+        for (int32_t i = 0; i < children.n; i++) push(&merged, &children.items[i]);
+        free(children.items);
     }
     for (int32_t i = 0; i < merged.n; i++)
-        if (merged.at[i].ended && merged.at[i].bank == 0) merged.at[i].bank = s->banks - 1;
+        if (merged.items[i].ended && merged.items[i].bank == 0) merged.items[i].bank = s->banks - 1;
     if (p->groups > 1)
-        take_by_groups(s, &merged, timestep == 0 && phase == 0);
+        divide_among_groups(s, &merged, timestep == 0 && phase == 0);
     else if (s->banks > 0)
-        take_by_banks(&merged, s->banks, p->immediate ? p->k : p->k > s->n_outputs ? p->k - s->n_outputs : 0);
+        divide_among_banks(&merged, s->banks, p->immediate ? p->k : p->k > s->n_outputs ? p->k - s->n_outputs : 0);
     else
         sort_and_cut(&merged, merge_limit(p));
     if (p->cube == 1) rescore(s, &merged, timestep, phase);
     if (p->at_limit == 4 && p->cube == 1) note_ended(s, &merged);
-    free(s->beam.at);
+    free(s->beam.items);
     s->beam = merged;
 }
 
 /* --- step 4: outputs ------------------------------------------------------------------------------------------------ */
 
-static int32_t enough(const naive_problem *p)
+static int32_t stop_count(const naive_problem *p)
 {
     return p->stop_after > 0 ? p->stop_after : p->stop == 3 ? 1 : p->k;
 }
 
-static double rank(const naive_problem *p, double sum, int32_t length)
+static double normalised_score(const naive_problem *p, double sum, int32_t length)
 {
     if (p->word_penalty != 0) sum -= p->word_penalty * length;
     return sum / pow(length > 0 ? length : 1, p->length_penalty);
 }
 
-static int by_rank_score(const void *a, const void *b)
+static int by_output_score(const void *a, const void *b)
 {
     const naive_output *x = a, *y = b;
-    if (x->rank_score != y->rank_score) return x->rank_score > y->rank_score ? -1 : 1;
+    if (x->score != y->score) return x->score > y->score ? -1 : 1;
     return (x->order > y->order) - (x->order < y->order);
 }
 
 /* Whether the end is counted in the length. */
-static int counts_end(const naive_problem *p, const naive_hypothesis *h)
+static int counts_end_action(const naive_problem *p, const naive_hypothesis *h)
 {
     return p->count_end && (h->truncated ? p->at_limit == 3 : h->by_end);
 }
@@ -354,9 +355,9 @@ static void output(search *s, const naive_hypothesis *h)
     if (p->require_end && h->truncated) return;
     naive_output new = {.hypothesis = *h, .order = s->orders++};
     for (int32_t i = 0; i < h->n; i++) new.logp += (double)h->logp[i];
-    new.rank_score = rank(p, h->sum, h->timesteps + counts_end(p, h));
+    new.score = normalised_score(p, h->sum, h->timesteps + counts_end_action(p, h));
     if (h->sum > s->best_output) s->best_output = h->sum;
-    if (p->keep == 1 && s->n_outputs >= enough(p)) return;
+    if (p->keep == 1 && s->n_outputs >= stop_count(p)) return;
     if (s->n_outputs == s->output_capacity) {
         s->output_capacity = s->output_capacity * 2 + 4;
         s->output = realloc(s->output, (size_t)s->output_capacity * sizeof *s->output);
@@ -364,17 +365,17 @@ static void output(search *s, const naive_hypothesis *h)
     }
     s->output[s->n_outputs++] = new;
     if (p->keep != 2) return;
-    qsort(s->output, (size_t)s->n_outputs, sizeof *s->output, by_rank_score);
-    if (s->n_outputs > enough(p)) s->n_outputs = enough(p);
+    qsort(s->output, (size_t)s->n_outputs, sizeof *s->output, by_output_score);
+    if (s->n_outputs > stop_count(p)) s->n_outputs = stop_count(p);
 }
 
 static void output_top(search *s)
 {
     int32_t run = 0;
-    while (run < s->beam.n && s->beam.at[run].ended) output(s, &s->beam.at[run++]);
+    while (run < s->beam.n && s->beam.items[run].ended) output(s, &s->beam.items[run++]);
     list rest = {0};
-    for (int32_t i = run; i < s->beam.n; i++) push(&rest, &s->beam.at[i]);
-    free(s->beam.at);
+    for (int32_t i = run; i < s->beam.n; i++) push(&rest, &s->beam.items[i]);
+    free(s->beam.items);
     s->beam = rest;
 }
 
@@ -383,34 +384,35 @@ static int last_timestep(const naive_problem *p, int32_t timesteps)
     return timesteps >= p->max_length + (p->at_limit == 2);
 }
 
-static void output_at_once(search *s, int32_t timesteps)
+static void output_immediately(search *s, int32_t timesteps)
 {
     list live = {0};
     if (s->p->shrink) sort_and_cut(&s->beam, s->p->k - s->n_outputs);
     if (s->p->at_limit == 1 && last_timestep(s->p, timesteps)) sort_and_cut(&s->beam, s->p->k);
     for (int32_t i = 0; i < s->beam.n; i++) {
-        const naive_hypothesis *h = &s->beam.at[i];
+        const naive_hypothesis *h = &s->beam.items[i];
         if (h->ended && i < s->p->k) output(s, h);
         if (!h->ended && live.n < s->p->k) push(&live, h);
     }
-    free(s->beam.at);
+    free(s->beam.items);
     s->beam = live;
 }
 
 /* --- the limit 4 ---------------------------------------------------------------------------------------------------- */
 
-static void better_of(const search *s, naive_output *best, int *any, const naive_hypothesis *h)
+static void keep_better(const search *s, naive_output *best, int *any, const naive_hypothesis *h)
 {
-    const double its = rank(s->p, h->sum, h->timesteps + (s->p->count_end && h->by_end));
-    if (*any && !(its > best->rank_score) && !(its == best->rank_score && h->serial < best->hypothesis.serial)) return;
-    *best = (naive_output){.hypothesis = *h, .rank_score = its};
+    const double own_score = normalised_score(s->p, h->sum, h->timesteps + (s->p->count_end && h->by_end));
+    if (*any && !(own_score > best->score) && !(own_score == best->score && h->serial < best->hypothesis.serial))
+        return;
+    *best = (naive_output){.hypothesis = *h, .score = own_score};
     *any = 1;
 }
 
 static int is_in_beam(const search *s, const naive_hypothesis *h)
 {
     for (int32_t i = 0; i < s->beam.n; i++)
-        if (s->beam.at[i].ended && s->beam.at[i].serial == h->serial) return 1;
+        if (s->beam.items[i].ended && s->beam.items[i].serial == h->serial) return 1;
     return 0;
 }
 
@@ -419,13 +421,13 @@ static void note_dropped(search *s)
 {
     int32_t kept = 0;
     for (int32_t i = 0; i < s->ended.n; i++) {
-        const naive_hypothesis h = s->ended.at[i];
+        const naive_hypothesis h = s->ended.items[i];
         int output = 0;
         for (int32_t o = 0; o < s->n_outputs; o++) output |= s->output[o].hypothesis.serial == h.serial;
         if (is_in_beam(s, &h))
-            s->ended.at[kept++] = h;
+            s->ended.items[kept++] = h;
         else if (!output)
-            better_of(s, &s->dropped, &s->any_dropped, &h);
+            keep_better(s, &s->dropped, &s->has_dropped, &h);
     }
     s->ended.n = kept;
 }
@@ -461,7 +463,7 @@ static void apply_heuristic(search *s, const naive_heuristic *h, double best, in
                     .best_output = s->best_output,
                     .best = best,
                     .n = s->beam.n,
-                    .candidate = s->beam.at,
+                    .candidate = s->beam.items,
                     .keep = keep,
                     .width = INT32_MAX};
     if (h->rule == NAIVE_CUSTOM)
@@ -477,7 +479,7 @@ static void apply_heuristic(search *s, const naive_heuristic *h, double best, in
     }
     kept = 0;
     for (int32_t i = 0; i < s->beam.n; i++)
-        if (keep[i]) s->beam.at[kept++] = s->beam.at[i];
+        if (keep[i]) s->beam.items[kept++] = s->beam.items[i];
     s->beam.n = kept;
     s->stop |= b.stop;
     free(keep);
@@ -487,9 +489,9 @@ static void apply_heuristic(search *s, const naive_heuristic *h, double best, in
 
 static void trim(search *s)
 {
-    int32_t room = s->p->immediate ? s->p->k : s->p->k - s->n_outputs;
-    if (room < 0) room = 0;
-    if (s->beam.n > room) s->beam.n = room;
+    int32_t free_places = s->p->immediate ? s->p->k : s->p->k - s->n_outputs;
+    if (free_places < 0) free_places = 0;
+    if (s->beam.n > free_places) s->beam.n = free_places;
 }
 
 /* --- step 7: stop --------------------------------------------------------------------------------------------------- */
@@ -497,46 +499,47 @@ static void trim(search *s)
 static void output_ended(search *s)
 {
     for (int32_t i = 0; i < s->beam.n; i++)
-        if (s->beam.at[i].ended) output(s, &s->beam.at[i]);
+        if (s->beam.items[i].ended) output(s, &s->beam.items[i]);
 }
 
 static void end_live(search *s)
 {
     for (int32_t i = 0; i < s->beam.n; i++)
-        if (!s->beam.at[i].ended) s->beam.at[i].ended = s->beam.at[i].truncated = 1;
+        if (!s->beam.items[i].ended) s->beam.items[i].ended = s->beam.items[i].truncated = 1;
 }
 
 static int any_live(const search *s)
 {
     for (int32_t i = 0; i < s->beam.n; i++)
-        if (!s->beam.at[i].ended) return 1;
+        if (!s->beam.items[i].ended) return 1;
     return 0;
 }
 
 static int has_enough(const search *s, int32_t timesteps)
 {
     const naive_problem *p = s->p;
-    if (s->n_outputs < enough(p)) return 0;
+    if (s->n_outputs < stop_count(p)) return 0;
     if (p->stop == 0) return 1;
     if (p->stop == 3) return s->top_ended;
     int32_t length = timesteps;
     if (p->stop == 2 && p->length_penalty > 0) length = p->max_length + (p->at_limit == 2 || p->at_limit == 3);
     for (int32_t i = 0; i < s->beam.n; i++)
-        if (!s->beam.at[i].ended) return !(rank(p, s->beam.at[i].sum, length) > s->output[enough(p) - 1].rank_score);
+        if (!s->beam.items[i].ended)
+            return !(normalised_score(p, s->beam.items[i].sum, length) > s->output[stop_count(p) - 1].score);
     return 1;
 }
 
 /* Whether the best that was dropped is the output. */
 static int output_dropped(search *s)
 {
-    if (s->n_outputs > 0 || !s->any_dropped) return 0;
+    if (s->n_outputs > 0 || !s->has_dropped) return 0;
     for (int32_t i = 0; i < s->beam.n; i++)
-        if (s->beam.at[i].ended) return 0;
+        if (s->beam.items[i].ended) return 0;
     output(s, &s->dropped.hypothesis);
     return 1;
 }
 
-static int stops(search *s, int32_t timesteps)
+static int should_stop(search *s, int32_t timesteps)
 {
     int over = last_timestep(s->p, timesteps);
     if (!(over && s->p->at_limit == 1) && has_enough(s, timesteps)) return 1;
@@ -563,18 +566,19 @@ static int stops(search *s, int32_t timesteps)
 
 static void run_phase(search *s, int32_t timestep, int32_t phase)
 {
-    const int32_t before = s->ended.n, outputs = s->n_outputs;
+    const int32_t first_ended = s->ended.n, outputs = s->n_outputs;
     expand_and_merge(s, timestep, phase);
-    for (int32_t i = before; i < s->ended.n && outputs == 0; i++) better_of(s, &s->seen, &s->any_seen, &s->ended.at[i]);
+    for (int32_t i = first_ended; i < s->ended.n && outputs == 0; i++)
+        keep_better(s, &s->best_ended, &s->has_best_ended, &s->ended.items[i]);
     if (phase == s->p->phases - 1) {
-        s->top_ended |= s->beam.n > 0 && s->beam.at[0].ended;
+        s->top_ended |= s->beam.n > 0 && s->beam.items[0].ended;
         if (s->p->immediate || s->p->shrink)
-            output_at_once(s, timestep + 1);
+            output_immediately(s, timestep + 1);
         else
             output_top(s);
     }
     double best = s->best_output;
-    if (s->beam.n > 0 && s->beam.at[0].sum > best) best = s->beam.at[0].sum;
+    if (s->beam.n > 0 && s->beam.items[0].sum > best) best = s->beam.items[0].sum;
     const int32_t merged = s->beam.n;
     for (int32_t h = 0; h < s->p->n_heuristics; h++) apply_heuristic(s, &s->p->heuristic[h], best, timestep, phase);
     s->result.candidates += merged;
@@ -589,10 +593,10 @@ static void run_phase(search *s, int32_t timestep, int32_t phase)
 /* Later phases may have a full beam. */
 static void count_states(search *s)
 {
-    int64_t states = naive_states_kept(s->p, s->beam.at, s->beam.n, s->output, s->n_outputs,
-                                       s->any_seen ? &s->seen : NULL) +
+    int64_t states = naive_count_states(s->p, s->beam.items, s->beam.n, s->output, s->n_outputs,
+                                        s->has_best_ended ? &s->best_ended : NULL) +
                      (int64_t)(s->p->phases - 1) * s->p->k;
-    for (int32_t i = 0; i < s->beam.n; i++) states += !s->beam.at[i].ended;
+    for (int32_t i = 0; i < s->beam.n; i++) states += !s->beam.items[i].ended;
     if (states > s->result.states) s->result.states = states;
 }
 
@@ -602,8 +606,8 @@ static void begin_timestep(search *s, int32_t timestep)
     if (width == NULL) abort();
     s->result.width = width;
     width[timestep] = (naive_width){0};
-    for (int32_t i = 0; i < s->beam.n; i++) width[timestep].before += !s->beam.at[i].ended;
-    s->result.expansions += width[timestep].before;
+    for (int32_t i = 0; i < s->beam.n; i++) width[timestep].live += !s->beam.items[i].ended;
+    s->result.expansions += width[timestep].live;
 }
 
 naive_result naive_search(const naive_problem *problem)
@@ -616,13 +620,13 @@ naive_result naive_search(const naive_problem *problem)
         begin_timestep(&s, timestep);
         count_states(&s);
         for (int32_t phase = 0; phase < problem->phases; phase++) run_phase(&s, timestep, phase);
-        done = stops(&s, ++timestep);
-        s.result.width[timestep - 1].after = done ? 0 : s.beam.n;
+        done = should_stop(&s, ++timestep);
+        s.result.width[timestep - 1].kept = done ? 0 : s.beam.n;
     }
-    free(s.beam.at);
-    free(s.ended.at);
+    free(s.beam.items);
+    free(s.ended.items);
     for (int32_t i = 0; i < s.n_outputs; i++) s.result.truncated += s.output[i].hypothesis.truncated;
-    if (s.n_outputs > 1) qsort(s.output, (size_t)s.n_outputs, sizeof *s.output, by_rank_score);
+    if (s.n_outputs > 1) qsort(s.output, (size_t)s.n_outputs, sizeof *s.output, by_output_score);
     s.result.output = s.output;
     s.result.n = s.n_outputs;
     s.result.timesteps = timestep;
@@ -638,57 +642,57 @@ void naive_result_free(naive_result *result)
 
 /* --- the whole space -------------------------------------------------------------------------------------------------- */
 
-static void try_all(const naive_problem *p, const naive_hypothesis *at, naive_hypothesis *best, int *found)
+static void enumerate_from(const naive_problem *p, const naive_hypothesis *h, naive_hypothesis *best, int *found)
 {
-    if (at->ended) {
-        if (!*found || at->sum > best->sum) *best = *at;
+    if (h->ended) {
+        if (!*found || h->sum > best->sum) *best = *h;
         *found = 1;
         return;
     }
-    int32_t timestep = at->n / p->phases, phase = at->n % p->phases;
+    int32_t timestep = h->n / p->phases, phase = h->n % p->phases;
     int32_t banks;
-    list children = children_of(p, at, 0, at, 0, NULL, timestep, phase, &banks);
+    list children = expand_parent(p, h, 0, h, 0, NULL, timestep, phase, &banks);
     for (int32_t i = 0; i < children.n; i++) {
-        naive_hypothesis *child = &children.at[i];
+        naive_hypothesis *child = &children.items[i];
         if (child->timesteps >= p->max_length && phase == p->phases - 1 && !child->ended)
             child->ended = child->truncated = 1;
-        try_all(p, child, best, found);
+        enumerate_from(p, child, best, found);
     }
-    free(children.at);
+    free(children.items);
 }
 
-static int64_t count_above(const naive_problem *p, const naive_hypothesis *at, double bound)
+static int64_t count_above(const naive_problem *p, const naive_hypothesis *h, double bound)
 {
-    if (at->ended) {
-        if (at->truncated && p->require_end) return 0;
-        return rank(p, at->sum, at->timesteps + counts_end(p, at)) > bound;
+    if (h->ended) {
+        if (h->truncated && p->require_end) return 0;
+        return normalised_score(p, h->sum, h->timesteps + counts_end_action(p, h)) > bound;
     }
-    const int32_t timestep = at->n / p->phases, phase = at->n % p->phases;
+    const int32_t timestep = h->n / p->phases, phase = h->n % p->phases;
     int64_t n = 0;
     int32_t banks;
-    list children = children_of(p, at, 0, at, 0, NULL, timestep, phase, &banks);
+    list children = expand_parent(p, h, 0, h, 0, NULL, timestep, phase, &banks);
     for (int32_t i = 0; i < children.n; i++) {
-        naive_hypothesis *child = &children.at[i];
+        naive_hypothesis *child = &children.items[i];
         if (phase == p->phases - 1 && !child->ended && last_timestep(p, timestep + 1))
             child->ended = child->truncated = 1;
         n += count_above(p, child, bound);
     }
-    free(children.at);
+    free(children.items);
     return n;
 }
 
 int64_t naive_count_above(const naive_problem *problem, double bound)
 {
-    naive_problem whole = *problem;
+    naive_problem without_limits = *problem;
     naive_hypothesis empty = {0};
-    whole.unlimited = 1;
-    return count_above(&whole, &empty, bound);
+    without_limits.ignore_limits = 1;
+    return count_above(&without_limits, &empty, bound);
 }
 
 int naive_enumerate(const naive_problem *problem, naive_hypothesis *best)
 {
     naive_hypothesis empty = {0};
     int found = 0;
-    try_all(problem, &empty, best, &found);
+    enumerate_from(problem, &empty, best, &found);
     return found;
 }

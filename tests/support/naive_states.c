@@ -5,7 +5,7 @@
 #include "support/naive_search.h"
 
 typedef struct prefix {
-    const naive_hypothesis *of;
+    const naive_hypothesis *hypothesis;
     int32_t n;
 } prefix;
 
@@ -13,24 +13,24 @@ static int by_actions(const void *a, const void *b)
 {
     const prefix *x = a, *y = b;
     if (x->n != y->n) return x->n < y->n ? -1 : 1;
-    return memcmp(x->of->action, y->of->action, (size_t)x->n * sizeof *x->of->action);
+    return memcmp(x->hypothesis->action, y->hypothesis->action, (size_t)x->n * sizeof *x->hypothesis->action);
 }
 
 /* A state belongs to a history; that of a beam's candidate is made when it is expanded, so what is kept is those before. */
-int64_t naive_states_kept(const naive_problem *p, const naive_hypothesis *beam, int32_t n_beam,
-                          const naive_output *output, int32_t n_outputs, const naive_output *seen)
+int64_t naive_count_states(const naive_problem *p, const naive_hypothesis *beam, int32_t n_beam,
+                           const naive_output *output, int32_t n_outputs, const naive_output *seen)
 {
     int64_t n = 0, distinct = 0;
-    size_t most = ((size_t)n_beam + (size_t)n_outputs + 1) * NAIVE_LONGEST;
-    prefix *all = malloc((most + 1) * sizeof *all);
+    size_t max = ((size_t)n_beam + (size_t)n_outputs + 1) * NAIVE_MAX_LENGTH;
+    prefix *all = malloc((max + 1) * sizeof *all);
     if (all == NULL) abort();
     for (int32_t i = 0; i < n_beam + n_outputs + (seen != NULL); i++) {
         int in_beam = i < n_beam;
         const naive_hypothesis *h = in_beam                  ? &beam[i]
                                     : i < n_beam + n_outputs ? &output[i - n_beam].hypothesis
                                                              : &seen->hypothesis;
-        if (!p->path && (!in_beam || h->ended)) continue;
-        for (int32_t length = p->path ? 0 : h->n - 1; length < h->n; length++)
+        if (!p->path_states && (!in_beam || h->ended)) continue;
+        for (int32_t length = p->path_states ? 0 : h->n - 1; length < h->n; length++)
             if (length >= 0) all[n++] = (prefix){h, length};
     }
     qsort(all, (size_t)n, sizeof *all, by_actions);

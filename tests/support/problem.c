@@ -19,7 +19,7 @@ typedef struct space {
 static int32_t expand(void *user, const int32_t *history, int32_t n, naive_choice *out)
 {
     const space *s = user;
-    toy_choice all[TOY_MOST_ACTIONS];
+    toy_choice all[TOY_MAX_ACTIONS];
     uint64_t state = s->input.start;
     for (int32_t i = 0; i < n; i++) state = toy_extend(state, history[i]);
     int32_t phases = s->model->phases, count = toy_expand(s->model, &s->input, state, n / phases, n % phases, all);
@@ -44,23 +44,25 @@ const char *const *problem_methods(problem_group group)
  * every compiler. */
 static void draw_toy(problem *p, dice *d)
 {
-    int phases = DICE_OF(d, 1, 1, 1, 2, 2, 3), few = phases > 1 ? 4 : 2;
+    int phases = DICE_PICK(d, 1, 1, 1, 2, 2, 3), few = phases > 1 ? 4 : 2;
     int seed = dice_range(d, 0, 1000000);
     int actions = dice_range(d, few, 8);
     if (dice_chance(d, 5)) actions = 40;
     int depth = dice_range(d, 1, 7);
     if (dice_chance(d, 3)) depth = 40;
     const char *need = dice_chance(d, 50) ? "path" : "parent";
-    int ties = DICE_OF(d, 0, 0, 1, 2, 3, 6);
+    int ties = DICE_PICK(d, 0, 0, 1, 2, 3, 6);
     const char *terminal = dice_chance(d, 40) ? "last" : "end";
-    int early = DICE_OF(d, 0, 10, 30, 60, 85), ending = DICE_OF(d, 20, 40, 70), legal = DICE_OF(d, 30, 60, 90, 100);
-    int dead_ends = DICE_OF(d, 0, 0, 0, 10, 30), flat = dice_range(d, 1, 8), mask = dice_range(d, 0, (1 << phases) - 1);
+    int early = DICE_PICK(d, 0, 10, 30, 60, 85), ending = DICE_PICK(d, 20, 40, 70),
+        legal = DICE_PICK(d, 30, 60, 90, 100);
+    int dead_ends = DICE_PICK(d, 0, 0, 0, 10, 30), flat = dice_range(d, 1, 8),
+        mask = dice_range(d, 0, (1 << phases) - 1);
     int bound = dice_range(d, 1, 8);
     if (!dice_chance(d, 30)) bound = 0;
     int own_bound = dice_chance(d, 30), dead = dice_chance(d, 20);
     static const char *const selects[] = {"both", "rill", "own"};
-    const char *select = selects[DICE_OF(d, 0, 0, 1, 2)];
-    int spare = DICE_OF(d, 0, 0, 300, 999), listed = dice_chance(d, 50);
+    const char *select = selects[DICE_PICK(d, 0, 0, 1, 2)];
+    int spare = DICE_PICK(d, 0, 0, 300, 999), listed = dice_chance(d, 50);
     snprintf(p->arguments, sizeof p->arguments,
              "seed=%d actions=%d depth=%d phases=%d state=%s ties=%d terminal=%s early=%d ending=%d legal=%d "
              "dead_ends=%d flat=%.2f mask=%d bound=%d own_bound=%d dead=%d select=%s spare=%d listed=%d",
@@ -72,7 +74,7 @@ static void draw_toy(problem *p, dice *d)
 
 static void draw_inputs(problem *p, dice *d)
 {
-    p->n_inputs = dice_chance(d, 20) ? dice_range(d, 13, PROBLEM_MOST_INPUTS) : dice_range(d, 1, 12);
+    p->n_inputs = dice_chance(d, 20) ? dice_range(d, 13, PROBLEM_MAX_INPUTS) : dice_range(d, 1, 12);
     for (int32_t i = 0; i < p->n_inputs; i++) {
         const char *mark = dice_chance(d, 4) ? "!bad " : dice_chance(d, 3) ? "!dead " : "";
         int32_t words = dice_range(d, 0, 4);
@@ -95,9 +97,9 @@ static void draw_settings(problem *p, problem_group group, dice *d)
         s->stop_after = dice_range(d, 1, s->k + 2);
     else if (dice_chance(d, 15))
         s->patience = 0.25 * (double)dice_range(d, 1, 8);
-    s->min_length = DICE_OF(d, 0, 0, 0, 1, 2, 3);
+    s->min_length = DICE_PICK(d, 0, 0, 0, 1, 2, 3);
     if (dice_chance(d, 40)) s->max_length = dice_range(d, s->min_length > 0 ? s->min_length : 1, 8);
-    s->length_penalty = 0.1 * (double)DICE_OF(d, 0, 0, 10, 5, 6, 10);
+    s->length_penalty = 0.1 * (double)DICE_PICK(d, 0, 0, 10, 5, 6, 10);
     s->n_best = dice_chance(d, 60) ? 200 : dice_range(d, 1, 4); /* mostly all that there are */
 }
 
@@ -110,7 +112,7 @@ static void draw_heuristic(problem *p, dice *d)
     if (naive->rule == NAIVE_CUSTOM) {
         test_random *r = &p->random_heuristic[i];
         r->seed = (uint64_t)dice_range(d, 0, 9999);
-        r->percent = DICE_OF(d, 0, 5, 20, 40);
+        r->percent = DICE_PICK(d, 0, 5, 20, 40);
         naive->user = r;
         naive->apply = test_random_apply;
         snprintf(h->name, sizeof h->name, "test-random");
@@ -125,11 +127,11 @@ static void draw_heuristic(problem *p, dice *d)
 }
 
 /* word_reward:W */
-static void wish_word_reward(void *user, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
-                             const naive_hypothesis *parent, naive_wishes *wishes)
+static void naive_word_reward(void *user, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
+                              const naive_hypothesis *parent, naive_modifiers *modifiers)
 {
     (void)item, (void)timestep, (void)phase, (void)rank, (void)parent;
-    wishes->reward = 0.1f * (float)((test_random *)user)->percent;
+    modifiers->reward = 0.1f * (float)((test_random *)user)->percent;
 }
 
 static void draw_scorer(problem *p, dice *d)
@@ -138,7 +140,7 @@ static void draw_scorer(problem *p, dice *d)
     test_random *r = &p->random_scorer[i];
     if (dice_chance(d, 20)) {
         r->percent = dice_range(d, -20, 20);
-        p->naive.scorer[i] = (naive_scorer){r, wish_word_reward};
+        p->naive.scorer[i] = (naive_scorer){r, naive_word_reward};
         snprintf(p->scorer[i].name, sizeof p->scorer[i].name, "word_reward");
         snprintf(p->scorer[i].arguments, sizeof p->scorer[i].arguments, "%.9g", (double)(0.1f * (float)r->percent));
         return;
@@ -146,7 +148,7 @@ static void draw_scorer(problem *p, dice *d)
     *r = (test_random){.seed = (uint64_t)dice_range(d, 0, 9999), .actions = p->model.actions};
     for (int flag = 1; flag <= TEST_LAST_FLAG; flag <<= 1)
         if (dice_chance(d, 35)) r->flags |= flag;
-    p->naive.scorer[i] = (naive_scorer){r, test_random_wish};
+    p->naive.scorer[i] = (naive_scorer){r, test_random_score};
     snprintf(p->scorer[i].name, sizeof p->scorer[i].name, "test-random");
     snprintf(p->scorer[i].arguments, sizeof p->scorer[i].arguments, "%d,%d", (int)r->seed, (int)r->flags);
 }
@@ -157,9 +159,9 @@ void problem_draw(problem *p, problem_group group, dice *d)
     draw_toy(p, d);
     draw_inputs(p, d);
     draw_settings(p, group, d);
-    int32_t heuristics = group == PROBLEM_PRUNED ? DICE_OF(d, 0, 0, 1, 1, 1, 2, 3) : 0;
+    int32_t heuristics = group == PROBLEM_PRUNED ? DICE_PICK(d, 0, 0, 1, 1, 1, 2, 3) : 0;
     while (p->n_heuristics < heuristics) draw_heuristic(p, d);
-    int32_t scorers = DICE_OF(d, 0, 0, 0, 1, 1, 2);
+    int32_t scorers = DICE_PICK(d, 0, 0, 0, 1, 1, 2);
     while (p->n_scorers < scorers) draw_scorer(p, d);
 
     const rill_settings *s = &p->settings;
@@ -168,7 +170,7 @@ void problem_draw(problem *p, problem_group group, dice *d)
     n->k = s->k;
     n->immediate = group == PROBLEM_FIXED;
     n->max_candidates = s->max_candidates;
-    n->max_candidates_phases = (uint32_t)p->model.mask;
+    n->max_candidates_phases = (uint32_t)p->model.max_choices_phases;
     n->stop_after = s->stop_after;
     if (s->patience > 0) n->stop_after = (int32_t)fmax(1, round((double)s->k * s->patience));
     n->length_penalty = s->length_penalty;
@@ -195,7 +197,7 @@ void problem_draw_conventions(problem *p, problem_group group, dice *d)
     n->min_width = s->min_width;
     if (dice_chance(d, 40)) s->word_penalty = 0.25 * (double)dice_range(d, -4, 4);
     if (dice_chance(d, 40)) s->max_length_factor = 0.25 * (double)dice_range(d, 1, 8);
-    if (dice_chance(d, 60)) s->length_penalty = 0.1 * (double)DICE_OF(d, -5, 0, 6, 10, 10, 20);
+    if (dice_chance(d, 60)) s->length_penalty = 0.1 * (double)DICE_PICK(d, -5, 0, 6, 10, 10, 20);
     if (dice_chance(d, 40))
         s->unknown_penalty = dice_chance(d, 50) ? (double)INFINITY : 0.5 * (double)dice_range(d, -2, 6);
     n->stop = s->stop - RILL_STOP_COUNT;
@@ -215,9 +217,9 @@ void schedule_draw(schedule *s, problem_group group, dice *d)
     while (methods[n_methods] != NULL) n_methods++;
     *s = (schedule){.refill = -1};
     s->method = methods[dice_range(d, 0, n_methods - 1)];
-    s->n = DICE_OF(d, 1, 3, 10, 64);
-    s->budget = DICE_OF(d, 0, 0, 10, 37, 100, 1);
-    s->sort = (rill_sort)DICE_OF(d, 0, 0, 0, 1, 2);
+    s->n = DICE_PICK(d, 1, 3, 10, 64);
+    s->budget = DICE_PICK(d, 0, 0, 10, 37, 100, 1);
+    s->sort = (rill_sort)DICE_PICK(d, 0, 0, 0, 1, 2);
     s->unordered = dice_chance(d, 30);
     s->check = dice_chance(d, 15);
     s->by_run = dice_chance(d, 30);
@@ -233,51 +235,51 @@ void schedule_draw(schedule *s, problem_group group, dice *d)
     if (dice_chance(d, 15)) {
         static const char *const policies[] = {"test-nothing", "test-reverse", "test-newest", "test-random",
                                                "test-huge"};
-        s->policy = policies[dice_range(d, 0, 4)];
+        s->scheduler = policies[dice_range(d, 0, 4)];
         s->policy_arguments = "5,0";
-        if (strcmp(s->policy, "test-random") != 0) s->policy_arguments = "";
+        if (strcmp(s->scheduler, "test-random") != 0) s->policy_arguments = "";
     }
 }
 
 /* --- solving ------------------------------------------------------------------------------------------------------ */
 
 /* Of the inputs drawn here, the first alone. */
-static int is_blank(const char *input)
+static int is_empty_input(const char *input)
 {
     return strcmp(input, "") == 0 || input[0] == ' ';
 }
 
 /* The naive search's view of input i; 0 if the input is bad or blank. `at` must outlive `naive`. */
-static int view(const problem *p, int32_t i, space *at, naive_problem *naive)
+static int setup_naive(const problem *p, int32_t i, space *toy, naive_problem *naive)
 {
-    *at = (space){&p->model, toy_input_read(&p->model, p->input[i], strlen(p->input[i]))};
+    *toy = (space){&p->model, toy_input_read(&p->model, p->input[i], strlen(p->input[i]))};
     *naive = p->naive;
     naive->actions = p->model.actions;
     naive->phases = p->model.phases;
-    naive->path = p->model.path;
+    naive->path_states = p->model.path;
     naive->n_scorers = p->n_scorers;
-    naive->user = at;
+    naive->user = toy;
     naive->item = i;
     int32_t asked = p->settings.max_length;
-    naive->max_length = p->model.own_bound && (asked == 0 || asked > at->input.depth) ? at->input.depth
-                        : asked > 0                                                   ? asked
-                        : p->model.bound > 0                                          ? p->model.bound
-                                                                                      : p->model.depth;
+    naive->max_length = p->model.own_max_length && (asked == 0 || asked > toy->input.depth) ? toy->input.depth
+                        : asked > 0                                                         ? asked
+                        : p->model.max_length > 0                                           ? p->model.max_length
+                                                                                            : p->model.depth;
     double factor = p->settings.max_length_factor;
     if (factor > 0) {
-        int32_t wanted = (int32_t)floor(factor * (double)at->input.depth) + asked;
+        int32_t wanted = (int32_t)floor(factor * (double)toy->input.depth) + asked;
         if (wanted < 1) wanted = 1;
-        naive->max_length = p->model.own_bound && wanted > at->input.depth ? at->input.depth : wanted;
+        naive->max_length = p->model.own_max_length && wanted > toy->input.depth ? toy->input.depth : wanted;
     }
     /* A forced end takes one of the timesteps that the input allows. */
-    if (p->settings.at_limit == RILL_LIMIT_END && p->model.own_bound && naive->max_length == at->input.depth)
+    if (p->settings.at_limit == RILL_LIMIT_END && p->model.own_max_length && naive->max_length == toy->input.depth)
         naive->max_length--;
     naive->min_length = p->settings.min_length;
-    return at->input.status >= 0 && !is_blank(p->input[i]);
+    return toy->input.status >= 0 && !is_empty_input(p->input[i]);
 }
 
 /* What a blank line gives: an output of nothing, which no search has made. */
-static naive_result nothing(void)
+static naive_result empty_output(void)
 {
     naive_result r = {.n = 1, .output = calloc(1, sizeof *r.output)};
     if (r.output == NULL) abort();
@@ -296,13 +298,13 @@ void problem_forbid(problem *p, dice *d)
 
 void problem_draw_constraints(problem *p, dice *d)
 {
-    int32_t more = dice_range(d, 0, NAIVE_MOST_CHAIN - p->n_scorers), required = 0;
+    int32_t more = dice_range(d, 0, NAIVE_MAX_CHAIN - p->n_scorers), required = 0;
     for (; more > 0; more--) {
         const int32_t i = p->n_scorers++;
         test_phrases *c = &p->phrases[i];
         test_phrases_draw(c, p->model.actions, required, d);
         required |= c->kind == TEST_REQUIRE;
-        p->naive.scorer[i] = (naive_scorer){c, test_phrases_wish};
+        p->naive.scorer[i] = (naive_scorer){c, test_phrases_score};
         snprintf(p->scorer[i].name, sizeof p->scorer[i].name, "%s", test_phrases_names[c->kind]);
         test_phrases_write(c, toy_end_action(&p->model), p->scorer[i].arguments, sizeof p->scorer[i].arguments);
     }
@@ -352,35 +354,35 @@ void problem_solve(problem *p)
     p->expected = calloc((size_t)p->n_inputs, sizeof *p->expected);
     if (p->expected == NULL) abort();
     for (int32_t i = 0; i < p->n_inputs; i++) {
-        space at;
+        space toy;
         naive_problem naive;
-        if (view(p, i, &at, &naive))
+        if (setup_naive(p, i, &toy, &naive))
             p->expected[i] = naive_search(&naive);
-        else if (is_blank(p->input[i]))
-            p->expected[i] = nothing();
+        else if (is_empty_input(p->input[i]))
+            p->expected[i] = empty_output();
     }
 }
 
 int problem_is_searched(const problem *p, int32_t i)
 {
-    return strncmp(p->input[i], "!bad", 4) != 0 && !is_blank(p->input[i]);
+    return strncmp(p->input[i], "!bad", 4) != 0 && !is_empty_input(p->input[i]);
 }
 
 int problem_optimum(const problem *p, int32_t i, double *score)
 {
-    space at;
+    space toy;
     naive_problem naive;
     naive_hypothesis best;
-    if (!view(p, i, &at, &naive) || !naive_enumerate(&naive, &best)) return 0;
+    if (!setup_naive(p, i, &toy, &naive) || !naive_enumerate(&naive, &best)) return 0;
     *score = best.sum;
     return 1;
 }
 
 int64_t problem_count_above(const problem *p, int32_t i, double rank)
 {
-    space at;
+    space toy;
     naive_problem naive;
-    view(p, i, &at, &naive);
+    setup_naive(p, i, &toy, &naive);
     return naive_count_above(&naive, rank);
 }
 
@@ -394,15 +396,15 @@ void problem_clear(problem *p)
 /* --- comparing ---------------------------------------------------------------------------------------------------- */
 
 typedef struct words {
-    char *at;
+    char *text;
     size_t size;
 } words;
 
-__attribute__((format(printf, 2, 3))) static int differ(words *w, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static int note_difference(words *w, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    vsnprintf(w->at, w->size, format, list);
+    vsnprintf(w->text, w->size, format, list);
     va_end(list);
     return 1;
 }
@@ -415,30 +417,31 @@ static int same_bits(double a, double b)
 static int compare_output(words *w, int32_t input, int32_t rank, const naive_output *e, const record_output *o)
 {
     const naive_hypothesis *h = &e->hypothesis;
-    if (!same_bits(h->sum, o->value.score) || !same_bits(e->rank_score, o->value.rank_score) ||
+    if (!same_bits(h->sum, o->value.path_score) || !same_bits(e->score, o->value.score) ||
         !same_bits(e->logp, o->value.logp))
-        return differ(
+        return note_difference(
             w, "input %d output %d: score %.17g (ranked %.17g, logp %.17g), engine %.17g (%.17g, %.17g), text %s",
-            (int)input, (int)rank, h->sum, e->rank_score, e->logp, o->value.score, o->value.rank_score, o->value.logp,
+            (int)input, (int)rank, h->sum, e->score, e->logp, o->value.path_score, o->value.score, o->value.logp,
             o->text);
-    if (o->value.actions != h->timesteps)
-        return differ(w, "input %d output %d: length %d, engine %d", (int)input, (int)rank, (int)h->timesteps,
-                      (int)o->value.actions);
-    if (h->n != o->value.n_actions)
-        return differ(w, "input %d output %d: %d actions, engine %d", (int)input, (int)rank, (int)h->n,
-                      (int)o->value.n_actions);
-    char text[NAIVE_LONGEST * 4] = "";
-    size_t at = 0;
+    if (o->value.length != h->timesteps)
+        return note_difference(w, "input %d output %d: length %d, engine %d", (int)input, (int)rank, (int)h->timesteps,
+                               (int)o->value.length);
+    if (h->n != o->value.n_ids)
+        return note_difference(w, "input %d output %d: %d actions, engine %d", (int)input, (int)rank, (int)h->n,
+                               (int)o->value.n_ids);
+    char text[NAIVE_MAX_LENGTH * 4] = "";
+    size_t pos = 0;
     for (int32_t i = 0; i < h->n; i++) {
-        at += (size_t)snprintf(text + at, sizeof text - at, "%s%d", i > 0 ? " " : "", (int)h->action[i]);
-        if (h->action[i] != o->action[i] || !same_bits((double)h->logp[i], (double)o->logp_of[i]))
-            return differ(w, "input %d output %d action %d: %d (%.9g), engine %d (%.9g)", (int)input, (int)rank, (int)i,
-                          (int)h->action[i], (double)h->logp[i], (int)o->action[i], (double)o->logp_of[i]);
+        pos += (size_t)snprintf(text + pos, sizeof text - pos, "%s%d", i > 0 ? " " : "", (int)h->action[i]);
+        if (h->action[i] != o->action[i] || !same_bits((double)h->logp[i], (double)o->logps[i]))
+            return note_difference(w, "input %d output %d action %d: %d (%.9g), engine %d (%.9g)", (int)input,
+                                   (int)rank, (int)i, (int)h->action[i], (double)h->logp[i], (int)o->action[i],
+                                   (double)o->logps[i]);
     }
-    if (strcmp(text, o->text) != 0 || strlen(o->text) != o->value.length)
-        return differ(w, "input %d output %d: \"%s\", engine \"%s\"", (int)input, (int)rank, text, o->text);
+    if (strcmp(text, o->text) != 0 || strlen(o->text) != o->value.text_bytes)
+        return note_difference(w, "input %d output %d: \"%s\", engine \"%s\"", (int)input, (int)rank, text, o->text);
     if (h->truncated != (o->value.truncated != 0))
-        return differ(w, "input %d output %d: truncated %d", (int)input, (int)rank, h->truncated);
+        return note_difference(w, "input %d output %d: truncated %d", (int)input, (int)rank, h->truncated);
     return 0;
 }
 
@@ -454,27 +457,27 @@ static int compare_result(words *w, const problem *p, const schedule *s, int32_t
     int32_t best = p->settings.n_best > 0 ? p->settings.n_best : 1;
     int bad = strncmp(p->input[i], "!bad", 4) == 0;
     rill_status status = bad ? RILL_ERR_INPUT : e->n == 0 ? RILL_ERR_NO_HYPOTHESIS : RILL_OK;
-    if (r->taken != 1) return differ(w, "input %d: given out %d times", (int)i, r->taken);
+    if (r->taken != 1) return note_difference(w, "input %d: given out %d times", (int)i, r->taken);
     if (!bad && too_large(p, s, i)) {
         if (r->status == RILL_ERR_INPUT && strstr(r->message, s->max_nodes > 0 ? "max-nodes" : "memory") != NULL)
             return 0;
-        return differ(w, "input %d: needs %lld states of %d, engine %s \"%s\"", (int)i, (long long)e->states,
-                      (int)s->bound, rill_status_name(r->status), r->message);
+        return note_difference(w, "input %d: needs %lld states of %d, engine %s \"%s\"", (int)i, (long long)e->states,
+                               (int)s->bound, rill_status_name(r->status), r->message);
     }
     if (r->status != status || (r->status < 0) != (r->message[0] != '\0'))
-        return differ(w, "input %d: status %s, engine %s \"%s\"", (int)i, rill_status_name(status),
-                      rill_status_name(r->status), r->message);
+        return note_difference(w, "input %d: status %s, engine %s \"%s\"", (int)i, rill_status_name(status),
+                               rill_status_name(r->status), r->message);
     if (r->outputs_found != e->n || r->n != (e->n < best ? e->n : best))
-        return differ(w, "input %d: %d outputs, engine %d of %d (best score %.17g, engine's %.17g)", (int)i, (int)e->n,
-                      (int)r->n, (int)r->outputs_found, e->n > 0 ? e->output[0].hypothesis.sum : 0,
-                      r->n > 0 ? r->output[0].value.score : 0);
+        return note_difference(w, "input %d: %d outputs, engine %d of %d (best score %.17g, engine's %.17g)", (int)i,
+                               (int)e->n, (int)r->n, (int)r->outputs_found, e->n > 0 ? e->output[0].hypothesis.sum : 0,
+                               r->n > 0 ? r->output[0].value.path_score : 0);
     for (int32_t o = 0; o < r->n; o++)
         if (compare_output(w, i, o, &e->output[o], &r->output[o])) return 1;
     return 0;
 }
 
 /* Each of several workers may have had all to itself, after a share whose room is 8 at least and grows by half. */
-static int64_t most_rows(const schedule *s)
+static int64_t max_node_capacity(const schedule *s)
 {
     if (s->workers <= 1) return s->bound > 8 ? s->bound : 8;
     return (int64_t)(s->bound > 12 ? s->bound : 12) * s->workers;
@@ -502,39 +505,41 @@ static int compare_counters(words *w, const problem *p, const schedule *s, const
     }
     const rill_stats *t = &r->stats;
     if (t->inputs != p->n_inputs || t->failed != failed)
-        return differ(w, "inputs %lld, failed %lld of %lld", (long long)t->inputs, (long long)t->failed,
-                      (long long)failed);
+        return note_difference(w, "inputs %lld, failed %lld of %lld", (long long)t->inputs, (long long)t->failed,
+                               (long long)failed);
     /* What began anew, or failed half-way, was expanded too. */
     if (s->bound == 0 && t->expansions != expansions)
-        return differ(w, "expansions %lld, engine %lld", (long long)expansions, (long long)t->expansions);
+        return note_difference(w, "expansions %lld, engine %lld", (long long)expansions, (long long)t->expansions);
     if (s->bound == 0 && (t->candidates != candidates || t->pruned != pruned))
-        return differ(w, "candidates %lld, pruned %lld, engine %lld and %lld", (long long)candidates, (long long)pruned,
-                      (long long)t->candidates, (long long)t->pruned);
+        return note_difference(w, "candidates %lld, pruned %lld, engine %lld and %lld", (long long)candidates,
+                               (long long)pruned, (long long)t->candidates, (long long)t->pruned);
     if (s->bound == 0 && p->settings.cube > RILL_CUBE_NONE &&
         (t->cube_classes != classes || t->cube_rescored != rescored))
-        return differ(w, "classes %lld, rescored %lld, engine %lld and %lld", (long long)classes, (long long)rescored,
-                      (long long)t->cube_classes, (long long)t->cube_rescored);
-    if (t->expansions < expansions || (t->expansions > expansions && t->sent_back == 0 && failed == 0))
-        return differ(w, "expansions %lld, engine %lld, nothing sent back", (long long)expansions,
-                      (long long)t->expansions);
+        return note_difference(w, "classes %lld, rescored %lld, engine %lld and %lld", (long long)classes,
+                               (long long)rescored, (long long)t->cube_classes, (long long)t->cube_rescored);
+    if (t->expansions < expansions || (t->expansions > expansions && t->restarted == 0 && failed == 0))
+        return note_difference(w, "expansions %lld, engine %lld, nothing sent back", (long long)expansions,
+                               (long long)t->expansions);
     if (t->outputs != outputs || t->truncated != truncated)
-        return differ(w, "outputs %lld truncated %lld, engine %lld %lld", (long long)outputs, (long long)truncated,
-                      (long long)t->outputs, (long long)t->truncated);
+        return note_difference(w, "outputs %lld truncated %lld, engine %lld %lld", (long long)outputs,
+                               (long long)truncated, (long long)t->outputs, (long long)t->truncated);
     if (t->longest_item_timesteps != longest)
-        return differ(w, "longest item %lld, engine %lld", (long long)longest, (long long)t->longest_item_timesteps);
+        return note_difference(w, "longest item %lld, engine %lld", (long long)longest,
+                               (long long)t->longest_item_timesteps);
     if (t->nodes_in_use != 0 || t->histories_in_use != 0)
-        return differ(w, "%lld rows and %lld histories are in use at the end", (long long)t->nodes_in_use,
-                      (long long)t->histories_in_use);
-    const int64_t least = expansions > 0; /* of whatever there was at once */
-    if (t->histories_peak < least || t->histories_peak > t->histories_capacity || t->nodes_peak < least ||
-        t->nodes_peak > t->nodes_capacity || t->items_peak < least || t->refills < least || t->timesteps < least)
-        return differ(w, "peaks: %lld histories with room for %lld, %lld rows with room for %lld, %lld items",
-                      (long long)t->histories_peak, (long long)t->histories_capacity, (long long)t->nodes_peak,
-                      (long long)t->nodes_capacity, (long long)t->items_peak);
+        return note_difference(w, "%lld rows and %lld histories are in use at the end", (long long)t->nodes_in_use,
+                               (long long)t->histories_in_use);
+    const int64_t min_peak = expansions > 0; /* of whatever there was at once */
+    if (t->histories_peak < min_peak || t->histories_peak > t->histories_capacity || t->nodes_peak < min_peak ||
+        t->nodes_peak > t->nodes_capacity || t->items_peak < min_peak || t->refills < min_peak ||
+        t->timesteps < min_peak)
+        return note_difference(w, "peaks: %lld histories with room for %lld, %lld rows with room for %lld, %lld items",
+                               (long long)t->histories_peak, (long long)t->histories_capacity, (long long)t->nodes_peak,
+                               (long long)t->nodes_capacity, (long long)t->items_peak);
     if (s->bound != t->nodes_bound ||
-        (s->bound > 0 && (t->nodes_capacity > most_rows(s) || r->toy.nodes_peak > s->bound)))
-        return differ(w, "bound %d, engine %lld with room for %lld; the domain had %lld", (int)s->bound,
-                      (long long)t->nodes_bound, (long long)t->nodes_capacity, (long long)r->toy.nodes_peak);
+        (s->bound > 0 && (t->nodes_capacity > max_node_capacity(s) || r->toy.nodes_peak > s->bound)))
+        return note_difference(w, "bound %d, engine %lld with room for %lld; the domain had %lld", (int)s->bound,
+                               (long long)t->nodes_bound, (long long)t->nodes_capacity, (long long)r->toy.nodes_peak);
     return 0;
 }
 
@@ -542,12 +547,13 @@ int problem_compare(const problem *p, const schedule *s, const engine_record *r,
 {
     words w = {message, size};
     int64_t position = 0;
-    if (r->status < 0) return differ(&w, "the run failed: %s: %s", rill_status_name(r->status), r->message);
-    if (r->toy.violations > 0) return differ(&w, "contract: %s", r->toy.first);
-    if (r->n_results != p->n_inputs) return differ(&w, "%lld results", (long long)r->n_results);
+    if (r->status < 0) return note_difference(&w, "the run failed: %s: %s", rill_status_name(r->status), r->message);
+    if (r->toy.violations > 0) return note_difference(&w, "contract: %s", r->toy.first_violation);
+    if (r->n_results != p->n_inputs) return note_difference(&w, "%lld results", (long long)r->n_results);
     for (int32_t i = 0; i < p->n_inputs; i++) {
         if (compare_result(&w, p, s, i, &r->result[i])) return 1;
-        if (!s->unordered && r->result[i].position != position++) return differ(&w, "input %d is out of order", (int)i);
+        if (!s->unordered && r->result[i].position != position++)
+            return note_difference(&w, "input %d is out of order", (int)i);
     }
     return compare_counters(&w, p, s, r);
 }
@@ -565,7 +571,7 @@ void problem_describe(const problem *p, const schedule *s, char *out, size_t siz
         p->arguments, (int)p->n_inputs, (int)t->k, (int)t->max_candidates, (int)t->stop_after, t->patience,
         (int)t->min_length, (int)t->max_length, t->length_penalty, (int)t->n_best, s->method, (int)s->n,
         (int)s->max_items, (int)s->budget, (int)s->max_nodes, (long long)s->memory, s->refill, (int)s->sort,
-        (int)s->sort_window, (int)s->flush_every, (int)s->unordered, (int)s->check, s->policy ? s->policy : "-",
+        (int)s->sort_window, (int)s->flush_every, (int)s->unordered, (int)s->check, s->scheduler ? s->scheduler : "-",
         s->by_run, (int)s->workers);
     n += snprintf(
         out + n, size - (size_t)n,
@@ -601,13 +607,13 @@ void problem_expect_same(const problem *p, const schedule *s, uint64_t seed, int
     problem_fail(p, s, seed, what);
 }
 
-void problem_draw_undisturbed(problem *p, schedule *s, problem_group group, dice *d, engine_record *whole)
+void problem_draw_undisturbed(problem *p, schedule *s, problem_group group, dice *d, engine_record *baseline)
 {
     problem_draw(p, group, d);
     schedule_draw(s, group, d);
     s->by_run = 0;
     if (dice_chance(d, 40)) s->max_nodes = dice_range(d, 10, 100);
-    engine_run(p, s, NULL, whole);
+    engine_run(p, s, NULL, baseline);
 }
 
 int problem_differs(const problem *p, const schedule *s, uint64_t seed, int quiet, rill_stats *stats)

@@ -9,14 +9,14 @@
 #include "rill/engine.h"
 #include "rill/run.h"
 #include "rill/workers.h"
+#include "support/async_domain.h"
 #include "support/dice.h"
-#include "support/late_domain.h"
 #include "support/naive_search.h"
 #include "support/test_phrases.h"
 #include "support/test_plugins.h"
 #include "support/toy_domain.h"
 
-enum { PROBLEM_MOST_INPUTS = 48 };
+enum { PROBLEM_MAX_INPUTS = 48 };
 
 typedef struct problem_name {
     char name[24];
@@ -28,20 +28,20 @@ typedef struct problem {
     const char *domain;  /* that is opened with the toy's arguments; NULL: the toy itself */
     char arguments[320]; /* of the toy */
     toy_model model;
-    char input[PROBLEM_MOST_INPUTS][32];
+    char input[PROBLEM_MAX_INPUTS][32];
     int32_t n_inputs;
     char method[32];
     rill_settings settings; /* search settings only */
-    problem_name heuristic[NAIVE_MOST_CHAIN];
+    problem_name heuristic[NAIVE_MAX_CHAIN];
     int32_t n_heuristics;
-    problem_name scorer[NAIVE_MOST_CHAIN];
+    problem_name scorer[NAIVE_MAX_CHAIN];
     int32_t n_scorers;
     /* the same for the naive search */
     naive_problem naive;
     rill_key_fn cube_key; /* of both searches; naive.key is the other form */
-    test_random random_heuristic[NAIVE_MOST_CHAIN], random_scorer[NAIVE_MOST_CHAIN];
-    test_phrases phrases[NAIVE_MOST_CHAIN]; /* of scorers that are constraints */
-    naive_result *expected;                 /* [n_inputs], after problem_solve() */
+    test_random random_heuristic[NAIVE_MAX_CHAIN], random_scorer[NAIVE_MAX_CHAIN];
+    test_phrases phrases[NAIVE_MAX_CHAIN]; /* of scorers that are constraints */
+    naive_result *expected;                /* [n_inputs], after problem_solve() */
 } problem;
 
 /* Which family of methods a problem is for: those with equal search settings. */
@@ -91,11 +91,11 @@ typedef struct hooks {
     /* Submit input i instead of the loop; NULL: it does. */
     rill_status (*submit)(void *user, rill_engine *engine, const problem *p, int32_t i);
     /* After each step and the taking of its results. */
-    void (*stepped)(void *user, rill_engine *engine);
+    void (*on_step)(void *user, rill_engine *engine);
     /* What input i wants: the run is one of requests. Through rill_run() and workers only, as what follows. */
     void (*ask)(void *user, const problem *p, int32_t i, rill_request *out);
     /* At each call of the reader, and behind the writer's. */
-    void (*called)(void *user, test_cancel cancel, void *runner, const engine_record *so_far);
+    void (*on_call)(void *user, test_cancel cancel, void *runner, const engine_record *so_far);
 } hooks;
 
 /* Everything that says how, but not what, to decode. */
@@ -108,18 +108,18 @@ typedef struct schedule {
     double refill; /* < 0: default */
     rill_sort sort;
     int32_t sort_window, flush_every, unordered, check;
-    const char *policy, *policy_arguments; /* NULL: the method's */
-    rill_budget_fn budget_fn;              /* NULL: none; never drawn */
+    const char *scheduler, *policy_arguments; /* NULL: the method's */
+    rill_budget_fn budget_fn;                 /* NULL: none; never drawn */
     void *budget_user;
     /* What a test does with the engine otherwise than by submitting texts and taking results. NULL: nothing. */
     const struct hooks *hooks;
     int by_run;      /* through rill_run() */
     int32_t workers; /* several: through rill_workers_run(); never drawn */
-    int apart;       /* through it with one worker, too, in a thread of its own */
+    int own_thread;  /* through it with one worker, too, in a thread of its own */
     int32_t
-        late; /* G + 1: the domain answers later, with group_rows G; 0: as the option --late says, else at once. Never drawn */
+        async_rows; /* G + 1: the domain answers later, with group_rows G; 0: as the option --late says, else at once. Never drawn */
     int32_t fail_collect; /* the collect call that fails, 0: none does */
-    int32_t prompt;       /* late: 1 + the group that is answered at once, 0: none is */
+    int32_t sync_group;   /* late: 1 + the group that is answered at once, 0: none is */
     int reader_blocks;    /* by_run: the reader often has nothing to give now */
     int untraced;         /* there is no trace, which changes no answer. Never drawn */
 } schedule;
@@ -130,7 +130,7 @@ void schedule_draw(schedule *s, problem_group group, dice *d);
 typedef struct record_output {
     char *text;
     int32_t *action;
-    float *logp_of;
+    float *logps;
     rill_output value; /* its pointers are not valid */
 } record_output;
 
@@ -138,7 +138,7 @@ typedef struct record_result {
     int taken; /* how often this id was given out */
     rill_status status;
     char message[160];
-    int32_t n, outputs_found, late;
+    int32_t n, outputs_found, timed_out;
     void *user;
     int64_t position; /* in order of arrival */
     record_output *output;
@@ -153,9 +153,9 @@ typedef struct record_timestep {
     int32_t *depth;  /* [n] */
     int32_t *width;  /* [n] before expansion */
     int32_t *merged; /* [n] candidates before pruning */
-    int32_t *after;  /* [n] candidates of the new beam, live and waiting */
+    int32_t *kept;   /* [n] candidates of the new beam, live and waiting */
     rill_seconds seconds;
-    int64_t at_event; /* place among all events */
+    int64_t event_index; /* place among all events */
 } record_timestep;
 
 typedef struct record_event {
@@ -168,10 +168,10 @@ struct engine_record {
     rill_status status; /* of the run */
     char message[4100];
     int64_t n_results;
-    record_result result[PROBLEM_MOST_INPUTS];
+    record_result result[PROBLEM_MAX_INPUTS];
     rill_stats stats;  /* at the end */
-    late_table late;   /* where the domain answered later */
-    int64_t most_held; /* finished results that order held back after a step; not counted by rill_run() */
+    async_table async; /* where the domain answered later */
+    int64_t max_held;  /* finished results that order held back after a step; not counted by rill_run() */
     toy_report toy;
 
     record_timestep *timestep;
@@ -193,7 +193,7 @@ int record_differ(const record_result *a, const record_result *b, char *where, s
 int problem_compare(const problem *p, const schedule *s, const engine_record *record, char *message, size_t size);
 
 /* A problem with a schedule of the loop, under which nodes are too few at times, and what comes of it when nobody meddles. */
-void problem_draw_undisturbed(problem *p, schedule *s, problem_group group, dice *d, engine_record *whole);
+void problem_draw_undisturbed(problem *p, schedule *s, problem_group group, dice *d, engine_record *baseline);
 
 /* One line that repeats the problem. */
 void problem_describe(const problem *p, const schedule *s, char *out, size_t size);

@@ -18,9 +18,9 @@
     {                                                               \
         TEST_TABLE(rill_scorer, NAME), .arguments = "", __VA_ARGS__ \
     }
-#define TEST_POLICY(NAME, ...)                     \
-    {                                              \
-        TEST_TABLE(rill_policy, NAME), __VA_ARGS__ \
+#define TEST_POLICY(NAME, ...)                        \
+    {                                                 \
+        TEST_TABLE(rill_scheduler, NAME), __VA_ARGS__ \
     }
 
 #endif

@@ -16,15 +16,15 @@ typedef enum test_phrases_kind {
 } test_phrases_kind;
 extern const char *const test_phrases_names[TEST_PHRASE_KINDS];
 
-enum { TEST_MOST_PHRASES = 4, TEST_LONGEST_PHRASE = 4 };
+enum { TEST_MAX_PHRASES = 4, TEST_MAX_PHRASE_LENGTH = 4 };
 
 typedef struct test_phrases {
     test_phrases_kind kind;
     int32_t actions; /* of the model */
     int32_t end;     /* its end action, or -1; after test_phrases_write() */
     int32_t n;
-    int32_t length[TEST_MOST_PHRASES];
-    int32_t action[TEST_MOST_PHRASES][TEST_LONGEST_PHRASE];
+    int32_t length[TEST_MAX_PHRASES];
+    int32_t action[TEST_MAX_PHRASES][TEST_MAX_PHRASE_LENGTH];
 } test_phrases;
 
 /* `unbanked`: not TEST_REQUIRE. */
@@ -32,7 +32,7 @@ void test_phrases_draw(test_phrases *c, int32_t actions, int unbanked, dice *d);
 /* The scorer's arguments, in the toy's names. */
 void test_phrases_write(test_phrases *c, int32_t end, char *out, size_t size);
 /* naive_scorer.wish; user is a test_phrases. */
-void test_phrases_wish(void *user, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
-                       const naive_hypothesis *parent, naive_wishes *wishes);
+void test_phrases_score(void *user, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
+                        const naive_hypothesis *parent, naive_modifiers *modifiers);
 
 #endif

@@ -61,7 +61,7 @@ static float eighth(uint64_t hash)
     return 0.125f * (float)((int32_t)(hash % 17) - 8);
 }
 
-static void wish(const test_random *r, uint64_t hash, naive_wishes *w)
+static void draw_modifiers(const test_random *r, uint64_t hash, naive_modifiers *w)
 {
     w->restricted = (r->flags & TEST_ALLOW) && hash % 4 == 0;
     for (int32_t a = 0; a < r->actions; a++) {
@@ -85,13 +85,13 @@ static uint64_t row_hash(const test_random *r, int64_t item, int32_t timestep, i
     return r->flags & TEST_USE_SCORE ? hash_double(hash, score) : hash;
 }
 
-void test_random_wish(void *user, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
-                      const naive_hypothesis *parent, naive_wishes *wishes)
+void test_random_score(void *user, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
+                       const naive_hypothesis *parent, naive_modifiers *modifiers)
 {
     const test_random *r = user;
     uint64_t hash = row_hash(r, item, timestep, phase, rank, parent->sum);
     for (int32_t i = parent->n - 1; i >= 0; i--) hash = dice_mix(hash, (uint64_t)parent->action[i]);
-    wish(r, hash, wishes);
+    draw_modifiers(r, hash, modifiers);
 }
 
 /* --- heuristics --------------------------------------------------------------------------------------------------- */
@@ -120,21 +120,22 @@ static void destroy_random(void *self)
     rill_free(ctx, self, sizeof(test_random) + sizeof ctx);
 }
 
-static rill_status apply_random(void *self, rill_beams *b)
+static rill_status apply_random(void *self, rill_candidates *b)
 {
     const test_random *r = self;
     for (int32_t i = 0; i < b->n; i++) {
-        uint64_t hash = beam_hash(r, b->item_id[i], b->timestep[i], b->phase, b->k[i], b->outputs[i], b->best_output[i],
-                                  b->best[i]);
+        uint64_t hash = beam_hash(r, b->item_id[i], b->timestep[i], b->phase, b->k[i], b->outputs[i],
+                                  b->best_output_score[i], b->best_path_score[i]);
         for (int32_t c = b->offset[i]; c < b->offset[i + 1]; c++)
-            b->keep[c] = !drops(r, hash, b->score[c], b->action_logp[c], b->parent_rank[c], b->action[c], b->ended[c]);
+            b->keep[c] = !drops(r, hash, b->path_score[c], b->action_logp[c], b->parent_rank[c], b->action[c],
+                                b->ended[c]);
         b->width[i] = width_for(hash);
         b->stop[i] = (uint8_t)stop_for(hash);
     }
     return RILL_OK;
 }
 
-static rill_status apply_mixing(void *self, rill_beams *b)
+static rill_status apply_mixing(void *self, rill_candidates *b)
 {
     const test_random *r = self;
     for (int32_t i = 0; i < b->n && b->n > 1; i++) {
@@ -145,7 +146,7 @@ static rill_status apply_mixing(void *self, rill_beams *b)
     return RILL_OK;
 }
 
-static rill_status apply_counting(void *self, rill_beams *b)
+static rill_status apply_counting(void *self, rill_candidates *b)
 {
     test_random *r = self;
     for (int32_t i = 0; i < b->n; i++)
@@ -157,7 +158,7 @@ enum { REMEMBERED = 64 };
 
 /* What it answers of an item is the same however often it is asked, and in whatever company: only one that did not see the item's first
  * timestep answers otherwise. */
-static rill_status apply_remembering(void *self, rill_beams *b)
+static rill_status apply_remembering(void *self, rill_candidates *b)
 {
     test_random *r = self;
     for (int32_t i = 0; i < b->n; i++) {
@@ -188,109 +189,114 @@ static const rill_heuristic heuristics[] = {
 
 /* --- scorers ------------------------------------------------------------------------------------------------------ */
 
-static rill_status speak(const test_random *r, const naive_wishes *w, int32_t row, rill_ask_builder *ask)
+static rill_status send_modifiers(const test_random *r, const naive_modifiers *w, int32_t row, rill_modifiers *ask)
 {
     rill_status status = RILL_OK;
     int allowed = 0;
     for (int32_t a = r->actions - 1; a >= 0 && status == RILL_OK; a--) { /* in an order that must not matter */
-        if (w->add[a] != 0) status = rill_ask_add(ask, row, a, w->add[a] - 0.5f);
-        if (w->add[a] != 0 && status == RILL_OK) status = rill_ask_add(ask, row, a, 0.5f);
-        if (w->ban[a] && status == RILL_OK) status = rill_ask_ban(ask, row, a);
-        if (w->ban[a] && status == RILL_OK) status = rill_ask_ban(ask, row, a);
-        if (w->allow[a] && status == RILL_OK) status = rill_ask_allow(ask, row, a);
+        if (w->add[a] != 0) status = rill_modifiers_add(ask, row, a, w->add[a] - 0.5f);
+        if (w->add[a] != 0 && status == RILL_OK) status = rill_modifiers_add(ask, row, a, 0.5f);
+        if (w->ban[a] && status == RILL_OK) status = rill_modifiers_ban(ask, row, a);
+        if (w->ban[a] && status == RILL_OK) status = rill_modifiers_ban(ask, row, a);
+        if (w->allow[a] && status == RILL_OK) status = rill_modifiers_allow(ask, row, a);
         allowed |= w->allow[a];
     }
-    if (status == RILL_OK && w->restricted && !allowed) status = rill_ask_allow_none(ask, row);
-    if (status == RILL_OK && w->rule != 0) status = rill_ask_end(ask, row, (rill_end_rule)w->rule);
-    if (status == RILL_OK && w->reward != 0) status = rill_ask_reward(ask, row, w->reward);
-    if (status == RILL_OK && w->end_reward != 0) status = rill_ask_end_reward(ask, row, w->end_reward);
-    if (status == RILL_OK && w->limit > 0) status = rill_ask_limit(ask, row, w->limit);
-    if (status == RILL_OK && w->limit > 0) status = rill_ask_limit(ask, row, w->limit + 3); /* the smaller one holds */
+    if (status == RILL_OK && w->restricted && !allowed) status = rill_modifiers_allow_none(ask, row);
+    if (status == RILL_OK && w->rule != 0) status = rill_modifiers_end_rule(ask, row, (rill_end_rule)w->rule);
+    if (status == RILL_OK && w->reward != 0) status = rill_modifiers_reward(ask, row, w->reward);
+    if (status == RILL_OK && w->end_reward != 0) status = rill_modifiers_end_reward(ask, row, w->end_reward);
+    if (status == RILL_OK && w->limit > 0) status = rill_modifiers_limit_children(ask, row, w->limit);
+    if (status == RILL_OK && w->limit > 0)
+        status = rill_modifiers_limit_children(ask, row, w->limit + 3); /* the smaller one holds */
     return status;
 }
 
 /* The scores of a hypothesis' actions are its score, and its first node has none. */
-static int adds_up(const rill_scorer_rows *rows, int32_t row)
+static int scores_add_up(const rill_scorer_rows *rows, int32_t row)
 {
-    const rill_history *h = &rows->histories[rows->history[row]];
+    const rill_hyp_node *h = &rows->hyp_nodes[rows->hyp_node[row]];
     double sum = 0;
-    for (; h->parent >= 0; h = &rows->histories[h->parent]) sum += (double)h->score;
-    return h->action == RILL_ACTION_START && h->logp == 0 && h->score == 0 &&
-           fabs(sum - rows->score[row]) <= 1e-6 * (1 + fabs(sum));
+    for (; h->parent >= 0; h = &rows->hyp_nodes[h->parent]) sum += (double)h->path_score;
+    return h->action == RILL_ACTION_START && h->logp == 0 && h->path_score == 0 &&
+           fabs(sum - rows->path_score[row]) <= 1e-6 * (1 + fabs(sum));
 }
 
-static rill_status score_random(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+static rill_status score_random(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
 {
     test_random *r = self;
-    r->actions = rows->info->actions < NAIVE_MOST_ACTIONS ? rows->info->actions : NAIVE_MOST_ACTIONS;
+    r->actions = rows->info->actions < NAIVE_MAX_ACTIONS ? rows->info->actions : NAIVE_MAX_ACTIONS;
     rill_status status = RILL_OK;
     for (int32_t i = rows->n - 1; i >= 0 && status == RILL_OK; i--) {
-        if (!adds_up(rows, i)) return RILL_ERR_ARGUMENT;
-        uint64_t hash = row_hash(r, rows->item_id[i], rows->timestep[i], rows->phase, rows->rank[i], rows->score[i]);
-        for (int32_t h = rows->history[i]; rows->histories[h].action != RILL_ACTION_START;
-             h = rows->histories[h].parent)
-            hash = dice_mix(hash, (uint64_t)rows->histories[h].action);
-        naive_wishes w = {0};
-        wish(r, hash, &w);
-        status = speak(r, &w, i, ask);
+        if (!scores_add_up(rows, i)) return RILL_ERR_ARGUMENT;
+        uint64_t hash = row_hash(r, rows->item_id[i], rows->timestep[i], rows->phase, rows->rank[i],
+                                 rows->path_score[i]);
+        for (int32_t h = rows->hyp_node[i]; rows->hyp_nodes[h].action != RILL_ACTION_START;
+             h = rows->hyp_nodes[h].parent)
+            hash = dice_mix(hash, (uint64_t)rows->hyp_nodes[h].action);
+        naive_modifiers w = {0};
+        draw_modifiers(r, hash, &w);
+        status = send_modifiers(r, &w, i, ask);
     }
     return status;
 }
 
-static double most_random(const void *self, double *end)
+static double random_max_bonus(const void *self, double *end)
 {
     const test_random *r = self;
     *end = (r->flags & TEST_ADD ? 1 : 0) + (r->flags & TEST_END_REWARD ? 1 : 0);
     return (r->flags & TEST_ADD ? 1 : 0) + (r->flags & TEST_REWARD ? 1 : 0);
 }
 
-static rill_status score_cheating(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+static rill_status score_cheating(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
 {
     const test_random *r = self;
     for (int32_t i = 0; i < rows->n; i++) {
         if (r->seed == 2 && rows->timestep[i] + rows->phase > 0) continue;
-        rill_status status = r->seed == 0 ? rill_ask_add(ask, i, rows->n % rows->info->actions, 0.5f)
-                                          : rill_ask_limit(ask, i, rows->n % 3 + 1);
+        rill_status status = r->seed == 0 ? rill_modifiers_add(ask, i, rows->n % rows->info->actions, 0.5f)
+                                          : rill_modifiers_limit_children(ask, i, rows->n % 3 + 1);
         if (status < 0) return status;
     }
     return RILL_OK;
 }
 
-static rill_status score_remembering(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+static rill_status score_remembering(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
 {
     test_random *r = self;
     for (int32_t i = 0; i < rows->n; i++) {
         uint64_t bit = UINT64_C(1) << rows->item_id[i] % REMEMBERED;
         if (rows->timestep[i] == 0) r->seed |= bit;
-        rill_status status = r->seed & bit ? RILL_OK : rill_ask_limit(ask, i, 1);
+        rill_status status = r->seed & bit ? RILL_OK : rill_modifiers_limit_children(ask, i, 1);
         if (status < 0) return status;
     }
     return RILL_OK;
 }
 
-static rill_status score_limit(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+static rill_status score_limit(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
 {
     const test_random *r = self;
     rill_status status = RILL_OK;
-    for (int32_t i = 0; i < rows->n && status == RILL_OK; i++) status = rill_ask_limit(ask, i, (int32_t)r->seed);
+    for (int32_t i = 0; i < rows->n && status == RILL_OK; i++)
+        status = rill_modifiers_limit_children(ask, i, (int32_t)r->seed);
     return status;
 }
 
-static rill_status flood(uint64_t hash, int32_t actions, int32_t row, rill_ask_builder *ask)
+static rill_status flood(uint64_t hash, int32_t actions, int32_t row, rill_modifiers *ask)
 {
-    rill_status status = hash % 4 == 0 ? RILL_OK : rill_ask_reward(ask, row, -4e6f);
-    if (status == RILL_OK && hash / 4 % 3 == 0) status = rill_ask_limit(ask, row, 1 + (int32_t)(hash / 12 % 4));
+    rill_status status = hash % 4 == 0 ? RILL_OK : rill_modifiers_reward(ask, row, -4e6f);
+    if (status == RILL_OK && hash / 4 % 3 == 0)
+        status = rill_modifiers_limit_children(ask, row, 1 + (int32_t)(hash / 12 % 4));
     for (int32_t a = 0; a < actions && status == RILL_OK && hash / 48 % 3 == 0; a++)
-        if (dice_mix(hash, (uint64_t)a) % 3 == 0) status = rill_ask_ban(ask, row, a);
+        if (dice_mix(hash, (uint64_t)a) % 3 == 0) status = rill_modifiers_ban(ask, row, a);
     return status;
 }
 
-static rill_status score_flood(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+static rill_status score_flood(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
 {
     const test_random *r = self;
     rill_status status = RILL_OK;
     for (int32_t i = 0; i < rows->n && status == RILL_OK; i++) {
-        uint64_t hash = row_hash(r, rows->item_id[i], rows->timestep[i], rows->phase, rows->rank[i], rows->score[i]);
+        uint64_t hash = row_hash(r, rows->item_id[i], rows->timestep[i], rows->phase, rows->rank[i],
+                                 rows->path_score[i]);
         status = flood(dice_mix(hash, (uint64_t)rows->rank[i]), rows->info->actions, i, ask);
     }
     return status;
@@ -304,7 +310,7 @@ static rill_status create_random_scorer(const rill_scorer *table, rill_context *
 
 static const rill_scorer scorers[] = {
     {RILL_ABI_VERSION, sizeof(rill_scorer), "test-random", "SEED,FLAGS", "random per row", create_random_scorer,
-     score_random, destroy_random, .most = most_random},
+     score_random, destroy_random, .max_bonus = random_max_bonus},
     {RILL_ABI_VERSION, sizeof(rill_scorer), "test-cheating", "KIND", "mixes rows", create_random_scorer, score_cheating,
      destroy_random, .state_bytes = 0},
     {RILL_ABI_VERSION, sizeof(rill_scorer), "test-remembering", "0", "carries state that no neighbour changes",
@@ -317,28 +323,28 @@ static const rill_scorer scorers[] = {
 
 /* --- policies ----------------------------------------------------------------------------------------------------- */
 
-static rill_status choose_nothing(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
+static rill_status choose_nothing(void *self, const rill_sched_view *flight, int32_t *order, int32_t *count)
 {
     (void)self, (void)flight, (void)order;
     *count = 0;
     return RILL_OK;
 }
 
-static rill_status admit_none(void *self, const rill_flight *flight, int32_t *admit)
+static rill_status admit_none(void *self, const rill_sched_view *flight, int32_t *admit)
 {
     (void)self, (void)flight;
     *admit = 0;
     return RILL_OK;
 }
 
-static rill_status admit_all(void *self, const rill_flight *flight, int32_t *admit)
+static rill_status admit_all(void *self, const rill_sched_view *flight, int32_t *admit)
 {
     (void)self, (void)flight;
     *admit = INT32_MAX;
     return RILL_OK;
 }
 
-static rill_status choose_reverse(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
+static rill_status choose_reverse(void *self, const rill_sched_view *flight, int32_t *order, int32_t *count)
 {
     (void)self;
     for (int32_t i = 0; i < flight->n; i++) order[i] = flight->n - 1 - i;
@@ -347,7 +353,7 @@ static rill_status choose_reverse(void *self, const rill_flight *flight, int32_t
 }
 
 /* Starves all but the newest item. */
-static rill_status choose_newest(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
+static rill_status choose_newest(void *self, const rill_sched_view *flight, int32_t *order, int32_t *count)
 {
     (void)self;
     *count = flight->n > 0;
@@ -355,7 +361,7 @@ static rill_status choose_newest(void *self, const rill_flight *flight, int32_t 
     return RILL_OK;
 }
 
-static rill_status choose_random(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
+static rill_status choose_random(void *self, const rill_sched_view *flight, int32_t *order, int32_t *count)
 {
     test_random *r = self;
     for (int32_t i = 0; i < flight->n; i++) order[i] = i;
@@ -370,7 +376,7 @@ static rill_status choose_random(void *self, const rill_flight *flight, int32_t 
     return RILL_OK;
 }
 
-static rill_status admit_random(void *self, const rill_flight *flight, int32_t *admit)
+static rill_status admit_random(void *self, const rill_sched_view *flight, int32_t *admit)
 {
     test_random *r = self;
     r->seed = dice_mix(r->seed, (uint64_t)flight->n);
@@ -378,7 +384,7 @@ static rill_status admit_random(void *self, const rill_flight *flight, int32_t *
     return RILL_OK;
 }
 
-static rill_status choose_garbage(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
+static rill_status choose_garbage(void *self, const rill_sched_view *flight, int32_t *order, int32_t *count)
 {
     const test_random *r = self;
     *count = flight->n;
@@ -392,27 +398,29 @@ static rill_status choose_garbage(void *self, const rill_flight *flight, int32_t
     return RILL_OK;
 }
 
-static int32_t encode_everything(void *self, const rill_flight *flight)
+static int32_t encode_everything(void *self, const rill_sched_view *flight)
 {
     (void)self, (void)flight;
     return INT32_MAX;
 }
 
-static rill_status create_random_policy(const rill_policy *table, rill_context *ctx, const char *arguments, void **self)
+static rill_status create_random_policy(const rill_scheduler *table, rill_context *ctx, const char *arguments,
+                                        void **self)
 {
     (void)table;
     return create_random(ctx, arguments, self);
 }
 
-static const rill_policy policies[] = {
-    {RILL_ABI_VERSION, sizeof(rill_policy), "test-nothing", "", NULL, choose_nothing, admit_none, NULL, NULL},
-    {RILL_ABI_VERSION, sizeof(rill_policy), "test-reverse", "", NULL, choose_reverse, admit_all, NULL, NULL},
-    {RILL_ABI_VERSION, sizeof(rill_policy), "test-newest", "", NULL, choose_newest, admit_all, NULL, NULL},
-    {RILL_ABI_VERSION, sizeof(rill_policy), "test-random", "", create_random_policy, choose_random, admit_random,
+static const rill_scheduler policies[] = {
+    {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-nothing", "", NULL, choose_nothing, admit_none, NULL, NULL},
+    {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-reverse", "", NULL, choose_reverse, admit_all, NULL, NULL},
+    {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-newest", "", NULL, choose_newest, admit_all, NULL, NULL},
+    {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-random", "", create_random_policy, choose_random, admit_random,
      destroy_random, NULL},
-    {RILL_ABI_VERSION, sizeof(rill_policy), "test-garbage", "", create_random_policy, choose_garbage, admit_all,
+    {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-garbage", "", create_random_policy, choose_garbage, admit_all,
      destroy_random, NULL},
-    {RILL_ABI_VERSION, sizeof(rill_policy), "test-huge", "", NULL, choose_reverse, admit_all, NULL, encode_everything},
+    {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-huge", "", NULL, choose_reverse, admit_all, NULL,
+     encode_everything},
 };
 
 /* --- registration ------------------------------------------------------------------------------------------------- */
@@ -425,6 +433,6 @@ rill_status test_plugins_register(rill_context *ctx)
     for (size_t i = 0; i < sizeof scorers / sizeof *scorers && status == RILL_OK; i++)
         status = rill_register_scorer(ctx, &scorers[i]);
     for (size_t i = 0; i < sizeof policies / sizeof *policies && status == RILL_OK; i++)
-        status = rill_register_policy(ctx, &policies[i]);
+        status = rill_register_scheduler(ctx, &policies[i]);
     return status;
 }

@@ -42,8 +42,8 @@ typedef struct test_random {
 
 /* naive_heuristic.apply and naive_scorer.wish; user is a test_random. */
 void test_random_apply(void *user, naive_beam *beam);
-void test_random_wish(void *user, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
-                      const naive_hypothesis *parent, naive_wishes *wishes);
+void test_random_score(void *user, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
+                       const naive_hypothesis *parent, naive_modifiers *modifiers);
 
 rill_status test_plugins_register(rill_context *ctx);
 

@@ -38,30 +38,30 @@ typedef struct toy_node {
 /* A model, of which only `model` is looked at once it has runners, or a runner. */
 typedef struct toy {
     rill_context *ctx;
-    rill_sequence forbidden[TOY_MOST_FORBIDDEN];
-    int32_t forbidden_action[TOY_MOST_FORBIDDEN][TOY_LONGEST_FORBIDDEN];
+    rill_sequence forbidden[TOY_MAX_FORBIDDEN];
+    int32_t forbidden_action[TOY_MAX_FORBIDDEN][TOY_MAX_FORBIDDEN_LENGTH];
     toy_model model;
-    toy_report seen; /* added to the thread's when it ends */
+    toy_report report; /* added to the thread's when it ends */
     toy_node *nodes;
     size_t node_capacity;
     toy_slot *slots;
     size_t slot_capacity;
     int32_t n_nodes, n_slots; /* ids below may be used */
     int64_t births;
-    uint64_t legal[(TOY_MOST_ACTIONS + TOY_MOST_SPARE) / 64 + 1];
+    uint64_t legal[(TOY_MAX_ACTIONS + TOY_MAX_SPARE) / 64 + 1];
     int32_t stepped; /* rows of the last call */
     int32_t encode_calls, step_calls, score_calls, finalize_calls;
     int failed; /* a call of ours has failed: the engine may give up midway */
-    char complaint[512];
+    char pending_error[512];
 } toy;
 
-static int32_t actions_of(const toy *t)
+static int32_t total_actions(const toy *t)
 {
     return t->model.actions + t->model.spare;
 }
 
 /* A row's choices may end in different ways. */
-static int tells(const toy *t)
+static int flags_terminals(const toy *t)
 {
     return t->model.last && t->model.phases == 1;
 }
@@ -96,18 +96,19 @@ __attribute__((format(printf, 2, 3))) static rill_status violation(toy *t, const
 {
     va_list list;
     va_start(list, format);
-    vsnprintf(t->complaint, sizeof t->complaint, format, list);
+    vsnprintf(t->pending_error, sizeof t->pending_error, format, list);
     va_end(list);
-    if (t->seen.violations++ == 0) snprintf(t->seen.first, sizeof t->seen.first, "%s", t->complaint);
+    if (t->report.violations++ == 0)
+        snprintf(t->report.first_violation, sizeof t->report.first_violation, "%s", t->pending_error);
     t->failed = 1;
-    return rill_fail(t->ctx, RILL_ERR_ARGUMENT, "toy: %s", t->complaint);
+    return rill_fail(t->ctx, RILL_ERR_ARGUMENT, "toy: %s", t->pending_error);
 }
 
 /* At the start of every call that can fail: misuse noticed by one that cannot is reported now, and injected failures. */
-static rill_status enter(toy *t, const char *what, int32_t *calls, int32_t fail_at)
+static rill_status begin_call(toy *t, const char *what, int32_t *calls, int32_t failing_number)
 {
-    if (t->complaint[0] != '\0') return rill_fail(t->ctx, RILL_ERR_ARGUMENT, "toy: earlier: %s", t->complaint);
-    if (++*calls != fail_at) return RILL_OK;
+    if (t->pending_error[0] != '\0') return rill_fail(t->ctx, RILL_ERR_ARGUMENT, "toy: earlier: %s", t->pending_error);
+    if (++*calls != failing_number) return RILL_OK;
     t->failed = 1;
     return rill_fail(t->ctx, RILL_ERR_IO, "toy: injected failure in call %d of %s", (int)*calls, what);
 }
@@ -128,20 +129,21 @@ static void add_report(const toy_report *more)
 {
     int64_t *sum = &report.opened;
     const int64_t *value = &more->opened;
-    const int64_t peaks[] = {report.nodes_peak, report.slots_peak, report.most_rows, report.most_choices};
-    if (report.violations == 0) snprintf(report.first, sizeof report.first, "%s", more->first);
-    for (size_t i = 0; i < offsetof(toy_report, first) / sizeof *sum; i++) sum[i] += value[i];
+    const int64_t peaks[] = {report.nodes_peak, report.slots_peak, report.max_rows, report.max_choices};
+    if (report.violations == 0)
+        snprintf(report.first_violation, sizeof report.first_violation, "%s", more->first_violation);
+    for (size_t i = 0; i < offsetof(toy_report, first_violation) / sizeof *sum; i++) sum[i] += value[i];
     report.nodes_peak = peaks[0] > more->nodes_peak ? peaks[0] : more->nodes_peak;
     report.slots_peak = peaks[1] > more->slots_peak ? peaks[1] : more->slots_peak;
-    report.most_rows = peaks[2] > more->most_rows ? peaks[2] : more->most_rows;
-    report.most_choices = peaks[3] > more->most_choices ? peaks[3] : more->most_choices;
+    report.max_rows = peaks[2] > more->max_rows ? peaks[2] : more->max_rows;
+    report.max_choices = peaks[3] > more->max_choices ? peaks[3] : more->max_choices;
 }
 
 static void end(toy *t)
 {
-    if (t->seen.nodes != 0) violation(t, "%lld nodes are not freed at its end", (long long)t->seen.nodes);
-    if (t->seen.slots != 0) violation(t, "%lld slots are not dropped at its end", (long long)t->seen.slots);
-    add_report(&t->seen);
+    if (t->report.nodes != 0) violation(t, "%lld nodes are not freed at its end", (long long)t->report.nodes);
+    if (t->report.slots != 0) violation(t, "%lld slots are not dropped at its end", (long long)t->report.slots);
+    add_report(&t->report);
     rill_context *ctx = t->ctx;
     rill_free(ctx, t->nodes, t->node_capacity * sizeof *t->nodes);
     rill_free(ctx, t->slots, t->slot_capacity * sizeof *t->slots);
@@ -155,7 +157,7 @@ static void close_toy(void *self)
     end(self);
 }
 
-static void forbid(toy *t)
+static void set_forbidden(toy *t)
 {
     for (int32_t i = 0; i < toy_forbidden_count(&t->model); i++)
         t->forbidden[i] = (rill_sequence){t->forbidden_action[i], toy_forbidden(&t->model, i, t->forbidden_action[i])};
@@ -168,7 +170,7 @@ static rill_status begin(rill_context *ctx, const toy_model *model, void **out)
     t->ctx = ctx;
     t->model = *model;
     for (int32_t a = 0; a < model->actions; a++) t->legal[a / 64] |= (uint64_t)1 << a % 64;
-    forbid(t);
+    set_forbidden(t);
     *out = t;
     return RILL_OK;
 }
@@ -200,19 +202,19 @@ static rill_status open_toy(const rill_domain *table, rill_context *ctx, const r
     status = begin(ctx, &model, self);
     if (status < 0) return status;
     const toy *t = *self;
-    *info = (rill_domain_info){.actions = actions_of(t),
+    *info = (rill_domain_info){.actions = total_actions(t),
                                .phases = model.phases,
                                .state_need = model.path ? RILL_STATE_PATH : RILL_STATE_PARENT,
-                               .max_choices_phases = (uint32_t)model.mask,
-                               .max_length = model.bound > 0 ? model.bound : model.depth,
+                               .max_choices_phases = (uint32_t)model.max_choices_phases,
+                               .max_length = model.max_length > 0 ? model.max_length : model.depth,
                                .description = "a toy",
                                .node_bytes = TOY_NODE_BYTES,
                                .slot_bytes = TOY_SLOT_BYTES,
                                .slot_unit_bytes = TOY_UNIT_BYTES,
                                .has_end_action = !model.last,
                                .end_action = model.last ? 1 : toy_end_action(&model),
-                               .terminals_told = tells(t),
-                               .texts_apart = model.apart,
+                               .terminals_by_flag = flags_terminals(t),
+                               .finalize_anywhere = model.finalize_anywhere,
                                .legal = model.listed ? t->legal : NULL,
                                .forbidden = t->forbidden,
                                .n_forbidden = toy_forbidden_count(&model)};
@@ -248,25 +250,25 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 static rill_status encode(void *self, int32_t m, rill_input *inputs)
 {
     toy *t = self;
-    rill_status status = enter(t, "encode", &t->encode_calls, t->model.fail_encode);
+    rill_status status = begin_call(t, "encode", &t->encode_calls, t->model.fail_encode);
     if (status < 0) return status;
-    t->seen.encode_calls++;
+    t->report.encode_calls++;
     for (int32_t i = 0; i < m; i++) {
         rill_input *in = &inputs[i];
         if (in->slot < 0 || in->slot >= t->n_slots) return violation(t, "slot %d is not reserved", (int)in->slot);
         if (t->slots[in->slot].used) return violation(t, "slot %d is given twice", (int)in->slot);
         if (in->status != RILL_OK || in->max_length != 0) return violation(t, "an input is not given clean");
         toy_input read = toy_input_read(&t->model, in->text, in->length);
-        t->seen.encoded++;
+        t->report.encoded++;
         if (read.status < 0) {
             rill_input_fail(in, read.status, "toy: input %lld is bad", (long long)in->id);
             continue;
         }
         toy_slot *slot = &t->slots[in->slot];
         *slot = (toy_slot){.used = 1, .generation = slot->generation + 1, .input = read};
-        if (t->model.own_bound) in->max_length = read.depth;
+        if (t->model.own_max_length) in->max_length = read.depth;
         in->size = read.depth;
-        if (++t->seen.slots > t->seen.slots_peak) t->seen.slots_peak = t->seen.slots;
+        if (++t->report.slots > t->report.slots_peak) t->report.slots_peak = t->report.slots;
     }
     return RILL_OK;
 }
@@ -274,21 +276,21 @@ static rill_status encode(void *self, int32_t m, rill_input *inputs)
 /* --- states ------------------------------------------------------------------------------------------------------- */
 
 /* The hash of a node's history; with state=path every ancestor must be alive still. Returns 0 and complains otherwise. */
-static int state_of(toy *t, int32_t id, uint64_t *state)
+static int read_node_state(toy *t, int32_t id, uint64_t *state)
 {
     const toy_node *node = &t->nodes[id];
     if (!t->model.path) return *state = node->state, 1;
     int32_t path[1024], n = 0;
-    for (int32_t at = id; n < 1024;) {
-        const toy_node *here = &t->nodes[at];
-        path[n++] = at;
-        if (here->parent == RILL_NO_NODE) break;
-        const toy_node *up = made_node(t, here->parent);
-        if (up == NULL || up->birth != here->parent_birth) {
-            violation(t, "node %d reads its ancestor %d, which is freed", (int)id, (int)here->parent);
+    for (int32_t current = id; n < 1024;) {
+        const toy_node *ancestor = &t->nodes[current];
+        path[n++] = current;
+        if (ancestor->parent == RILL_NO_NODE) break;
+        const toy_node *up = made_node(t, ancestor->parent);
+        if (up == NULL || up->birth != ancestor->parent_birth) {
+            violation(t, "node %d reads its ancestor %d, which is freed", (int)id, (int)ancestor->parent);
             return 0;
         }
-        at = here->parent;
+        current = ancestor->parent;
     }
     uint64_t hash = t->slots[node->slot].input.start;
     for (int32_t i = n - 2; i >= 0; i--) hash = toy_extend(hash, t->nodes[path[i]].action);
@@ -329,9 +331,9 @@ static rill_status check_child(toy *t, const rill_rows *rows, int32_t i)
         return violation(t, "a child of depth %d phase %d is stepped at depth %d phase %d", (int)parent->depth,
                          (int)parent->phase, (int)depth, (int)rows->phase);
     uint64_t state;
-    toy_choice all[TOY_MOST_ACTIONS];
+    toy_choice all[TOY_MAX_ACTIONS];
     if (t->model.trivial) return RILL_OK;
-    if (!state_of(t, from, &state)) return RILL_ERR_ARGUMENT;
+    if (!read_node_state(t, from, &state)) return RILL_ERR_ARGUMENT;
     const toy_choice *choice = legal_choice(t, parent, state, rows->action[i], all);
     if (choice == NULL) return violation(t, "action %d is illegal in its parent", (int)rows->action[i]);
     if (choice->terminal != RILL_LIVE) return violation(t, "step behind a terminal action");
@@ -363,16 +365,16 @@ static void make(toy *t, const rill_rows *rows, int32_t i)
                        .depth = rows->depth[i],
                        .phase = rows->phase};
     if (!t->model.path) node->state = first ? slot->input.start : toy_extend(parent->state, rows->action[i]);
-    t->seen.made++;
+    t->report.made++;
     count_node(1);
-    if (++t->seen.nodes > t->seen.nodes_peak) t->seen.nodes_peak = t->seen.nodes;
+    if (++t->report.nodes > t->report.nodes_peak) t->report.nodes_peak = t->report.nodes;
 }
 
 /* All rows are checked before any is made, so a row cannot continue another one of the same call. */
 static rill_status step(void *self, const rill_rows *rows)
 {
     toy *t = self;
-    rill_status status = enter(t, "step", &t->step_calls, t->model.fail_step);
+    rill_status status = begin_call(t, "step", &t->step_calls, t->model.fail_step);
     int32_t checked = 0;
     while (status == RILL_OK && checked < rows->n) {
         status = check_row(t, rows, checked);
@@ -386,7 +388,7 @@ static rill_status step(void *self, const rill_rows *rows)
 
 /* --- score -------------------------------------------------------------------------------------------------------- */
 
-static int picks_are_sorted(const rill_ask *ask, int32_t n, int32_t actions)
+static int picks_are_sorted(const rill_score_request *ask, int32_t n, int32_t actions)
 {
     for (int32_t q = 0; q < ask->n_picks; q++) {
         int32_t row = ask->pick_row[q], action = ask->pick_action[q];
@@ -397,7 +399,7 @@ static int picks_are_sorted(const rill_ask *ask, int32_t n, int32_t actions)
     return 1;
 }
 
-static int sets_are_sound(const toy *t, const rill_ask *ask, int32_t n)
+static int sets_are_sound(const toy *t, const rill_score_request *ask, int32_t n)
 {
     if (ask->legal == NULL) return ask->legal_set == NULL;
     for (int32_t r = 0; r < n; r++) {
@@ -409,17 +411,19 @@ static int sets_are_sound(const toy *t, const rill_ask *ask, int32_t n)
     return 1;
 }
 
-static rill_status check_ask(toy *t, const rill_ask *ask, int32_t n, const rill_choices *out)
+static rill_status check_ask(toy *t, const rill_score_request *ask, int32_t n, const rill_score_result *out)
 {
-    int32_t actions = actions_of(t);
-    if (ask->most < 0 || out->stride < ask->most) return violation(t, "no room for the choices");
+    int32_t actions = total_actions(t);
+    if (ask->max_choices < 0 || out->stride < ask->max_choices) return violation(t, "no room for the choices");
     if (ask->legal_words != (size_t)(actions + 63) / 64) return violation(t, "sets of another size");
     if (!picks_are_sorted(ask, n, actions)) return violation(t, "picks are not sorted, repeat or name no action");
     if (!sets_are_sound(t, ask, n)) return violation(t, "sets of actions that are never legal");
-    if (tells(t) && (ask->n_picks > 0 || ask->legal != NULL)) return violation(t, "a pick says not how it ends");
+    if (flags_terminals(t) && (ask->n_picks > 0 || ask->legal != NULL))
+        return violation(t, "a pick says not how it ends");
     for (int32_t r = 0; r < n; r++) {
-        if (ask->wanted != NULL && (ask->wanted[r] < 0 || ask->wanted[r] > ask->most))
-            return violation(t, "row %d wants %d of %d choices", (int)r, (int)ask->wanted[r], (int)ask->most);
+        if (ask->row_max_choices != NULL && (ask->row_max_choices[r] < 0 || ask->row_max_choices[r] > ask->max_choices))
+            return violation(t, "row %d wants %d of %d choices", (int)r, (int)ask->row_max_choices[r],
+                             (int)ask->max_choices);
         if (out->ends[r] != RILL_ENDS_BY_ACTION) return violation(t, "ends are not given clean");
     }
     return RILL_OK;
@@ -438,42 +442,43 @@ static rill_status check_scored(toy *t, const rill_rows *rows, int32_t i)
 }
 
 /* Choices that must never be taken, behind the real ones. */
-static void add_dead_choices(const toy *t, const rill_ask *ask, int32_t row, rill_choices *out)
+static void add_dead_choices(const toy *t, const rill_score_request *ask, int32_t row, rill_score_result *out)
 {
-    for (int32_t a = 0; a < t->model.actions && out->count[row] < ask->most; a++) {
-        int64_t first = (int64_t)row * out->stride, at = first + out->count[row];
+    for (int32_t a = 0; a < t->model.actions && out->count[row] < ask->max_choices; a++) {
+        int64_t first = (int64_t)row * out->stride, pos = first + out->count[row];
         int taken = 0;
-        for (int64_t i = first; i < at; i++) taken |= out->action[i] == a;
+        for (int64_t i = first; i < pos; i++) taken |= out->action[i] == a;
         if (taken) continue;
-        out->action[at] = a;
-        out->logp[at] = (float)RILL_SCORE_DEAD;
-        out->terminal[at] = RILL_LIVE;
+        out->action[pos] = a;
+        out->logp[pos] = (float)RILL_SCORE_DEAD;
+        out->terminal[pos] = RILL_LIVE;
         out->count[row]++;
     }
 }
 
 /* Where several forms can say how a row's choices end, `state` settles which one does. */
-static rill_row_ends ends_of(const toy *t, int32_t n, const toy_choice *legal, uint64_t state)
+static rill_row_ends choose_row_ends(const toy *t, int32_t n, const toy_choice *legal, uint64_t state)
 {
     int32_t lasts = 0;
     for (int32_t i = 0; i < n; i++) lasts += legal[i].terminal == RILL_LAST;
-    if (!tells(t)) return lasts > 0 ? RILL_ENDS_LAST : RILL_ENDS_BY_ACTION;
+    if (!flags_terminals(t)) return lasts > 0 ? RILL_ENDS_LAST : RILL_ENDS_BY_ACTION;
     if (state % 3 == 0 && (lasts == 0 || lasts == n)) return lasts > 0 ? RILL_ENDS_LAST : RILL_ENDS_BY_ACTION;
-    return RILL_ENDS_AS_TOLD;
+    return RILL_ENDS_BY_FLAG;
 }
 
-static rill_status choose(toy *t, const rill_rows *rows, int32_t row, const rill_ask *ask, rill_choices *out)
+static rill_status choose(toy *t, const rill_rows *rows, int32_t row, const rill_score_request *ask,
+                          rill_score_result *out)
 {
     const toy_node *node = &t->nodes[rows->node[row]];
-    toy_choice legal[TOY_MOST_ACTIONS];
+    toy_choice legal[TOY_MAX_ACTIONS];
     toy_row slow, fast;
     uint64_t state;
     char message[300];
-    if (!state_of(t, rows->node[row], &state)) return RILL_ERR_ARGUMENT;
+    if (!read_node_state(t, rows->node[row], &state)) return RILL_ERR_ARGUMENT;
     int32_t n = toy_expand(&t->model, &t->slots[node->slot].input, state, node->depth, node->phase, legal);
-    rill_row_ends ends = ends_of(t, n, legal, state);
-    rill_ask more = *ask;
-    if (state % 2 == 0) more.wanted = NULL; /* a row may be given as many as the largest */
+    rill_row_ends ends = choose_row_ends(t, n, legal, state);
+    rill_score_request more = *ask;
+    if (state % 2 == 0) more.row_max_choices = NULL; /* a row may be given as many as the largest */
     ask = &more;
     if (t->model.select != TOY_SELECT_RILL) toy_answer_slowly(ask, row, n, legal, ends, out);
     if (t->model.select == TOY_SELECT_BOTH) toy_row_copy(ask, row, out, &slow);
@@ -488,33 +493,33 @@ static rill_status choose(toy *t, const rill_rows *rows, int32_t row, const rill
 }
 
 /* Answers that no domain may give; the engine must refuse them. */
-static void garble(toy *t, const rill_ask *ask, rill_choices *out)
+static void garble(toy *t, const rill_score_request *ask, rill_score_result *out)
 {
     switch (t->model.garble_kind) {
-    case 0: out->count[0] = ask->most + 1; break;
-    case 1: out->action[0] = actions_of(t); break;
+    case 0: out->count[0] = ask->max_choices + 1; break;
+    case 1: out->action[0] = total_actions(t); break;
     case 2: out->action[0] = -7; break;
     case 3: out->logp[0] = NAN; break;
     case 4: out->ends[0] = 9; break;
     case 5: out->count[0] = -1; break;
     case 6: out->logp[0] = INFINITY; break;
     case 7:
-        out->ends[0] = RILL_ENDS_AS_TOLD; /* by a domain that does not say so, or otherwise than there is */
+        out->ends[0] = RILL_ENDS_BY_FLAG; /* by a domain that does not say so, or otherwise than there is */
         out->terminal[0] = 9;
         break;
     default: /* twice the same, or more than there may be */
         out->count[0] = 2;
-        if (ask->most < 2) break;
+        if (ask->max_choices < 2) break;
         out->action[1] = out->action[0];
         out->logp[1] = out->logp[0];
         break;
     }
 }
 
-static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
+static rill_status score(void *self, const rill_rows *rows, const rill_score_request *ask, rill_score_result *out)
 {
     toy *t = self;
-    rill_status status = enter(t, "score", &t->score_calls, t->model.fail_score);
+    rill_status status = begin_call(t, "score", &t->score_calls, t->model.fail_score);
     if (status == RILL_OK) status = check_ask(t, ask, rows->n, out);
     for (int32_t i = 0; i < rows->n && status == RILL_OK; i++) {
         status = check_scored(t, rows, i);
@@ -522,12 +527,12 @@ static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask,
     }
     if (t->model.garble > 0 && t->score_calls >= t->model.garble && rows->n > 0 && out->count[0] > 0)
         garble(t, ask, out);
-    if (rows->n > t->seen.most_rows) t->seen.most_rows = rows->n;
-    if (ask->most > t->seen.most_choices) t->seen.most_choices = ask->most;
-    t->seen.set_calls += ask->legal != NULL;
-    t->seen.pick_calls += ask->n_picks > 0;
-    t->seen.part_calls += rows->n < t->stepped;
-    t->seen.scored += rows->n;
+    if (rows->n > t->report.max_rows) t->report.max_rows = rows->n;
+    if (ask->max_choices > t->report.max_choices) t->report.max_choices = ask->max_choices;
+    t->report.set_calls += ask->legal != NULL;
+    t->report.pick_calls += ask->n_picks > 0;
+    t->report.part_calls += rows->n < t->stepped;
+    t->report.scored += rows->n;
     return status;
 }
 
@@ -538,12 +543,12 @@ static rill_status check_hypothesis(toy *t, const rill_hypothesis *h)
 {
     const toy_slot *slot = slot_in_use(t, h->slot);
     if (slot == NULL) return violation(t, "finalize of slot %d, which is not in use", (int)h->slot);
-    toy_node at = {.slot = h->slot};
+    toy_node current = {.slot = h->slot};
     uint64_t state = slot->input.start;
     double sum = 0, logp = 0;
     for (int32_t i = 0; i < h->length; i++) {
-        toy_choice all[TOY_MOST_ACTIONS];
-        const toy_choice *choice = legal_choice(t, &at, state, h->action[i], all);
+        toy_choice all[TOY_MAX_ACTIONS];
+        const toy_choice *choice = legal_choice(t, &current, state, h->action[i], all);
         const int own = t->model.mixed == 0; /* else another hypothesis's state says what is legal */
         if (own && (choice == NULL || choice->logp != h->action_logp[i]))
             return violation(t, "finalize: action %d at %d is illegal or has another log-probability",
@@ -559,28 +564,28 @@ static rill_status check_hypothesis(toy *t, const rill_hypothesis *h)
             return violation(t, "finalize: row %d of action %d is not alive", (int)h->node[i], (int)i);
         if (!t->model.path && h->node[i] != RILL_NO_NODE) return violation(t, "finalize names rows that are recycled");
         state = toy_extend(state, h->action[i]);
-        at.phase = (at.phase + 1) % t->model.phases;
-        at.depth += at.phase == 0;
-        sum += (double)h->action_score[i];
+        current.phase = (current.phase + 1) % t->model.phases;
+        current.depth += current.phase == 0;
+        sum += (double)h->action_path_score[i];
         logp += (double)h->action_logp[i];
     }
-    if (sum != h->score || logp != h->logp)
-        return violation(t, "finalize: score %.17g is not the sum %.17g", h->score, sum);
+    if (sum != h->path_score || logp != h->logp)
+        return violation(t, "finalize: score %.17g is not the sum %.17g", h->path_score, sum);
     return RILL_OK;
 }
 
 static rill_status finalize(void *self, const rill_hypothesis *h, rill_text *out)
 {
     toy *t = self;
-    rill_status status = enter(t, "finalize", &t->finalize_calls, t->model.fail_finalize);
-    const int apart = t->model.apart && h->slot == RILL_NO_NODE;
-    t->seen.apart += apart;
-    if (apart && (h->node != NULL || h->action_score != NULL || t->step_calls > 0))
+    rill_status status = begin_call(t, "finalize", &t->finalize_calls, t->model.fail_finalize);
+    const int is_anywhere = t->model.finalize_anywhere && h->slot == RILL_NO_NODE;
+    t->report.finalized_anywhere += is_anywhere;
+    if (is_anywhere && (h->node != NULL || h->action_path_score != NULL || t->step_calls > 0))
         return violation(t, "finalize: apart, and with what nobody knows there");
-    if (status == RILL_OK && !apart && !t->model.trivial) status = check_hypothesis(t, h);
+    if (status == RILL_OK && !is_anywhere && !t->model.trivial) status = check_hypothesis(t, h);
     for (int32_t i = 0; i < h->length && status == RILL_OK; i++)
         status = rill_text_printf(out, "%s%d", i > 0 ? " " : "", (int)h->action[i] >> t->model.blur);
-    t->seen.finalized++;
+    t->report.finalized++;
     return status;
 }
 
@@ -590,7 +595,7 @@ static rill_status finalize(void *self, const rill_hypothesis *h, rill_text *out
 static rill_status action_name(void *self, int32_t action, rill_text *out)
 {
     const toy *t = self;
-    if (action < 0 || action >= actions_of(t)) {
+    if (action < 0 || action >= total_actions(t)) {
         report.violations++;
         return rill_fail(out->ctx, RILL_ERR_ARGUMENT, "toy: the name of action %d is asked", (int)action);
     }
@@ -613,7 +618,7 @@ static int32_t find_action(void *self, const char *text, size_t length)
 
 /* Names with blanks between. */
 static rill_status tokenize(void *self, rill_context *ctx, const char *text, size_t length, int32_t *action,
-                            int32_t room, int32_t *n)
+                            int32_t capacity, int32_t *n)
 {
     const char *end = text + length;
     while (text < end) {
@@ -622,7 +627,7 @@ static rill_status tokenize(void *self, rill_context *ctx, const char *text, siz
         if (word > 0) {
             int32_t named = find_action(self, text, word);
             if (named < 0) return rill_fail(ctx, RILL_ERR_INPUT, "toy: no action is named %.*s", (int)word, text);
-            if (*n < room) action[*n] = named;
+            if (*n < capacity) action[*n] = named;
             ++*n;
         }
         text += word + (text + word < end);
@@ -641,8 +646,8 @@ static void drop(void *self, int32_t slot)
         return;
     }
     used->used = 0;
-    t->seen.slots--;
-    t->seen.dropped++;
+    t->report.slots--;
+    t->report.dropped++;
 }
 
 /* After a failure of ours the engine may give back ids that it had set aside and that were never made. */
@@ -656,9 +661,9 @@ static void free_nodes(void *self, int32_t n, const int32_t *nodes)
             continue;
         }
         node->made = 0;
-        t->seen.nodes--;
+        t->report.nodes--;
         count_node(-1);
-        t->seen.freed++;
+        t->report.freed++;
     }
 }
 
@@ -687,4 +692,4 @@ static rill_status recommend(void *self, const char *like, rill_text *out)
     }
 
 const rill_domain toy_domain = TOY_TABLE("toy", .start = start, .stop = stop);
-const rill_domain toy_alone = TOY_TABLE("toy-alone", .start = NULL);
+const rill_domain toy_without_runners = TOY_TABLE("toy-alone", .start = NULL);

@@ -9,7 +9,7 @@
 #include "support/toy_model.h"
 
 extern const rill_domain toy_domain;
-extern const rill_domain toy_alone; /* "toy-alone": the same without runners */
+extern const rill_domain toy_without_runners; /* "toy-alone": the same without runners */
 
 /* What the toy says that memory costs. */
 /* And which action stands for what it does not know, where there are others. */
@@ -26,12 +26,12 @@ typedef struct toy_report {
     int64_t slots, slots_peak;
     int64_t encoded, made, scored, finalized, dropped, freed; /* inputs, nodes, rows, outputs, slots, nodes */
     int64_t encode_calls;                                     /* of one input or more */
-    int64_t most_rows;                                        /* in one score call */
-    int64_t most_choices;                                     /* asked for in one score call */
+    int64_t max_rows;                                         /* in one score call */
+    int64_t max_choices;                                      /* asked for in one score call */
     int64_t set_calls, pick_calls, part_calls; /* score calls with sets, with picks, with some of what was stepped */
-    int64_t apart;                             /* outputs finalized where no state is */
+    int64_t finalized_anywhere;                /* outputs finalized where no state is */
     int64_t violations;
-    char first[512]; /* the first violation */
+    char first_violation[512]; /* the first violation */
 } toy_report;
 
 /* The most nodes alive at once, in all models and runners of all threads, since it was asked last. */

@@ -36,24 +36,37 @@ static int read_number(toy_model *m, const char *key, const char *value)
         const char *key;
         int32_t *field;
     } table[] = {
-        {"actions", &m->actions},     {"depth", &m->depth},
-        {"phases", &m->phases},       {"ties", &m->ties},
-        {"early", &m->early},         {"ending", &m->ending},
-        {"legal", &m->legal},         {"dead_ends", &m->dead_ends},
-        {"mask", &m->mask},           {"bound", &m->bound},
-        {"own_bound", &m->own_bound}, {"dead", &m->dead},
-        {"trivial", &m->trivial},     {"mixed", &m->mixed},
-        {"normal", &m->normal},       {"fail_encode", &m->fail_encode},
-        {"fail_step", &m->fail_step}, {"fail_score", &m->fail_score},
-        {"fail_open", &m->fail_open}, {"fail_finalize", &m->fail_finalize},
-        {"garble", &m->garble},       {"garble_kind", &m->garble_kind},
-        {"spare", &m->spare},         {"listed", &m->listed},
-        {"apart", &m->apart},         {"blur", &m->blur},
+        {"actions", &m->actions},
+        {"depth", &m->depth},
+        {"phases", &m->phases},
+        {"ties", &m->ties},
+        {"early", &m->early},
+        {"ending", &m->ending},
+        {"legal", &m->legal},
+        {"dead_ends", &m->dead_ends},
+        {"mask", &m->max_choices_phases},
+        {"bound", &m->max_length},
+        {"own_bound", &m->own_max_length},
+        {"dead", &m->dead},
+        {"trivial", &m->trivial},
+        {"mixed", &m->mixed},
+        {"normal", &m->normal},
+        {"fail_encode", &m->fail_encode},
+        {"fail_step", &m->fail_step},
+        {"fail_score", &m->fail_score},
+        {"fail_open", &m->fail_open},
+        {"fail_finalize", &m->fail_finalize},
+        {"garble", &m->garble},
+        {"garble_kind", &m->garble_kind},
+        {"spare", &m->spare},
+        {"listed", &m->listed},
+        {"apart", &m->finalize_anywhere},
+        {"blur", &m->blur},
         {"forbid", &m->forbid},
     };
     char *end = NULL;
     if (strcmp(key, "seed") == 0) m->seed = strtoll(value, &end, 10);
-    if (strcmp(key, "flat") == 0) m->flat = strtod(value, &end);
+    if (strcmp(key, "flat") == 0) m->logit_scale = strtod(value, &end);
     for (size_t i = 0; i < sizeof table / sizeof *table && end == NULL; i++)
         if (strcmp(key, table[i].key) == 0) *table[i].field = (int32_t)strtol(value, &end, 10);
     return end != NULL && end != value && *end == '\0';
@@ -61,14 +74,15 @@ static int read_number(toy_model *m, const char *key, const char *value)
 
 rill_status toy_model_parse(toy_model *model, const char *arguments, char *message, size_t size)
 {
-    *model = (toy_model){.actions = 5, .depth = 5, .phases = 1, .path = 1, .ending = 40, .legal = 70, .flat = 1.0};
-    const char *at = arguments != NULL ? arguments : "";
-    while (*(at += strspn(at, " ")) != '\0') {
+    *model = (toy_model){
+        .actions = 5, .depth = 5, .phases = 1, .path = 1, .ending = 40, .legal = 70, .logit_scale = 1.0};
+    const char *pos = arguments != NULL ? arguments : "";
+    while (*(pos += strspn(pos, " ")) != '\0') {
         char key[32] = "", value[32] = "";
-        size_t length = strcspn(at, " ");
+        size_t length = strcspn(pos, " ");
         char word[64];
-        snprintf(word, sizeof word, "%.*s", (int)length, at);
-        at += length;
+        snprintf(word, sizeof word, "%.*s", (int)length, pos);
+        pos += length;
         if (sscanf(word, "%31[^=]=%31s", key, value) != 2 ||
             (!read_word(model, key, value) && !read_number(model, key, value))) {
             snprintf(message, size, "toy: \"%s\" is not an argument it knows", word);
@@ -76,8 +90,8 @@ rill_status toy_model_parse(toy_model *model, const char *arguments, char *messa
         }
     }
     int structure = model->phases > 1;
-    if (model->actions < (structure ? 4 : 2) || model->actions > TOY_MOST_ACTIONS || model->depth < 1 ||
-        model->phases < 1 || model->phases > 8 || model->spare < 0 || model->spare > TOY_MOST_SPARE) {
+    if (model->actions < (structure ? 4 : 2) || model->actions > TOY_MAX_ACTIONS || model->depth < 1 ||
+        model->phases < 1 || model->phases > 8 || model->spare < 0 || model->spare > TOY_MAX_SPARE) {
         snprintf(message, size, "toy: %d actions, depth %d and %d phases are not a toy", (int)model->actions,
                  (int)model->depth, (int)model->phases);
         return RILL_ERR_OPTION;
@@ -111,13 +125,13 @@ int32_t toy_end_action(const toy_model *model)
 
 int32_t toy_forbidden_count(const toy_model *model)
 {
-    return model->forbid == 0 ? 0 : 1 + model->forbid % TOY_MOST_FORBIDDEN;
+    return model->forbid == 0 ? 0 : 1 + model->forbid % TOY_MAX_FORBIDDEN;
 }
 
-int32_t toy_forbidden(const toy_model *model, int32_t i, int32_t action[TOY_LONGEST_FORBIDDEN])
+int32_t toy_forbidden(const toy_model *model, int32_t i, int32_t action[TOY_MAX_FORBIDDEN_LENGTH])
 {
     const uint64_t hash = dice_mix((uint64_t)model->forbid, (uint64_t)i);
-    const int32_t n = hash % 8 == 0 ? 1 : hash % 8 < 6 ? 2 : TOY_LONGEST_FORBIDDEN;
+    const int32_t n = hash % 8 == 0 ? 1 : hash % 8 < 6 ? 2 : TOY_MAX_FORBIDDEN_LENGTH;
     for (int32_t j = 0; j < n; j++) action[j] = (int32_t)(dice_mix(hash, (uint64_t)j) % (uint64_t)model->actions);
     return n;
 }
@@ -173,10 +187,10 @@ int32_t toy_expand(const toy_model *m, const toy_input *input, uint64_t state, i
         n = add(out, 0, a, !m->last ? RILL_END : depth == input->depth - 1 ? RILL_LAST : RILL_LIVE);
     }
     if (structure && n == 1) return 1; /* forced: costs 0 */
-    double logits[TOY_MOST_ACTIONS], sum = 0;
+    double logits[TOY_MAX_ACTIONS], sum = 0;
     for (int32_t i = 0; i < n; i++) {
         uint64_t h = dice_mix(state, 1000 + (uint64_t)out[i].action);
-        logits[i] = m->flat * (6 * dice_unit(h) - 3);
+        logits[i] = m->logit_scale * (6 * dice_unit(h) - 3);
         sum += exp(logits[i]);
         out[i].logp = m->ties > 0 ? -0.25f * (float)(1 + h % (uint64_t)m->ties) : 0;
     }

@@ -6,12 +6,12 @@
 
 #include "support/dice.h"
 
-static int goes_before(const toy_choice *a, const toy_choice *b)
+static int choice_ranks_before(const toy_choice *a, const toy_choice *b)
 {
     return a->logp > b->logp || (a->logp == b->logp && a->action < b->action);
 }
 
-static int permitted(const rill_ask *ask, int32_t row, int32_t action)
+static int permitted(const rill_score_request *ask, int32_t row, int32_t action)
 {
     if (ask->legal == NULL || ask->legal_set[row] < 0) return 1;
     uint64_t word = ask->legal[(size_t)ask->legal_set[row] * ask->legal_words + (size_t)action / 64];
@@ -19,30 +19,30 @@ static int permitted(const rill_ask *ask, int32_t row, int32_t action)
 }
 
 /* The best one behind `before` (NULL: of all), or NULL. */
-static const toy_choice *next_best(const rill_ask *ask, int32_t row, int32_t n, const toy_choice *choices,
-                                   const toy_choice *before)
+static const toy_choice *next_best(const rill_score_request *ask, int32_t row, int32_t n, const toy_choice *choices,
+                                   const toy_choice *prev)
 {
     const toy_choice *best = NULL;
     for (int32_t i = 0; i < n; i++) {
         const toy_choice *c = &choices[i];
-        if (!permitted(ask, row, c->action) || (before != NULL && !goes_before(before, c))) continue;
-        if (best == NULL || goes_before(c, best)) best = c;
+        if (!permitted(ask, row, c->action) || (prev != NULL && !choice_ranks_before(prev, c))) continue;
+        if (best == NULL || choice_ranks_before(c, best)) best = c;
     }
     return best;
 }
 
-void toy_answer_slowly(const rill_ask *ask, int32_t row, int32_t n, const toy_choice *choices, rill_row_ends ends,
-                       rill_choices *out)
+void toy_answer_slowly(const rill_score_request *ask, int32_t row, int32_t n, const toy_choice *choices,
+                       rill_row_ends ends, rill_score_result *out)
 {
     enum { NOT_TO_BE_READ = 77 };
     const toy_choice *best = NULL;
-    int32_t count = 0, most = ask->wanted != NULL ? ask->wanted[row] : ask->most;
+    int32_t count = 0, max_n = ask->row_max_choices != NULL ? ask->row_max_choices[row] : ask->max_choices;
     out->ends[row] = (uint8_t)ends;
-    while (count < most && (best = next_best(ask, row, n, choices, best)) != NULL) {
-        int64_t at = (int64_t)row * out->stride + count++;
-        out->action[at] = best->action;
-        out->logp[at] = best->logp;
-        out->terminal[at] = (uint8_t)(ends == RILL_ENDS_AS_TOLD ? best->terminal : NOT_TO_BE_READ);
+    while (count < max_n && (best = next_best(ask, row, n, choices, best)) != NULL) {
+        int64_t offset = (int64_t)row * out->stride + count++;
+        out->action[offset] = best->action;
+        out->logp[offset] = best->logp;
+        out->terminal[offset] = (uint8_t)(ends == RILL_ENDS_BY_FLAG ? best->terminal : NOT_TO_BE_READ);
     }
     out->count[row] = count;
     for (int32_t q = 0; q < ask->n_picks; q++) {
@@ -56,20 +56,20 @@ void toy_answer_slowly(const rill_ask *ask, int32_t row, int32_t n, const toy_ch
 /* Choices that are to be left out, of the actions that a row does not have; returns how many there are then. */
 static int32_t add_dead(toy_choice *choices, int32_t n, uint64_t state)
 {
-    uint64_t there = 0;
-    for (int32_t i = 0; i < n; i++) there |= (uint64_t)1 << choices[i].action;
-    for (int32_t a = 0; a < TOY_MOST_ACTIONS && state % 3 == 0; a++)
-        if (!(there >> a & 1)) choices[n++] = (toy_choice){a, (float)RILL_SCORE_DEAD, RILL_LIVE};
+    uint64_t used = 0;
+    for (int32_t i = 0; i < n; i++) used |= (uint64_t)1 << choices[i].action;
+    for (int32_t a = 0; a < TOY_MAX_ACTIONS && state % 3 == 0; a++)
+        if (!(used >> a & 1)) choices[n++] = (toy_choice){a, (float)RILL_SCORE_DEAD, RILL_LIVE};
     return n;
 }
 
-void toy_answer_by_rill(const rill_ask *ask, int32_t row, int32_t n, const toy_choice *choices, rill_row_ends ends,
-                        uint64_t state, rill_choices *out)
+void toy_answer_by_rill(const rill_score_request *ask, int32_t row, int32_t n, const toy_choice *choices,
+                        rill_row_ends ends, uint64_t state, rill_score_result *out)
 {
-    int32_t action[TOY_MOST_ACTIONS];
-    float logp[TOY_MOST_ACTIONS];
-    uint8_t terminal[TOY_MOST_ACTIONS];
-    toy_choice order[TOY_MOST_ACTIONS];
+    int32_t action[TOY_MAX_ACTIONS];
+    float logp[TOY_MAX_ACTIONS];
+    uint8_t terminal[TOY_MAX_ACTIONS];
+    toy_choice order[TOY_MAX_ACTIONS];
     memcpy(order, choices, (size_t)n * sizeof *order);
     n = add_dead(order, n, state);
     for (int32_t i = n - 1; i > 0 && state % 5 != 0; i--) {
@@ -83,40 +83,40 @@ void toy_answer_by_rill(const rill_ask *ask, int32_t row, int32_t n, const toy_c
         logp[i] = order[i].logp;
         terminal[i] = (uint8_t)order[i].terminal;
     }
-    if (ends != RILL_ENDS_AS_TOLD) out->ends[row] = (uint8_t)ends;
-    rill_choices_give(ask, row, n, action, logp, ends == RILL_ENDS_AS_TOLD ? terminal : NULL, out);
+    if (ends != RILL_ENDS_BY_FLAG) out->ends[row] = (uint8_t)ends;
+    rill_score_result_fill(ask, row, n, action, logp, ends == RILL_ENDS_BY_FLAG ? terminal : NULL, out);
 }
 
-void toy_row_copy(const rill_ask *ask, int32_t row, const rill_choices *out, toy_row *copy)
+void toy_row_copy(const rill_score_request *ask, int32_t row, const rill_score_result *out, toy_row *copy)
 {
-    int64_t at = (int64_t)row * out->stride;
+    int64_t offset = (int64_t)row * out->stride;
     *copy = (toy_row){.count = out->count[row], .ends = out->ends[row]};
     for (int32_t i = 0; i < copy->count; i++) {
-        copy->action[i] = out->action[at + i];
-        copy->logp[i] = out->logp[at + i];
-        copy->terminal[i] = copy->ends == RILL_ENDS_AS_TOLD ? out->terminal[at + i] : 0;
+        copy->action[i] = out->action[offset + i];
+        copy->logp[i] = out->logp[offset + i];
+        copy->terminal[i] = copy->ends == RILL_ENDS_BY_FLAG ? out->terminal[offset + i] : 0;
     }
     for (int32_t q = 0; q < ask->n_picks; q++)
-        if (ask->pick_row[q] == row && copy->n_picks < TOY_MOST_PICKS)
+        if (ask->pick_row[q] == row && copy->n_picks < TOY_MAX_PICKS)
             copy->pick_logp[copy->n_picks++] = out->pick_logp[q];
 }
 
 int toy_row_differs(const toy_row *a, const toy_row *b, char *message, size_t size)
 {
     if (a->count != b->count || a->ends != b->ends) {
-        snprintf(message, size, "%d choices of ends %d, rill_choices_give() gives %d of %d", (int)a->count, a->ends,
-                 (int)b->count, b->ends);
+        snprintf(message, size, "%d choices of ends %d, rill_score_result_fill() gives %d of %d", (int)a->count,
+                 a->ends, (int)b->count, b->ends);
         return 1;
     }
     for (int32_t i = 0; i < a->count; i++) {
         if (a->action[i] == b->action[i] && a->logp[i] == b->logp[i] && a->terminal[i] == b->terminal[i]) continue;
-        snprintf(message, size, "choice %d: action %d %.9g kind %d, rill_choices_give() gives %d %.9g %d", (int)i,
+        snprintf(message, size, "choice %d: action %d %.9g kind %d, rill_score_result_fill() gives %d %.9g %d", (int)i,
                  (int)a->action[i], a->logp[i], a->terminal[i], (int)b->action[i], b->logp[i], b->terminal[i]);
         return 1;
     }
     for (int32_t q = 0; q < a->n_picks; q++) {
         if (a->pick_logp[q] == b->pick_logp[q]) continue;
-        snprintf(message, size, "pick %d: %.9g, rill_choices_give() gives %.9g", (int)q, a->pick_logp[q],
+        snprintf(message, size, "pick %d: %.9g, rill_score_result_fill() gives %.9g", (int)q, a->pick_logp[q],
                  b->pick_logp[q]);
         return 1;
     }

@@ -1,31 +1,32 @@
-/* Answers to a rill_ask, exact and slow, to judge rill_choices_give() by: every legal action is looked at, again and again. */
+/* Answers to a rill_score_request, exact and slow, to judge rill_score_result_fill() by: it looks at every legal
+ * action, again and again. */
 #ifndef TEST_TOY_SELECT_H
 #define TEST_TOY_SELECT_H
 
 #include "support/toy_model.h"
 
-enum { TOY_MOST_PICKS = 1100 };
+enum { TOY_MAX_PICKS = 1100 };
 
 /* A row of an answer, copied. */
 typedef struct toy_row {
     int32_t count, n_picks;
     uint8_t ends;
-    int32_t action[TOY_MOST_ACTIONS];
-    float logp[TOY_MOST_ACTIONS];
-    uint8_t terminal[TOY_MOST_ACTIONS]; /* valid where the row tells */
-    float pick_logp[TOY_MOST_PICKS];
+    int32_t action[TOY_MAX_ACTIONS];
+    float logp[TOY_MAX_ACTIONS];
+    uint8_t terminal[TOY_MAX_ACTIONS]; /* valid where the row tells */
+    float pick_logp[TOY_MAX_PICKS];
 } toy_row;
 
 /* Answer row `row` from all n legal choices, in any order. `ends` says which form is to tell how they end. */
-void toy_answer_slowly(const rill_ask *ask, int32_t row, int32_t n, const toy_choice *choices, rill_row_ends ends,
-                       rill_choices *out);
+void toy_answer_slowly(const rill_score_request *ask, int32_t row, int32_t n, const toy_choice *choices,
+                       rill_row_ends ends, rill_score_result *out);
 
-/* The same through rill_choices_give(), in an order that `state` gives; n <= TOY_MOST_ACTIONS. */
-void toy_answer_by_rill(const rill_ask *ask, int32_t row, int32_t n, const toy_choice *choices, rill_row_ends ends,
-                        uint64_t state, rill_choices *out);
+/* The same through rill_score_result_fill(), in an order that `state` gives; n <= TOY_MAX_ACTIONS. */
+void toy_answer_by_rill(const rill_score_request *ask, int32_t row, int32_t n, const toy_choice *choices,
+                        rill_row_ends ends, uint64_t state, rill_score_result *out);
 
-/* Copy a row of at most TOY_MOST_ACTIONS choices and TOY_MOST_PICKS picks. */
-void toy_row_copy(const rill_ask *ask, int32_t row, const rill_choices *out, toy_row *copy);
+/* Copy a row of at most TOY_MAX_ACTIONS choices and TOY_MAX_PICKS picks. */
+void toy_row_copy(const rill_score_request *ask, int32_t row, const rill_score_result *out, toy_row *copy);
 
 /* 0, or 1 with a message when they differ. */
 int toy_row_differs(const toy_row *a, const toy_row *b, char *message, size_t size);

@@ -26,12 +26,14 @@ LIMITS = os.path.join(HERE, "limits.json")
 FOLDERS = ("framework", "domains", "kernels", "scripting", "cli")
 UNIQUE = ("framework", "domains", "scripting", "cli")  # base names are unique there; kernels has one word for an operation
 ENDINGS = (".c", ".h", ".cc", ".lua", ".js", ".css", ".html")
-BASE = {"context.c", "pages.c", "carve.c", "status.c", "file.c", "nearest.c", "internal.h", "context.h", "status.h", "option.c"}
+BASE = {"context.c", "page_allocator.c", "carve.c", "status.c", "file.c", "nearest_name.c", "internal.h", "context.h", "status.h",
+        "option.c"}
 MAX_DEPTH = 100
-CALLBACKS = {"heuristics.c", "policies.c"}
-LOOP = {"loop", "admit", "schedule", "timestep", "expand", "select", "merge", "commit", "finish", "ending", "forest", "bound", "item",
-        "flight", "candidates", "statistics"}
-VARIANTS = {"cube", "exact", "certify", "best_ended", "groups", "sample", "banks", "again", "tracing", "repeats"}
+CALLBACKS = {"heuristics.c", "schedulers.c"}
+LOOP = {"decode_loop", "admit", "schedule", "timestep", "expand", "topk", "merge", "commit", "finish", "stop_criteria", "hyp_pool",
+        "memory_limit", "item", "running", "candidates", "statistics"}
+VARIANTS = {"cube_pruning", "exact", "certify", "best_ended", "diverse_beam", "sample", "constraint_banks", "redecode", "tracer",
+            "ngram_blocking"}
 
 
 def output(*command):
@@ -72,7 +74,7 @@ def timestep(program):
 # --- variants -----------------------------------------------------------------------------------------------------------
 
 def taken(library):
-    """Symbols of variants' objects that objects of the loop take, as "loop.c: symbol"."""
+    """Symbols of variants' objects that objects of the loop take, as "decode_loop.c: symbol"."""
     defined, wanted = {}, collections.defaultdict(set)
     member = ""
     for line in output("nm", library).splitlines():

@@ -8,7 +8,7 @@
 
 local lib = rill.ffi.open("native.so")
 
--- A signature is C's, shortened: beams* is rill_beams *, and so on. It is checked when it is read, and the arguments
+-- A signature is C's, shortened: beams* is rill_candidates *, and so on. It is checked when it is read, and the arguments
 -- of every call are checked against it; that it is true, nothing can check.
 local prune = lib:bind("prune", "void(beams*, double)")
 local reward = lib:bind("reward", "int(rows*, ask*, float)")

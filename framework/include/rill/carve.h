@@ -7,7 +7,7 @@
  *
  *                 rill_carver carver = {0};
  *                 lay_out(&work, &carver);
- *                 status = rill_carve_again(ctx, &block, &room, &carver);
+ *                 status = rill_carve_reserve(ctx, &block, &room, &carver);
  *                 lay_out(&work, &carver);
  *
  *   columns   parallel arrays of one capacity whose content survives growth: a table that is added to.
@@ -38,7 +38,7 @@ static inline void *rill_carve(rill_carver *c, size_t count, size_t size)
 /* Room for c->used bytes at *block, of *room bytes so far; then *c is at its start. Where it grows its content is lost; on
  * failure there is no block.
  *   RILL_OK · RILL_ERR_MEMORY (recorded) */
-RILL_API rill_status rill_carve_again(rill_context *ctx, char **block, size_t *room, rill_carver *c);
+RILL_API rill_status rill_carve_reserve(rill_context *ctx, char **block, size_t *room, rill_carver *c);
 
 /* An array of a table, a column: where its pointer is, and the size of one element. */
 typedef struct rill_array {

@@ -82,19 +82,20 @@ typedef enum rill_end_rule {
 
 typedef struct rill_open_options {
     size_t struct_size;
-    const char *path;        /* the model's directory or file; may be NULL for domains that need none */
-    int threads;             /* threads the domain may use inside a call, >= 1; slow when more than rill_processors() */
-    int tokenized;           /* inputs are in the model's own form: split at blanks, change nothing */
-    const char *arguments;   /* free text for the domain ("seed=3"), or NULL */
-    const char *const *also; /* [n_also] further models that decode together with the one at `path`: an ensemble */
-    int32_t n_also;
+    const char *path;      /* the model's directory or file; may be NULL for domains that need none */
+    int threads;           /* threads the domain may use inside a call, >= 1; slow when more than rill_processors() */
+    int tokenized;         /* inputs are in the model's own form: split at blanks, change nothing */
+    const char *arguments; /* free text for the domain ("seed=3"), or NULL */
+    const char *const
+        *ensemble; /* [n_ensemble] further models that decode together with the one at `path`: an ensemble */
+    int32_t n_ensemble;
     int32_t n_values;
     const rill_pair
         *values; /* [n_values] of the domain's own options, rill_domain.options; the model does not keep them */
 } rill_open_options;
 
 /* What is given for an option of the domain's; NULL: nothing. */
-RILL_API const char *rill_open_value(const rill_open_options *options, const char *name);
+RILL_API const char *rill_open_option(const rill_open_options *options, const char *name);
 /* Whether a switch of the domain's is on. */
 RILL_API int rill_open_switch(const rill_open_options *options, const char *name);
 
@@ -120,17 +121,17 @@ typedef struct rill_domain_info {
     int64_t node_bytes;      /* of one node's state */
     int64_t slot_bytes;      /* of one input in flight ... */
     int64_t slot_unit_bytes; /* ... and of each unit of its size (rill_input) */
-    int32_t most_length;     /* what actions cannot exceed whatever is asked (positions); 0: an input's own bound */
+    int32_t max_positions;   /* what actions cannot exceed whatever is asked (positions); 0: an input's own bound */
     int has_end_action;      /* `end_action` is set: choosing it is RILL_END, see rill_row_ends */
     int32_t end_action;      /* not read without has_end_action; the engine then has RILL_NO_ACTION here */
-    int terminals_told;      /* some row's ends may be RILL_ENDS_AS_TOLD: under rules the engine asks for all actions */
+    int terminals_by_flag;   /* some row's ends may be RILL_ENDS_BY_FLAG: under rules the engine asks for all actions */
     /* With `collect`: so many live hypotheses fill the device. Twice as many are decoded as two groups, one of which the engine works
      * on while the other is computed. 0: never. */
     int32_t group_rows;
     /* finalize looks at nothing that other calls write, and of a hypothesis at length, action, action_logp, score, logp and
      * truncated only: any runner of the model may be given any output, with slot -1 and NULL for the rest. What several workers
      * find is then written in the thread that delivers it. */
-    int texts_apart;
+    int finalize_anywhere;
     const uint64_t
         *legal; /* [actions / 64 rounded up] bit a%64 of word a/64: action a is legal in some row; owned by the
                                  domain until close. NULL: all are */
@@ -166,11 +167,11 @@ typedef struct rill_input {
                             RILL_EMPTY: there is nothing in it to decode, so its output is the empty one and its slot is
                             unused */
     int32_t max_length;  /* out: this input's own bound on actions, which the user's setting can lower, and raise up to
-                            info.most_length; 0 as given = info.max_length, which it can do both to */
+                            info.max_positions; 0 as given = info.max_length, which it can do both to */
     int64_t size;        /* out, optional: this input's size in the domain's unit (tokens), for scheduling and for
                             bounds that follow from it (max_length_factor, slot_unit_bytes) */
     char message[248];   /* out: why status is negative; else what the user is to know about how the input was read, see
-                            rill_input_note() */
+                            rill_input_warn() */
     const char *options; /* in: those of input_options that it has of its own, for rill_input_value(); NULL: none */
 } rill_input;
 
@@ -184,7 +185,7 @@ RILL_API rill_status rill_input_fail(rill_input *input, rill_status status, cons
 
 /* Say something about an input that is decoded all the same: it comes with the result (rill_result.note). What is too long is cut
  * behind a whole character. */
-RILL_API void rill_input_note(rill_input *input, const char *format, ...) __attribute__((format(printf, 2, 3)));
+RILL_API void rill_input_warn(rill_input *input, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* What an input has of its own for an option of rill_domain.input_options, a value that its row allows. NULL: nothing, and so what the
  * model was opened with counts. */
@@ -210,23 +211,23 @@ typedef struct rill_rows {
 
 /* What the engine wants of the rows of a score call. Rules, rewards and additions are the engine's own affair: it asks for
  * enough choices that applying them cannot go wrong, and for the log-probabilities of actions that it may have to lift. */
-typedef struct rill_ask {
-    int32_t most;             /* M >= 0: the best M legal actions of each row; 0: picks only */
-    const int32_t *wanted;    /* [n] so many of the row suffice, the engine reads no more; NULL: M of each */
-    size_t legal_words;       /* actions / 64 rounded up */
+typedef struct rill_score_request {
+    int32_t max_choices;            /* M >= 0: the best M legal actions of each row; 0: picks only */
+    const int32_t *row_max_choices; /* [n] so many of the row suffice, the engine reads no more; NULL: M of each */
+    size_t legal_words;             /* actions / 64 rounded up */
     const uint64_t *legal;    /* [sets, legal_words] sets of actions, bits as in info.legal; NULL: there are none */
     const int32_t *legal_set; /* [n] the set that a row's choices come from, -1: all its legal actions, which no row has
                                        where there is info.legal: sets lie within that. NULL without sets */
     int32_t n_picks;          /* log-probabilities that are wanted besides, whatever sets say: */
     const int32_t *pick_row;  /* [n_picks] index into the rows of the call, ascending ... */
     const int32_t *pick_action; /* [n_picks] ... and in a row ascending, each once */
-} rill_ask;
+} rill_score_request;
 
 /* How the choices of a row end. */
 typedef enum rill_row_ends {
     RILL_ENDS_BY_ACTION = 0, /* info.end_action is RILL_END, all others are RILL_LIVE */
     RILL_ENDS_LAST = 1,      /* every one is RILL_LAST: a parser's last label, the end of an empty input */
-    RILL_ENDS_AS_TOLD = 2,   /* rill_choices.terminal tells; for domains with info.terminals_told */
+    RILL_ENDS_BY_FLAG = 2,   /* rill_score_result.terminal tells; for domains with info.terminals_by_flag */
 } rill_row_ends;
 
 /* What a domain answers: for row r its choices [r*stride, r*stride + count[r]), best first: logp descending, then smaller
@@ -234,18 +235,18 @@ typedef enum rill_row_ends {
  * not run. An answer with fewer choices than were asked for must have all that there are (of the row's set; a row that gives
  * all that it has need not look at its set, since the engine does).
  * The engine provides the arrays; entries behind count are not read. */
-typedef struct rill_choices {
+typedef struct rill_score_result {
     int32_t stride;    /* >= ask->most */
     int32_t *count;    /* [n], 0 <= count <= M */
     int32_t *action;   /* [n, stride] */
     float *logp;       /* [n, stride] natural-log probabilities */
     uint8_t *ends;     /* [n] of rill_row_ends; given as RILL_ENDS_BY_ACTION */
-    uint8_t *terminal; /* [n, stride] of rill_terminal; read of rows with RILL_ENDS_AS_TOLD only */
+    uint8_t *terminal; /* [n, stride] of rill_terminal; read of rows with RILL_ENDS_BY_FLAG only */
     float *pick_logp;  /* [n_picks] to the bit what choices say; RILL_SCORE_DEAD for an action that is not legal */
-} rill_choices;
+} rill_score_result;
 
 /* The first pick of a row at or behind `row`; n_picks when there is none. */
-static inline int32_t rill_ask_first_pick(const rill_ask *ask, int32_t row)
+static inline int32_t rill_score_request_first_pick(const rill_score_request *ask, int32_t row)
 {
     int32_t low = 0, high = ask->n_picks;
     while (low < high) {
@@ -259,7 +260,7 @@ static inline int32_t rill_ask_first_pick(const rill_ask *ask, int32_t row)
 }
 
 /* Whether a row's choices may have the action. */
-static inline int rill_ask_permits(const rill_ask *ask, int32_t row, int32_t action)
+static inline int rill_score_request_allows(const rill_score_request *ask, int32_t row, int32_t action)
 {
     if (ask->legal == NULL || ask->legal_set[row] < 0) return 1;
     const uint64_t *set = ask->legal + (size_t)ask->legal_set[row] * ask->legal_words;
@@ -267,22 +268,22 @@ static inline int rill_ask_permits(const rill_ask *ask, int32_t row, int32_t act
 }
 
 /* Answer a row from all of its legal actions, in any order, each once: its best M, sorted, and its picks. `terminal`, [n] of
- * rill_terminal, makes the row RILL_ENDS_AS_TOLD; NULL leaves its ends alone. Choices of NaN or RILL_SCORE_DEAD are left
+ * rill_terminal, makes the row RILL_ENDS_BY_FLAG; NULL leaves its ends alone. Choices of NaN or RILL_SCORE_DEAD are left
  * out. For domains that have a row's actions at hand; time n log M, less when they come sorted. No shared state. */
-RILL_API void rill_choices_give(const rill_ask *ask, int32_t row, int32_t n, const int32_t *action, const float *logp,
-                                const uint8_t *terminal, rill_choices *out);
+RILL_API void rill_score_result_fill(const rill_score_request *ask, int32_t row, int32_t n, const int32_t *action,
+                                     const float *logp, const uint8_t *terminal, rill_score_result *out);
 
 /* A finished hypothesis, oldest action first. */
 typedef struct rill_hypothesis {
     int32_t slot;
-    int32_t length;            /* number of actions, a RILL_END action included */
-    const int32_t *action;     /* [length] */
-    const float *action_logp;  /* [length] the model's log-probability of each */
-    const float *action_score; /* [length] with what scorers added */
-    const int32_t *node;       /* [length] of the state each action led to under RILL_STATE_PATH, else RILL_NO_NODE */
-    double score;              /* sum of action_score */
-    double logp;               /* sum of action_logp */
-    int truncated;             /* ended by the length limit, without a terminal action */
+    int32_t length;                 /* number of actions, a RILL_END action included */
+    const int32_t *action;          /* [length] */
+    const float *action_logp;       /* [length] the model's log-probability of each */
+    const float *action_path_score; /* [length] with what scorers added */
+    const int32_t *node; /* [length] of the state each action led to under RILL_STATE_PATH, else RILL_NO_NODE */
+    double path_score;   /* sum of action_score */
+    double logp;         /* sum of action_logp */
+    int truncated;       /* ended by the length limit, without a terminal action */
 } rill_hypothesis;
 
 typedef struct rill_domain {
@@ -310,7 +311,7 @@ typedef struct rill_domain {
 
     /* The best legal choices of each row, and its picks; its nodes have been stepped in this phase. A call may be about a part
      * of the rows that were stepped. Mandatory. */
-    rill_status (*score)(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
+    rill_status (*score)(void *self, const rill_rows *rows, const rill_score_request *ask, rill_score_result *out);
 
     /* Append what the user reads to `out`: one line without newline. Mandatory. */
     rill_status (*finalize)(void *self, const rill_hypothesis *hypothesis, rill_text *out);
@@ -378,7 +379,7 @@ typedef struct rill_domain {
      *   RILL_OK · RILL_ERR_MEMORY */
     rill_status (*profile)(void *self, int on);
     /* (with `profile`) Operation i of those that decoding is made of, in order; 0 when there is none left. */
-    int (*profiled)(const void *self, int32_t i, rill_op_profile *out);
+    int (*profile_row)(const void *self, int32_t i, rill_op_profile *out);
     /* (with `profile`) Measure what a thread of the machine can do at best, in about a tenth of a second.
      *   RILL_OK · RILL_ERR_MEMORY */
     rill_status (*limits)(void *self, rill_limits *out);

@@ -8,7 +8,7 @@
  *          rill_model_open(&model, ctx, "semparse", &open_options);
  *          rill_engine_create(&engine, ctx, model, &setup);
  *          while (!done) {
- *              while (rill_engine_room(engine) > 0 && have_input)
+ *              while (rill_engine_free_slots(engine) > 0 && have_input)
  *                  rill_engine_submit(engine, text, length);
  *              if (no_more_input) rill_engine_close_input(engine);
  *              rill_engine_step(engine);                           // admit, then one timestep
@@ -31,7 +31,7 @@
 
 #include "rill/domain.h"
 #include "rill/heuristic.h"
-#include "rill/policy.h"
+#include "rill/scheduler.h"
 #include "rill/scorer.h"
 #include "rill/settings.h"
 #include "rill/stats.h"
@@ -110,8 +110,8 @@ typedef struct rill_engine_setup {
     int32_t n_heuristics;
     const rill_chain_entry *scorers; /* [n_scorers] */
     int32_t n_scorers;
-    const rill_chain_entry *policy; /* overrides the method's schedule; NULL = the method's */
-    rill_trace_fn trace;            /* gets every timestep and item event; NULL = none */
+    const rill_chain_entry *scheduler; /* overrides the method's schedule; NULL = the method's */
+    rill_trace_fn trace;               /* gets every timestep and item event; NULL = none */
     void *trace_user;
     /* Sets the budget of each timestep; NULL = settings.budget for all. With one, max_items has the default of a run under a
      * budget. */
@@ -150,7 +150,7 @@ RILL_API void rill_engine_destroy(rill_engine *engine); /* NULL is allowed; unfi
 RILL_API const rill_settings *rill_engine_settings(const rill_engine *engine);
 
 /* How many inputs can be submitted now. 0 until the window of inputs is used up, or after rill_engine_close_input(). */
-RILL_API int64_t rill_engine_room(const rill_engine *engine);
+RILL_API int64_t rill_engine_free_slots(const rill_engine *engine);
 
 /* Submit one input of `length` bytes; the engine copies it. Inputs are numbered from 0.
  *   RILL_OK · RILL_AGAIN (no room) · RILL_ERR_MEMORY (the input was not taken; the engine goes on) */
@@ -171,7 +171,7 @@ typedef struct rill_progress {
     int32_t draft_actions;
     const char *draft_text;
     size_t draft_length;
-    double score; /* of the draft */
+    double path_score; /* of the draft */
 } rill_progress;
 
 /* Called on the engine's thread, of workers on a worker's; it must not call the engine. */
@@ -197,9 +197,9 @@ typedef struct rill_request {
     const char *const *scorers;
     /* From now on by the engine's clock; above 0. At that time the input gives the best that it has: its outputs and the ended
      * hypotheses of its beam, without any its live ones as truncated, as if a heuristic had asked it to stop; its result says
-     * `late`. With nothing at all it fails with RILL_ERR_LATE. It is looked at between timesteps, so answers are late by up
+     * `late`. With nothing at all it fails with RILL_ERR_DEADLINE. It is looked at between timesteps, so answers are late by up
      * to one. */
-    double seconds;
+    double timeout;
     /* Told after each timestep of the input but its last, with `user`; texts of what is not finished cost what finalize does. NULL: nobody
      * watches. */
     rill_progress_fn progress;
@@ -207,11 +207,11 @@ typedef struct rill_request {
     int64_t number;
     /* How the input is read where that is not as the model was opened: NAME=VALUE, options of the domain's for inputs
      * (rill_domain.input_options), a blank between; the last of a name counts. NULL: none. */
-    const char *options;
+    const char *input_options;
 } rill_request;
 
 /* Whether a request may have its own value of a setting, a row of rill_setting_table(): 0 where it is the run's. */
-RILL_API int rill_request_heeds(const rill_option *setting);
+RILL_API int rill_setting_is_per_request(const rill_option *setting);
 
 /* What the search of one input may take at the most, as its settings allow it: for who must know before a stranger's request is taken.
  * Few searches come near. What the model takes is not in it: its states are bounded by max-nodes and memory. */
@@ -258,30 +258,31 @@ RILL_API int rill_engine_idle(const rill_engine *engine);
 RILL_API int64_t rill_engine_pending(const rill_engine *engine);
 
 typedef struct rill_output {
-    const char *text;  /* what finalize wrote; NUL-terminated */
-    size_t length;     /* bytes */
-    double score;      /* sum over actions, scorers included */
-    double rank_score; /* what the outputs are ordered by: the score under length_penalty and word_penalty */
-    double logp;       /* sum of the model's log-probabilities */
-    int32_t actions;   /* timesteps, an end action not counted: the length in the penalties, unless count_end */
-    int truncated;     /* cut short: by the length limit, its deadline or a heuristic's stop, none an end of its own */
-    const int32_t *action;    /* [n_actions], the end action included */
-    const float *action_logp; /* [n_actions] */
-    int32_t n_actions;
+    const char *text;   /* what finalize wrote; NUL-terminated */
+    size_t text_bytes;  /* bytes */
+    double path_score;  /* sum over actions, scorers included */
+    double score;       /* what the outputs are ordered by: the score under length_penalty and word_penalty */
+    double logp;        /* sum of the model's log-probabilities */
+    int32_t length;     /* timesteps, an end action not counted: the length in the penalties, unless count_end */
+    int truncated;      /* cut short: by the length limit, its deadline or a heuristic's stop, none an end of its own */
+    const int32_t *ids; /* [n_actions], the end action included */
+    const float *id_logps; /* [n_actions] */
+    int32_t n_ids;
     int certified; /* with the setting certify, the j-th of a result: no output of the model that is not before it ranks higher */
 } rill_output;
 
 typedef struct rill_result {
-    int64_t id;                /* position in the input stream, from 0 */
-    rill_status status;        /* RILL_OK, or why there are no outputs */
-    const char *message;       /* a sentence when status is negative, else "" */
-    const rill_output *output; /* [n], best first */
-    int32_t n;                 /* min(n_best, outputs found) */
+    int64_t id;                 /* position in the input stream, from 0 */
+    rill_status status;         /* RILL_OK, or why there are no outputs */
+    const char *message;        /* a sentence when status is negative, else "" */
+    const rill_output *outputs; /* [n], best first */
+    int32_t n_outputs;          /* min(n_best, outputs found) */
     int32_t outputs_found;
-    int32_t late; /* 1: its deadline came first; these are what there was by then */
-    int32_t more; /* 1: another can be taken at once; 0: it may take long, so what was gathered is better written out */
+    int32_t timed_out; /* 1: its deadline came first; these are what there was by then */
+    int32_t
+        has_more; /* 1: another can be taken at once; 0: it may take long, so what was gathered is better written out */
     void *user;   /* of its request, else NULL */
-    const char *note; /* what the domain says about how it read the input ("the model does not know ..."), else "" */
+    const char *warning; /* what the domain says about how it read the input ("the model does not know ..."), else "" */
 } rill_result;
 
 /* The field of that index in rill_engine_setup.fields, NUL-terminated; borrowed as the output's text is, behind which it lies. */
@@ -301,7 +302,7 @@ RILL_API void rill_engine_stats(const rill_engine *engine, rill_stats *out);
  *   RILL_OK · RILL_ERR_OPTION (the domain runs no programs on a device, and so counts nothing) */
 RILL_API rill_status rill_engine_profile(rill_engine *engine, int on);
 /* Operation i of the profile, from 0, in the order in which programs run them; 0 when there is none left. */
-RILL_API int rill_engine_profiled(const rill_engine *engine, int32_t i, rill_op_profile *out);
+RILL_API int rill_engine_profile_row(const rill_engine *engine, int32_t i, rill_op_profile *out);
 /* Measure what one thread of the machine does at best, in about a tenth of a second.
  *   RILL_OK · RILL_ERR_OPTION (as rill_engine_profile()) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_engine_limits(rill_engine *engine, rill_limits *out);

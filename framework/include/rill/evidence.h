@@ -5,7 +5,7 @@
  * input add up to 1. n-grams have 1 to 4 actions. In a domain of several phases an n-gram is made of actions of one phase, as if the
  * others were not there. The end action is an action like any other. The scorer `lmbr` adds what evidence says to scores (docs/search.md).
  *
- *     rill_evidence_kind_of(&kind, ctx, model);
+ *     rill_evidence_kind_for_model(&kind, ctx, model);
  *     rill_ngrams_create(&ngrams, ctx, &kind);
  *     rill_evidence_writer_create(&writer, ctx, &kind, write, user);
  *     for each input that has evidence, ids ascending:
@@ -24,7 +24,7 @@
 
 RILL_C_BEGIN
 
-enum { RILL_NGRAM_MOST = 4 };
+enum { RILL_NGRAM_MAX = 4 };
 
 /* What the actions are that n-grams are made of: evidence is of use to a model of the same kind. */
 typedef struct rill_evidence_kind {
@@ -36,7 +36,7 @@ typedef struct rill_evidence_kind {
 } rill_evidence_kind;
 
 /* The model's kind. `ctx`: the asking thread's. RILL_OK · RILL_ERR_MEMORY */
-RILL_API rill_status rill_evidence_kind_of(rill_evidence_kind *out, rill_context *ctx, const rill_model *model);
+RILL_API rill_status rill_evidence_kind_for_model(rill_evidence_kind *out, rill_context *ctx, const rill_model *model);
 
 /* --- one input's posteriors --------------------------------------------------------------------------------------- */
 
@@ -98,7 +98,7 @@ typedef struct rill_evidence rill_evidence;
  *   RILL_OK · RILL_ERR_NOT_FOUND (no such file) · RILL_ERR_IO · RILL_ERR_FORMAT (no whole file of evidence) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_evidence_open(rill_evidence **out, rill_context *ctx, const char *path);
 RILL_API void rill_evidence_close(rill_evidence *evidence); /* NULL is allowed */
-RILL_API const rill_evidence_kind *rill_evidence_kind_in(const rill_evidence *evidence);
+RILL_API const rill_evidence_kind *rill_evidence_kind_in_file(const rill_evidence *evidence);
 RILL_API int64_t rill_evidence_inputs(const rill_evidence *evidence);
 
 /* Whether n-grams of the file are of that kind: *kind's phases and number of actions are the same, the end action too, and names

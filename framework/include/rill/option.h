@@ -1,7 +1,7 @@
 /* What can be set by name: one row per option, which everything that takes, explains, checks or tells options reads.
  *
  * Tables of rows belong to whoever heeds the options: rill_setting_table() holds the search's (settings.h), rill_chain_table() those
- * that name heuristics, scorers and policies (layers.h), rill_domain.options a domain's own. A command line, a script, a
+ * that name heuristics, scorers and policies (search_config.h), rill_domain.options a domain's own. A command line, a script, a
  * configuration file, a report or a server needs no list of its own. Stability: rows are only appended to. */
 #ifndef RILL_OPTION_H
 #define RILL_OPTION_H
@@ -35,8 +35,8 @@ typedef struct rill_option {
     const char *help;     /* one sentence without end, without the default */
     rill_option_type type;
     rill_option_kind kind;
-    double least, most; /* of numbers */
-    size_t offset;      /* of the member that holds it, in its owner's struct */
+    double min, max; /* of numbers */
+    size_t offset;   /* of the member that holds it, in its owner's struct */
 } rill_option;
 
 typedef struct rill_pair {

@@ -10,7 +10,7 @@
 
 #include "rill/domain.h"
 #include "rill/heuristic.h"
-#include "rill/policy.h"
+#include "rill/scheduler.h"
 #include "rill/scorer.h"
 
 RILL_C_BEGIN
@@ -22,7 +22,7 @@ typedef struct rill_plugin_table {
     const rill_domain *const *domains; /* NULL-ended lists, or NULL */
     const rill_heuristic *const *heuristics;
     const rill_scorer *const *scorers;
-    const rill_policy *const *policies;
+    const rill_scheduler *const *schedulers;
 } rill_plugin_table;
 
 /* What a plugin exports: `RILL_API const rill_plugin_table *rill_plugin(void)`. */
@@ -32,7 +32,7 @@ typedef const rill_plugin_table *(*rill_plugin_fn)(void);
 RILL_API rill_status rill_register_domain(rill_context *ctx, const rill_domain *domain);
 RILL_API rill_status rill_register_heuristic(rill_context *ctx, const rill_heuristic *heuristic);
 RILL_API rill_status rill_register_scorer(rill_context *ctx, const rill_scorer *scorer);
-RILL_API rill_status rill_register_policy(rill_context *ctx, const rill_policy *policy);
+RILL_API rill_status rill_register_scheduler(rill_context *ctx, const rill_scheduler *policy);
 
 /* Register the engine's own heuristics, scorers and policies; rill_register_builtins() does so too. Once per context. */
 RILL_API rill_status rill_register_core(rill_context *ctx);
@@ -40,7 +40,7 @@ RILL_API rill_status rill_register_core(rill_context *ctx);
 /* How much is registered, and a way back to it: restoring forgets every table that was registered since. For loaders that
  * register all of something or nothing; whatever uses a forgotten table must be gone. */
 typedef struct rill_registry_mark {
-    size_t domains, heuristics, scorers, policies;
+    size_t domains, heuristics, scorers, schedulers;
 } rill_registry_mark;
 RILL_API rill_registry_mark rill_registry_size(const rill_context *ctx);
 RILL_API void rill_registry_restore(rill_context *ctx, rill_registry_mark mark);
@@ -68,13 +68,13 @@ RILL_API rill_status rill_plugin_load(rill_context *ctx, const char *path);
 RILL_API const rill_domain *rill_find_domain(const rill_context *ctx, const char *name);
 RILL_API const rill_heuristic *rill_find_heuristic(const rill_context *ctx, const char *name);
 RILL_API const rill_scorer *rill_find_scorer(const rill_context *ctx, const char *name);
-RILL_API const rill_policy *rill_find_policy(const rill_context *ctx, const char *name);
+RILL_API const rill_scheduler *rill_find_scheduler(const rill_context *ctx, const char *name);
 
 /* The i-th registered table, in order of registration, or NULL behind the last. */
 RILL_API const rill_domain *rill_domain_at(const rill_context *ctx, size_t i);
 RILL_API const rill_heuristic *rill_heuristic_at(const rill_context *ctx, size_t i);
 RILL_API const rill_scorer *rill_scorer_at(const rill_context *ctx, size_t i);
-RILL_API const rill_policy *rill_policy_at(const rill_context *ctx, size_t i);
+RILL_API const rill_scheduler *rill_scheduler_at(const rill_context *ctx, size_t i);
 
 RILL_C_END
 

@@ -4,11 +4,11 @@
  *
  *   context.h   allocator, log, errors      settings.h  search settings      engine.h  submit, step, next
  *   status.h    codes                       stats.h     counters and trace   run.h     the whole loop
- *   domain.h    what a domain implements    heuristic.h, scorer.h, policy.h  plugin.h  registration, shared objects
+ *   domain.h    what a domain implements    heuristic.h, scorer.h, scheduler.h  plugin.h  registration, shared objects
  *   carve.h     arrays out of one block     device.h    arithmetic for neural domains
  *   file.h      files that are read           safetensors.h  files of weights
  *   workers.h   several engines on one model  option.h  tables of what can be set by name
- *   layers.h    options from several sources    folder.h  what a model's directory says of itself
+ *   search_config.h    options from several sources    folder.h  what a model's directory says of itself
  *   constraints.h  what one input wants of its output    trie.h  sets of allowed outputs
  *
  * Words: an *input* is one thing to decode; an *item* is an input in flight; an *action* extends a hypothesis; scores are
@@ -29,13 +29,13 @@
 #include "rill/file.h"
 #include "rill/folder.h"
 #include "rill/heuristic.h"
-#include "rill/layers.h"
 #include "rill/option.h"
 #include "rill/plugin.h"
-#include "rill/policy.h"
 #include "rill/run.h"
 #include "rill/safetensors.h"
+#include "rill/scheduler.h"
 #include "rill/scorer.h"
+#include "rill/search_config.h"
 #include "rill/settings.h"
 #include "rill/stats.h"
 #include "rill/status.h"

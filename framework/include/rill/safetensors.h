@@ -8,7 +8,7 @@
  * files hold. What opens can be read without further doubt. model.bin is read likewise (docs/mt.md): an alias is a tensor with the bytes of
  * another, and integers that have scales are numbers.
  *
- * Order of use: rill_tensors_open(), then for each tensor rill_tensors_read(), then rill_tensors_close().
+ * Order of use: rill_tensor_file_open(), then for each tensor rill_tensor_file_read(), then rill_tensor_file_close().
  * Element types: any of the format's may be in the file; F32, F16 and BF16 can be read, all as fp32.
  * Every error names the file and the tensor, what was expected and what was found.
  * Memory: each tensor is read into the caller's memory when it is asked for, and nothing else is kept of it; header entries come from
@@ -20,20 +20,20 @@
 
 RILL_C_BEGIN
 
-typedef struct rill_tensors rill_tensors;
+typedef struct rill_tensor_file rill_tensor_file;
 
 enum { RILL_TENSOR_MAX_RANK = 8 };
 
-typedef struct rill_tensor {
+typedef struct rill_file_tensor {
     const char *name;                    /* borrowed until close */
     const char *dtype;                   /* "F32", ...; a constant */
     int rank;                            /* 0..RILL_TENSOR_MAX_RANK */
     int64_t shape[RILL_TENSOR_MAX_RANK]; /* [rank] */
     size_t begin, end;                   /* bytes of the data section */
-    int read;                            /* rill_tensors_read() has given it */
-} rill_tensor;
+    int read;                            /* rill_tensor_file_read() has given it */
+} rill_file_tensor;
 
-/* Element types for rill_tensors_read(): which of them the caller takes. */
+/* Element types for rill_tensor_file_read(): which of them the caller takes. */
 enum {
     RILL_TENSOR_F32 = 1,
     RILL_TENSOR_F16 = 2,
@@ -46,25 +46,25 @@ enum {
  * PATH. Of a folder that is model.safetensors, if it has one. What errors call the set is the file's name or the index's.
  *   out: on success a reader the caller closes; on failure NULL
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
-RILL_API rill_status rill_tensors_open(rill_tensors **out, rill_context *ctx, const char *path);
+RILL_API rill_status rill_tensor_file_open(rill_tensor_file **out, rill_context *ctx, const char *path);
 
 /* The same for bytes in memory, which are borrowed until close; `name` stands for the path in errors and is copied. */
-RILL_API rill_status rill_tensors_parse(rill_tensors **out, rill_context *ctx, const char *name, const char *bytes,
-                                        size_t length);
+RILL_API rill_status rill_tensor_file_parse(rill_tensor_file **out, rill_context *ctx, const char *name,
+                                            const char *bytes, size_t length);
 
-RILL_API void rill_tensors_close(rill_tensors *tensors); /* NULL is allowed */
+RILL_API void rill_tensor_file_close(rill_tensor_file *tensors); /* NULL is allowed */
 
 /* The tensor of that name, NULL if there is none (nothing recorded). Borrowed until close. */
-RILL_API const rill_tensor *rill_tensors_find(const rill_tensors *tensors, const char *name);
+RILL_API const rill_file_tensor *rill_tensor_file_find(const rill_tensor_file *tensors, const char *name);
 
 /* Number of tensors, and the i-th by name in byte order. */
-RILL_API size_t rill_tensors_count(const rill_tensors *tensors);
-RILL_API const rill_tensor *rill_tensors_at(const rill_tensors *tensors, size_t i);
+RILL_API size_t rill_tensor_file_count(const rill_tensor_file *tensors);
+RILL_API const rill_file_tensor *rill_tensor_file_tensor(const rill_tensor_file *tensors, size_t i);
 
 /* *same = whether two tensors of the file are of one type and shape and have the same bytes.
  *   RILL_OK · RILL_ERR_IO */
-RILL_API rill_status rill_tensors_same(const rill_tensors *tensors, const rill_tensor *a, const rill_tensor *b,
-                                       int *same);
+RILL_API rill_status rill_tensor_file_same_values(const rill_tensor_file *tensors, const rill_file_tensor *a,
+                                                  const rill_file_tensor *b, int *same);
 
 /* Convert the tensor `name` to fp32 in row-major order.
  *   accept      a set of RILL_TENSOR_* : element types the caller takes
@@ -72,8 +72,8 @@ RILL_API rill_status rill_tensors_same(const rill_tensors *tensors, const rill_t
  *   out         [product of shape] the caller's; content undefined on failure
  *   RILL_OK · RILL_ERR_FORMAT (absent, other type, other shape, or a value that is not finite) · RILL_ERR_IO (it cannot be read,
  *   or became shorter meanwhile) */
-RILL_API rill_status rill_tensors_read(const rill_tensors *tensors, const char *name, int accept, int rank,
-                                       const int64_t *shape, float *out);
+RILL_API rill_status rill_tensor_file_read(const rill_tensor_file *tensors, const char *name, int accept, int rank,
+                                           const int64_t *shape, float *out);
 
 RILL_C_END
 

@@ -118,15 +118,15 @@ RILL_API const char *rill_settings_get(const rill_settings *settings, const rill
 
 /* One row per method; ends with name == NULL. */
 typedef struct rill_method_info {
-    const char *name;    /* "var-stream" */
-    const char *policy;  /* the policy that schedules it */
-    const char *summary; /* one line */
-    int32_t streaming;   /* 1: refills while items are in flight; max_items, refill and flush_every apply */
-    int32_t pruned;      /* 1: heuristics and max_candidates may be set */
-    rill_finish finish;  /* its finish rule */
-    int32_t finish_free; /* 1: another finish rule may be asked for */
-    int32_t greedy;      /* 1: k is 1 */
-    double refill;       /* default share */
+    const char *name;      /* "var-stream" */
+    const char *scheduler; /* the policy that schedules it */
+    const char *summary;   /* one line */
+    int32_t streaming;     /* 1: refills while items are in flight; max_items, refill and flush_every apply */
+    int32_t pruned;        /* 1: heuristics and max_candidates may be set */
+    rill_finish finish;    /* its finish rule */
+    int32_t finish_free;   /* 1: another finish rule may be asked for */
+    int32_t greedy;        /* 1: k is 1 */
+    double refill;         /* default share */
 } rill_method_info;
 RILL_API const rill_method_info *rill_method_table(void);
 

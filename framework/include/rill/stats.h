@@ -45,7 +45,7 @@ typedef struct rill_stats {
     int64_t waiting_peak;   /* most results held back for order */
     rill_seconds seconds;
     int64_t nodes_bound;     /* most nodes there may be, by max_nodes or memory; 0: no bound */
-    int64_t sent_back;       /* times an item gave its nodes back, to begin anew later, since the bound left too few */
+    int64_t restarted;       /* times an item gave its nodes back, to begin anew later, since the bound left too few */
     int64_t cube_hypotheses; /* of items with cube pruning, per phase: live hypotheses, ... */
     int64_t cube_classes;    /* ... of which so many were expanded for all ... */
     int64_t cube_rescored;   /* ... and so many more to score their own cells */
@@ -55,23 +55,23 @@ typedef struct rill_stats {
 
 /* What became of a candidate. */
 typedef enum rill_trace_fate {
-    RILL_FATE_LIVE = -1,    /* it is in the beam and will be expanded */
-    RILL_FATE_WAITING = -2, /* it has ended and is in the beam, below a live one */
-    RILL_FATE_OUTPUT = -3,  /* it left as an output */
-    RILL_FATE_NO_ROOM = -4, /* the beam had no room for it */
-    RILL_FATE_LEFT = -5,    /* its input ended in this timestep, without it */
+    RILL_FATE_LIVE = -1,      /* it is in the beam and will be expanded */
+    RILL_FATE_WAITING = -2,   /* it has ended and is in the beam, below a live one */
+    RILL_FATE_OUTPUT = -3,    /* it left as an output */
+    RILL_FATE_BEAM_FULL = -4, /* the beam had no room for it */
+    RILL_FATE_SURPLUS = -5,   /* its input ended in this timestep, without it */
     /* from 0 on: the heuristic of that index in the chain dropped it */
 } rill_trace_fate;
 
 /* A candidate of a timestep. One that waited in the beam before is its own parent. */
 typedef struct rill_trace_hypothesis {
-    int32_t item;   /* index in `items` */
-    int32_t phase;  /* of the timestep */
-    int32_t parent; /* rank in the item's beam before the phase */
-    int32_t rank;   /* in its beam behind the phase; -1: it is not there */
-    int32_t action; /* its last */
-    int32_t fate;   /* rill_trace_fate */
-    double score;   /* natural-log probabilities and what scorers added, summed */
+    int32_t item;      /* index in `items` */
+    int32_t phase;     /* of the timestep */
+    int32_t parent;    /* rank in the item's beam before the phase */
+    int32_t rank;      /* in its beam behind the phase; -1: it is not there */
+    int32_t action;    /* its last */
+    int32_t fate;      /* rill_trace_fate */
+    double path_score; /* natural-log probabilities and what scorers added, summed */
 } rill_trace_hypothesis;
 
 /* Events of a trace. Arrays are valid during the call. */
@@ -79,13 +79,13 @@ typedef enum rill_trace_kind {
     RILL_TRACE_ADMITTED,
     RILL_TRACE_TIMESTEP,
     RILL_TRACE_FINISHED,
-    RILL_TRACE_SENT_BACK, /* an item left the flight for want of nodes; it will be admitted again and begin anew */
+    RILL_TRACE_RESTARTED, /* an item left the flight for want of nodes; it will be admitted again and begin anew */
 } rill_trace_kind;
 
 typedef struct rill_trace_event {
     rill_trace_kind kind;
     int64_t timestep; /* of the run, from 0 */
-    /* RILL_TRACE_ADMITTED, RILL_TRACE_FINISHED, RILL_TRACE_SENT_BACK */
+    /* RILL_TRACE_ADMITTED, RILL_TRACE_FINISHED, RILL_TRACE_RESTARTED */
     int64_t item_id;
     int32_t slot;
     int32_t item_timesteps; /* FINISHED, SENT_BACK: how many it had */

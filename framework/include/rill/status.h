@@ -28,7 +28,7 @@ typedef enum rill_status {
     RILL_ERR_STOPPED = -11,      /* a callback of the user's asked to stop */
     RILL_ERR_CHECK = -12,        /* the checking mode found a result that depends on other items */
     RILL_ERR_CANCELLED = -13,    /* this input was cancelled */
-    RILL_ERR_LATE = -14,         /* this input's deadline came before there was anything to give */
+    RILL_ERR_DEADLINE = -14,     /* this input's deadline came before there was anything to give */
     RILL_ERR_DEVICE = -15,       /* a device failed at its work */
 } rill_status;
 

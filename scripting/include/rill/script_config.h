@@ -58,7 +58,7 @@ typedef struct rill_script_config {
 
     const rill_script_pair *settings; /* [n_settings] for rill_settings_set(), in the order of rill_setting_table() */
     int32_t n_settings;
-    rill_script_chain heuristics, scorers, policy; /* policy: at most one; for rill_engine_setup */
+    rill_script_chain heuristics, scorers, scheduler; /* policy: at most one; for rill_engine_setup */
     rill_budget_fn budget; /* search.budget as a function, which belongs to the script; else NULL */
     void *budget_user;
 
@@ -70,10 +70,10 @@ typedef struct rill_script_config {
     const rill_script_pair *point;
     int32_t n_point;
 
-    const char *const *also; /* [n_also] at most 16 models behind `model`, which decode together with it */
-    int32_t n_also;
+    const char *const *ensemble; /* [n_ensemble] at most 16 models behind `model`, which decode together with it */
+    int32_t n_ensemble;
     const rill_script_pair
-        *options; /* [n_options] of outputs (rill_output_table()) and domains, for rill_layer_set() */
+        *options; /* [n_options] of outputs (rill_output_table()) and domains, for rill_option_source_set() */
     int32_t n_options;
     int32_t workers;      /* 0: not said */
     rill_key_fn cube_key; /* search.cube_key, which belongs to the script; NULL: not said */
@@ -97,7 +97,7 @@ RILL_API rill_status rill_script_sweep_point(rill_script *script, int64_t index,
 
 /* After rill_engine_create() failed: when an entry of the configuration's chains is why, put file, line and key before the
  * message of the context, whose status stays. */
-RILL_API void rill_script_config_blame(rill_script *script, const rill_script_config *config);
+RILL_API void rill_script_config_locate_error(rill_script *script, const rill_script_config *config);
 
 /* Record that what the table says at `key` ("output", "plugins[2]") cannot be had, in the form of other mistakes: file, line and key
  * before `why`. Returns RILL_ERR_OPTION. */

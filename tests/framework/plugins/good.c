@@ -1,20 +1,20 @@
 /* A plugin that brings one heuristic, one scorer and one policy, as a stranger would write it. */
 #include "rill/plugin.h"
 
-static rill_status keep_first(void *self, rill_beams *beams)
+static rill_status keep_first(void *self, rill_candidates *beams)
 {
     (void)self;
     for (int32_t i = 0; i < beams->n; i++) beams->width[i] = 1;
     return RILL_OK;
 }
 
-static rill_status say_nothing(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+static rill_status reward_nothing(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
 {
     (void)self;
-    return rows->n > 0 ? rill_ask_reward(ask, 0, 0) : RILL_OK;
+    return rows->n > 0 ? rill_modifiers_reward(ask, 0, 0) : RILL_OK;
 }
 
-static rill_status choose_all(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
+static rill_status choose_all(void *self, const rill_sched_view *flight, int32_t *order, int32_t *count)
 {
     (void)self;
     for (int32_t i = 0; i < flight->n; i++) order[i] = i;
@@ -22,7 +22,7 @@ static rill_status choose_all(void *self, const rill_flight *flight, int32_t *or
     return RILL_OK;
 }
 
-static rill_status admit(void *self, const rill_flight *flight, int32_t *count)
+static rill_status admit(void *self, const rill_sched_view *flight, int32_t *count)
 {
     (void)self;
     *count = flight->max_items;
@@ -40,17 +40,17 @@ static const rill_scorer scorer = {.abi_version = RILL_ABI_VERSION,
                                    .name = "plugged-silent",
                                    .arguments = "",
                                    .summary = "says nothing",
-                                   .score = say_nothing};
-static const rill_policy policy = {.abi_version = RILL_ABI_VERSION,
-                                   .struct_size = sizeof(rill_policy),
-                                   .name = "plugged-all",
-                                   .summary = "all, always",
-                                   .choose = choose_all,
-                                   .refill = admit};
+                                   .score = reward_nothing};
+static const rill_scheduler policy = {.abi_version = RILL_ABI_VERSION,
+                                      .struct_size = sizeof(rill_scheduler),
+                                      .name = "plugged-all",
+                                      .summary = "all, always",
+                                      .choose = choose_all,
+                                      .refill = admit};
 
 static const rill_heuristic *const heuristics[] = {&heuristic, NULL};
 static const rill_scorer *const scorers[] = {&scorer, NULL};
-static const rill_policy *const policies[] = {&policy, NULL};
+static const rill_scheduler *const policies[] = {&policy, NULL};
 
 RILL_API const rill_plugin_table *rill_plugin(void);
 
@@ -61,6 +61,6 @@ RILL_API const rill_plugin_table *rill_plugin(void)
                                             .name = "good",
                                             .heuristics = heuristics,
                                             .scorers = scorers,
-                                            .policies = policies};
+                                            .schedulers = policies};
     return &table;
 }

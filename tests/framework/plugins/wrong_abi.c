@@ -3,7 +3,7 @@
  * that returns nothing (3). */
 #include "rill/plugin.h"
 
-static rill_status keep_all(void *self, rill_beams *beams)
+static rill_status keep_all(void *self, rill_candidates *beams)
 {
     (void)self, (void)beams;
     return RILL_OK;

@@ -1,0 +1,370 @@
+/* States that are asked again; see check_rescore.h.
+ *
+ * A state is asked in a call of its own, where no neighbours, order or number of rows can be the reason of what differs.
+ *
+ * Divisions: asking · what is wrong · calls that ask · other calls · life · a run. */
+#include "check_rescore.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check_problem.h"
+
+/* Choices of a row that are looked at, the best; a vocabulary may have any size. */
+enum { CHOICES = 4096, TIMESTEPS = 20, WIDTH = 4 };
+
+/* What a state was asked with, and what it answered. */
+typedef struct state {
+    int32_t phase, parent, state_parent, action, slot, depth;
+    uint64_t choices_hash;
+    int32_t n, best; /* choices, and the first of them */
+    float logp;
+    int is_known;
+} state;
+
+typedef struct rescorer {
+    cli_check_rescore *rescoring;
+    rill_context *ctx;
+    void *model, *self; /* the real ones; self: what decodes */
+    state *state;       /* by node */
+    size_t state_capacity;
+    int64_t *input; /* by slot, its number */
+    size_t input_capacity;
+    /* Of one row. */
+    int32_t max_choices, *action;
+    float *logp;
+    uint8_t *terminal;
+} rescorer;
+
+/* --- asking ------------------------------------------------------------------------------------------------------- */
+
+static rill_status reserve_choices(rescorer *h)
+{
+    const int32_t actions = h->rescoring->info.actions;
+    const size_t n = (size_t)(actions < CHOICES ? actions : CHOICES);
+    h->max_choices = (int32_t)n;
+    h->action = rill_calloc(h->ctx, n, sizeof *h->action);
+    h->logp = rill_calloc(h->ctx, n, sizeof *h->logp);
+    h->terminal = rill_calloc(h->ctx, n, 1);
+    return h->action && h->logp && h->terminal ? RILL_OK : rill_fail_memory(h->ctx, n, "choices");
+}
+
+static rill_status collect_if_async(const rescorer *h, const rill_rows *rows, rill_status status)
+{
+    return status == RILL_AGAIN ? h->rescoring->real->collect(h->self, rows->group) : status;
+}
+
+/* All choices of a state, which are h->action and h->logp then, and what is kept of them. */
+static rill_status score_state(rescorer *h, int32_t node, state *s)
+{
+    const rill_domain_info *info = &h->rescoring->info;
+    const int32_t within_legal = 0;
+    const rill_rows rows = {1, s->phase, &node, &s->parent, &s->state_parent, &s->action, &s->slot, &s->depth, 0};
+    const rill_score_request score_request = {.max_choices = h->max_choices,
+                                              .legal_words = ((size_t)info->actions + 63) / 64,
+                                              .legal = info->legal,
+                                              .legal_set = info->legal ? &within_legal : NULL};
+    uint8_t ends = RILL_ENDS_BY_ACTION;
+    int32_t count = 0;
+    rill_score_result out = {h->max_choices, &count, h->action, h->logp, &ends, h->terminal, NULL};
+    rill_status status = collect_if_async(h, &rows, h->rescoring->real->score(h->self, &rows, &score_request, &out));
+    if (status < 0) return status;
+    s->n = count < 0 ? 0 : count < h->max_choices ? count : h->max_choices;
+    s->best = s->n > 0 ? h->action[0] : RILL_NO_ACTION;
+    s->logp = s->n > 0 ? h->logp[0] : 0;
+    s->choices_hash = cli_check_mix((uint64_t)count, ends);
+    for (int32_t i = 0; i < s->n; i++) {
+        uint32_t bits;
+        memcpy(&bits, &h->logp[i], sizeof bits);
+        s->choices_hash = cli_check_mix(s->choices_hash, (uint64_t)h->action[i] << 32 | bits);
+    }
+    return RILL_OK;
+}
+
+/* --- what is wrong ------------------------------------------------------------------------------------------------ */
+
+static void describe_best(const rescorer *h, const state *s, char *out, size_t size)
+{
+    rill_text name = {.ctx = h->ctx};
+    const rill_domain *real = h->rescoring->real;
+    if (s->n == 0)
+        rill_print(out, size, "none");
+    else if (real->action_name && real->action_name(h->model, s->best, &name) == RILL_OK)
+        rill_print(out, size, "%d, the best \"%.*s\" at %.9g", (int)s->n, cli_check_clip(name.data, 60), name.data,
+                   (double)s->logp);
+    else
+        rill_print(out, size, "%d, the best action %d at %.9g", (int)s->n, (int)s->best, (double)s->logp);
+    rill_text_clear(&name);
+}
+
+static void report_difference(const rescorer *h, const state *first, const state *then, const char *when,
+                              const char *reason)
+{
+    char one[160], two[160];
+    if (h->rescoring->why[0]) return;
+    describe_best(h, first, one, sizeof one);
+    describe_best(h, then, two, sizeof two);
+    rill_print(h->rescoring->why, sizeof h->rescoring->why,
+               "input %lld at timestep %d: a state has other choices %s: %s; then %s%s: %s",
+               (long long)h->input[first->slot], (int)first->depth, when, one, two,
+               strcmp(one, two) ? "" : ", and others behind it", reason);
+}
+
+/* What exponentials may add up to beyond 1: floats, and thousands of them. */
+#define TOLERANCE 1e-3
+
+static void inspect_choices(const rescorer *h, const state *s)
+{
+    cli_check_rescore *a = h->rescoring;
+    double sum = 0, exponentials = 0;
+    int below = 0, above = 0;
+    for (int32_t i = 0; i < s->n; i++) {
+        sum += (double)h->logp[i];
+        exponentials += exp((double)h->logp[i]);
+        below |= h->logp[i] < 0;
+        above |= (double)h->logp[i] > TOLERANCE;
+    }
+    a->rows += s->n > 0;
+    a->normalised_rows += fabs(sum - 1) <= TOLERANCE;
+    a->maybe_probs &= !below && sum <= 1 + TOLERANCE;
+    a->not_logprobs |= above || exponentials > 1 + TOLERANCE;
+}
+
+/* --- calls that ask ----------------------------------------------------------------------------------------------- */
+
+static rill_status check_new_state(rescorer *h, const rill_rows *rows, int32_t row)
+{
+    state *s = &h->state[rows->node[row]], again;
+    if (s->is_known) return RILL_OK;
+    *s = (state){.phase = rows->phase,
+                 .parent = rows->parent[row],
+                 .state_parent = rows->state_parent[row],
+                 .action = rows->action[row],
+                 .slot = rows->slot[row],
+                 .depth = rows->depth[row],
+                 .is_known = 1};
+    rill_status status = score_state(h, rows->node[row], s);
+    if (status < 0) return status;
+    inspect_choices(h, s);
+    again = *s;
+    status = score_state(h, rows->node[row], &again);
+    if (status >= 0 && again.choices_hash != s->choices_hash)
+        report_difference(
+            h, s, &again, "when it is asked again",
+            "score() changes what it reads, or draws from chance or a clock; a state may be asked several times");
+    return status;
+}
+
+static rill_status score(void *self, const rill_rows *rows, const rill_score_request *score_request,
+                         rill_score_result *out)
+{
+    rescorer *h = self;
+    for (int32_t row = 0; row < rows->n; row++) {
+        rill_status status = check_new_state(h, rows, row);
+        if (status < 0) return status;
+    }
+    return collect_if_async(h, rows, h->rescoring->real->score(h->self, rows, score_request, out));
+}
+
+/* A parent is asked once for all of its children of the call. */
+static rill_status check_parent(rescorer *h, const rill_rows *rows, int32_t row)
+{
+    const int32_t node = rows->state_parent[row];
+    if (node == RILL_NO_NODE || !h->state[node].is_known) return RILL_OK;
+    for (int32_t i = 0; i < row; i++)
+        if (rows->state_parent[i] == node) return RILL_OK;
+    const state *s = &h->state[node];
+    state again = *s;
+    rill_status status = score_state(h, node, &again);
+    if (status >= 0 && again.choices_hash != s->choices_hash)
+        report_difference(
+            h, s, &again, "once children were made of it",
+            "step (in Lua, advance) changes the state that it is given; it must make a new one, and copy what it takes over");
+    return status;
+}
+
+static rill_status step(void *self, const rill_rows *rows)
+{
+    rescorer *h = self;
+    rill_status status = h->rescoring->real->step(h->self, rows);
+    for (int32_t row = 0; row < rows->n; row++) h->state[rows->node[row]].is_known = 0;
+    for (int32_t row = 0; row < rows->n && status >= 0; row++) status = check_parent(h, rows, row);
+    return status;
+}
+
+/* --- other calls -------------------------------------------------------------------------------------------------- */
+
+static rill_status reserve(void *self, int32_t nodes, int32_t slots)
+{
+    rescorer *h = self;
+    rill_status status = rill_grow(h->ctx, (void **)&h->state, &h->state_capacity, (size_t)nodes, sizeof *h->state,
+                                   "states");
+    if (status >= 0)
+        status = rill_grow(h->ctx, (void **)&h->input, &h->input_capacity, (size_t)slots, sizeof *h->input, "inputs");
+    return status < 0 ? status : h->rescoring->real->reserve(h->self, nodes, slots);
+}
+
+static rill_status encode(void *self, int32_t m, rill_input *inputs)
+{
+    rescorer *h = self;
+    for (int32_t i = 0; i < m; i++) h->input[inputs[i].slot] = inputs[i].id;
+    return h->rescoring->real->encode(h->self, m, inputs);
+}
+
+static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out)
+{
+    const rescorer *h = self;
+    return h->rescoring->real->finalize(h->self, hypothesis, out);
+}
+
+static void drop(void *self, int32_t slot)
+{
+    const rescorer *h = self;
+    if (h->rescoring->real->drop) h->rescoring->real->drop(h->self, slot);
+}
+
+static void free_nodes(void *self, int32_t n, const int32_t *nodes)
+{
+    const rescorer *h = self;
+    if (h->rescoring->real->free) h->rescoring->real->free(h->self, n, nodes);
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+static rescorer *create_rescorer(cli_check_rescore *rescoring, rill_context *ctx)
+{
+    rescorer *h = rill_calloc(ctx, 1, sizeof *h);
+    if (!h) return rill_fail_memory(ctx, sizeof *h, "what asks"), NULL;
+    h->rescoring = rescoring;
+    h->ctx = ctx;
+    return h;
+}
+
+static void free_rescorer(rescorer *h)
+{
+    const size_t n = (size_t)h->max_choices;
+    rill_free(h->ctx, h->state, h->state_capacity * sizeof *h->state);
+    rill_free(h->ctx, h->input, h->input_capacity * sizeof *h->input);
+    rill_free(h->ctx, h->action, n * sizeof *h->action);
+    rill_free(h->ctx, h->logp, n * sizeof *h->logp);
+    rill_free(h->ctx, h->terminal, n);
+    rill_free(h->ctx, h, sizeof *h);
+}
+
+static void close_rescorer(void *self)
+{
+    rescorer *h = self;
+    if (!h) return;
+    h->rescoring->real->close(h->model);
+    free_rescorer(h);
+}
+
+static rill_status open_rescorer(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
+                                 void **self, rill_domain_info *info)
+{
+    cli_check_rescore *rescoring = (cli_check_rescore *)(uintptr_t)table;
+    rescorer *h = create_rescorer(rescoring, ctx);
+    if (!h) return RILL_ERR_MEMORY;
+    rill_status status = rescoring->real->open(rescoring->real, ctx, options, &h->model, info);
+    if (status < 0) return free_rescorer(h), status;
+    info->group_rows = 0;
+    rescoring->info = *info;
+    h->self = h->model;
+    *self = h;
+    status = reserve_choices(h);
+    if (status < 0) close_rescorer(h);
+    return status;
+}
+
+static rill_status start(const void *model, rill_context *ctx, int threads, void **runner)
+{
+    const rescorer *m = model;
+    rescorer *h = create_rescorer(m->rescoring, ctx);
+    if (!h) return RILL_ERR_MEMORY;
+    h->model = m->model;
+    rill_status status = reserve_choices(h);
+    if (status >= 0) status = m->rescoring->real->start(m->model, ctx, threads, &h->self);
+    if (status < 0) return free_rescorer(h), status;
+    *runner = h;
+    return status;
+}
+
+static void stop(void *runner)
+{
+    rescorer *h = runner;
+    if (!h) return;
+    h->rescoring->real->stop(h->self);
+    free_rescorer(h);
+}
+
+/* --- a run -------------------------------------------------------------------------------------------------------- */
+
+rill_status cli_check_rescore_register(cli_check_rescore *rescoring, rill_context *ctx)
+{
+    *rescoring = (cli_check_rescore){.domain = {.abi_version = RILL_ABI_VERSION,
+                                                .struct_size = sizeof(rill_domain),
+                                                .name = CLI_CHECK_RESCORE,
+                                                .summary = "",
+                                                .open = open_rescorer,
+                                                .reserve = reserve,
+                                                .encode = encode,
+                                                .step = step,
+                                                .score = score,
+                                                .finalize = finalize,
+                                                .drop = drop,
+                                                .free = free_nodes,
+                                                .close = close_rescorer}};
+    return rill_register_domain(ctx, &rescoring->domain);
+}
+
+static rill_status open_wrapped_model(cli_check_rescore *rescoring, cli_session *session)
+{
+    const rill_workers_options workers_options = {
+        .struct_size = sizeof workers_options, .workers = 1, .shared = &session->builtin_mark};
+    const rill_domain *real = rescoring->real;
+    rill_workers_close(session->worker_pool);
+    session->worker_pool = NULL;
+    session->model = NULL;
+    rescoring->domain.features = real->features;
+    rescoring->domain.options = real->options;
+    rescoring->domain.start = rill_domain_has_runners(real) ? start : NULL;
+    rescoring->domain.stop = rill_domain_has_runners(real) ? stop : NULL;
+    rill_status status = rill_workers_open(&session->worker_pool, session->ctx, CLI_CHECK_RESCORE, &session->open,
+                                           &workers_options);
+    if (status >= 0) session->model = rill_workers_model(session->worker_pool);
+    return status;
+}
+
+/* One-hot scores and the like are told from probabilities by some row of choices that share 1 among them. */
+static void inspect_all_choices(cli_check_rescore *a)
+{
+    if (a->info.unnormalised || !a->maybe_probs || a->normalised_rows == 0 || a->why[0]) return;
+    rill_print(
+        a->why, sizeof a->why,
+        "its choices look like probabilities: in %lld rows none is below 0, none adds up to more than 1, and %lld add up "
+        "to 1; natural logarithms of them are wanted",
+        (long long)a->rows, (long long)a->normalised_rows);
+}
+
+int cli_check_rescore_run(cli_check_rescore *rescoring, cli_session *session, const rill_domain *real,
+                          const cli_check_inputs *inputs)
+{
+    rill_engine_setup setup;
+    cli_check_record record = {0};
+    rescoring->real = real;
+    rescoring->rows = rescoring->normalised_rows = rescoring->not_logprobs = 0;
+    rescoring->maybe_probs = 1;
+    rescoring->why[0] = '\0';
+    if (open_wrapped_model(rescoring, session) < 0) return -1;
+    rill_engine_setup_default(&setup);
+    setup.settings.k = WIDTH;
+    setup.settings.n = 1;
+    if (rescoring->info.max_length > TIMESTEPS) setup.settings.max_length = TIMESTEPS;
+    snprintf(setup.settings.method, sizeof setup.settings.method, "var-batch");
+    rill_status status = cli_check_run(session, inputs, &setup, &record);
+    cli_check_record_free(&record);
+    if (status >= 0) inspect_all_choices(rescoring);
+    if (rescoring->why[0]) return 0;
+    return status < 0 ? -1 : 1;
+}

@@ -1,0 +1,322 @@
+/* Writing results; see cli_output.h. */
+#include "cli_output.h"
+
+#include "files.h"
+#include "interrupt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CREATE_FLAGS = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC };
+
+static char *join_paths(const char *path, const char *ending)
+{
+    const size_t length = strlen(path), more = strlen(ending);
+    char *text = malloc(length + more + 1);
+    if (!text) return NULL;
+    memcpy(text, path, length);
+    memcpy(text + length, ending, more + 1);
+    return text;
+}
+
+/* The regular file that a report would replace, links followed, or is to be; NULL where it is to be written in place: others would go
+ * on with what they have of it, or it would become another's. */
+static char *replaceable_path(const char *path)
+{
+    struct stat info;
+    if (lstat(path, &info)) return errno == ENOENT ? join_paths(path, "") : NULL;
+    if (!strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6) || stat(path, &info)) return NULL;
+    if (!S_ISREG(info.st_mode) || info.st_nlink > 1 || info.st_uid != geteuid()) return NULL;
+    return realpath(path, NULL);
+}
+
+/* A descriptor, or -1: then it is written in place. */
+static int open_partial(cli_output *output, const char *path)
+{
+    struct stat info;
+    char ending[40];
+    snprintf(ending, sizeof ending, ".%ld.partial", (long)getpid());
+    output->final_path = replaceable_path(path);
+    output->partial_path = output->final_path ? join_paths(output->final_path, ending) : NULL;
+    if (!output->partial_path) return -1;
+    cli_interrupt_set_unfinished(output->partial_path, 1); /* before it is there: a signal may come in between */
+    const int fd = open(output->partial_path, CREATE_FLAGS | O_NOFOLLOW, 0666);
+    if (fd >= 0 && !stat(output->final_path, &info)) (void)!fchmod(fd, info.st_mode & 07777); /* a wish */
+    if (fd < 0) cli_interrupt_set_unfinished(output->partial_path, 0);
+    return fd;
+}
+
+static void free_paths(cli_output *output)
+{
+    free(output->final_path);
+    free(output->partial_path);
+    output->final_path = output->partial_path = NULL;
+}
+
+/* By whatever name: opened once more, what ">>" appends to would be emptied. */
+static int is_standard_output(const char *path)
+{
+    struct stat named, standard;
+    return cli_file_is_standard(path) ||
+           (!stat(path, &named) && !fstat(STDOUT_FILENO, &standard) && S_ISREG(named.st_mode) &&
+            named.st_dev == standard.st_dev && named.st_ino == standard.st_ino);
+}
+
+int cli_output_open(cli_output *output, const rill_context *ctx, const char *path, cli_output_kind kind)
+{
+    const int standard = is_standard_output(path);
+    memset(output, 0, offsetof(cli_output, data));
+    if (!cli_file_is_standard(path) && rill_file_was_opened(ctx, path))
+        return cli_fail("%s: it is read in this run, and would be overwritten", path);
+    if (!standard && !path[0]) return cli_fail("the name of a file to write is empty");
+    output->name = standard ? "standard output" : path;
+    output->fd = STDOUT_FILENO;
+    if (!standard) {
+        output->fd = kind == CLI_REPORT ? open_partial(output, path) : -1;
+        if (output->fd < 0) {
+            free_paths(output);
+            output->fd = open(path, CREATE_FLAGS, 0666);
+        }
+        if (output->fd < 0) {
+            output->name = NULL;
+            return cli_fail("%s: cannot be written: %s", path, strerror(errno));
+        }
+        output->is_owned = 1;
+    }
+    output->is_terminal = isatty(output->fd);
+    return CLI_OK;
+}
+
+/* A line that did not fit is taken back from a regular file, so that the file ends with a whole one. Not where others have written
+ * behind us. */
+static void truncate_line(const cli_output *output)
+{
+    struct stat info;
+    const off_t offset = output->open_line_bytes ? lseek(output->fd, 0, SEEK_CUR) : -1;
+    const off_t start = offset - (off_t)output->open_line_bytes;
+    if (offset < 0 || fstat(output->fd, &info) || !S_ISREG(info.st_mode) || info.st_size != offset || start < 0) return;
+    if (!ftruncate(output->fd, start)) lseek(output->fd, start, SEEK_SET);
+}
+
+static int set_failed(cli_output *output, int error)
+{
+    output->error = error;
+    output->closed = error == EPIPE;
+    output->used = 0;
+    return -1;
+}
+
+/* Standard output may have been made non-blocking by whoever shares it with us. */
+static int wait_until_writable(const cli_output *output, int error)
+{
+    struct pollfd wanted = {.fd = output->fd, .events = POLLOUT};
+    return (error == EAGAIN || error == EWOULDBLOCK) && poll(&wanted, 1, -1) > 0;
+}
+
+int cli_output_flush(cli_output *output)
+{
+    if (output->error) return -1;
+    double start = cli_now();
+    size_t done = 0;
+    while (done < output->used) {
+        ssize_t wrote = write(output->fd, output->data + done, output->used - done);
+        if (wrote < 0 && (errno == EINTR || wait_until_writable(output, errno))) continue;
+        if (wrote < 0) {
+            const int error = errno;
+            truncate_line(output);
+            return set_failed(output, error);
+        }
+        const char *newline = memrchr(output->data + done, '\n', (size_t)wrote);
+        output->open_line_bytes += (size_t)wrote;
+        done += (size_t)wrote;
+        if (newline) output->open_line_bytes = (size_t)(output->data + done - newline) - 1;
+    }
+    output->used = 0;
+    output->seconds += cli_now() - start;
+    return 0;
+}
+
+static int write_bytes(cli_output *output, const char *bytes, size_t length)
+{
+    output->is_begun |= length > 0;
+    while (length > 0) {
+        size_t free_bytes = CLI_OUTPUT_BUFFER - output->used;
+        size_t part = length < free_bytes ? length : free_bytes;
+        if (output->error) return -1;
+        memcpy(output->data + output->used, bytes, part);
+        output->used += part;
+        bytes += part;
+        length -= part;
+        if (output->used == CLI_OUTPUT_BUFFER && cli_output_flush(output)) return -1;
+    }
+    return output->error ? -1 : 0;
+}
+
+int cli_output_write(cli_output *output, const char *bytes, size_t length)
+{
+    char chunk[CLI_TERMINAL_CHUNK];
+    const char *end = bytes + length;
+    if (!output->is_terminal) return write_bytes(output, bytes, length);
+    while (bytes < end) {
+        const size_t n = cli_terminal_escape(&bytes, end, chunk);
+        if (write_bytes(output, chunk, n)) return -1;
+    }
+    return output->error ? -1 : 0;
+}
+
+int cli_output_printf(cli_output *output, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = rill_print_list(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (length < 0 || (size_t)length >= sizeof text) return set_failed(output, EOVERFLOW);
+    return cli_output_write(output, text, (size_t)length);
+}
+
+/* A report that is not whole, or was never begun, leaves what was there. */
+static void rename_partial(cli_output *output)
+{
+    if (!output->final_path) return;
+    if (output->error || !output->is_begun || rename(output->partial_path, output->final_path)) {
+        if (!output->error && output->is_begun) set_failed(output, errno);
+        unlink(output->partial_path);
+    }
+    cli_interrupt_set_unfinished(output->partial_path, 0);
+    free_paths(output);
+}
+
+int cli_output_close(cli_output *output)
+{
+    if (!output->name) return CLI_OK;
+    cli_output_flush(output);
+    /* close() is where a network file system tells that it could not keep what it took. */
+    if (output->is_owned && close(output->fd) && !output->error) set_failed(output, errno);
+    output->is_owned = 0;
+    rename_partial(output);
+    if (!output->error) return CLI_OK;
+    if (output->closed) return CLI_CLOSED;
+    if (!output->is_reported) cli_message("%s: cannot be written: %s", output->name, strerror(output->error));
+    output->is_reported = 1;
+    return CLI_FAILED;
+}
+
+void cli_output_discard(cli_output *output)
+{
+    if (!output->name) return;
+    if (!output->error) output->error = ECANCELED;
+    output->is_reported = 1;
+    cli_output_close(output);
+}
+
+/* Bytes of the end of a line at `at`, 0: there is none. left > 0. */
+static size_t line_end_width(const char *pos, size_t n_bytes)
+{
+    const unsigned char *c = (const unsigned char *)pos;
+    if ((c[0] >= '\n' && c[0] <= '\r') || (c[0] >= 0x1c && c[0] <= 0x1e)) return 1;
+    if (n_bytes >= 2 && c[0] == 0xc2 && c[1] == 0x85) return 2;
+    return n_bytes >= 3 && c[0] == 0xe2 && c[1] == 0x80 && (c[2] == 0xa8 || c[2] == 0xa9) ? 3 : 0;
+}
+
+/* Write with a space for each end of a line, and for a tab if `cell`; or, of JSON, in which they stand in strings alone, with their
+ * numbers. */
+static int write_one_line(cli_output *output, const char *text, size_t length, int cell, int json)
+{
+    size_t from = 0;
+    for (size_t offset = 0; offset < length;) {
+        const size_t end = cell && text[offset] == '\t' ? 1 : line_end_width(text + offset, length - offset);
+        if (!end) {
+            offset++;
+            continue;
+        }
+        cli_output_write(output, text + from, offset - from);
+        const char *number = end == 2 ? "\\u0085" : text[offset + end - 1] == '\xa8' ? "\\u2028" : "\\u2029";
+        cli_output_write(output, json ? number : " ", json ? 6 : 1);
+        from = offset += end;
+    }
+    return cli_output_write(output, text + from, length - from);
+}
+
+int cli_output_line(cli_output *output, const char *text, size_t length)
+{
+    return write_one_line(output, text, length, 0, 0);
+}
+
+int cli_output_cell(cli_output *output, const char *text, size_t length)
+{
+    return write_one_line(output, text, length, 1, 0);
+}
+
+int cli_output_json(cli_output *output, const char *text, size_t length)
+{
+    return write_one_line(output, text, length, 0, 1);
+}
+
+static void write_extras(cli_output *output, const cli_extras *extras, const rill_output *o)
+{
+    for (int32_t i = 0; i < extras->fields; i++) {
+        const char *field = rill_output_field(o, i);
+        cli_output_write(output, " ||| ", 5);
+        cli_output_line(output, field, strlen(field));
+    }
+    if (!extras->has_word_scores) return;
+    cli_output_printf(output, " ||| WordScores=");
+    for (int32_t i = 0; i < o->n_ids; i++) cli_output_printf(output, " %.5f", (double)o->id_logps[i]);
+}
+
+static void write_text(cli_output *output, const cli_extras *extras, const rill_output *o)
+{
+    if (!extras->has_ids) cli_output_line(output, o->text, o->text_bytes);
+    for (int32_t i = 0; i < o->n_ids && extras->has_ids; i++)
+        cli_output_printf(output, "%s%" PRId32, i > 0 ? " " : "", o->ids[i]);
+}
+
+static void write_scores(cli_output *output, const rill_output *o)
+{
+    cli_output_printf(output, " ||| logp= %.9g length= %" PRId32 "%s%s ||| %.9g\n", o->logp, o->length,
+                      o->truncated ? " truncated= 1" : "", o->certified ? " certified= 1" : "", o->score);
+}
+
+static int write_nbest(cli_output *output, const cli_extras *extras, const rill_result *result)
+{
+    for (int32_t i = 0; i < result->n_outputs; i++) {
+        const rill_output *o = &result->outputs[i];
+        cli_output_printf(output, "%" PRId64 " ||| ", result->id);
+        write_text(output, extras, o);
+        write_extras(output, extras, o);
+        write_scores(output, o);
+    }
+    return output->error ? -1 : 0;
+}
+
+int cli_output_scored(cli_output *output, const cli_extras *extras, int64_t id, const char *text, const char *columns,
+                      const rill_output *o)
+{
+    cli_output_printf(output, "%" PRId64 " ||| ", id);
+    cli_output_line(output, text, strlen(text));
+    cli_output_line(output, columns, strlen(columns));
+    write_extras(output, extras, o);
+    write_scores(output, o);
+    return output->error ? -1 : 0;
+}
+
+int cli_output_result(cli_output *output, cli_output_format line_format, const cli_extras *extras,
+                      const rill_result *result)
+{
+    if (line_format == CLI_FORMAT_NBEST) return write_nbest(output, extras, result);
+    if (line_format == CLI_FORMAT_NUMBERED) cli_output_printf(output, "%" PRId64 "\t", result->id);
+    if (result->n_outputs > 0) {
+        write_text(output, extras, &result->outputs[0]);
+        write_extras(output, extras, &result->outputs[0]);
+    }
+    return cli_output_write(output, "\n", 1);
+}

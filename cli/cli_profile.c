@@ -1,0 +1,140 @@
+/* Profiles as a table and as JSON; cli_profile.h. A transformer has the same operation in each of its layers: they are one line, since
+ * what is to be learnt of them is the same. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_profile.h"
+
+/* --- taking ------------------------------------------------------------------------------------------------------- */
+
+static rill_op_profile *find_operation(cli_profile *p, const rill_op_profile *op)
+{
+    for (int i = 0; i < p->n; i++)
+        if (!strcmp(p->op[i].program, op->program) && !strcmp(p->op[i].operation, op->operation)) return &p->op[i];
+    return NULL;
+}
+
+/* 0: out of memory */
+static int add_operation(cli_profile *p, const rill_op_profile *op)
+{
+    rill_op_profile *sum = find_operation(p, op);
+    if (!sum) {
+        rill_op_profile *more = realloc(p->op, (size_t)(p->n + 1) * sizeof *more);
+        if (!more) return 0;
+        p->op = more;
+        p->op[p->n++] = *op;
+        return 1;
+    }
+    sum->calls += op->calls;
+    sum->rows += op->rows;
+    sum->launches += op->launches;
+    sum->seconds += op->seconds;
+    sum->flops += op->flops;
+    sum->bytes += op->bytes;
+    return 1;
+}
+
+static rill_status pass_on_error(rill_context *ctx, rill_workers *workers, int32_t w, rill_status status)
+{
+    rill_context *own = rill_workers_context(workers, w);
+    return status < 0 && own != ctx ? rill_fail(ctx, status, "%s", rill_error(own)) : status;
+}
+
+rill_status cli_profile_begin(rill_context *ctx, rill_workers *workers)
+{
+    for (int32_t w = 0; w < rill_workers_count(workers); w++) {
+        rill_status status = pass_on_error(ctx, workers, w, rill_engine_profile(rill_workers_engine(workers, w), 1));
+        if (status < 0) return status;
+    }
+    return RILL_OK;
+}
+
+rill_status cli_profile_take(cli_profile *p, rill_context *ctx, rill_workers *workers)
+{
+    rill_op_profile op;
+    rill_status status = RILL_OK;
+    if (p->limits.bytes <= 0)
+        status = pass_on_error(ctx, workers, 0, rill_engine_limits(rill_workers_engine(workers, 0), &p->limits));
+    for (int32_t w = 0; w < rill_workers_count(workers); w++)
+        for (int32_t i = 0; status == RILL_OK && rill_engine_profile_row(rill_workers_engine(workers, w), i, &op); i++)
+            status = add_operation(p, &op) ? RILL_OK : rill_fail_memory(ctx, sizeof op, "the profile");
+    return status;
+}
+
+void cli_profile_end(cli_profile *p)
+{
+    free(p->op);
+    *p = (cli_profile){0};
+}
+
+/* --- telling ------------------------------------------------------------------------------------------------------ */
+
+static double total_seconds(const cli_profile *p)
+{
+    double sum = 0;
+    for (int i = 0; i < p->n; i++) sum += p->op[i].seconds;
+    return sum;
+}
+
+/* Billions per second. */
+static double rate(double amount, double seconds)
+{
+    return seconds > 0 ? 1e-9 * amount / seconds : 0;
+}
+
+static void print_op(const rill_op_profile *op, const rill_limits *limits, double all, FILE *to)
+{
+    cli_print_to(to, "%-8s %-22s %9lld %11lld %8.3f %5.1f%% %8.1f %7.1f %5.0f%%\n", op->program, op->operation,
+                 (long long)op->calls, (long long)op->rows, op->seconds, all > 0 ? 100 * op->seconds / all : 0,
+                 rate(op->flops, op->seconds), rate(op->bytes, op->seconds), 100 * rill_profile_share(op, limits));
+}
+
+static int compare_operations(const void *a, const void *b)
+{
+    const rill_op_profile *x = a, *y = b;
+    const int order = strcmp(x->program, y->program);
+    if (order) return order;
+    if (x->seconds != y->seconds) return x->seconds > y->seconds ? -1 : 1;
+    return strcmp(x->operation, y->operation);
+}
+
+void cli_profile_print(const cli_profile *p, FILE *to)
+{
+    const double all = total_seconds(p);
+    if (p->n) qsort(p->op, (size_t)p->n, sizeof *p->op, compare_operations);
+    cli_print_to(to, "%-8s %-22s %9s %11s %8s %6s %8s %7s %6s\n", "program", "operation", "calls", "rows", "seconds",
+                 "time", "GFLOP/s", "GB/s", "limit");
+    for (int i = 0; i < p->n; i++)
+        if (p->op[i].calls) print_op(&p->op[i], &p->limits, all, to);
+    if (!(p->limits.bytes > 0)) {
+        cli_print_to(to,
+                     "seconds: each operation waited for, so slower than a run. limit: not known of this device.\n");
+        return;
+    }
+    cli_print_to(
+        to,
+        "seconds: summed over threads. limit: the share reached of what one thread of this machine does at most:\n"
+        "%.1f GFLOP/s in fp32, %.1f in int8, %.1f GB/s from memory; more than 100 %% is the caches' work.\n",
+        1e-9 * p->limits.flops[RILL_ARITHMETIC_F32], 1e-9 * p->limits.flops[RILL_ARITHMETIC_INT8],
+        1e-9 * p->limits.bytes);
+}
+
+static json_t *op_json(const rill_op_profile *op, const rill_limits *limits)
+{
+    return json_pack("{s:s,s:s,s:I,s:I,s:I,s:f,s:f,s:f,s:s,s:f,s:f,s:f}", "program", op->program, "operation",
+                     op->operation, "calls", (json_int_t)op->calls, "rows", (json_int_t)op->rows, "launches",
+                     (json_int_t)op->launches, "seconds", op->seconds, "flops", op->flops, "bytes", op->bytes,
+                     "arithmetic", op->arithmetic == RILL_ARITHMETIC_INT8 ? "int8" : "f32", "gflops_per_second",
+                     rate(op->flops, op->seconds), "gbytes_per_second", rate(op->bytes, op->seconds), "share_of_limit",
+                     rill_profile_share(op, limits));
+}
+
+json_t *cli_profile_json(const cli_profile *p)
+{
+    json_t *operations = json_array();
+    for (int i = 0; i < p->n; i++) json_array_append_new(operations, op_json(&p->op[i], &p->limits));
+    return json_pack("{s:{s:f,s:f,s:f},s:o}", "limits_per_thread", "f32_flops", p->limits.flops[RILL_ARITHMETIC_F32],
+                     "int8_flops", p->limits.flops[RILL_ARITHMETIC_INT8], "bytes", p->limits.bytes, "operations",
+                     operations);
+}

@@ -1,0 +1,268 @@
+/* rill score: the log-probabilities of given outputs.
+ *
+ * Each is an input of its own with a beam of one and a scorer that allows one path (framework/forced_decode.c), so it goes through the
+ * engine as decoding does: batches, workers, streaming, any domain. Hence a hypothesis of `rill decode` gets the same number to the last
+ * bit.
+ *
+ * Divisions: options · the reader's and writer's sides of the run · preparing · the command. */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_options.h"
+#include "cli_output.h"
+#include "cli_workers.h"
+#include "files.h"
+#include "given.h"
+#include "interrupt.h"
+#include "output_fields.h"
+#include "session.h"
+#include "testset.h"
+
+typedef struct score {
+    cli_session session;
+    rill_search_config *search_config;
+    const char *input_path, *outputs_path, *output_path;
+    int quiet;
+    cli_given_outputs given;
+    cli_output output;
+    cli_extras extras;
+    cli_fields fields;
+    const char **scorers;   /* of a request: those before the last are the run's */
+    rill_text arguments;    /* of the last */
+    rill_settings settings; /* of a request that may be cut short */
+    cli_placeholders placeholders;
+    int64_t n_lines, n_failed;
+} score;
+
+/* --- options ------------------------------------------------------------------------------------------------------ */
+
+#define STORED(of) .member = offsetof(score, of)
+static const cli_option file_options[] = {
+    {"input", 'i', "FILE", "inputs, one per line (default: standard input); without --outputs \"INPUT<TAB>OUTPUT\"",
+     STORED(input_path)},
+    {"outputs", 0, "FILE", "the outputs to score, one for each input, or an n-best list", STORED(outputs_path)},
+    {"output", 'o', "FILE", "where results go (default: standard output)", STORED(output_path)},
+    {"quiet", 'q', "", "print no summary; warnings and errors still appear", STORED(quiet)},
+    {.name = NULL},
+};
+
+static int take_option(void *user, const cli_option *option, const char *value)
+{
+    score *s = user;
+    if (cli_session_owns_option(option)) return cli_session_take_option(&s->session, option, value);
+    return cli_option_store(s, option, value);
+}
+
+static int parse(score *s, int argc, char **argv, int *helped)
+{
+    const cli_group groups[] = {
+        {"Model", cli_model_options},
+        {"Input and output", file_options},
+        {"Outputs", s->session.rows.output_options},
+        CLI_OPTION_ROW_GROUPS(s->session),
+        {NULL, NULL},
+    };
+    const cli_syntax syntax = {
+        "rill score -m DIR [--outputs FILE] [options] [< INPUT] [> RESULTS]",
+        "Tell what probability a model gives to outputs that are there: other systems',\n"
+        "references, or n-best lists to be rescored. A line for each output:\n"
+        "\"ID ||| OUTPUT ||| logp= L length= N ||| SCORE\", as `rill decode --n-best`\n"
+        "writes it; ID is the input's, from 0. Outputs are a second column of the input,\n"
+        "behind a tab, or a file: a line for each input, or an n-best list\n"
+        "\"ID ||| OUTPUT ||| ...\", whose other columns stay and get ours behind them.\n"
+        "An output that cannot be written with the model's actions, or that the model\n"
+        "holds impossible, gives an empty line and a message.\n"
+        "\n"
+        "A text is cut into actions as the model writes it; --ids takes numbers of\n"
+        "actions, as `rill decode --ids` gives them, the end among them, and then the\n"
+        "numbers are those of decoding to the last bit. For trees a text is names of\n"
+        "actions with blanks between.",
+        groups,
+        "Exit code: 0 every output was scored; 1 wrong usage, or the run failed; 2\n"
+        "finished, but some outputs have no score; 130, 143, 129, 141: as `rill decode`.\n"
+        "\n"
+        "Examples:\n"
+        "  paste inputs.txt references.txt | rill score -m model\n"
+        "  rill score -m model -i inputs.txt --outputs other.nbest > rescored.nbest\n"
+        "  rill decode -m model -i in --n-best 5 --ids |\n"
+        "    rill score -m better -i in --outputs /dev/stdin --ids --word-scores\n",
+        take_option,
+        NULL,
+        s,
+    };
+    return cli_session_parse(&s->session, &syntax, argc, argv, helped);
+}
+
+/* --- the reader's and writer's sides of the run ------------------------------------------------------------------- */
+
+/* The numbers that a text has. */
+static int32_t count_ids(const char *text, int32_t *last)
+{
+    int32_t n = 0;
+    for (char *end; *(text += strspn(text, " ")); text = end, n++) {
+        *last = (int32_t)strtol(text, &end, 10);
+        if (end == text) break; /* the scorer says what is wrong */
+    }
+    return n;
+}
+
+/* An output without an end of its own is cut short where it stops. */
+static void limit_length(score *s, const cli_pair *pair, rill_request *request)
+{
+    const rill_domain_info *info = rill_model_info(s->session.model);
+    int32_t last = RILL_NO_ACTION, n = count_ids(pair->text, &last);
+    if (n == 0 || (info->has_end_action && last == info->end_action)) return;
+    s->settings = s->search_config->setup.settings;
+    s->settings.max_length = (n + info->phases - 1) / info->phases;
+    request->settings = &s->settings;
+}
+
+static rill_status fail_request(rill_request *request, const char *message)
+{
+    request->text = message;
+    request->length = strlen(message);
+    return RILL_ERR_INPUT;
+}
+
+static rill_status read_request(void *user, int may_block, rill_request *request)
+{
+    score *s = user;
+    cli_pair *pair;
+    if (cli_interrupted()) return RILL_END_OF_INPUT;
+    rill_status status = cli_given_read(&s->given, may_block, &pair, &request->text, &request->length);
+    request->user = pair;
+    if (status != RILL_OK) return status;
+    if (pair->truncated && !s->extras.has_ids)
+        return fail_request(request, "the output was cut short: --ids scores what has no end");
+    cli_placeholders_count(&s->placeholders, request->text, request->length, pair->text, strlen(pair->text));
+    rill_text_reset(&s->arguments);
+    status = rill_text_printf(&s->arguments, "%s %s", s->extras.has_ids ? "ids" : "text", pair->text);
+    if (status < 0) return status;
+    s->scorers[s->search_config->setup.n_scorers - 1] = s->arguments.data;
+    request->scorers = s->scorers;
+    if (s->extras.has_ids) limit_length(s, pair, request);
+    return RILL_OK;
+}
+
+/* What is wrong with a result that has an output: it is not the one that was given. */
+static const char *result_problem(const score *s, const cli_pair *pair, const rill_output *o)
+{
+    int32_t last;
+    if (o->n_ids == 0 && pair->text[strspn(pair->text, " ")] != '\0')
+        return "there is nothing to decode in the input: its only output is the empty one";
+    if (s->extras.has_ids ? o->n_ids != count_ids(pair->text, &last) : o->truncated)
+        return "the output has more actions than the model can write";
+    return NULL;
+}
+
+static rill_status write_result(void *user, const rill_result *result)
+{
+    score *s = user;
+    cli_pair *pair = result->user;
+    const char *wrong = result->status >= 0          ? result_problem(s, pair, &result->outputs[0])
+                        : result->message[0] != '\0' ? result->message
+                                                     : rill_status_name(result->status);
+    s->n_lines++;
+    if (wrong) {
+        s->n_failed++;
+        cli_message("line %" PRId64 ": %s", result->id + 1, wrong);
+        cli_output_write(&s->output, "\n", 1);
+    } else {
+        cli_output_scored(&s->output, &s->extras, pair->id, pair->text, pair->kept, &result->outputs[0]);
+    }
+    cli_pair_free(pair);
+    const int broken = result->has_more ? s->output.error != 0 : cli_output_flush(&s->output);
+    return broken || cli_interrupted() ? RILL_ERR_STOPPED : RILL_OK;
+}
+
+/* --- preparing ---------------------------------------------------------------------------------------------------- */
+
+static int make_search_config(score *s)
+{
+    cli_session *session = &s->session;
+    const rill_option_source *defaults[] = {session->folder.search};
+    if (cli_session_option_is_on(session, "pretty"))
+        return cli_fail("--pretty shows trees, and this shows scores: leave it out");
+    if (rill_option_source_force_decode(session->command_line) < 0 ||
+        rill_search_config_make(&s->search_config, session->ctx, session->command_line, defaults, 1) < 0 ||
+        rill_search_config_add_scorer(s->search_config, "given", "") < 0)
+        return cli_fail_context(session->ctx);
+    s->scorers = calloc((size_t)s->search_config->setup.n_scorers, sizeof *s->scorers);
+    if (!s->scorers) return cli_fail_memory("the scorers");
+    return cli_fields_request(&s->fields, session, s->search_config, &s->extras);
+}
+
+static int check_files(const score *s)
+{
+    cli_file files[4] = {{"input", s->input_path, 0}, {"output", s->output_path, 1}};
+    if (s->outputs_path) files[2] = (cli_file){"--outputs", s->outputs_path, 0};
+    return cli_files_check(files);
+}
+
+static int prepare(score *s)
+{
+    cli_session *session = &s->session;
+    int code = cli_session_configure(session);
+    if (code == CLI_OK) cli_session_limit_threads(session);
+    if (code == CLI_OK && !cli_session_domain(session)) code = CLI_FAILED;
+    if (code == CLI_OK) code = make_search_config(s);
+    if (code == CLI_OK) code = check_files(s);
+    if (code == CLI_OK) code = cli_given_open(&s->given, session->ctx, s->input_path, s->outputs_path);
+    if (code == CLI_OK) code = cli_session_open(session);
+    if (code != CLI_OK) return code;
+    if (cli_workers_begin(session, s->search_config, &s->search_config->setup) < 0)
+        return cli_fail_context(session->ctx);
+    return cli_output_open(&s->output, session->ctx, s->output_path, CLI_STREAM);
+}
+
+/* --- the command -------------------------------------------------------------------------------------------------- */
+
+static int run(score *s)
+{
+    int code = prepare(s);
+    if (code != CLI_OK) return code;
+    cli_interrupt_catch();
+    const double start = cli_now();
+    cli_interrupt_set_workers(s->session.worker_pool);
+    const rill_status status = rill_workers_run_requests(s->session.worker_pool, read_request, s, write_result, s);
+    cli_interrupt_set_workers(NULL);
+    code = s->n_failed ? CLI_SOME_FAILED : CLI_OK;
+    if (cli_interrupted() && !s->output.error)
+        code = CLI_INTERRUPTED;
+    else if (status < 0 && !s->output.error)
+        code = cli_fail_context(s->session.ctx);
+    const int closed = cli_output_close(&s->output);
+    if (closed != CLI_OK) code = closed;
+    const rill_domain *domain = rill_model_domain(s->session.model);
+    if (!s->session.open.tokenized && cli_metric_for_domain(domain) == &cli_metric_exact)
+        cli_placeholders_warn(&s->placeholders, cli_message);
+    if (s->given.without && (code == CLI_OK || code == CLI_SOME_FAILED))
+        cli_message("warning: %" PRId64 " of %" PRId64 " inputs have no output to score", s->given.without,
+                    s->given.at);
+    if (!s->quiet && (code == CLI_OK || code == CLI_SOME_FAILED))
+        cli_message("%" PRId64 " outputs in %.1f s, %" PRId64 " without a score", s->n_lines, cli_now() - start,
+                    s->n_failed);
+    return code;
+}
+
+int cli_score(int argc, char **argv)
+{
+    int helped = 0;
+    score *s = calloc(1, sizeof *s);
+    if (!s) return cli_fail_memory("the command");
+    s->given.inputs.fd = s->given.outputs.fd = -1;
+    int code = cli_session_start(&s->session);
+    s->arguments.ctx = s->session.ctx;
+    if (code == CLI_OK) code = parse(s, argc, argv, &helped);
+    if (code == CLI_OK && !helped) code = run(s);
+    rill_text_clear(&s->arguments);
+    rill_search_config_free(s->search_config);
+    cli_given_close(&s->given);
+    cli_session_end(&s->session);
+    free(s->scorers);
+    free(s);
+    return code;
+}

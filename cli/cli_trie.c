@@ -1,0 +1,197 @@
+/* rill trie: a set of allowed outputs as a file for the scorer `trie`. */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_input.h"
+#include "cli_options.h"
+#include "cli_output.h"
+#include "files.h"
+#include "output_fields.h"
+#include "rill/trie.h"
+#include "session.h"
+
+typedef struct trie {
+    cli_session session;
+    const char *input_path, *output_path;
+    int ids;
+    cli_input input;
+    rill_trie *set;
+    int32_t *action; /* of a line */
+    int32_t action_capacity;
+    int64_t n_failed;
+    cli_output output;
+} trie;
+
+#define STORED(of) .member = offsetof(trie, of)
+static const cli_option options[] = {
+    {"output", 'o', "FILE", "the trie to write", STORED(output_path)},
+    {"ids", 0, "", "lines are numbers of actions with blanks between, the end among them, and not texts", STORED(ids)},
+    {.name = NULL},
+};
+
+static int take_option(void *user, const cli_option *option, const char *value)
+{
+    trie *t = user;
+    if (cli_session_owns_option(option)) return cli_session_take_option(&t->session, option, value);
+    return cli_option_store(t, option, value);
+}
+
+static int take_argument(void *user, const char *value)
+{
+    trie *t = user;
+    if (t->input_path) return cli_fail("one file of sequences was expected, \"%s\" is a second", value);
+    t->input_path = value;
+    return CLI_OK;
+}
+
+static int grow_actions(trie *t, int32_t need)
+{
+    if (need <= t->action_capacity) return CLI_OK;
+    int32_t *action = realloc(t->action, 2 * (size_t)need * sizeof *action);
+    if (!action) return cli_fail_memory("a sequence");
+    t->action = action;
+    t->action_capacity = 2 * need;
+    return CLI_OK;
+}
+
+/* The line's actions; *n < 0 after a message: it has none. */
+static int read_ids(trie *t, const char *text, size_t length, int32_t *n)
+{
+    const char *end = text + length;
+    *n = 0;
+    for (;; ++*n) {
+        while (text < end && *text == ' ') text++;
+        if (text == end) return CLI_OK;
+        int64_t value = 0;
+        const char *digit = text;
+        for (; digit < end && *digit >= '0' && *digit <= '9' && value < INT32_MAX; digit++)
+            value = 10 * value + (*digit - '0');
+        if (digit == text || (digit < end && *digit != ' ') || value > INT32_MAX) {
+            cli_message("line %" PRId64 ": \"%.*s\" is not a number of an action", t->input.lines,
+                        (int)(end - text < 20 ? end - text : 20), text);
+            *n = -1;
+            return CLI_OK;
+        }
+        if (grow_actions(t, *n + 1) != CLI_OK) return CLI_FAILED;
+        t->action[*n] = (int32_t)value;
+        text = digit;
+    }
+}
+
+static int read_text(trie *t, const char *text, size_t length, int32_t *n)
+{
+    rill_context *ctx = t->session.ctx;
+    const rill_domain_info *info = rill_model_info(t->session.model);
+    rill_status status = rill_model_tokenize(t->session.model, ctx, text, length, t->action, t->action_capacity, n);
+    if (status == RILL_OK && *n + 1 > t->action_capacity) {
+        if (grow_actions(t, *n + 1) != CLI_OK) return CLI_FAILED;
+        status = rill_model_tokenize(t->session.model, ctx, text, length, t->action, t->action_capacity, n);
+    }
+    if (status == RILL_ERR_INPUT) {
+        cli_message("line %" PRId64 ": %s", t->input.lines, rill_error(ctx));
+        *n = -1;
+        return CLI_OK;
+    }
+    if (status < 0) return cli_fail_context(ctx);
+    if (info->has_end_action) t->action[(*n)++] = info->end_action;
+    return CLI_OK;
+}
+
+static int add_line(trie *t, const char *text, size_t length)
+{
+    int32_t n = 0;
+    const int code = t->ids ? read_ids(t, text, length, &n) : read_text(t, text, length, &n);
+    if (code != CLI_OK || n == 0) return code; /* a blank line is no sequence where there is no end */
+    if (n > 0 && rill_trie_add(t->set, t->action, n) == RILL_OK) return CLI_OK;
+    if (n > 0) {
+        if (rill_error_status(t->session.ctx) != RILL_ERR_ARGUMENT) return cli_fail_context(t->session.ctx);
+        cli_message("line %" PRId64 ": %s", t->input.lines, rill_error(t->session.ctx));
+    }
+    t->n_failed++;
+    return CLI_OK;
+}
+
+static int add_lines(trie *t)
+{
+    const char *text = NULL;
+    size_t length = 0;
+    rill_status status;
+    int code = grow_actions(t, 64);
+    while (code == CLI_OK && (status = cli_input_read(&t->input, 1, &text, &length)) != RILL_END_OF_INPUT) {
+        if (status == RILL_ERR_INPUT) {
+            cli_message("line %" PRId64 ": %s", t->input.lines, text);
+            t->n_failed++;
+        } else {
+            code = status < 0 ? cli_fail_context(t->session.ctx) : add_line(t, text, length);
+        }
+    }
+    return code;
+}
+
+static rill_status write_output(void *user, const void *bytes, size_t n)
+{
+    return cli_output_write(user, bytes, n) ? RILL_ERR_IO : RILL_OK;
+}
+
+static int build(trie *t)
+{
+    rill_context *ctx = t->session.ctx;
+    cli_file files[3] = {{"the sequences", t->input_path, 0}, {"-o", t->output_path, 1}};
+    if (!t->output_path) return cli_fail("no file to write: -o FILE");
+    if (cli_file_is_standard(t->output_path)) return cli_fail("-o: a trie is a file that is read again: name one");
+    int code = cli_session_configure(&t->session);
+    if (code == CLI_OK) code = cli_files_check(files);
+    if (code == CLI_OK) code = cli_input_open(&t->input, ctx, t->input_path, RILL_FILE_STREAM);
+    if (code == CLI_OK) code = cli_session_open(&t->session);
+    if (code == CLI_OK)
+        code = cli_exit_code(ctx, rill_trie_create(&t->set, ctx, rill_model_info(t->session.model)->actions));
+    if (code == CLI_OK) code = add_lines(t);
+    if (code == CLI_OK) code = cli_output_open(&t->output, ctx, t->output_path, CLI_REPORT);
+    if (code != CLI_OK) return code;
+    const rill_status status = rill_trie_write(t->set, write_output, &t->output);
+    if (status < 0 && !t->output.error) {
+        cli_fail_context(ctx);
+        t->output.is_begun = 0; /* what is there stays */
+        code = CLI_FAILED;
+    }
+    const int closed = cli_output_close(&t->output);
+    if (closed != CLI_OK) return closed;
+    return code == CLI_OK && t->n_failed ? CLI_SOME_FAILED : code;
+}
+
+int cli_trie(int argc, char **argv)
+{
+    static const cli_group groups[] = {{"Options", options}, {"Model", cli_naming_options}, {NULL, NULL}};
+    int helped = 0;
+    trie *t = calloc(1, sizeof *t);
+    if (!t) return cli_fail_memory("the command");
+    const cli_syntax syntax = {
+        "rill trie [SEQUENCES] -m DIR -o FILE [options]",
+        "Make a trie of allowed outputs, a line each, from a file or standard input. With\n"
+        "`--scorer trie:FILE` every output of the model is one of these lines: for\n"
+        "retrieval, closed sets of labels, names. A line that cannot be written with the\n"
+        "model's actions is told and left out. The file is for models with the same\n"
+        "actions alone.",
+        groups,
+        "Exit code: 0 fine; 1 wrong usage, or failed; 2 made, but lines were left out.\n"
+        "\n"
+        "Examples:\n"
+        "  rill trie titles.txt -m model -o titles.trie\n"
+        "  rill decode -m model -k 20 --n-best 20 --scorer trie:titles.trie < in > out\n",
+        take_option,
+        take_argument,
+        t,
+    };
+    t->input.fd = -1;
+    int code = cli_session_start(&t->session);
+    if (code == CLI_OK) code = cli_session_parse(&t->session, &syntax, argc, argv, &helped);
+    if (code == CLI_OK && !helped) code = build(t);
+    rill_trie_free(t->set);
+    cli_input_close(&t->input);
+    free(t->action);
+    cli_session_end(&t->session);
+    free(t);
+    return code;
+}

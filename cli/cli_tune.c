@@ -1,0 +1,330 @@
+/* rill tune: try a script's grid, or let its own search try what it likes, and show what quality costs.
+ *
+ * Quality is what a metric gives the dev set's first outputs, or the best output of each input (oracle); cost is the number of
+ * candidates expanded, which is the same on every machine and in every run. The points that no other beats at both are the
+ * front: they are what there is to choose from. */
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_options.h"
+#include "files.h"
+#include "hardware.h"
+#include "interrupt.h"
+#include "picture.h"
+#include "report.h"
+#include "runfile.h"
+#include "sweep.h"
+#include "table.h"
+#include "trial.h"
+
+typedef struct tune {
+    cli_session session;
+    cli_runfile runfile;
+    const char *dev_path, *plot_path, *json_path;
+    int oracle, quiet;
+    cli_testset set;
+    cli_trials trials;
+    cli_table table;
+    cli_output output, plot, json;
+    int last_code; /* of the latest attempt of a script's own search: the exit code */
+} tune;
+
+/* --- trying ------------------------------------------------------------------------------------------------------- */
+
+static rill_status try_config(void *user, const rill_script_config *config, rill_script_measures *out)
+{
+    tune *t = user;
+    t->last_code = cli_trials_try(&t->trials, config);
+    if (t->last_code != CLI_OK) return RILL_ERR_STOPPED;
+    const cli_point *point = &t->trials.points.point[t->trials.points.n - 1];
+    const cli_counts *c = &point->trial.counts;
+    out->refused = point->refusal;
+    out->quality = cli_quality(t->set.kind, c, 0);
+    out->oracle = cli_quality(t->set.kind, c, 1);
+    out->exact = t->set.kind == &cli_metric_exact ? out->quality : NAN;
+    out->seconds = point->trial.stats.seconds.total;
+    out->expansions = point->trial.stats.expansions;
+    out->timesteps = point->trial.stats.timesteps;
+    out->failed = c->missing;
+    return RILL_OK;
+}
+
+static int try_all(tune *t)
+{
+    const rill_script_config *config = t->runfile.config;
+    t->trials = (cli_trials){.points.kind = cli_testset_metric(&t->set),
+                             .session = &t->session,
+                             .set = &t->set,
+                             .path = t->runfile.path,
+                             .script = t->runfile.script,
+                             .config = config,
+                             .shows_progress = !t->quiet};
+    if (!config->has_tune) return cli_sweep_points(&t->trials, &t->runfile, NULL, NULL);
+    cli_interrupt_catch();
+    rill_status status = rill_script_tune(t->runfile.script, try_config, t);
+    if (t->last_code != CLI_OK) return t->last_code; /* and said, though the script may have gone on */
+    if (status < 0) return cli_fail_context(t->session.ctx);
+    return t->trials.points.n ? CLI_OK : cli_fail("%s: its function tune has tried nothing", t->runfile.path);
+}
+
+static const char *quality_name(const tune *t)
+{
+    return t->oracle ? "oracle" : t->set.kind->name;
+}
+
+/* --- telling ------------------------------------------------------------------------------------------------------ */
+
+static int print_front(tune *t, size_t marked)
+{
+    size_t *front = calloc(2 * marked, sizeof *front), *n_equal = front + marked;
+    if (!front) return cli_fail_memory("the front");
+    size_t n = cli_points_front(&t->trials.points, front, n_equal);
+    cli_output_printf(
+        &t->output, "\nThe front, cheapest first: no other point is as good for less, or better for as much (%s).\n\n",
+        quality_name(t));
+    t->table.has_front = 0;
+    cli_table_head(&t->table, &t->output);
+    for (size_t i = 0; i < n; i++) cli_table_row(&t->table, &t->output, &t->trials.points.point[front[i]], n_equal[i]);
+    free(front);
+    return CLI_OK;
+}
+
+static int print_points(tune *t)
+{
+    size_t n = cli_points_mark_front(&t->trials.points, t->oracle);
+    t->table.metric = t->set.kind;
+    t->table.has_quality = t->set.has_references;
+    t->table.has_certified = cli_trials_have_certified(&t->trials);
+    t->table.has_front = 1;
+    if (t->runfile.config->has_tune)
+        cli_table_columns_for_points(&t->table, &t->trials.points);
+    else
+        cli_table_columns_for_axes(&t->table, t->runfile.config->sweep, t->runfile.config->n_sweep);
+    char parallelism[CLI_PARALLELISM_MAX];
+    cli_output_printf(&t->output, "%" PRId64 " inputs, %zu point%s, %s\n\n", t->set.inputs.n, t->trials.points.n,
+                      t->trials.points.n == 1 ? "" : "s", cli_session_parallelism(&t->session, parallelism));
+    cli_table_head(&t->table, &t->output);
+    for (size_t i = 0; i < t->trials.points.n; i++) cli_table_row(&t->table, &t->output, &t->trials.points.point[i], 0);
+    return n ? print_front(t, n) : CLI_OK;
+}
+
+/* --json and --plot. */
+static int write_points(tune *t)
+{
+    char title[512], hardware[CLI_HARDWARE_MAX];
+    json_t *object = cli_points_json(&t->trials.points, t->runfile.path, t->set.inputs.n),
+           *list = json_object_get(object, "points");
+    json_object_set_new(object, "metric", json_string(quality_name(t)));
+    json_object_set_new(object, "hardware", json_string(cli_hardware(&t->session, hardware)));
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (!t->trials.points.point[i].refusal)
+            json_object_set_new(json_array_get(list, i), "front", json_boolean(t->trials.points.point[i].on_front));
+    int code = t->json_path ? cli_json_write(&t->json, json_incref(object)) : CLI_OK;
+    snprintf(title, sizeof title, "%s: %s against expansions", t->runfile.path, quality_name(t));
+    if (code == CLI_OK && t->plot_path) code = cli_picture_write(&t->plot, title, "tune", object);
+    json_decref(object);
+    return code;
+}
+
+/* --- preparing ---------------------------------------------------------------------------------------------------- */
+
+static int check_search(const tune *t)
+{
+    if (t->runfile.config->n_sweep || t->runfile.config->has_tune) return CLI_OK;
+    return cli_fail("%s has nothing to try. Give the table that it returns a grid,\n"
+                    "    sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} },\n"
+                    "or a search of its own:\n"
+                    "    tune = function(try)\n"
+                    "      for delta = 1, 4 do print(delta, try{ delta = delta }.quality) end\n"
+                    "    end,",
+                    t->runfile.path);
+}
+
+/* The dev set: of the option, else the input and references of the configuration. */
+static int load_set(tune *t)
+{
+    const rill_script_config *config = t->runfile.config;
+    cli_testset_files files = {.tsv = t->dev_path};
+    if (!t->dev_path) files = (cli_testset_files){.input = config->input, .references = config->references};
+    if (!t->dev_path && !(config->input && config->references))
+        return cli_fail("no dev set: --dev FILE.tsv names one, with inputs and references in two columns (or input and "
+                        "references in %s)",
+                        t->runfile.path);
+    return cli_testset_load(&t->set, t->session.ctx, &files);
+}
+
+static int check_files(const tune *t)
+{
+    const rill_script_config *config = t->runfile.config;
+    cli_file files[7] = {{"the configuration", t->runfile.path, 0}, {"the table", NULL, 1}};
+    int n = 2;
+    if (t->dev_path) files[n++] = (cli_file){"--dev", t->dev_path, 0};
+    if (!t->dev_path && config->input) files[n++] = (cli_file){"input", config->input, 0};
+    if (!t->dev_path && config->references) files[n++] = (cli_file){"references", config->references, 0};
+    if (t->plot_path) files[n++] = (cli_file){"--plot", t->plot_path, 1};
+    if (t->json_path) files[n++] = (cli_file){"--json", t->json_path, 1};
+    return cli_files_check(files);
+}
+
+static int prepare(tune *t)
+{
+    if (!t->runfile.path) return cli_fail("no configuration: rill tune FILE.lua --dev FILE.tsv");
+    int code = cli_picture_check("--plot", t->plot_path);
+    if (code == CLI_OK) code = cli_runfile_load(&t->runfile, &t->session);
+    t->runfile.is_sweep = 1;
+    if (code == CLI_OK) code = cli_runfile_check_plain(&t->runfile);
+    if (code == CLI_OK) code = check_search(t);
+    if (code == CLI_OK && !t->runfile.config->has_tune) code = cli_sweep_check(&t->runfile);
+    if (code == CLI_OK) code = cli_session_configure(&t->session);
+    if (code == CLI_OK) cli_session_limit_threads(&t->session);
+    const char *domain = code == CLI_OK ? cli_session_domain(&t->session) : NULL;
+    if (!domain) return CLI_FAILED;
+    code = check_files(t);
+    if (code == CLI_OK) code = load_set(t);
+    if (code == CLI_OK) code = cli_session_open(&t->session);
+    if (code == CLI_OK)
+        code = cli_exit_code(t->session.ctx,
+                             cli_testset_open_metric(&t->set, t->session.ctx, rill_find_domain(t->session.ctx, domain),
+                                                     t->session.open.tokenized, cli_message));
+    const rill_context *ctx = t->session.ctx;
+    if (code == CLI_OK && t->plot_path) code = cli_output_open(&t->plot, ctx, t->plot_path, CLI_REPORT);
+    if (code == CLI_OK && t->json_path) code = cli_output_open(&t->json, ctx, t->json_path, CLI_REPORT);
+    return code == CLI_OK ? cli_output_open(&t->output, ctx, NULL, CLI_STREAM) : code;
+}
+
+/* --- the command -------------------------------------------------------------------------------------------------- */
+
+enum { TAKE_METRIC = 1 };
+
+#define STORED(of) .member = offsetof(tune, of)
+static const cli_option tune_options[] = {
+    {"dev", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(dev_path)},
+    {"metric", 0, "NAME[:oracle]",
+     "what quality is: a metric of `rill list metrics` (default: what suits the domain) over first outputs, or with "
+     ":oracle over each input's best",
+     .id = TAKE_METRIC},
+    {"plot", 0, "FILE.html", "write a page that draws quality against expansions, with the front", STORED(plot_path)},
+    {"json", 0, "FILE", "write every point as JSON: quality, counters, seconds, settings", STORED(json_path)},
+    {"quiet", 'q', "", "print no progress on standard error", STORED(quiet)},
+    {.name = NULL},
+};
+
+static const char about[] = "Try the configurations that a Lua script describes on a dev set and tell what\n"
+                            "quality costs: a table of all points, and the Pareto front of quality against\n"
+                            "expansions: the points that no other beats in both.\n"
+                            "\n"
+                            "What is tried is the grid of the script's `sweep`, or whatever its function\n"
+                            "`tune` tries, which may loop, compare and bisect:\n"
+                            "\n"
+                            "  return {\n"
+                            "    model = \"model\",\n"
+                            "    search = { k = 10, budget = 100 },\n"
+                            "    sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} },\n"
+                            "    tune = function(try)          -- instead of the sweep, where both are there\n"
+                            "      local delta = 4\n"
+                            "      while delta > 0.1 and try{ delta = delta }.quality > 80 do\n"
+                            "        delta = delta / 2\n"
+                            "      end\n"
+                            "    end,\n"
+                            "  }\n"
+                            "\n"
+                            "A point changes the script's configuration: delta is the argument of the\n"
+                            "heuristic absolute, M is max_candidates, relative, relative_local and every\n"
+                            "setting have their names. Points whose settings contradict each other are\n"
+                            "reported and skipped; an error in the script ends the search, and what was tried\n"
+                            "until then is printed. Options here override every point. Seconds are those\n"
+                            "inside the engine, of one run that gives all its outputs.";
+
+static const char epilogue[] = "Exit code: 0 all fine; 1 wrong usage, or the search failed;\n"
+                               "2 finished, but at some points inputs failed or settings were refused;\n"
+                               "130 Ctrl-C: what was tried before is shown.\n"
+                               "\n"
+                               "Examples:\n"
+                               "  rill tune run.lua --dev dev.tsv\n"
+                               "  rill tune run.lua --dev dev.tsv --metric oracle --plot front.html\n"
+                               "  rill tune run.lua --dev dev.tsv --tokenized -m other-model --threads 2\n";
+
+/* "oracle", or a metric's name, or that with ":oracle" behind it. */
+static int take_metric(tune *t, const char *value)
+{
+    char name[40];
+    const char *colon = strchr(value, ':');
+    t->oracle = !strcmp(colon ? colon + 1 : value, "oracle");
+    if (t->oracle && !colon) return CLI_OK;
+    if (colon && !t->oracle) return cli_fail("--metric %s: only \"oracle\" may stand behind the colon", value);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(value, ":"), value);
+    return cli_metric_take(name, &t->set.kind);
+}
+
+static int take_option(void *user, const cli_option *option, const char *value)
+{
+    tune *t = user;
+    if (cli_session_owns_option(option)) return cli_session_take_option(&t->session, option, value);
+    return option->id == TAKE_METRIC ? take_metric(t, value) : cli_option_store(t, option, value);
+}
+
+static int take_argument(void *user, const char *value)
+{
+    tune *t = user;
+    if (t->runfile.path) return cli_fail("one configuration was expected, \"%s\" is a second", value);
+    t->runfile.path = value;
+    return CLI_OK;
+}
+
+static int parse(tune *t, int argc, char **argv, int *helped)
+{
+    const cli_group groups[] = {
+        {"Tuning", tune_options},
+        {"Model", cli_model_options},
+        CLI_OPTION_ROW_GROUPS(t->session),
+        {NULL, NULL},
+    };
+    const cli_syntax syntax = {
+        "rill tune FILE.lua --dev FILE [options]", about, groups, epilogue, take_option, take_argument, t};
+    return cli_session_parse(&t->session, &syntax, argc, argv, helped);
+}
+
+/* What was tried is told even when the search broke off. */
+static int run(tune *t)
+{
+    int code = prepare(t);
+    if (code != CLI_OK) return code;
+    t->session.erase_progress = cli_trials_erase;
+    code = try_all(t);
+    if (t->trials.points.n == 0) return code;
+    int printed = print_points(t);
+    if (printed == CLI_OK && (t->json_path || t->plot_path)) printed = write_points(t);
+    if (code == CLI_OK) code = printed;
+    return code == CLI_OK && cli_points_have_failures(&t->trials.points) ? CLI_SOME_FAILED : code;
+}
+
+static int close_outputs(tune *t, int code)
+{
+    cli_output *const outputs[] = {&t->output, &t->plot, &t->json};
+    for (int i = 0; i < 3; i++) {
+        int closed = cli_output_close(outputs[i]);
+        if (closed != CLI_OK && code != CLI_FAILED) code = closed;
+    }
+    return code;
+}
+
+int cli_tune(int argc, char **argv)
+{
+    int helped = 0;
+    tune *t = calloc(1, sizeof *t);
+    if (!t) return cli_fail_memory("the command");
+    int code = cli_session_start(&t->session);
+    if (code == CLI_OK) code = parse(t, argc, argv, &helped);
+    if (code == CLI_OK && !helped) code = run(t);
+    code = close_outputs(t, code);
+    cli_points_free(&t->trials.points);
+    cli_testset_free(&t->set);
+    cli_runfile_end(&t->runfile);
+    cli_session_end(&t->session);
+    free(t);
+    return code;
+}

@@ -1,0 +1,235 @@
+/* Watching connections; see connection_watch.h. */
+#include "connection_watch.h"
+
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+typedef struct watched_connection {
+    int is_open;          /* it is a connection's */
+    uint8_t address_hash; /* of the address that it comes from */
+    int is_answering;     /* which is sent an answer */
+    int is_dropped;       /* which has been shut down to make room */
+    void *waiting;        /* NULL: nothing is asked for yet */
+    uint32_t generation;  /* of what: its number among all that was watched for */
+    double wait_start;    /* its request has to come from then on */
+} watched_connection;
+
+struct watch {
+    pthread_mutex_t lock;
+    pthread_t thread;
+    int epoll, wake_fd;
+    double timeout;
+    void (*on_gone)(void *what);
+    watched_connection *connections; /* [room] by descriptor */
+    int capacity, n_open, n_dropped; /* (connections; of them, those that are shut down) */
+    uint32_t last_generation;        /* the last that was given */
+    int n_by_address[256];           /* connections by address: addresses with the same hash are one */
+};
+
+enum { EVENTS = 64, POLL_MS = 500 };
+
+static uint8_t hash_address(int fd)
+{
+    struct sockaddr_storage from;
+    socklen_t size = sizeof from;
+    if (getpeername(fd, (struct sockaddr *)&from, &size)) return 0;
+    const void *address = NULL;
+    if (from.ss_family == AF_INET) address = &((struct sockaddr_in *)(void *)&from)->sin_addr;
+    if (from.ss_family == AF_INET6) address = &((struct sockaddr_in6 *)(void *)&from)->sin6_addr;
+    uint32_t hash = 2166136261; /* FNV-1a */
+    for (size_t i = 0; address && i < (from.ss_family == AF_INET ? 4 : 16); i++)
+        hash = (hash ^ ((const uint8_t *)address)[i]) * 16777619;
+    return (uint8_t)(hash ^ hash >> 8 ^ hash >> 16 ^ hash >> 24);
+}
+
+/* What an event carries. Generations begin at 1, so the descriptor that ends the thread has none. */
+static uint64_t event_key(int fd, uint32_t generation)
+{
+    return (uint64_t)generation << 32 | (uint32_t)fd;
+}
+
+/* An event may have been on its way while its connection ended and another one took the descriptor: it says nothing of that one. */
+static void *event_target(const watch *w, uint64_t name)
+{
+    const int fd = (int)(uint32_t)name;
+    const int is_current = fd < w->capacity && w->connections[fd].is_open &&
+                           w->connections[fd].generation == (uint32_t)(name >> 32);
+    return is_current ? w->connections[fd].waiting : NULL;
+}
+
+static void drop_expired(watch *w)
+{
+    const double now = cli_now();
+    for (int fd = 0; fd < w->capacity; fd++)
+        if (w->connections[fd].is_open && !w->connections[fd].waiting &&
+            now - w->connections[fd].wait_start > w->timeout)
+            shutdown(fd, SHUT_RDWR);
+}
+
+/* Whether rather this connection makes room than that one: an address has many others; no answer is being fetched; it has waited longer. */
+static int is_dropped_before(const watch *w, const watched_connection *a, const watched_connection *b)
+{
+    const int crowd = w->n_by_address[a->address_hash], other = w->n_by_address[b->address_hash];
+    if (crowd != other) return crowd > other;
+    return a->is_answering != b->is_answering ? a->is_answering < b->is_answering : a->wait_start < b->wait_start;
+}
+
+/* The connection that makes room; -1: all are busy. */
+static int find_longest_idle(const watch *w, int except_fd)
+{
+    int found = -1;
+    for (int fd = 0; fd < w->capacity; fd++) {
+        const watched_connection *a = &w->connections[fd];
+        if (!a->is_open || a->waiting || a->is_dropped || fd == except_fd) continue;
+        if (found < 0 || is_dropped_before(w, a, &w->connections[found])) found = fd;
+    }
+    return found;
+}
+
+/* The lock is held while `gone` is called, so that watch_stop_wait() waits for it. */
+static void *watch_loop(void *user)
+{
+    watch *w = user;
+    struct epoll_event events[EVENTS];
+    for (;;) {
+        const int n = epoll_wait(w->epoll, events, EVENTS, POLL_MS);
+        pthread_mutex_lock(&w->lock);
+        for (int i = 0; i < n; i++) {
+            if (events[i].data.u64 == event_key(w->wake_fd, 0)) {
+                pthread_mutex_unlock(&w->lock);
+                return NULL;
+            }
+            void *what = event_target(w, events[i].data.u64);
+            if (what) w->on_gone(what);
+        }
+        drop_expired(w);
+        pthread_mutex_unlock(&w->lock);
+    }
+}
+
+int watch_open(watch **out, double timeout, void (*gone)(void *what))
+{
+    watch *w = calloc(1, sizeof *w);
+    *out = NULL;
+    if (!w) return 0;
+    *w = (watch){
+        .epoll = epoll_create1(EPOLL_CLOEXEC), .wake_fd = eventfd(0, EFD_CLOEXEC), .timeout = timeout, .on_gone = gone};
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = event_key(w->wake_fd, 0)};
+    if (w->epoll >= 0 && w->wake_fd >= 0 && !epoll_ctl(w->epoll, EPOLL_CTL_ADD, w->wake_fd, &event) &&
+        !pthread_mutex_init(&w->lock, NULL) && !pthread_create(&w->thread, NULL, watch_loop, w)) {
+        *out = w;
+        return 1;
+    }
+    if (w->epoll >= 0) close(w->epoll);
+    if (w->wake_fd >= 0) close(w->wake_fd);
+    free(w);
+    return 0;
+}
+
+void watch_close(watch *w)
+{
+    const unsigned long long one = 1;
+    if (!w) return;
+    (void)!write(w->wake_fd, &one, sizeof one);
+    pthread_join(w->thread, NULL);
+    pthread_mutex_destroy(&w->lock);
+    close(w->epoll);
+    close(w->wake_fd);
+    free(w->connections);
+    free(w);
+}
+
+static int reserve_fd(watch *w, int fd)
+{
+    if (fd < w->capacity) return 1;
+    const int capacity = 2 * fd + 64;
+    watched_connection *more = realloc(w->connections, (size_t)capacity * sizeof *more);
+    if (!more) return 0;
+    for (int i = w->capacity; i < capacity; i++) more[i] = (watched_connection){0};
+    w->connections = more;
+    w->capacity = capacity;
+    return 1;
+}
+
+void watch_begin(watch *w, int fd)
+{
+    pthread_mutex_lock(&w->lock);
+    if (reserve_fd(w, fd)) {
+        const int again = w->connections[fd].is_open; /* for the next request */
+        const uint8_t crowd = again ? w->connections[fd].address_hash : hash_address(fd);
+        w->n_open += !again;
+        w->n_by_address[crowd] += !again;
+        w->connections[fd] = (watched_connection){.is_open = 1,
+                                                  .address_hash = crowd,
+                                                  .is_dropped = again && w->connections[fd].is_dropped,
+                                                  .wait_start = cli_now()};
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+void watch_end(watch *w, int fd)
+{
+    pthread_mutex_lock(&w->lock);
+    if (fd < w->capacity && w->connections[fd].is_open) {
+        w->n_open--;
+        w->n_by_address[w->connections[fd].address_hash]--;
+        w->n_dropped -= w->connections[fd].is_dropped;
+        w->connections[fd].is_open = 0;
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+void watch_limit(watch *w, int fd, int max_connections)
+{
+    pthread_mutex_lock(&w->lock);
+    const int idlest = w->n_open - w->n_dropped >= max_connections ? find_longest_idle(w, fd) : -1;
+    if (idlest >= 0) {
+        w->connections[idlest].is_dropped = 1;
+        w->n_dropped++;
+        shutdown(idlest, SHUT_RDWR);
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+void watch_answering(watch *w, int fd)
+{
+    pthread_mutex_lock(&w->lock);
+    if (fd < w->capacity && w->connections[fd].is_open) {
+        w->connections[fd].is_answering = 1;
+        w->connections[fd].wait_start = cli_now();
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+void watch_wait(watch *w, int fd, void *what)
+{
+    struct epoll_event event = {.events = EPOLLRDHUP | EPOLLONESHOT};
+    pthread_mutex_lock(&w->lock);
+    if (fd < w->capacity && w->connections[fd].is_open) {
+        if (++w->last_generation == 0) w->last_generation = 1;
+        w->connections[fd].waiting = what;
+        w->connections[fd].generation = w->last_generation;
+        event.data.u64 = event_key(fd, w->last_generation);
+        epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &event);
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+void watch_stop_wait(watch *w, int fd)
+{
+    pthread_mutex_lock(&w->lock);
+    if (fd < w->capacity && w->connections[fd].waiting) {
+        epoll_ctl(w->epoll, EPOLL_CTL_DEL, fd, NULL);
+        w->connections[fd].waiting = NULL;
+        w->connections[fd].wait_start = cli_now();
+    }
+    pthread_mutex_unlock(&w->lock);
+}

@@ -1,0 +1,158 @@
+/* Constraints and glossaries of requests; see request_constraints.h.
+ *
+ * Divisions: constraints · glossaries. */
+#include "request_constraints.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "serve_words.h"
+
+/* --- constraints -------------------------------------------------------------------------------------------------- */
+
+static const char PART_SEPARATOR[] = " ||| ";
+
+/* Append a part to an input's line. 0: out of memory. */
+static int add_part(job_input *input, const char *name, const char *text)
+{
+    const char *old_line = input->constraints ? input->constraints : "";
+    const size_t size = strlen(old_line) + sizeof PART_SEPARATOR + strlen(name) + strlen(text) + 1;
+    char *line = malloc(size);
+    if (!line) return 0;
+    snprintf(line, size, "%s%s%s%s", old_line, *old_line ? PART_SEPARATOR : "", name, text);
+    free(input->constraints);
+    input->constraints = line;
+    return 1;
+}
+
+static int refuse_memory(api_answer *refused)
+{
+    *refused = api_refuse(503, "out-of-memory", "there is no memory for the request");
+    return 0;
+}
+
+static int read_constraints(const api_request *r, const json_t *value, api_answer *refused)
+{
+    job *j = r->job;
+    const char *why;
+    const int each = json_is_array(value);
+    if (value == NULL) return 1;
+    if (r->document) {
+        *refused = api_refuse(400, "bad-request",
+                              "constraints are for whole inputs: leave out \"split\", or use a glossary");
+        return 0;
+    }
+    if ((!each && !json_is_string(value)) || (each && (r->is_single || json_array_size(value) != (size_t)j->n))) {
+        *refused = api_refuse(
+            400, "bad-request",
+            "constraints: expected a text, or for a list of inputs a list as long, of texts and nulls");
+        return 0;
+    }
+    for (int32_t i = 0; i < j->n; i++) {
+        const json_t *line = each ? json_array_get(value, (size_t)i) : value;
+        if (json_is_null(line)) continue;
+        if (!json_is_string(line) || strcspn(json_string_value(line), "\r\n") != json_string_length(line)) {
+            *refused = api_refuse(400, "bad-request", "constraints: %d: expected a text of one line, or null", (int)i);
+            return 0;
+        }
+        if (service_check_constraints(r->service, json_string_value(line), &why) < 0) {
+            *refused = api_refuse(400, "bad-request", "%s", why);
+            return 0;
+        }
+        if (json_string_length(line) > 0 && !add_part(&j->input[i], "", json_string_value(line)))
+            return refuse_memory(refused);
+    }
+    return 1;
+}
+
+/* --- glossaries --------------------------------------------------------------------------------------------------- */
+
+/* Each term is looked for in each input by the thread that all connections share: for a tenth of a second, or two in texts made for it. */
+enum { MAX_TERMS = 1000, MAX_TERM_BYTES = 200 };
+#define MAX_SEARCHED_BYTES ((size_t)100 << 20)
+
+/* One line of a constraint. */
+static int is_term(const char *text, size_t length)
+{
+    return length > 0 && length <= MAX_TERM_BYTES && strlen(text) == length && !strstr(text, "|||") &&
+           !strpbrk(text, "\r\n");
+}
+
+static int check_glossary(const api_request *r, json_t *glossary, api_answer *refused)
+{
+    const size_t n = json_object_size(glossary);
+    size_t bytes = 0;
+    const char *term;
+    json_t *target;
+    if (!json_is_object(glossary)) {
+        *refused = api_refuse(400, "bad-request", "glossary: expected an object {TERM: TEXT}");
+        return 0;
+    }
+    if (n > MAX_TERMS) {
+        *refused = api_refuse(400, "bad-request", "glossary: %zu terms: a request may have %d", n, MAX_TERMS);
+        return 0;
+    }
+    json_object_foreach(glossary, term, target)
+    {
+        if (is_term(term, strlen(term)) && json_is_string(target) &&
+            is_term(json_string_value(target), json_string_length(target)))
+            continue;
+        *refused = api_refuse(
+            400, "bad-request",
+            "glossary: \"%.100s\": expected a term and its text, on one line of at most %d bytes, without \"|||\"",
+            term, MAX_TERM_BYTES);
+        return 0;
+    }
+    for (int32_t i = 0; i < r->job->n; i++) bytes += r->job->input[i].length;
+    if (n == 0 || bytes <= MAX_SEARCHED_BYTES / n) return 1;
+    *refused = api_refuse(413, "too-large", "glossary: %zu terms are for inputs of at most %zu bytes, not %zu", n,
+                          MAX_SEARCHED_BYTES / n, bytes);
+    return 0;
+}
+
+/* A term, folded, and the constraint that it makes. */
+typedef struct term {
+    char *text; /* [length] */
+    size_t length;
+    const char *target;
+} term;
+
+static int require_terms(job_input *input, const term *terms, size_t n)
+{
+    size_t begin;
+    char *text = words_fold(input->text, input->length);
+    int fine = text != NULL;
+    for (size_t t = 0; t < n && fine; t++)
+        if (words_find(text, input->length, 0, terms[t].text, terms[t].length, &begin))
+            fine = add_part(input, "require:", terms[t].target);
+    free(text);
+    return fine;
+}
+
+static int read_glossary(const api_request *r, json_t *glossary, api_answer *refused)
+{
+    const char *name;
+    json_t *target;
+    size_t n = 0;
+    if (glossary == NULL) return 1;
+    if (!check_glossary(r, glossary, refused)) return 0;
+    term *terms = calloc(json_object_size(glossary) + 1, sizeof *terms);
+    int fine = terms != NULL;
+    json_object_foreach(glossary, name, target)
+    {
+        if (!fine) break;
+        terms[n] = (term){words_fold(name, strlen(name)), strlen(name), json_string_value(target)};
+        fine = terms[n++].text != NULL;
+    }
+    for (int32_t i = 0; i < r->job->n && fine; i++) fine = require_terms(&r->job->input[i], terms, n);
+    while (n > 0) free(terms[--n].text);
+    free(terms);
+    return fine || refuse_memory(refused);
+}
+
+int request_constraints_read(const api_request *r, api_answer *refused)
+{
+    return read_constraints(r, json_object_get(r->body, "constraints"), refused) &&
+           read_glossary(r, json_object_get(r->body, "glossary"), refused);
+}

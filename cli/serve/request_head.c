@@ -1,0 +1,208 @@
+/* Heads of requests; see request_head.h.
+ *
+ * Divisions: fields · framing · where it comes from. */
+#include "request_head.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* --- fields ------------------------------------------------------------------------------------------------------- */
+
+const char *head_value(struct MHD_Connection *connection, const char *name)
+{
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+int head_has_type(struct MHD_Connection *connection, const char *type)
+{
+    const char *found = head_value(connection, MHD_HTTP_HEADER_CONTENT_TYPE);
+    const size_t n = strlen(type);
+    return found && !strncasecmp(found, type, n) && strchr("; \t", found[n]);
+}
+
+/* How often the fields stand there that say where a request ends and whose it is; the library gives the first of each. */
+typedef struct fields {
+    int length, encoding, host, origin;
+    int bad_name, folded;
+} fields;
+
+/* A line that is folded behind its colon (RFC 9112, 5.2) comes from libmicrohttpd 0.9 with its value in its name: Content-Length62. */
+static int is_folded(const char *name, const char *field)
+{
+    const size_t n = strlen(field);
+    return !strncasecmp(name, field, n) && name[n] != '\0';
+}
+
+static enum MHD_Result count_field(void *user, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    static const char others[] = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    fields *f = user;
+    (void)kind;
+    (void)value;
+    f->length += !strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    f->encoding += !strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+    f->host += !strcasecmp(name, MHD_HTTP_HEADER_HOST);
+    f->origin += !strcasecmp(name, MHD_HTTP_HEADER_ORIGIN);
+    f->bad_name |= !name[0] || name[strspn(name, others)] != '\0';
+    f->folded |= is_folded(name, MHD_HTTP_HEADER_CONTENT_LENGTH) || is_folded(name, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+    return MHD_YES;
+}
+
+static fields count_fields(struct MHD_Connection *connection)
+{
+    fields found = {0};
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, count_field, &found);
+    return found;
+}
+
+/* --- framing ------------------------------------------------------------------------------------------------------ */
+
+#define REFUSE_HEAD(...) api_refuse(400, "bad-head", __VA_ARGS__)
+
+static api_answer check_framing(struct MHD_Connection *connection, const char *version)
+{
+    const fields f = count_fields(connection);
+    const char *length = head_value(connection, MHD_HTTP_HEADER_CONTENT_LENGTH),
+               *encoding = head_value(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+    const int is_old = !strcmp(version, MHD_HTTP_VERSION_1_0);
+    if (f.bad_name) return REFUSE_HEAD("a header's name has a character that names cannot have");
+    if (f.folded) return REFUSE_HEAD("a header is folded, or named almost like what tells the length of the body");
+    if (f.length > 1) return REFUSE_HEAD("%d Content-Length headers: expected one", f.length);
+    if (f.encoding > 1) return REFUSE_HEAD("%d Transfer-Encoding headers: expected one", f.encoding);
+    if (f.length && f.encoding) return REFUSE_HEAD("both Content-Length and Transfer-Encoding: expected one of them");
+    if (f.length && (!length[0] || length[strspn(length, "0123456789")]))
+        return REFUSE_HEAD("Content-Length: expected a number of bytes");
+    if (f.encoding && is_old) return REFUSE_HEAD("Transfer-Encoding in HTTP/1.0: expected Content-Length");
+    if (f.encoding && strcasecmp(encoding, "chunked") != 0)
+        return api_refuse(501, "bad-encoding", "Transfer-Encoding: expected \"chunked\" alone");
+    if (f.host > 1) return REFUSE_HEAD("%d Host headers: expected one", f.host);
+    if (!f.host && !is_old) return REFUSE_HEAD("no Host header: HTTP/1.1 has one in each request");
+    return (api_answer){.code = 0};
+}
+
+int head_check_framing(struct MHD_Connection *connection, const char *version, api_answer *refused)
+{
+    *refused = check_framing(connection, version);
+    return !refused->code;
+}
+
+/* --- where it comes from ------------------------------------------------------------------------------------------ */
+
+int head_is_origin(const char *text)
+{
+    const char *host = strstr(text, "://");
+    if (!strcmp(text, "*") || !strcmp(text, "null")) return 1;
+    if (!host || host == text || !host[3]) return 0;
+    for (const char *c = text; *c; c++)
+        if (*c <= ' ' || *c > '~' || (c >= host + 3 && strchr("/?#@\\", *c))) return 0;
+    return 1;
+}
+
+static int is_loopback(const struct sockaddr_storage *a)
+{
+    if (a->ss_family == AF_INET)
+        return ntohl(((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr) >> 24 == 127;
+    if (a->ss_family != AF_INET6) return 0;
+    const struct in6_addr *six = &((const struct sockaddr_in6 *)(const void *)a)->sin6_addr;
+    return IN6_IS_ADDR_LOOPBACK(six) || (IN6_IS_ADDR_V4MAPPED(six) && six->s6_addr[12] == 127);
+}
+
+/* Whether a connection does not leave the machine. */
+static int comes_by_loopback(struct MHD_Connection *connection)
+{
+    struct sockaddr_storage own;
+    socklen_t size = sizeof own;
+    const int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    return !getsockname(fd, (struct sockaddr *)&own, &size) && is_loopback(&own);
+}
+
+/* A name or number without its port, brackets and the dot of the root. 0: it is too long, or none. */
+static int host_name(const char *host, char out[256])
+{
+    const int six = host[0] == '[';
+    const size_t n = six ? strcspn(host + 1, "]") : strcspn(host, ":");
+    const char *rest = host + n + (six ? 2 : 0);
+    if (n == 0 || n > 255 || (six && host[1 + n] != ']')) return 0;
+    if (*rest && (*rest != ':' || rest[1 + strspn(rest + 1, "0123456789")])) return 0;
+    snprintf(out, 256, "%.*s", (int)n, host + six);
+    if (!six && n > 1 && out[n - 1] == '.') out[n - 1] = '\0';
+    return 1;
+}
+
+static int is_loopback_address(const char *name)
+{
+    struct sockaddr_storage a = {.ss_family = AF_INET};
+    if (inet_pton(AF_INET, name, &((struct sockaddr_in *)(void *)&a)->sin_addr) == 1) return is_loopback(&a);
+    a.ss_family = AF_INET6;
+    return inet_pton(AF_INET6, name, &((struct sockaddr_in6 *)(void *)&a)->sin6_addr) == 1 && is_loopback(&a);
+}
+
+/* A Host that this machine is called by its own programs. */
+static int is_this_machine(const char *host, const serve_pages *pages)
+{
+    static const char local[] = ".localhost";
+    char name[256], own[256];
+    if (!host_name(host, name)) return 0;
+    const size_t n = strlen(name), m = sizeof local - 1;
+    if (!strcasecmp(name, "localhost") || (n > m && !strcasecmp(name + n - m, local))) return 1;
+    if (!strcasecmp(name, pages->host) || is_loopback_address(name)) return 1;
+    own[sizeof own - 1] = '\0';
+    return !gethostname(own, sizeof own - 1) && !strcasecmp(name, own);
+}
+
+static const char *after_scheme(const char *origin)
+{
+    const char *host = strstr(origin, "://");
+    return host ? host + 3 : "";
+}
+
+/* Whether an origin is the server's, as the client calls it. */
+static int is_own_origin(const char *origin, const char *host)
+{
+    const int is_web = !strncasecmp(origin, "http://", 7) || !strncasecmp(origin, "https://", 8);
+    return host && is_web && !strcasecmp(after_scheme(origin), host);
+}
+
+static int is_listed_origin(const char *origin, const serve_pages *pages)
+{
+    for (int i = 0; i < pages->n_origins; i++)
+        if (!strcmp(pages->origins[i], "*") || !strcasecmp(pages->origins[i], origin)) return 1;
+    return 0;
+}
+
+/* A proxy may hand the name on that its clients call it by: any, where pages of all may ask. */
+static int is_host_of_listed(const char *host, const serve_pages *pages)
+{
+    for (int i = 0; i < pages->n_origins; i++)
+        if (!strcmp(pages->origins[i], "*") || !strcasecmp(after_scheme(pages->origins[i]), host)) return 1;
+    return 0;
+}
+
+const char *head_allowed_origin(struct MHD_Connection *connection, const serve_pages *pages)
+{
+    const char *origin = head_value(connection, MHD_HTTP_HEADER_ORIGIN);
+    return origin && is_listed_origin(origin, pages) ? origin : NULL;
+}
+
+int head_check_source(struct MHD_Connection *connection, const serve_pages *pages, api_answer *refused)
+{
+    const char *host = head_value(connection, MHD_HTTP_HEADER_HOST),
+               *origin = head_value(connection, MHD_HTTP_HEADER_ORIGIN);
+    if (host && comes_by_loopback(connection) && !is_this_machine(host, pages) && !is_host_of_listed(host, pages)) {
+        *refused = api_refuse(403, "bad-host",
+                              "Host: \"%.200s\" is not this machine: --allow-origin names those that a proxy hands on",
+                              host);
+        return 0;
+    }
+    if (origin &&
+        (count_fields(connection).origin > 1 || (!is_own_origin(origin, host) && !is_listed_origin(origin, pages)))) {
+        *refused = api_refuse(403, "bad-origin",
+                              "pages of \"%.200s\" may not ask here: --allow-origin names those that may", origin);
+        return 0;
+    }
+    return 1;
+}

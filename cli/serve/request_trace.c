@@ -1,0 +1,166 @@
+/* Traces of requests; see request_trace.h. */
+#include "request_trace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "result.h"
+#include "service_internal.h"
+#include "trace.h"
+
+enum { MAX_INPUT_SECONDS = 10 }; /* for each input */
+
+typedef struct request_trace {
+    service *service;
+    job *job;
+    rill_context *ctx;
+    cli_trace trace;
+    int fd; /* of memory, where the trace goes */
+} request_trace;
+
+static rill_status submit(request_trace *t, rill_engine *engine, job_input *input, int64_t *id)
+{
+    const rill_request request = {.struct_size = sizeof request,
+                                  .text = input->text,
+                                  .length = input->length,
+                                  .user = input,
+                                  .input_options = input->job->options,
+                                  .timeout = MAX_INPUT_SECONDS};
+    rill_status status = rill_engine_submit_request(engine, &request, id);
+    if (status == RILL_OK) cli_trace_input(&t->trace, *id, input->text, input->length);
+    return status;
+}
+
+static int is_request_cancelled(service *s, job *j)
+{
+    pthread_mutex_lock(&j->lock);
+    int cancelled = j->is_cancelled;
+    pthread_mutex_unlock(&j->lock);
+    pthread_mutex_lock(&s->lock);
+    cancelled |= s->is_stopped;
+    pthread_mutex_unlock(&s->lock);
+    return cancelled;
+}
+
+static rill_status decode(request_trace *t, rill_engine *engine)
+{
+    job *j = t->job;
+    rill_result result;
+    rill_status status = RILL_OK;
+    for (int32_t next = 0; status >= 0 && j->n_done < j->n;) {
+        int64_t id;
+        if (is_request_cancelled(t->service, j)) return RILL_ERR_CANCELLED;
+        for (; next < j->n && rill_engine_free_slots(engine) > 0 && status >= 0; next++)
+            status = submit(t, engine, &j->input[next], &id);
+        if (next == j->n) rill_engine_close_input(engine);
+        if (status >= 0) status = rill_engine_step(engine);
+        while (status >= 0 && rill_engine_next(engine, &result) == RILL_OK) {
+            cli_trace_result(&t->trace, &result);
+            job_input *input = result.user;
+            /* The last one is noted when the trace is whole. */
+            if (j->n_done + 1 < j->n)
+                job_set_result(input, result.status, json_null());
+            else
+                return RILL_OK;
+        }
+    }
+    return status;
+}
+
+/* The engine lives and ends between the trace's first event and its last. */
+static rill_status run(request_trace *t)
+{
+    const service *s = t->service;
+    char path[64];
+    rill_engine *engine = NULL;
+    rill_engine_setup setup = s->search_config->setup;
+    setup.settings = t->job->settings;
+    setup.settings.unordered = 0;
+    setup.trace = cli_trace_event;
+    setup.trace_user = &t->trace;
+    setup.trace_hypotheses = 1;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", t->fd);
+    rill_status status = rill_engine_create(&engine, t->ctx, s->session.model, &setup);
+    if (status >= 0 &&
+        (cli_trace_open(&t->trace, t->ctx, path, 1) != CLI_OK ||
+         cli_trace_begin(&t->trace, &s->session, s->search_config, rill_engine_settings(engine), 0) != CLI_OK))
+        status = rill_fail(t->ctx, RILL_ERR_MEMORY, "there is no memory for the trace");
+    if (status >= 0) status = decode(t, engine);
+    rill_engine_destroy(engine);
+    if (cli_trace_close(&t->trace) != CLI_OK && status >= 0)
+        status = rill_fail(t->ctx, RILL_ERR_MEMORY, "there is no memory for the trace");
+    return status;
+}
+
+static char *read_back(int fd)
+{
+    const off_t size = lseek(fd, 0, SEEK_END);
+    char *text = size >= 0 ? malloc((size_t)size + 1) : NULL;
+    if (!text) return NULL;
+    if (pread(fd, text, (size_t)size, 0) != size) {
+        free(text);
+        return NULL;
+    }
+    text[size] = '\0';
+    return text;
+}
+
+static void *run_trace(void *user)
+{
+    request_trace *t = user;
+    job *j = t->job;
+    service *s = t->service;
+    const rill_status status = run(t);
+    j->trace = status >= 0 ? read_back(t->fd) : NULL;
+    while (j->n_done < j->n) /* by now no other thread notes any */
+        job_set_result(&j->input[j->n_done], status, j->trace ? json_null() : result_error(status, rill_error(t->ctx)));
+    rill_context_destroy(t->ctx);
+    close(t->fd);
+    job_release(j);
+    free(t);
+    pthread_mutex_lock(&s->lock);
+    s->is_tracing = 0;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+static rill_status begin(request_trace *t)
+{
+    pthread_t thread;
+    t->fd = memfd_create("trace", MFD_CLOEXEC);
+    if (t->fd < 0 || rill_context_create_worker(&t->ctx, t->service->request_ctx, NULL) < 0) return RILL_ERR_MEMORY;
+    if (pthread_create(&thread, NULL, run_trace, t)) return RILL_ERR_MEMORY;
+    pthread_detach(thread);
+    return RILL_OK;
+}
+
+rill_status request_trace_start(service *s, job *j)
+{
+    if (!rill_domain_has_runners(rill_model_domain(s->session.model))) return RILL_ERR_OPTION;
+    pthread_mutex_lock(&s->lock);
+    const int busy = s->is_tracing || s->is_draining || s->has_ended;
+    if (!busy) s->is_tracing = 1;
+    pthread_mutex_unlock(&s->lock);
+    if (busy) return RILL_AGAIN;
+    request_trace *t = calloc(1, sizeof *t);
+    rill_status status = RILL_ERR_MEMORY;
+    if (t) {
+        *t = (request_trace){.service = s, .job = job_retain(j), .fd = -1};
+        status = begin(t);
+    }
+    if (status == RILL_OK) return RILL_OK;
+    if (t) {
+        if (t->ctx) rill_context_destroy(t->ctx);
+        if (t->fd >= 0) close(t->fd);
+        job_release(j);
+        free(t);
+    }
+    pthread_mutex_lock(&s->lock);
+    s->is_tracing = 0;
+    pthread_mutex_unlock(&s->lock);
+    return status;
+}

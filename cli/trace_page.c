@@ -1,0 +1,317 @@
+/* rill trace: one HTML file of pictures from the trace of a run. It needs nothing else, no network either.
+ *
+ * The page (picture.h) has the events, as they are but for two things: of a long run only the first timesteps, and of
+ * trees only those of the first inputs, as many as there is room for. The page and standard error say what was left out. The trace is read
+ * twice: to count, and to copy.
+ *
+ * Divisions: options · counting · copying · the page · the command. */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_input.h"
+#include "cli_options.h"
+#include "files.h"
+#include "picture.h"
+
+enum { TIMESTEPS = 20000, CANDIDATES = 500000, DIGITS = 5 };
+
+/* Candidates of an input in one timestep, or in all. */
+typedef struct tally {
+    int64_t item, n;
+} tally;
+
+typedef struct trace_page {
+    rill_context *ctx;
+    const char *path, *output_path, *title, *timesteps_option, *trees_option;
+    cli_output out;
+    int64_t max_timesteps; /* that the page may have */
+    int64_t max_trees;     /* inputs that have trees in the page; -1: as many as there is room for */
+    int64_t n_timesteps, n_events;
+    tally *
+        tally; /* [n_tallies] as they come; choose_trees() sorts them. Their memory goes with what the trace holds, not with its numbers */
+    size_t n_tallies, tally_capacity;
+    int64_t n_items;     /* the last input's number and 1 */
+    int64_t n_written;   /* timesteps */
+    const json_t *items; /* of the timestep at work */
+    int cut;             /* the trace ends in the middle of a line */
+} trace_page;
+
+/* --- options ------------------------------------------------------------------------------------------------------ */
+
+#define STORED(of) .member = offsetof(trace_page, of)
+static const cli_option view_options[] = {
+    {"output", 'o', "FILE", "the page (default: the trace's name with .html)", STORED(output_path)},
+    {"title", 0, "TEXT", "the page's title (default: the trace's name)", STORED(title)},
+    {"timesteps", 0, "N", "have the first N timesteps in the page (default 20000)", STORED(timesteps_option)},
+    {"trees", 0, "N",
+     "have the trees of the first N inputs in the page (default: of as many as have 500000 candidates)",
+     STORED(trees_option)},
+    {.name = NULL},
+};
+
+static int take_option(void *user, const cli_option *option, const char *value)
+{
+    return cli_option_store(user, option, value);
+}
+
+static int take_argument(void *user, const char *value)
+{
+    trace_page *v = user;
+    if (v->path) return cli_fail("one trace was expected, \"%s\" is a second", value);
+    v->path = value;
+    return CLI_OK;
+}
+
+static int parse(trace_page *v, int argc, char **argv, int *helped)
+{
+    const cli_group groups[] = {{"Options", view_options}, {NULL, NULL}};
+    const cli_syntax syntax = {
+        "rill trace FILE [-o PAGE.html] [options]",
+        "Make one HTML file of pictures from a trace (`rill decode --trace FILE`): how full\n"
+        "the timesteps were, inputs from admitted to finished, beam widths, what pruned\n"
+        "what, time per stage. With the trace of `--trace-trees` it has the tree of each\n"
+        "input's hypotheses. The page needs nothing else, no network either.",
+        groups,
+        "Examples:\n"
+        "  rill decode -m model -i in.txt -o out.txt --trace run.jsonl --trace-trees\n"
+        "  rill trace run.jsonl\n",
+        take_option,
+        take_argument,
+        v,
+    };
+    int code = cli_parse(&syntax, argc, argv, helped);
+    if (code != CLI_OK || *helped) return code;
+    v->max_timesteps = TIMESTEPS;
+    v->max_trees = -1;
+    if (v->timesteps_option)
+        code = cli_parse_int64("--timesteps", v->timesteps_option, 1, INT64_MAX, &v->max_timesteps);
+    if (code == CLI_OK && v->trees_option)
+        code = cli_parse_int64("--trees", v->trees_option, 0, INT64_MAX, &v->max_trees);
+    if (code == CLI_OK) code = cli_picture_check("-o", v->output_path);
+    if (code == CLI_OK && !v->path) return cli_fail("no trace: rill trace FILE; `rill decode --trace FILE` writes one");
+    return code;
+}
+
+/* --- counting ----------------------------------------------------------------------------------------------------- */
+
+static int is_kind(const json_t *event, const char *kind)
+{
+    const char *event_kind = json_string_value(json_object_get(event, "event"));
+    return event_kind && !strcmp(event_kind, kind);
+}
+
+/* Do `each` with every event. */
+static int read_events(trace_page *v, int (*each)(trace_page *v, json_t *event))
+{
+    cli_input input;
+    const char *line;
+    size_t length;
+    int code = cli_input_open(&input, v->ctx, v->path, RILL_FILE_REGULAR);
+    rill_status status = RILL_OK;
+    while (code == CLI_OK && (status = cli_input_read(&input, 1, &line, &length)) == RILL_OK) {
+        json_error_t error;
+        json_t *event = json_loadb(line, length, 0, &error);
+        const int is_event = json_is_object(event) && json_is_string(json_object_get(event, "event"));
+        const int64_t at = input.lines;
+        if (is_event) code = each(v, event);
+        json_decref(event);
+        if (is_event) continue;
+        status = cli_input_read(&input, 1, &line, &length);
+        if (status != RILL_END_OF_INPUT || at == 1)
+            code = cli_fail("%s: line %" PRId64 ": it is no event of `rill decode --trace`", v->path, at);
+        else if (!v->cut)
+            cli_message("warning: %s: the last line, %" PRId64 ", is cut: it is left out", v->path, at);
+        v->cut = 1;
+        break;
+    }
+    if (code == CLI_OK && status == RILL_ERR_INPUT)
+        code = cli_fail("%s: line %" PRId64 ": %s", v->path, input.lines, line);
+    else if (code == CLI_OK && status != RILL_END_OF_INPUT)
+        code = cli_fail_context(v->ctx);
+    cli_input_close(&input);
+    return code;
+}
+
+/* The input of candidate j of a timestep; -1: the event is not in order. */
+static int64_t candidate_item(const json_t *items, const json_t *index, size_t j)
+{
+    const json_t *item = json_array_get(items, (size_t)json_integer_value(json_array_get(index, j)));
+    return json_is_integer(item) && json_integer_value(item) >= 0 ? (int64_t)json_integer_value(item) : -1;
+}
+
+static int count_candidate(trace_page *v, int64_t item)
+{
+    if (item < 0 || item == INT64_MAX) return cli_fail("%s: a candidate is of no input of its timestep", v->path);
+    if (v->n_tallies > 0 && v->tally[v->n_tallies - 1].item == item) {
+        v->tally[v->n_tallies - 1].n++;
+        return CLI_OK;
+    }
+    if (v->n_tallies == v->tally_capacity) {
+        const size_t capacity = 2 * (v->tally_capacity + 32);
+        tally *grown = realloc(v->tally, capacity * sizeof *grown);
+        if (!grown) return cli_fail_memory("the inputs");
+        v->tally = grown;
+        v->tally_capacity = capacity;
+    }
+    v->tally[v->n_tallies++] = (tally){item, 1};
+    if (item >= v->n_items) v->n_items = item + 1;
+    return CLI_OK;
+}
+
+static int count_event(trace_page *v, json_t *event)
+{
+    const json_t *items = json_object_get(event, "items"), *index;
+    int code = CLI_OK;
+    v->n_events++;
+    if (!is_kind(event, "timestep")) return CLI_OK;
+    if (v->n_timesteps++ >= v->max_timesteps) return CLI_OK;
+    index = json_object_get(json_object_get(event, "hypotheses"), "item");
+    for (size_t j = 0; j < json_array_size(index) && code == CLI_OK; j++)
+        code = count_candidate(v, candidate_item(items, index, j));
+    return code;
+}
+
+static int compare_tallies(const void *a, const void *b)
+{
+    const tally *x = a, *y = b;
+    return (x->item > y->item) - (x->item < y->item);
+}
+
+/* Trees of the first inputs, until they are too many. */
+static void choose_trees(trace_page *v)
+{
+    int64_t sum = 0;
+    size_t i = 0;
+    if (v->n_tallies > 0) qsort(v->tally, v->n_tallies, sizeof *v->tally, compare_tallies);
+    while (v->max_trees < 0 && i < v->n_tallies && (sum += v->tally[i].n) <= CANDIDATES) i++;
+    if (v->max_trees < 0) v->max_trees = i < v->n_tallies ? v->tally[i].item : v->n_items;
+    if (v->max_trees > v->n_items) v->max_trees = v->n_items;
+}
+
+/* --- copying ------------------------------------------------------------------------------------------------------ */
+
+static int all_zero(const json_t *array)
+{
+    size_t i;
+    json_t *value;
+    json_array_foreach(array, i, value) if (json_integer_value(value) != 0) return 0;
+    return 1;
+}
+
+/* Leave out candidates of inputs whose trees are left out, and phases where there is one. */
+static void drop_candidates(trace_page *v, json_t *event)
+{
+    json_t *all = json_object_get(event, "hypotheses"), *index = json_object_get(all, "item"), *kept, *column, *value;
+    const json_t *items = json_object_get(event, "items");
+    const char *name;
+    size_t i;
+    if (!json_is_object(all)) return;
+    kept = json_object();
+    json_object_foreach(all, name, column)
+    {
+        json_t *short_column = json_array();
+        json_array_foreach(column, i, value) if (candidate_item(items, index, i) < v->max_trees)
+            json_array_append(short_column, value);
+        if (strcmp(name, "phase") || !all_zero(short_column)) json_object_set(kept, name, short_column);
+        json_decref(short_column);
+    }
+    json_object_set_new(event, "hypotheses", kept);
+}
+
+static int copy_event(trace_page *v, json_t *event)
+{
+    const int is_timestep = is_kind(event, "timestep");
+    if (is_timestep && v->n_written++ >= v->max_timesteps) return CLI_OK;
+    if (!is_timestep && v->n_written >= v->max_timesteps && v->n_timesteps > v->max_timesteps &&
+        is_kind(event, "admitted"))
+        return CLI_OK; /* of a timestep that is left out */
+    if (is_timestep) drop_candidates(v, event);
+    return cli_picture_event(&v->out, event, DIGITS);
+}
+
+/* --- the page ----------------------------------------------------------------------------------------------------- */
+
+static int write_left_out(trace_page *v)
+{
+    const int64_t n = v->n_timesteps < v->max_timesteps ? v->n_timesteps : v->max_timesteps;
+    if (n < v->n_timesteps)
+        cli_message("warning: %s has the first %" PRId64 " of %" PRId64 " timesteps; --timesteps N takes more",
+                    v->output_path, n, v->n_timesteps);
+    if (v->max_trees < v->n_items)
+        cli_message("warning: %s has trees of the first %" PRId64 " of %" PRId64 " inputs; --trees N takes more",
+                    v->output_path, v->max_trees, v->n_items);
+    json_t *event = json_pack("{s:s, s:I, s:I, s:I, s:I}", "event", "left_out", "timesteps", (json_int_t)n,
+                              "of_timesteps", (json_int_t)v->n_timesteps, "trees", (json_int_t)v->max_trees, "of_trees",
+                              (json_int_t)v->n_items);
+    const int code = cli_picture_event(&v->out, event, DIGITS);
+    json_decref(event);
+    return code;
+}
+
+static int write_page(trace_page *v)
+{
+    int code = cli_output_open(&v->out, v->ctx, v->output_path, CLI_REPORT);
+    if (code != CLI_OK) return code;
+    code = cli_picture_begin(&v->out, v->title);
+    if (code == CLI_OK) code = read_events(v, copy_event);
+    if (code == CLI_OK) code = write_left_out(v);
+    if (code != CLI_OK) {
+        cli_output_discard(&v->out);
+        return code;
+    }
+    cli_picture_end(&v->out);
+    return cli_output_close(&v->out);
+}
+
+/* --- the command -------------------------------------------------------------------------------------------------- */
+
+/* "run.jsonl" gives "run.html"; a title is the name without folders. */
+static int name_page(trace_page *v, char **name)
+{
+    const char *slash = strrchr(v->path, '/'), *last = slash ? slash + 1 : v->path, *dot = strrchr(last, '.');
+    const size_t stem = dot && dot > last ? (size_t)(dot - v->path) : strlen(v->path);
+    if (!v->title) v->title = last;
+    if (v->output_path) return CLI_OK;
+    *name = malloc(stem + sizeof ".html");
+    if (!*name) return cli_fail_memory("the page's name");
+    memcpy(*name, v->path, stem);
+    memcpy(*name + stem, ".html", sizeof ".html");
+    v->output_path = *name;
+    return CLI_OK;
+}
+
+static int run(trace_page *v)
+{
+    char *name = NULL;
+    int code = cli_file_is_standard(v->path) ? cli_fail("a trace is read twice, so it has to be a file")
+                                             : name_page(v, &name);
+    const cli_file files[] = {{"the trace", v->path, 0}, {"the page", v->output_path, 1}, {NULL, NULL, 0}};
+    if (code == CLI_OK) code = cli_files_check(files);
+    if (code == CLI_OK && rill_context_create(&v->ctx, NULL) < 0) code = cli_fail_memory("a context");
+    if (code == CLI_OK) code = read_events(v, count_event);
+    if (code == CLI_OK && v->n_timesteps == 0)
+        code = cli_fail("%s: there are no timesteps in it; `rill decode --trace FILE` writes a trace", v->path);
+    choose_trees(v);
+    if (code == CLI_OK) code = write_page(v);
+    if (code == CLI_OK)
+        cli_message("%s: %" PRId64 " timesteps, trees of %" PRId64 " inputs", v->output_path,
+                    v->n_timesteps < v->max_timesteps ? v->n_timesteps : v->max_timesteps, v->max_trees);
+    rill_context_destroy(v->ctx);
+    free(v->tally);
+    free(name);
+    return code;
+}
+
+int cli_trace_page(int argc, char **argv)
+{
+    int helped = 0;
+    trace_page *v = calloc(1, sizeof *v);
+    if (!v) return cli_fail_memory("the command");
+    int code = parse(v, argc, argv, &helped);
+    if (code == CLI_OK && !helped) code = run(v);
+    free(v);
+    return code;
+}

@@ -1,0 +1,50 @@
+/* common_options.h: what every domain that loads a model's directory asks of the options of rill_model_open().
+ *
+ * Stability: internal to rill. */
+#ifndef RILL_COMMON_OPTIONS_H
+#define RILL_COMMON_OPTIONS_H
+
+#include "rill/device.h"
+#include "rill/domain.h"
+
+/* Rows of rill_domain.options. */
+#define RILL_WEIGHTS_OPTION(words)                                                                            \
+    {                                                                                                         \
+        "weights", words, "f32", "how the domain keeps weights", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0 \
+    }
+/* For input_options: what a model's inputs are is said for all of them by rill_open_options.tokenized. */
+#define RILL_TOKENIZED_OPTION                                                                                \
+    {                                                                                                        \
+        "tokenized", "", "", "inputs are in the model's own form: they are split at blanks and not changed", \
+            RILL_OPTION_SWITCH, RILL_OPTION_MODEL, 0, 0, 1                                                   \
+    }
+#define RILL_DEVICE_OPTIONS                                                                                       \
+    {"device",                                                                                                    \
+     "NAME",                                                                                                      \
+     "cpu",                                                                                                       \
+     "what runs a model: cpu; cuda or cuda:NUMBER, a GPU, or several as in cuda:0,cuda:1, each with workers of "  \
+     "its own; auto, a GPU if one can be used, else cpu",                                                         \
+     RILL_OPTION_TEXT,                                                                                            \
+     RILL_OPTION_MODEL,                                                                                           \
+     0,                                                                                                           \
+     0,                                                                                                           \
+     0},                                                                                                          \
+    {                                                                                                             \
+        "fast", "", "",                                                                                           \
+            "on a GPU, products as fast as cuBLASLt has them, f32 in tf32: answers may then depend on the batch", \
+            RILL_OPTION_SWITCH, RILL_OPTION_MODEL, 0, 0, 0                                                        \
+    }
+
+/* A path must be given, and arguments, which none of these domains takes, must not: an option without effect is refused.
+ *   RILL_OK · RILL_ERR_OPTION (names `domain`) */
+rill_status rill_options_check(rill_context *ctx, const char *domain, const rill_open_options *options);
+
+/* The device that the options ask for.
+ *   RILL_OK · RILL_ERR_OPTION (names `domain`) · RILL_ERR_MEMORY */
+rill_status rill_options_device(rill_context *ctx, const char *domain, const rill_open_options *options,
+                                rill_device **out);
+
+/* Append to a model's description, in an array of `size` bytes, what of its device is worth a word. */
+void rill_options_describe(const rill_device *device, char *description, size_t size);
+
+#endif

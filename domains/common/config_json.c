@@ -1,0 +1,296 @@
+/* A model's config.json, asked for values of a stated type.
+ *
+ * Invariant: `root` is an object with no member given twice at any level. jansson stays inside this file, safetensors.c
+ * and vocabulary_json.c. Divisions: opening · finding · describing · getters. */
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config_json.h"
+#include "rill/file.h"
+
+struct rill_config {
+    rill_context *ctx;
+    json_t *root;
+    size_t bytes; /* of this struct, the name included */
+    char name[];
+};
+
+/* --- opening ------------------------------------------------------------------------------------------------------ */
+
+rill_status rill_config_parse(rill_config **out, rill_context *ctx, const char *name, const char *bytes, size_t length)
+{
+    *out = NULL;
+    json_error_t error;
+    json_t *root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &error);
+    if (root == NULL) return rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: %s", name, error.line, error.text);
+    rill_status status;
+    size_t size = sizeof(rill_config) + strlen(name) + 1;
+    rill_config *config = NULL;
+    if (!json_is_object(root)) {
+        status = rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected an object, found another kind of value", name);
+    } else if ((config = rill_alloc(ctx, size)) == NULL) {
+        status = rill_fail_memory(ctx, size, name);
+    } else {
+        config->ctx = ctx;
+        config->root = root;
+        config->bytes = size;
+        memcpy(config->name, name, strlen(name) + 1);
+        *out = config;
+        return RILL_OK;
+    }
+    json_decref(root);
+    return status;
+}
+
+rill_status rill_config_open(rill_config **out, rill_context *ctx, const char *path)
+{
+    *out = NULL;
+    rill_text text = {.ctx = ctx};
+    rill_status status = rill_file_read(&text, path, RILL_FILE_TEXT_MAX);
+    if (status == RILL_OK) status = rill_config_parse(out, ctx, path, text.data, text.length);
+    rill_text_clear(&text);
+    return status;
+}
+
+void rill_config_close(rill_config *config)
+{
+    if (config == NULL) return;
+    json_decref(config->root);
+    rill_free(config->ctx, config, config->bytes);
+}
+
+rill_status rill_config_read(rill_context *ctx, const char *directory, const char *name, rill_config_fn read,
+                             void *user, int *found)
+{
+    rill_text path = {.ctx = ctx};
+    rill_config *config = NULL;
+    rill_status status = rill_path_join(&path, directory, name);
+    if (status == RILL_OK) status = rill_config_open(&config, ctx, path.data);
+    rill_text_clear(&path);
+    if (found != NULL) {
+        *found = status != RILL_ERR_NOT_FOUND;
+        if (!*found) {
+            rill_error_clear(ctx);
+            return RILL_OK;
+        }
+    }
+    if (status == RILL_OK) status = read(user, config);
+    rill_config_close(config);
+    return status;
+}
+
+const char *rill_config_name(const rill_config *config)
+{
+    return config->name;
+}
+
+/* --- finding ------------------------------------------------------------------------------------------------------ */
+
+enum { NAME_BYTES = 64 }; /* longest member name asked for, NUL counted: keys are rill's own constants */
+
+static json_t *get_member(json_t *object, const char *name, size_t length)
+{
+    char copy[NAME_BYTES];
+    if (length >= sizeof copy) return NULL;
+    memcpy(copy, name, length);
+    copy[length] = '\0';
+    return json_object_get(object, copy);
+}
+
+/* The value at a dotted key, NULL when it is absent or null. A step through something that is not an object, as with
+ * "rill.domain" in {"rill": 3}, finds nothing. */
+static json_t *find_value(const rill_config *config, const char *key)
+{
+    json_t *value = config->root;
+    while (value != NULL) {
+        size_t length = strcspn(key, ".");
+        value = get_member(value, key, length);
+        if (key[length] == '\0') break;
+        key += length + 1;
+    }
+    return json_is_null(value) ? NULL : value;
+}
+
+/* --- describing --------------------------------------------------------------------------------------------------- */
+
+/* What is there in place of what was expected, as errors put it. */
+static const char *describe_json(const json_t *value, char *buffer, size_t size)
+{
+    if (value == NULL) return "nothing";
+    switch (json_typeof(value)) {
+    case JSON_OBJECT: return "an object";
+    case JSON_ARRAY: return "an array";
+    case JSON_TRUE: return "true";
+    case JSON_FALSE: return "false";
+    case JSON_NULL: return "null";
+    case JSON_INTEGER: snprintf(buffer, size, "%lld", (long long)json_integer_value(value)); break;
+    case JSON_REAL: rill_print(buffer, size, "%g", json_real_value(value)); break;
+    case JSON_STRING: snprintf(buffer, size, "\"%.40s\"", json_string_value(value)); break;
+    }
+    return buffer;
+}
+
+static rill_status fail_value(const rill_config *config, const char *key, const char *expected, const json_t *found)
+{
+    char text[64];
+    return rill_fail(config->ctx, RILL_ERR_FORMAT, "%s: %s: expected %s, found %s", config->name, key, expected,
+                     describe_json(found, text, sizeof text));
+}
+
+/* --- getters ------------------------------------------------------------------------------------------------------ */
+
+static rill_status range_int(const rill_config *config, const char *key, const json_t *value, int64_t low, int64_t high,
+                             int64_t *out)
+{
+    if (!json_is_integer(value) || json_integer_value(value) < low || json_integer_value(value) > high) {
+        char expected[80];
+        snprintf(expected, sizeof expected, "an integer from %lld to %lld", (long long)low, (long long)high);
+        return fail_value(config, key, expected, value);
+    }
+    *out = json_integer_value(value);
+    return RILL_OK;
+}
+
+rill_status rill_config_int(const rill_config *config, const char *key, int64_t low, int64_t high, int64_t *out)
+{
+    return range_int(config, key, find_value(config, key), low, high, out);
+}
+
+rill_status rill_config_int_or(const rill_config *config, const char *key, int64_t low, int64_t high, int64_t fallback,
+                               int64_t *out)
+{
+    const json_t *value = find_value(config, key);
+    *out = fallback;
+    return value == NULL ? RILL_OK : range_int(config, key, value, low, high, out);
+}
+
+rill_status rill_config_number_or(const rill_config *config, const char *key, double low, double high, double fallback,
+                                  double *out)
+{
+    const json_t *value = find_value(config, key);
+    double number = json_number_value(value);
+    *out = fallback;
+    if (value == NULL) return RILL_OK;
+    if (!json_is_number(value) || !(number >= low && number <= high)) {
+        char expected[80];
+        rill_print(expected, sizeof expected, "a number from %g to %g", low, high);
+        return fail_value(config, key, expected, value);
+    }
+    *out = number;
+    return RILL_OK;
+}
+
+rill_status rill_config_string(const rill_config *config, const char *key, const char **out)
+{
+    const json_t *value = find_value(config, key);
+    if (!json_is_string(value)) return fail_value(config, key, "a text", value);
+    *out = json_string_value(value);
+    return RILL_OK;
+}
+
+rill_status rill_config_string_or(const rill_config *config, const char *key, const char *fallback, const char **out)
+{
+    *out = fallback;
+    return find_value(config, key) == NULL ? RILL_OK : rill_config_string(config, key, out);
+}
+
+rill_status rill_config_bool_or(const rill_config *config, const char *key, int fallback, int *out)
+{
+    const json_t *value = find_value(config, key);
+    *out = fallback;
+    if (value == NULL) return RILL_OK;
+    if (!json_is_boolean(value)) return fail_value(config, key, "true or false", value);
+    *out = json_is_true(value);
+    return RILL_OK;
+}
+
+rill_status rill_config_has_object(const rill_config *config, const char *key, int *out)
+{
+    const json_t *value = find_value(config, key);
+    *out = value != NULL;
+    if (value != NULL && !json_is_object(value)) return fail_value(config, key, "an object", value);
+    return RILL_OK;
+}
+
+rill_status rill_config_array_string(const rill_config *config, const char *key, size_t index, size_t count,
+                                     const char **out)
+{
+    const json_t *value = find_value(config, key);
+    *out = NULL;
+    if (value == NULL) return RILL_OK;
+    if (json_is_array(value) && json_array_size(value) == count) *out = json_string_value(json_array_get(value, index));
+    if (*out != NULL) return RILL_OK;
+    char expected[40];
+    snprintf(expected, sizeof expected, "an array of %zu texts", count);
+    return fail_value(config, key, expected, value);
+}
+
+/* Hand over a list, or an integer as one. */
+static rill_status call_with_list(const rill_config *config, const char *key, const json_t *list,
+                                  rill_config_list_fn take, void *user)
+{
+    const size_t n = json_is_array(list) ? json_array_size(list) : 1;
+    if (n == 0) return fail_value(config, key, "a list of integers in each list", list);
+    int64_t *value = rill_alloc(config->ctx, n * sizeof *value);
+    if (value == NULL) return rill_fail_memory(config->ctx, n * sizeof *value, key);
+    rill_status status = RILL_OK;
+    for (size_t i = 0; i < n && status == RILL_OK; i++) {
+        const json_t *one = json_is_array(list) ? json_array_get(list, i) : list;
+        value[i] = json_integer_value(one);
+        if (!json_is_integer(one)) status = fail_value(config, key, "a list of integers", one);
+    }
+    if (status == RILL_OK) status = take(user, value, n);
+    rill_free(config->ctx, value, n * sizeof *value);
+    return status;
+}
+
+rill_status rill_config_each_list(const rill_config *config, const char *key, rill_config_list_fn take, void *user)
+{
+    const json_t *list = find_value(config, key);
+    if (list != NULL && !json_is_array(list)) return fail_value(config, key, "a list of integers", list);
+    rill_status status = RILL_OK;
+    for (size_t i = 0; i < json_array_size(list) && status == RILL_OK; i++)
+        status = call_with_list(config, key, json_array_get(list, i), take, user);
+    return status;
+}
+
+int rill_config_is_set(const rill_config *config, const char *key, double neutral)
+{
+    const json_t *value = find_value(config, key);
+    if (value == NULL || json_is_false(value)) return 0;
+    if (json_is_number(value)) return json_number_value(value) != neutral;
+    if (json_is_string(value)) return json_string_length(value) > 0;
+    return json_is_true(value) || json_array_size(value) > 0 || json_object_size(value) > 0;
+}
+
+static int is_known_key(const char *const *known, size_t n, const char *member)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(known[i], member) == 0) return 1;
+    return 0;
+}
+
+void rill_config_warn_unknown(const rill_config *config, const char *key, const char *const *known, size_t n)
+{
+    const char *name;
+    json_t *value, *object = find_value(config, key);
+    json_object_foreach(object, name, value)
+    {
+        if (is_known_key(known, n, name)) continue;
+        const char *near = rill_nearest(name, known, n);
+        rill_log(config->ctx, RILL_LOG_WARNING, "%s: \"%s\" under \"%s\" is not read%s%s%s", config->name, name, key,
+                 near != NULL ? ": did you mean \"" : ": this kind of model has no such key", near != NULL ? near : "",
+                 near != NULL ? "\"?" : "");
+    }
+}
+
+rill_status rill_config_expect(const rill_config *config, const char *key, const char *expected)
+{
+    const json_t *value = find_value(config, key);
+    if (value == NULL) return RILL_OK;
+    if (json_is_string(value) && strcmp(json_string_value(value), expected) == 0) return RILL_OK;
+    char text[80];
+    snprintf(text, sizeof text, "\"%s\"", expected);
+    return fail_value(config, key, text, value);
+}

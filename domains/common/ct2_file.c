@@ -1,0 +1,311 @@
+/* CTranslate2's model.bin, read strictly: entries of its variables.
+ *
+ * The form (version 6, as ctranslate2/specs/model_spec.py writes it), all numbers little-endian: the version in 4 bytes, the name of the
+ * specification, its revision in 4 bytes, the number of variables in 4, the variables, the number of aliases in 4, the aliases. A name is
+ * its length in 2 bytes, with the NUL that it ends with. A variable is its name, the number of its dimensions in 1 byte, these in 4
+ * bytes each, its type in 1 byte, the number of its bytes in 4, and these. An alias is its name and that of the variable it stands for.
+ * Integers that are weights, NAME, have their scales in NAME_scale, fp32: one for each row or one for all. A number is the integer
+ * divided by it.
+ *
+ * Invariant: as that of tensor_file.h; nothing of the file is left over, and no name comes twice.
+ * Divisions: walking through the file · variables · aliases · scales · the whole · what it is. */
+#include "ct2_file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tensor_file.h"
+#include "try.h"
+
+enum {
+    VERSION = 6,
+    MAX_NAME_BYTES = 512, /* bytes of one, with its NUL */
+    MAX_VARIABLE_HEADER = 2 + MAX_NAME_BYTES + 1 + 4 * RILL_TENSOR_MAX_RANK + 1 + 4 +
+                          16, /* more than a variable has in front of its numbers */
+    MIN_VARIABLE = 2 + 2 + 1 + 1 + 4,
+    MIN_ALIAS = 2 * (2 + 2),
+};
+
+/* --- walking through the file ------------------------------------------------------------------------------------- */
+
+/* The head of what comes next, and where it is. */
+typedef struct ct2_reader {
+    rill_tensor_file *file;
+    tensor_part *part;
+    size_t offset; /* of the file: what comes next */
+    unsigned char buffer[MAX_VARIABLE_HEADER];
+    size_t n_read, n_used; /* bytes of the head: read, and taken */
+} ct2_reader;
+
+static rill_status peek_bytes(ct2_reader *w)
+{
+    const size_t remaining = w->part->size - w->offset;
+    w->n_read = remaining < sizeof w->buffer ? remaining : sizeof w->buffer;
+    w->n_used = 0;
+    return tensor_part_read(w->part, w->offset, w->n_read, w->buffer);
+}
+
+/* What was taken of the head is behind. */
+static void consume_bytes(ct2_reader *w)
+{
+    w->offset += w->n_used;
+    w->n_read -= w->n_used;
+    w->n_used = 0;
+}
+
+static rill_status ct2_fail(const ct2_reader *w, const char *what, const char *expected)
+{
+    return rill_fail(w->file->arena.ctx, RILL_ERR_FORMAT, "%s: byte %zu: %s: %s", w->part->name, w->offset + w->n_used,
+                     what, expected);
+}
+
+static rill_status take_integer(ct2_reader *w, size_t bytes, const char *what, uint32_t *out)
+{
+    *out = 0;
+    if (w->n_read - w->n_used < bytes) return ct2_fail(w, what, "the file ends within it");
+    for (size_t i = bytes; i-- > 0;) *out = *out << 8 | w->buffer[w->n_used + i];
+    w->n_used += bytes;
+    return RILL_OK;
+}
+
+/* A name, copied. What CTranslate2 writes are Python's names and slashes. */
+static rill_status take_name(ct2_reader *w, const char *what, const char **out)
+{
+    uint32_t length;
+    TRY(take_integer(w, 2, what, &length));
+    if (length < 2 || length > MAX_NAME_BYTES) return ct2_fail(w, what, "expected a name of 1 to 511 bytes and a NUL");
+    if (w->n_read - w->n_used < length) return ct2_fail(w, what, "the file ends within it");
+    const char *name = (const char *)w->buffer + w->n_used;
+    for (size_t i = 0; i < length; i++)
+        if (i + 1 < length ? name[i] <= ' ' || name[i] > '~' : name[i] != '\0')
+            return ct2_fail(w, what, "expected a name of printable letters that ends with a NUL");
+    w->n_used += length;
+    return tensor_copy_string(w->file, name, out);
+}
+
+/* A number of things of which each has so many bytes at least. */
+static rill_status take_count(ct2_reader *w, const char *what, size_t min_bytes, uint32_t *out)
+{
+    TRY(take_integer(w, 4, what, out));
+    if (*out <= (w->part->size - w->offset - w->n_used) / min_bytes) return RILL_OK;
+    return ct2_fail(w, what, "more than the rest of the file can hold");
+}
+
+/* --- variables ---------------------------------------------------------------------------------------------------- */
+
+static rill_status take_shape(ct2_reader *w, rill_file_tensor *e)
+{
+    uint32_t rank, size;
+    TRY(take_integer(w, 1, e->name, &rank));
+    if (rank > RILL_TENSOR_MAX_RANK) return tensor_fail(w->file, w->part, e->name, "expected at most 8 dimensions");
+    e->rank = (int)rank;
+    for (uint32_t i = 0; i < rank; i++) {
+        TRY(take_integer(w, 4, e->name, &size));
+        e->shape[i] = size;
+    }
+    return RILL_OK;
+}
+
+/* In the order of CTranslate2's types.h. */
+static rill_status take_type(ct2_reader *w, rill_file_tensor *e, const tensor_type **type)
+{
+    static const char *const names[] = {"F32", "I8", "I16", "I32", "F16", "BF16"};
+    uint32_t number;
+    TRY(take_integer(w, 1, e->name, &number));
+    if (number >= sizeof names / sizeof *names)
+        return tensor_fail(w->file, w->part, e->name, "expected a type from 0 to 5");
+    *type = tensor_type_find(names[number]);
+    e->dtype = (*type)->name;
+    return RILL_OK;
+}
+
+static rill_status check_bytes(const ct2_reader *w, const rill_file_tensor *e, const tensor_type *type, size_t bytes)
+{
+    char why[120];
+    size_t expected = type->bytes;
+    for (int i = 0; i < e->rank; i++)
+        if (__builtin_mul_overflow(expected, (size_t)e->shape[i], &expected))
+            return tensor_fail(w->file, w->part, e->name, "its shape is too large");
+    snprintf(why, sizeof why, "its shape takes %zu bytes, it has %zu", expected, bytes);
+    if (bytes != expected) return tensor_fail(w->file, w->part, e->name, why);
+    snprintf(why, sizeof why, "it ends at byte %zu of the file, which has %zu", e->end, w->part->size);
+    return e->end <= w->part->size ? RILL_OK : tensor_fail(w->file, w->part, e->name, why);
+}
+
+static rill_status take_variable(ct2_reader *w)
+{
+    tensor_entry *entry = &w->file->entries[w->file->count];
+    rill_file_tensor *e = &entry->tensor;
+    const tensor_type *type = NULL;
+    uint32_t bytes;
+    *entry = (tensor_entry){0};
+    TRY(peek_bytes(w));
+    TRY(take_name(w, "the name of a variable", &e->name));
+    TRY(take_shape(w, e));
+    TRY(take_type(w, e, &type));
+    TRY(take_integer(w, 4, e->name, &bytes));
+    e->begin = w->offset + w->n_used;
+    e->end = e->begin + bytes;
+    TRY(check_bytes(w, e, type, bytes));
+    w->offset = e->end;
+    w->file->count++;
+    return RILL_OK;
+}
+
+/* --- aliases ------------------------------------------------------------------------------------------------------ */
+
+/* Of `count` entries that are sorted; aliases are found among the variables alone. */
+static const tensor_entry *ct2_find(const rill_tensor_file *t, size_t count, const char *name)
+{
+    for (size_t low = 0; low < count;) {
+        const size_t middle = low + (count - low) / 2;
+        const int order = strcmp(name, t->entries[middle].tensor.name);
+        if (order == 0) return &t->entries[middle];
+        if (order < 0)
+            count = middle;
+        else
+            low = middle + 1;
+    }
+    return NULL;
+}
+
+static rill_status take_alias(ct2_reader *w, size_t variables)
+{
+    const char *name, *target;
+    rill_tensor_file *t = w->file;
+    TRY(peek_bytes(w));
+    TRY(take_name(w, "the name of an alias", &name));
+    consume_bytes(w);
+    TRY(peek_bytes(w));
+    TRY(take_name(w, "what an alias stands for", &target));
+    consume_bytes(w);
+    const tensor_entry *variable = ct2_find(t, variables, target);
+    if (variable == NULL)
+        return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: alias \"%s\": there is no variable \"%s\"", w->part->name,
+                         name, target);
+    t->entries[t->count] = *variable;
+    t->entries[t->count++].tensor.name = name;
+    return RILL_OK;
+}
+
+static rill_status check_unique_names(const rill_tensor_file *t)
+{
+    for (size_t i = 1; i < t->count; i++)
+        if (strcmp(t->entries[i - 1].tensor.name, t->entries[i].tensor.name) == 0)
+            return tensor_fail(t, t->part, t->entries[i].tensor.name, "it comes twice");
+    return RILL_OK;
+}
+
+/* --- scales ------------------------------------------------------------------------------------------------------- */
+
+static const char SCALE_SUFFIX[] = "_scale";
+
+/* Give integers what their scales say: those whose names end so stay entries of their own. */
+static rill_status attach_scale(rill_tensor_file *t, size_t variables, size_t i)
+{
+    char name[MAX_NAME_BYTES];
+    const rill_file_tensor *s = &t->entries[i].tensor;
+    const size_t length = strlen(s->name), stem = length - (sizeof SCALE_SUFFIX - 1);
+    if (length < sizeof SCALE_SUFFIX || strcmp(s->name + stem, SCALE_SUFFIX) != 0) return RILL_OK;
+    memcpy(name, s->name, stem);
+    name[stem] = '\0';
+    const tensor_entry *scaled = ct2_find(t, variables, name);
+    if (scaled == NULL || (strcmp(scaled->tensor.dtype, "I8") != 0 && strcmp(scaled->tensor.dtype, "I16") != 0))
+        return RILL_OK;
+    const size_t count = (s->end - s->begin) / sizeof(float),
+                 rows = scaled->tensor.rank > 0 ? (size_t)scaled->tensor.shape[0] : 0;
+    if (strcmp(s->dtype, "F32") != 0 || s->rank > 1 || (count != 1 && count != rows) || scaled->tensor.rank == 0)
+        return tensor_fail(t, t->part, s->name, "expected one scale in F32, or one for each row");
+    tensor_entry *entry = &t->entries[scaled - t->entries];
+    entry->scales_offset = s->begin;
+    entry->n_scales = count;
+    t->entries[i].tensor.read = 1; /* with what it scales */
+    return RILL_OK;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+int is_ct2_file(const unsigned char *bytes, size_t length)
+{
+    const size_t name = length >= 6 ? bytes[4] + 256u * bytes[5] : 0;
+    if (name < 2 || 6 + name > length || bytes[1] != 0 || bytes[2] != 0 || bytes[3] != 0) return 0;
+    for (size_t i = 0; i + 1 < name; i++)
+        if (bytes[6 + i] <= ' ' || bytes[6 + i] > '~') return 0;
+    return bytes[6 + name - 1] == '\0';
+}
+
+static rill_status take_file_header(ct2_reader *w, uint32_t *variables)
+{
+    uint32_t version;
+    TRY(peek_bytes(w));
+    TRY(take_integer(w, 4, "the version", &version));
+    if (version != VERSION)
+        return rill_fail(w->file->arena.ctx, RILL_ERR_FORMAT,
+                         "%s: expected version %d of CTranslate2's form, found %u: convert the model again with "
+                         "CTranslate2 3.0 or later",
+                         w->part->name, VERSION, version);
+    TRY(take_name(w, "the name of the specification", &w->file->ct2_spec));
+    TRY(take_integer(w, 4, "the revision", &w->file->ct2_revision));
+    TRY(take_count(w, "the number of variables", MIN_VARIABLE, variables));
+    consume_bytes(w);
+    return RILL_OK;
+}
+
+rill_status ct2_read(rill_tensor_file *t)
+{
+    ct2_reader w = {.file = t, .part = t->part};
+    uint32_t variables, aliases;
+    t->part->data_size = t->part->size;
+    TRY(take_file_header(&w, &variables));
+    TRY(tensor_reserve_entries(t, variables));
+    for (uint32_t i = 0; i < variables; i++) TRY(take_variable(&w));
+    tensor_sort_entries(t);
+    TRY(check_unique_names(t));
+    for (size_t i = 0; i < variables; i++) TRY(attach_scale(t, variables, i));
+    TRY(peek_bytes(&w));
+    TRY(take_count(&w, "the number of aliases", MIN_ALIAS, &aliases));
+    consume_bytes(&w);
+    TRY(tensor_reserve_entries(t, aliases));
+    for (uint32_t i = 0; i < aliases; i++) TRY(take_alias(&w, variables));
+    if (w.offset != t->part->size) return ct2_fail(&w, "the end", "the file goes on");
+    tensor_sort_entries(t);
+    return check_unique_names(t);
+}
+
+/* --- what it is --------------------------------------------------------------------------------------------------- */
+
+const char *rill_ct2_spec_name(const rill_tensor_file *t, uint32_t *revision)
+{
+    *revision = t->ct2_revision;
+    return t->ct2_spec;
+}
+
+static double scalar_value(const tensor_type *type, const unsigned char *bytes)
+{
+    const uint32_t bits = bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    if (type->accept_flag != 0) return (double)value;
+    return type->bytes == 1 ? (double)(int8_t)bits : type->bytes == 2 ? (double)(int16_t)bits : (double)(int32_t)bits;
+}
+
+rill_status rill_ct2_number(rill_tensor_file *t, const char *name, double low, double high, double fallback,
+                            double *out)
+{
+    unsigned char bytes[4] = {0};
+    char why[120];
+    const rill_file_tensor *e = rill_tensor_file_find(t, name);
+    *out = fallback;
+    if (e == NULL && !isnan(fallback)) return RILL_OK;
+    if (e == NULL) return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\" is missing", t->name, name);
+    const tensor_type *type = tensor_type_find(e->dtype);
+    if (e->rank != 0 || (type->accept_flag != 0 && type->accept_flag != RILL_TENSOR_F32))
+        return tensor_fail(t, t->part, name, "expected a number of its own, in F32 or whole");
+    TRY(tensor_part_read(t->part, e->begin, type->bytes, bytes));
+    *out = scalar_value(type, bytes);
+    t->entries[(const tensor_entry *)e - t->entries].tensor.read = 1;
+    if (*out >= low && *out <= high) return RILL_OK;
+    rill_print(why, sizeof why, "expected a number from %g to %g, found %g", low, high, *out);
+    return tensor_fail(t, t->part, name, why);
+}

@@ -1,0 +1,448 @@
+/* Named tensors of model files: opening, finding and reading, whatever form the files have; see tensor_file.h.
+ *
+ * Invariant: entries are sorted by name and their bytes lie inside their part. So reading one is a search by name, a comparison of
+ * shapes and a loop.
+ *
+ * Divisions: element types · parts · opening and closing · finding · reading. */
+#include "tensor_file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "try.h"
+
+/* --- element types ------------------------------------------------------------------------------------------------ */
+
+static const tensor_type types[] = {
+    {"F32", 4, RILL_TENSOR_F32},
+    {"F16", 2, RILL_TENSOR_F16},
+    {"BF16", 2, RILL_TENSOR_BF16},
+    {"F64", 8, 0},
+    {"I64", 8, 0},
+    {"U64", 8, 0},
+    {"I32", 4, 0},
+    {"U32", 4, 0},
+    {"I16", 2, 0},
+    {"U16", 2, 0},
+    {"I8", 1, 0},
+    {"U8", 1, 0},
+    {"BOOL", 1, 0},
+    {"F8_E4M3", 1, 0},
+    {"F8_E5M2", 1, 0},
+};
+
+const tensor_type *tensor_type_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(types[i].name, name) == 0) return &types[i];
+    return NULL;
+}
+
+static float bits_to_float(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* IEEE 754 half precision, without asking anything of the processor. Weights are converted once, at load. */
+static float half_to_float(uint16_t half)
+{
+    uint32_t sign = (uint32_t)(half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 1023;
+    if (exponent == 31) return bits_to_float(sign | 0x7F800000 | fraction << 13);
+    if (exponent != 0) return bits_to_float(sign | (exponent + 112) << 23 | fraction << 13);
+    float tiny = (float)fraction * 0x1p-24f; /* zero or subnormal: exact in fp32 */
+    return sign != 0 ? -tiny : tiny;
+}
+
+/* Make each of n narrower numbers, which lie at the end of `out`, fp32 in place: number i is written over numbers that were read
+ * before. */
+static void widen_bytes(float *out, size_t n)
+{
+    const int8_t *narrow = (const int8_t *)out + (sizeof *out - 1) * n;
+    for (size_t i = 0; i < n; i++) {
+        const int8_t value = narrow[i];
+        out[i] = (float)value;
+    }
+}
+
+static void widen_halves(float *out, int flag, size_t n)
+{
+    const char *narrow = (const char *)out + 2 * n;
+    for (size_t i = 0; i < n; i++) {
+        uint16_t bits;
+        memcpy(&bits, narrow + i * sizeof bits, sizeof bits);
+        out[i] = flag == RILL_TENSOR_F16    ? half_to_float(bits)
+                 : flag == RILL_TENSOR_BF16 ? bits_to_float((uint32_t)bits << 16)
+                                            : (float)(bits < 32768 ? bits : bits - 65536);
+    }
+}
+
+static void widen(float *out, const tensor_type *type, size_t n)
+{
+    if (type->bytes == 1) widen_bytes(out, n);
+    if (type->bytes == 2) widen_halves(out, type->accept_flag, n);
+}
+
+/* --- parts -------------------------------------------------------------------------------------------------------- */
+
+rill_status tensor_fail(const rill_tensor_file *t, const tensor_part *part, const char *name, const char *why)
+{
+    return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\": %s", part->name, name, why);
+}
+
+rill_status tensor_part_read(const tensor_part *part, size_t offset, size_t n, void *out)
+{
+    if (part->bytes == NULL) return rill_file_get(&part->file, offset, n, out);
+    memcpy(out, part->bytes + offset, n);
+    return RILL_OK;
+}
+
+rill_status tensor_copy_string(rill_tensor_file *t, const char *text, const char **out)
+{
+    const size_t size = strlen(text) + 1;
+    char *copy;
+    TRY(rill_arena_alloc(&t->arena, &copy, size, 1, text));
+    *out = memcpy(copy, text, size);
+    return RILL_OK;
+}
+
+rill_status tensor_alloc_parts(rill_tensor_file *t, size_t count)
+{
+    TRY(rill_arena_alloc(&t->arena, &t->part, count, sizeof *t->part, t->name));
+    memset(t->part, 0, count * sizeof *t->part);
+    t->n_parts = count;
+    return RILL_OK;
+}
+
+rill_status tensor_part_open(rill_tensor_file *t, size_t i, const char *path, const char *bytes, size_t length)
+{
+    tensor_part *part = &t->part[i];
+    TRY(tensor_copy_string(t, path, &part->name));
+    part->bytes = bytes;
+    part->size = length;
+    if (bytes != NULL) return RILL_OK;
+    TRY(rill_file_open(&part->file, t->arena.ctx, part->name, RILL_FILE_REGULAR));
+    part->size = (size_t)part->file.size;
+    return RILL_OK;
+}
+
+/* --- opening and closing ------------------------------------------------------------------------------------------ */
+
+static const char WEIGHTS_FILE[] = "model.safetensors", INDEX_SUFFIX[] = ".index.json";
+
+static int compare_entry_names(const void *a, const void *b)
+{
+    return strcmp(((const tensor_entry *)a)->tensor.name, ((const tensor_entry *)b)->tensor.name);
+}
+
+static int is_index(const char *path)
+{
+    const size_t length = strlen(path), ending = sizeof INDEX_SUFFIX - 1;
+    return length >= ending && strcmp(path + length - ending, INDEX_SUFFIX) == 0;
+}
+
+void tensor_sort_entries(rill_tensor_file *t)
+{
+    if (t->count > 0) qsort(t->entries, t->count, sizeof *t->entries, compare_entry_names);
+}
+
+/* *out = the file, or the index beside it where there is no such file; *found whether there is either. */
+static rill_status find_file_or_index(const char *path, rill_text *out, int *found)
+{
+    struct stat info;
+    rill_text_reset(out);
+    TRY(rill_text_printf(out, "%s", path));
+    *found = 1;
+    if (stat(out->data, &info) == 0) return RILL_OK;
+    TRY(rill_text_printf(out, "%s", INDEX_SUFFIX));
+    *found = stat(out->data, &info) == 0;
+    return RILL_OK;
+}
+
+/* What is opened at `path`: of a folder its file of weights, if it has one. */
+static rill_status resolve_path(const char *path, rill_text *out)
+{
+    struct stat info;
+    int found = 0;
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        rill_text inside = {.ctx = out->ctx};
+        rill_status status = rill_path_join(&inside, path, WEIGHTS_FILE);
+        if (status == RILL_OK) status = find_file_or_index(inside.data, out, &found);
+        rill_text_clear(&inside);
+        TRY(status);
+    }
+    if (!found) TRY(find_file_or_index(path, out, &found));
+    if (found) return RILL_OK;
+    rill_text_reset(out);
+    return rill_text_printf(out, "%s", path);
+}
+
+static rill_status load_single(rill_tensor_file *t, const char *bytes, size_t length)
+{
+    unsigned char first[64];
+    TRY(tensor_alloc_parts(t, 1));
+    TRY(tensor_part_open(t, 0, t->name, bytes, length));
+    const size_t n = t->part->size < sizeof first ? t->part->size : sizeof first;
+    TRY(tensor_part_read(t->part, 0, n, first));
+    return is_ct2_file(first, n) ? ct2_read(t) : safetensors_read(t);
+}
+
+static rill_status load_tensor_file(rill_tensor_file *t, const char *name, const char *bytes, size_t length)
+{
+    TRY(tensor_copy_string(t, name, &t->name));
+    return bytes == NULL && is_index(name) ? shards_read(t) : load_single(t, bytes, length);
+}
+
+/* Of the file `name` where there are no bytes. */
+static rill_status open_file_tensors(rill_tensor_file **out, rill_context *ctx, const char *name, const char *bytes,
+                                     size_t length)
+{
+    *out = NULL;
+    rill_tensor_file *t = rill_calloc(ctx, 1, sizeof *t);
+    if (t == NULL) return rill_fail_memory(ctx, sizeof *t, name);
+    t->arena.ctx = ctx;
+    rill_status status = load_tensor_file(t, name, bytes, length);
+    if (status == RILL_OK)
+        *out = t;
+    else
+        rill_tensor_file_close(t);
+    return status;
+}
+
+rill_status rill_tensor_file_open(rill_tensor_file **out, rill_context *ctx, const char *path)
+{
+    rill_text found = {.ctx = ctx};
+    *out = NULL;
+    rill_status status = resolve_path(path, &found);
+    if (status == RILL_OK) status = open_file_tensors(out, ctx, found.data, NULL, 0);
+    rill_text_clear(&found);
+    return status;
+}
+
+rill_status rill_tensor_file_parse(rill_tensor_file **out, rill_context *ctx, const char *name, const char *bytes,
+                                   size_t length)
+{
+    return open_file_tensors(out, ctx, name, bytes, length);
+}
+
+void rill_tensor_file_close(rill_tensor_file *t)
+{
+    if (t == NULL) return;
+    rill_context *ctx = t->arena.ctx;
+    for (size_t i = 0; i < t->n_parts; i++) {
+        safetensors_free_header(&t->part[i]);
+        rill_file_close(&t->part[i].file);
+    }
+    rill_arena_clear(&t->arena);
+    rill_free(ctx, t, sizeof *t);
+}
+
+/* --- finding ------------------------------------------------------------------------------------------------------ */
+
+const rill_file_tensor *rill_tensor_file_find(const rill_tensor_file *t, const char *name)
+{
+    const tensor_entry key = {.tensor = {.name = name}};
+    const tensor_entry *entry = t->count > 0
+                                    ? bsearch(&key, t->entries, t->count, sizeof *t->entries, compare_entry_names)
+                                    : NULL;
+    return entry != NULL ? &entry->tensor : NULL;
+}
+
+size_t rill_tensor_file_count(const rill_tensor_file *t)
+{
+    return t->count;
+}
+
+const rill_file_tensor *rill_tensor_file_tensor(const rill_tensor_file *t, size_t i)
+{
+    return &t->entries[i].tensor;
+}
+
+/* The entry that a tensor is handed out from. */
+static const tensor_entry *tensor_entry_from_public(const rill_file_tensor *tensor)
+{
+    return (const tensor_entry *)tensor;
+}
+
+static const tensor_part *tensor_part_for(const rill_tensor_file *t, const rill_file_tensor *tensor)
+{
+    return &t->part[tensor_entry_from_public(tensor)->part];
+}
+
+/* What errors call it: the name in the file. */
+static const char *tensor_file_name(const rill_file_tensor *tensor)
+{
+    const tensor_entry *entry = tensor_entry_from_public(tensor);
+    return entry->base_name != NULL ? entry->base_name : tensor->name;
+}
+
+/* --- views -------------------------------------------------------------------------------------------------------- */
+
+rill_status tensor_reserve_entries(rill_tensor_file *t, size_t more)
+{
+    tensor_entry *entry;
+    if (t->capacity - t->count >= more) return RILL_OK;
+    const size_t new_capacity = more > t->count ? t->count + more : 2 * t->count;
+    TRY(rill_arena_alloc(&t->arena, &entry, new_capacity, sizeof *entry, t->name));
+    if (t->count > 0) memcpy(entry, t->entries, t->count * sizeof *entry);
+    t->entries = entry;
+    t->capacity = new_capacity;
+    return RILL_OK;
+}
+
+/* Put an entry where its name belongs. */
+static void insert_entry(rill_tensor_file *t, const tensor_entry *entry)
+{
+    size_t i = t->count++;
+    for (; i > 0 && compare_entry_names(entry, &t->entries[i - 1]) < 0; i--) t->entries[i] = t->entries[i - 1];
+    t->entries[i] = *entry;
+}
+
+rill_status tensor_add_view(rill_tensor_file *t, const char *name, const char *base_name, size_t from, size_t rows,
+                            size_t zeros)
+{
+    const rill_file_tensor *base = rill_tensor_file_find(t, base_name);
+    char why[120];
+    if (base == NULL)
+        return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\" is missing", t->name, base_name);
+    const size_t all = base->rank > 0 ? (size_t)base->shape[0] : 0;
+    snprintf(why, sizeof why, "expected a shape with at least %zu rows, found %zu", from + rows, all);
+    if (from > all || rows > all - from) return tensor_fail(t, tensor_part_for(t, base), base_name, why);
+    if (rill_tensor_file_find(t, name) != NULL)
+        return tensor_fail(t, tensor_part_for(t, base), name, "a part of another tensor is called so");
+    tensor_entry view = *tensor_entry_from_public(base);
+    const size_t row = all > 0 ? (base->end - base->begin) / all : 0;
+    view.base_name = base->name;
+    view.tensor.read = 0;
+    view.tensor.begin += from * row;
+    view.tensor.end = view.tensor.begin + rows * row;
+    view.tensor.shape[0] = (int64_t)(rows + zeros);
+    if (view.n_scales > 1) {
+        view.scales_offset += from * sizeof(float);
+        view.n_scales = rows;
+    }
+    view.zero_rows = zeros;
+    TRY(tensor_copy_string(t, name, &view.tensor.name));
+    TRY(tensor_reserve_entries(t, 1));
+    insert_entry(t, &view);
+    return RILL_OK;
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+/* "[64, 16]", cut where the buffer ends. */
+static const char *shape_text(int rank, const int64_t *shape, char *buffer, size_t size)
+{
+    size_t used = (size_t)snprintf(buffer, size, "[");
+    for (int i = 0; i < rank && used < size; i++)
+        used += (size_t)snprintf(buffer + used, size - used, "%s%lld", i > 0 ? ", " : "", (long long)shape[i]);
+    if (used < size) snprintf(buffer + used, size - used, "]");
+    return buffer;
+}
+
+static rill_status fail_dtype(const rill_tensor_file *t, const rill_file_tensor *e, int accept)
+{
+    char why[120];
+    size_t used = (size_t)snprintf(why, sizeof why, "expected dtype ");
+    for (size_t i = 0, seen = 0; i < sizeof types / sizeof *types; i++)
+        if ((types[i].accept_flag & accept) != 0)
+            used += (size_t)snprintf(why + used, sizeof why - used, "%s%s", seen++ > 0 ? " or " : "", types[i].name);
+    snprintf(why + used, sizeof why - used, ", found %s", e->dtype);
+    return tensor_fail(t, tensor_part_for(t, e), tensor_file_name(e), why);
+}
+
+static rill_status check_finite(const rill_tensor_file *t, const rill_file_tensor *e, const float *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (isfinite(values[i])) continue;
+        char why[80];
+        rill_print(why, sizeof why, "expected finite values, found %g at element %zu", (double)values[i], i);
+        return tensor_fail(t, tensor_part_for(t, e), tensor_file_name(e), why);
+    }
+    return RILL_OK;
+}
+
+/* Divide the rows of integers by their scales. */
+static rill_status apply_scales(const rill_tensor_file *t, const tensor_entry *entry, size_t rows, size_t columns,
+                                float *out)
+{
+    enum { SCALES_AT_ONCE = 256 };
+    const tensor_part *part = &t->part[entry->part];
+    float scale[SCALES_AT_ONCE];
+    for (size_t r = 0; r < rows; r++, out += columns) {
+        const size_t i = entry->n_scales == 1 ? 0 : r % SCALES_AT_ONCE, remaining = rows - r;
+        const size_t some = entry->n_scales == 1 ? 1 : remaining < SCALES_AT_ONCE ? remaining : SCALES_AT_ONCE;
+        if (i == 0 && (r == 0 || entry->n_scales > 1))
+            TRY(tensor_part_read(part,
+                                 part->data_offset + entry->scales_offset + r * sizeof *scale * (entry->n_scales > 1),
+                                 some * sizeof *scale, scale));
+        if (!(scale[i] > 0.0f) || !isfinite(scale[i])) {
+            char why[100];
+            rill_print(why, sizeof why, "the scale of row %zu: expected a positive number, found %g", r,
+                       (double)scale[i]);
+            return tensor_fail(t, part, entry->base_name != NULL ? entry->base_name : entry->tensor.name, why);
+        }
+        for (size_t c = 0; c < columns; c++) out[c] /= scale[i];
+    }
+    return RILL_OK;
+}
+
+/* It was given, and so was what it is a view of. */
+static void mark_read(const rill_tensor_file *t, const tensor_entry *entry)
+{
+    const rill_file_tensor *base = entry->base_name != NULL ? rill_tensor_file_find(t, entry->base_name) : NULL;
+    t->entries[entry - t->entries].tensor.read = 1;
+    if (base != NULL) t->entries[tensor_entry_from_public(base) - t->entries].tensor.read = 1;
+}
+
+rill_status rill_tensor_file_read(const rill_tensor_file *t, const char *name, int accept, int rank,
+                                  const int64_t *shape, float *out)
+{
+    char expected[120], found[120];
+    shape_text(rank, shape, expected, sizeof expected);
+    const rill_file_tensor *e = rill_tensor_file_find(t, name);
+    if (e == NULL)
+        return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\" is missing, expected with shape %s", t->name,
+                         name, expected);
+    const tensor_entry *entry = tensor_entry_from_public(e);
+    const tensor_type *type = tensor_type_find(e->dtype);
+    if (((entry->n_scales > 0 ? RILL_TENSOR_SCALED : type->accept_flag) & accept) == 0) return fail_dtype(t, e, accept);
+    if (e->rank != rank || memcmp(e->shape, shape, (size_t)rank * sizeof *shape) != 0)
+        return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\": expected shape %s, found %s",
+                         tensor_part_for(t, e)->name, tensor_file_name(e), expected,
+                         shape_text(e->rank, e->shape, found, sizeof found));
+    const tensor_part *part = tensor_part_for(t, e);
+    const size_t size = e->end - e->begin, n = size / type->bytes;
+    const size_t rows = rank > 0 ? (size_t)shape[0] - entry->zero_rows : 1;
+    size_t columns = 1;
+    for (int i = 1; i < rank; i++) columns *= (size_t)shape[i];
+    TRY(tensor_part_read(part, part->data_offset + e->begin, size, (char *)out + (n * sizeof *out - size)));
+    widen(out, type, n);
+    if (entry->n_scales > 0) TRY(apply_scales(t, entry, rows, columns, out));
+    memset(out + n, 0, entry->zero_rows * columns * sizeof *out);
+    mark_read(t, entry);
+    return check_finite(t, e, out, n);
+}
+
+rill_status rill_tensor_file_same_values(const rill_tensor_file *t, const rill_file_tensor *a,
+                                         const rill_file_tensor *b, int *same)
+{
+    char first[4096], second[sizeof first];
+    const size_t size = a->end - a->begin;
+    const tensor_part *x = tensor_part_for(t, a), *y = tensor_part_for(t, b);
+    *same = a->dtype == b->dtype && a->rank == b->rank && size == b->end - b->begin &&
+            tensor_entry_from_public(a)->scales_offset == tensor_entry_from_public(b)->scales_offset &&
+            memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
+    if (*same && x == y && a->begin == b->begin) return RILL_OK;
+    for (size_t offset = 0, part; offset < size && *same; offset += part) {
+        part = size - offset < sizeof first ? size - offset : sizeof first;
+        TRY(tensor_part_read(x, x->data_offset + a->begin + offset, part, first));
+        TRY(tensor_part_read(y, y->data_offset + b->begin + offset, part, second));
+        *same = memcmp(first, second, part) == 0;
+    }
+    return RILL_OK;
+}

@@ -1,0 +1,68 @@
+/* Folders of models in the forms of other programs, told by the names of their files; see unsupported_format.h.
+ *
+ * Invariant: nothing is opened, and a folder that cannot be listed holds nothing. */
+#include "unsupported_format.h"
+
+#include <dirent.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The first name that fits in alphabetical order, which is the same wherever the folder is copied to; `out` else unchanged. */
+static int find_matching_file(const char *directory, const char *pattern, char *out, size_t size)
+{
+    int found = 0;
+    DIR *folder = opendir(directory);
+    for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        if (fnmatch(pattern, entry->d_name, 0) != 0 || (found && strcmp(entry->d_name, out) > 0)) continue;
+        snprintf(out, size, "%s", entry->d_name);
+        found = 1;
+    }
+    if (folder != NULL) closedir(folder);
+    return found;
+}
+
+rill_status rill_unsupported_format_fail(rill_context *ctx, const char *directory)
+{
+    char name[256], other[256];
+    if (find_matching_file(directory, "pytorch_model.bin", name, sizeof name) ||
+        find_matching_file(directory, "pytorch_model.bin.index.json", name, sizeof name))
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND,
+                         "%s/%s: expected model.safetensors beside it: rill convert bin %s --out %s makes it",
+                         directory, name, directory, directory);
+    if (find_matching_file(directory, "*.npz", name, sizeof name))
+        return rill_fail(
+            ctx, RILL_ERR_NOT_FOUND,
+            "%s/%s: this is Marian's form: rill convert marian %s --out NEW makes a folder of it that is read",
+            directory, name, directory);
+    if (find_matching_file(directory, "dict.*.txt", name, sizeof name) &&
+        find_matching_file(directory, "*.pt", other, sizeof other))
+        return rill_fail(
+            ctx, RILL_ERR_NOT_FOUND,
+            "%s/%s: this is fairseq's form: rill convert fairseq %s/%s --out NEW makes a folder of it that is read",
+            directory, other, directory, other);
+    if (find_matching_file(directory, "*.gguf", name, sizeof name))
+        return rill_fail(
+            ctx, RILL_ERR_NOT_FOUND,
+            "%s/%s: this is llama.cpp's form: expected the folder of the model that it was made of, in Hugging "
+            "Face's form, with config.json and model.safetensors",
+            directory, name);
+    return RILL_OK;
+}
+
+rill_status rill_unsupported_type_fail(rill_context *ctx, const char *directory, const char *type)
+{
+    /* model_type of what goes on with a text, as far as it is in wide use; a longer name is a later version's. */
+    static const char *const open_ended[] = {"llama",     "mistral", "mixtral",  "ministral", "gpt",    "qwen",
+                                             "gemma",     "phi",     "falcon",   "opt",       "bloom",  "mpt",
+                                             "deepseek",  "olmo",    "stablelm", "granite",   "cohere", "command",
+                                             "starcoder", "mamba",   "smollm",   "exaone",    "glm"};
+    for (size_t i = 0; i < sizeof open_ended / sizeof *open_ended; i++)
+        if (strncmp(type, open_ended[i], strlen(open_ended[i])) == 0)
+            return rill_fail(ctx, RILL_ERR_NOT_FOUND,
+                             "%s/config.json: model_type: \"%s\" is a language model, which goes on with a text; the "
+                             "domains here decode models that read an input and write an output; a domain of your own "
+                             "decodes anything (docs/guides/write-a-domain.md), and is named by --domain",
+                             directory, type);
+    return RILL_OK;
+}

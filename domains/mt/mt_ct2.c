@@ -1,0 +1,573 @@
+/* CTranslate2's folders: what the variables of model.bin, its config.json and its vocabularies say of a transformer.
+ *
+ * Source: ctranslate2/specs/transformer_spec.py and attention_spec.py for the names, CTranslate2's layers for what is computed where a
+ * name is missing. A number that would change the arithmetic is done or refused by its name; a tensor that nobody asks for is refused
+ * when all are read (mt_weights.c).
+ *
+ * Divisions: numbers · a side · both sides · symbols · the folder. */
+#include "ct2_file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "config_json.h"
+#include "mt_model.h"
+#include "rill/file.h"
+#include "text_families.h"
+
+static const char MODEL_FILE[] = "model.bin", CONFIG_FILE[] = "config.json";
+
+/* What follows from the form whatever the model; all else its variables say. Sides differ in nothing but sizes. */
+static const mt_family ct2_family = {.model_type = "ctranslate2",
+                                     .title = "CTranslate2 folder's",
+                                     .layout = MT_LAYOUT_BART,
+                                     .flags = MT_LOGITS_BIAS | MT_SEPARATE_VOCABS | MT_TIED_BY_FILE | MT_OPTIONAL_BIAS,
+                                     .position_kind = MT_POSITIONS_HF,
+                                     .pad = -1,
+                                     .eos = -1,
+                                     .decoder_start = -1};
+
+/* CTranslate2 cuts inputs off at 1024 pieces and outputs at 256, if not told otherwise. Where positions go on for any length, so many
+ * times the usual number are enough. */
+enum { DEFAULT_POSITIONS = 1024, DEFAULT_MAX_OUTPUT = 256, POSITIONS_FACTOR = 16 };
+
+enum {
+    WIDTH_LIMIT = 1 << 16,
+    LAYER_LIMIT = 1 << 10,
+    WORD_LIMIT = 1 << 22,
+    LENGTH_LIMIT = 1 << 20,
+    BLOCK_BYTES = 64,
+    NAME_BYTES = 192
+};
+
+enum { OLDEST_REVISION = 5, NEWEST_REVISION = 7 }; /* of the specification: names have not changed since */
+
+/* --- numbers ------------------------------------------------------------------------------------------------------ */
+
+typedef struct ct2_model {
+    mt_net *net;
+    rill_context *ctx;
+    rill_tensor_file *tensors;
+    const char *path;
+} ct2_model;
+
+static rill_status ct2_fail(const ct2_model *r, const char *name, const char *why)
+{
+    return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\": %s", r->path, name, why);
+}
+
+/* The number SIDE/NAME. */
+static rill_status read_number(const ct2_model *r, const char *side, const char *name, double low, double high,
+                               double fallback, double *out)
+{
+    char full[NAME_BYTES];
+    snprintf(full, sizeof full, "%s/%s", side, name);
+    return rill_ct2_number(r->tensors, full, low, high, fallback, out);
+}
+
+/* One that must be `expected`, if it is there. */
+static rill_status expect_number(const ct2_model *r, const char *side, const char *name, double expected)
+{
+    char full[NAME_BYTES], why[80];
+    double value;
+    TRY(read_number(r, side, name, -INFINITY, INFINITY, expected, &value));
+    if (value == expected) return RILL_OK;
+    snprintf(full, sizeof full, "%s/%s", side, name);
+    rill_print(why, sizeof why, "only %g is supported, found %g", expected, value);
+    return ct2_fail(r, full, why);
+}
+
+static const rill_file_tensor *ct2_find(const ct2_model *r, const char *side, const char *name)
+{
+    char full[NAME_BYTES];
+    snprintf(full, sizeof full, "%s/%s", side, name);
+    return rill_tensor_file_find(r->tensors, full);
+}
+
+/* Dimension `i` of the matrix SIDE/NAME. */
+static rill_status read_size(const ct2_model *r, const char *side, const char *name, int i, int64_t low, int64_t high,
+                             size_t *out)
+{
+    char full[NAME_BYTES], why[120];
+    const rill_file_tensor *tensor = ct2_find(r, side, name);
+    snprintf(full, sizeof full, "%s/%s", side, name);
+    if (tensor == NULL) return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\" is missing", r->path, full);
+    if (tensor->rank != 2) return ct2_fail(r, full, "expected two dimensions");
+    snprintf(why, sizeof why, "dimension %d: expected %lld to %lld, found %lld", i + 1, (long long)low, (long long)high,
+             (long long)tensor->shape[i]);
+    if (tensor->shape[i] < low || tensor->shape[i] > high) return ct2_fail(r, full, why);
+    *out = (size_t)tensor->shape[i];
+    return RILL_OK;
+}
+
+/* --- a side ------------------------------------------------------------------------------------------------------- */
+
+/* What both sides must have in common. */
+typedef struct stack_settings {
+    unsigned flags;
+    rill_activation activation;
+    int gated;
+    double embedding_scale, attention_scale; /* of embeddings; of queries, 0: by the width of a head */
+    size_t width, n_positions, n_buckets;
+    double max_distance;
+} stack_settings;
+
+static size_t count_layers(const ct2_model *r, const char *side)
+{
+    char name[BLOCK_BYTES];
+    for (size_t n = 0;; n++) {
+        snprintf(name, sizeof name, "layer_%zu/self_attention/linear_0/weight", n);
+        if (ct2_find(r, side, name) == NULL) return n;
+    }
+}
+
+static rill_status read_activation(const ct2_model *r, const char *side, stack_settings *c)
+{
+    static const rill_activation known[] = {RILL_RELU, RILL_GELU_TANH, RILL_SWISH, RILL_GELU, RILL_GELU_SIGMOID};
+    double value;
+    TRY(read_number(r, side, "activation", 0, 4, 0, &value));
+    c->activation = known[(int)value];
+    return RILL_OK;
+}
+
+/* A switch for the root of the width, or the number itself; older folders have it elsewhere. */
+static rill_status read_embedding_scale(const ct2_model *r, const char *side, stack_settings *c)
+{
+    static const char *const names[] = {"scale_embeddings", "embeddings_0/multiply_by_sqrt_depth",
+                                        "embeddings/multiply_by_sqrt_depth"};
+    const double root = sqrt((double)c->width);
+    const rill_file_tensor *tensor = NULL;
+    size_t i = 0;
+    for (; i < sizeof names / sizeof *names && (tensor = ct2_find(r, side, names[i])) == NULL; i++) continue;
+    c->embedding_scale = root;
+    if (tensor == NULL) return RILL_OK;
+    TRY(read_number(r, side, names[i], 0, 1e6, NAN, &c->embedding_scale));
+    if (tensor->dtype[0] == 'I') c->embedding_scale = c->embedding_scale != 0 ? root : 1;
+    return RILL_OK;
+}
+
+/* Of one block of attention; the queries' scale is the same in all, since the model has one. */
+static rill_status read_attention(const ct2_model *r, const char *block, size_t head, stack_settings *c, int first)
+{
+    double scale, width;
+    TRY(read_number(r, block, "queries_scale", 1e-6, 1e6, 0, &scale));
+    TRY(read_number(r, block, "head_dim", 1, WIDTH_LIMIT, (double)head, &width));
+    if (width != (double)head)
+        return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s/head_dim\": expected %zu by the shapes, found %g",
+                         r->path, block, head, width);
+    if (first) c->attention_scale = scale;
+    if (scale == c->attention_scale) return RILL_OK;
+    return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s/queries_scale\": expected %g, as in the first layer",
+                     r->path, block, c->attention_scale);
+}
+
+/* Numbers for distances in every layer, or in none. */
+static rill_status read_relative(const ct2_model *r, const char *block, stack_settings *c, int first)
+{
+    double reach;
+    size_t buckets = 0;
+    const int has_buckets = ct2_find(r, block, "relative_attention_bias") != NULL;
+    if (has_buckets) TRY(read_size(r, block, "relative_attention_bias", 0, 4, LENGTH_LIMIT, &buckets));
+    TRY(read_number(r, block, "relative_attention_max_distance", 1, LENGTH_LIMIT, has_buckets ? NAN : 0, &reach));
+    if (first) {
+        c->n_buckets = buckets;
+        c->max_distance = reach;
+    }
+    if (buckets != c->n_buckets || reach != c->max_distance)
+        return rill_fail(r->ctx, RILL_ERR_FORMAT,
+                         "%s: tensor \"%s/relative_attention_bias\": expected as in the first layer", r->path, block);
+    if (!has_buckets || reach > (double)(buckets / 2)) return RILL_OK;
+    return rill_fail(
+        r->ctx, RILL_ERR_FORMAT,
+        "%s: tensor \"%s/relative_attention_max_distance\": expected more than half of the %zu buckets, found %g",
+        r->path, block, buckets, reach);
+}
+
+static rill_status read_layers(const ct2_model *r, const char *name, mt_stack *side, stack_settings *c)
+{
+    char block[BLOCK_BYTES];
+    const size_t head = side->attention_width / side->n_heads;
+    for (size_t i = 0; i < side->n_layers; i++) {
+        snprintf(block, sizeof block, "%s/layer_%zu/self_attention", name, i);
+        TRY(read_attention(r, block, head, c, i == 0));
+        TRY(read_relative(r, block, c, i == 0));
+        snprintf(block, sizeof block, "%s/layer_%zu/attention", name, i);
+        if (side == &r->net->decoder) TRY(read_attention(r, block, head, c, 0));
+    }
+    return RILL_OK;
+}
+
+/* Which norms there are, and of which kind. */
+static rill_status read_norms(const ct2_model *r, const char *side, stack_settings *c)
+{
+    double pre_norm;
+    TRY(read_number(r, side, "pre_norm", 0, 1, 1, &pre_norm));
+    if (pre_norm != 0) c->flags |= MT_PRE_NORM;
+    if (ct2_find(r, side, "layer_norm/gamma") != NULL) c->flags |= MT_FINAL_NORM;
+    if (ct2_find(r, side, "layernorm_embedding/gamma") != NULL) c->flags |= MT_EMBEDDING_NORM;
+    if (ct2_find(r, side, "layer_0/self_attention/layer_norm/beta") == NULL) c->flags |= MT_RMS_NORM;
+    return RILL_OK;
+}
+
+/* The layer and heads that alignments are of: -1 is the last layer, 0 are all heads. */
+static rill_status read_alignment_heads(const ct2_model *r)
+{
+    mt_settings *set = &r->net->settings;
+    const double layers = (double)r->net->decoder.n_layers, all = (double)r->net->decoder.n_heads;
+    double layer, heads;
+    TRY(read_number(r, "decoder", "alignment_layer", -layers, layers - 1, -1, &layer));
+    TRY(read_number(r, "decoder", "alignment_heads", 0, all, 1, &heads));
+    set->alignment_layer = (size_t)(layer < 0 ? layer + layers : layer);
+    set->n_alignment_heads = (size_t)(heads == 0 ? all : heads);
+    return RILL_OK;
+}
+
+/* What is there and means nothing to what is computed here. */
+static rill_status read_ignored(const ct2_model *r, const char *side)
+{
+    static const char *const names[] = {"alibi_use_positive_positions", "scale_alibi", "embeddings_merge"};
+    double value;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        TRY(read_number(r, side, names[i], -INFINITY, INFINITY, 0, &value));
+    TRY(expect_number(r, side, "alibi", 0));
+    return expect_number(r, side, "multi_query_attention", 0);
+}
+
+static rill_status read_stack(const ct2_model *r, const char *name, mt_stack *side, stack_settings *c)
+{
+    const char *table = side == &r->net->encoder ? "embeddings_0/weight" : "embeddings/weight";
+    double heads;
+    side->n_layers = count_layers(r, name);
+    if (side->n_layers == 0 || side->n_layers > LAYER_LIMIT)
+        return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: %s: expected 1 to %d layers, found %zu", r->path, name,
+                         LAYER_LIMIT, side->n_layers);
+    TRY(read_size(r, name, table, 1, 2, WIDTH_LIMIT, &c->width));
+    TRY(read_size(r, name, "layer_0/self_attention/linear_1/weight", 1, 1, WIDTH_LIMIT, &side->attention_width));
+    TRY(read_size(r, name, "layer_0/ffn/linear_0/weight", 0, 1, WIDTH_LIMIT, &side->ffn_width));
+    TRY(read_number(r, name, "num_heads", 1, WIDTH_LIMIT, NAN, &heads));
+    side->n_heads = (size_t)heads;
+    if (side->attention_width % side->n_heads != 0)
+        return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s/num_heads\": expected a divisor of %zu, found %zu",
+                         r->path, name, side->attention_width, side->n_heads);
+    TRY(read_norms(r, name, c));
+    TRY(read_activation(r, name, c));
+    TRY(read_embedding_scale(r, name, c));
+    TRY(read_layers(r, name, side, c));
+    c->gated = ct2_find(r, name, "layer_0/ffn/linear_0_noact/weight") != NULL;
+    if (ct2_find(r, name, "position_encodings/encodings") != NULL)
+        TRY(read_size(r, name, "position_encodings/encodings", 0, 2, LENGTH_LIMIT, &c->n_positions));
+    if (side == &r->net->decoder) TRY(read_alignment_heads(r));
+    return read_ignored(r, name);
+}
+
+/* --- both sides --------------------------------------------------------------------------------------------------- */
+
+static rill_status check_stacks(const ct2_model *r, const stack_settings *e, const stack_settings *d)
+{
+    const struct {
+        const char *what;
+        int differ;
+    } checks[] = {
+        {"the norms", e->flags != d->flags},
+        {"activation", e->activation != d->activation || e->gated != d->gated},
+        {"scale_embeddings", fabs(e->embedding_scale - d->embedding_scale) > 1e-6 * e->embedding_scale},
+        {"queries_scale", e->attention_scale != d->attention_scale},
+        {"the width", e->width != d->width},
+        {"position_encodings", (e->n_positions > 0) != (d->n_positions > 0)},
+        {"relative_attention_bias", e->n_buckets != d->n_buckets || e->max_distance != d->max_distance},
+    };
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+        if (checks[i].differ)
+            return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: %s: encoder and decoder differ, which is not supported",
+                             r->path, checks[i].what);
+    return RILL_OK;
+}
+
+/* Stored positions are what the model has; without any it counts from 1, as OpenNMT does. */
+static void set_positions(mt_net *net, const stack_settings *e, const stack_settings *d)
+{
+    const size_t stored = e->n_positions < d->n_positions ? e->n_positions : d->n_positions;
+    net->settings.position_kind = e->n_buckets > 0 ? MT_POSITIONS_NONE
+                                  : stored > 0     ? MT_POSITIONS_HF
+                                                   : MT_POSITIONS_FSMT;
+    net->settings.first_position = 1;
+    net->settings.n_buckets = (int32_t)e->n_buckets;
+    net->settings.max_distance = (int32_t)e->max_distance;
+    net->seq.config_positions = stored > 0 && e->n_buckets == 0 ? (int32_t)stored : DEFAULT_POSITIONS;
+    net->seq.max_input_length = stored > 0 && e->n_buckets == 0 ? (int32_t)stored
+                                                                : POSITIONS_FACTOR * DEFAULT_POSITIONS;
+}
+
+static rill_status read_output_scale(const ct2_model *r, const stack_settings *d)
+{
+    double scale;
+    TRY(read_number(r, "decoder", "scale_outputs", 0, 1e6, 1, &scale));
+    if (scale == 1) return RILL_OK;
+    r->net->settings.flags |= MT_SCALED_OUTPUT;
+    if (fabs(scale * sqrt((double)d->width) - 1) < 1e-5 && (d->flags & MT_FINAL_NORM) != 0) return RILL_OK;
+    return rill_fail(
+        r->ctx, RILL_ERR_FORMAT,
+        "%s: tensor \"decoder/scale_outputs\": expected one over the root of the width behind a last norm, found %g",
+        r->path, scale);
+}
+
+/* Symbols of both sides. Where outputs start from nothing, that is one symbol more behind the others, with a row of zeros: it is never
+ * chosen and outside the softmax, like the padding of transformers' Marian. */
+static rill_status read_tables(const ct2_model *r)
+{
+    seq_net *s = &r->net->seq;
+    size_t words, actions;
+    double zero;
+    int same = 0;
+    TRY(read_size(r, "encoder", "embeddings_0/weight", 0, 2, WORD_LIMIT, &words));
+    TRY(read_size(r, "decoder", "embeddings/weight", 0, 2, WORD_LIMIT, &actions));
+    TRY(read_number(r, "decoder", "start_from_zero_embedding", 0, 1, 0, &zero));
+    TRY(rill_tensor_file_same_values(r->tensors, ct2_find(r, "encoder", "embeddings_0/weight"),
+                                     ct2_find(r, "decoder", "embeddings/weight"), &same));
+    r->net->settings.shared_embedding = same;
+    r->net->settings.renormalize_logits = zero != 0;
+    s->target_vocab_size = (int32_t)actions + (zero != 0);
+    s->source_vocab_size = (int32_t)words + (same && zero != 0);
+    s->pad = s->decoder_start = zero != 0 ? (int32_t)actions : -1;
+    return RILL_OK;
+}
+
+static rill_status read_spec(const ct2_model *r)
+{
+    uint32_t revision;
+    const char *spec = rill_ct2_spec_name(r->tensors, &revision);
+    if (spec == NULL) return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: expected CTranslate2's form", r->path);
+    if (strcmp(spec, "TransformerSpec") != 0)
+        return rill_fail(
+            r->ctx, RILL_ERR_FORMAT,
+            "%s: a model of CTranslate2's specification %s: only TransformerSpec is read, a transformer with "
+            "encoder and decoder",
+            r->path, spec);
+    if (revision < OLDEST_REVISION || revision > NEWEST_REVISION)
+        return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: TransformerSpec: expected revision %d to %d, found %u", r->path,
+                         OLDEST_REVISION, NEWEST_REVISION, revision);
+    if (ct2_find(r, "encoder", "embeddings_1/weight") != NULL)
+        return ct2_fail(r, "encoder/embeddings_1/weight", "a source of several features is not supported");
+    return RILL_OK;
+}
+
+static rill_status read_model(const ct2_model *r)
+{
+    mt_net *net = r->net;
+    mt_settings *s = &net->settings;
+    stack_settings e = {0}, d = {0};
+    TRY(read_spec(r));
+    TRY(read_stack(r, "encoder", &net->encoder, &e));
+    TRY(read_stack(r, "decoder", &net->decoder, &d));
+    TRY(check_stacks(r, &e, &d));
+    net->width = e.width;
+    s->family = &ct2_family;
+    s->flags = ct2_family.flags | e.flags | (e.n_buckets > 0 ? MT_RELATIVE_PER_LAYER : 0u);
+    s->embedding_scale = (float)e.embedding_scale;
+    s->activation = e.activation;
+    s->gated = e.gated;
+    s->attention_scale = (float)e.attention_scale;
+    s->eps = (e.flags & MT_RMS_NORM) != 0 ? 1e-6f : 1e-5f;
+    set_positions(net, &e, &d);
+    TRY(read_output_scale(r, &d));
+    return read_tables(r);
+}
+
+/* Numbers that nobody asked for would mean another model. */
+static rill_status check_unread_numbers(const ct2_model *r)
+{
+    for (size_t i = 0; i < rill_tensor_file_count(r->tensors); i++) {
+        const rill_file_tensor *tensor = rill_tensor_file_tensor(r->tensors, i);
+        if (tensor->rank > 0 || tensor->read) continue;
+        return ct2_fail(r, tensor->name, "what it says is not supported");
+    }
+    return RILL_OK;
+}
+
+/* --- symbols ------------------------------------------------------------------------------------------------------ */
+
+/* The number of the token that config.json has at `key`. */
+static rill_status find_token_id(const seq_net *s, const rill_config *config, const char *key,
+                                 const rill_vocabulary *in, int32_t *out)
+{
+    const char *token;
+    TRY(rill_config_string(config, key, &token));
+    *out = rill_vocabulary_id(in, token, strlen(token));
+    if (*out >= 0) return RILL_OK;
+    return rill_fail(s->ctx, RILL_ERR_FORMAT, "%s: %s: \"%.60s\" is not in the vocabulary", rill_config_name(config),
+                     key, token);
+}
+
+static rill_status read_special_tokens(void *user, const rill_config *config)
+{
+    seq_net *s = user;
+    const rill_vocabulary *target = rill_tokenizer_target_vocab(s->tokenizer);
+    int32_t start;
+    TRY(rill_config_expect(config, "unk_token", "<unk>"));
+    TRY(find_token_id(s, config, "eos_token", target, &s->eos));
+    if (s->decoder_start >= 0) return RILL_OK; /* from zeros, whatever the token */
+    if (rill_tokenizer_languages(s->tokenizer) != NULL && !rill_config_is_set(config, "decoder_start_token", NAN)) {
+        s->decoder_start = s->eos; /* each output starts with its language instead */
+        return RILL_OK;
+    }
+    if (!rill_config_is_set(config, "decoder_start_token", NAN))
+        return rill_fail(
+            s->ctx, RILL_ERR_FORMAT,
+            "%s: decoder_start_token: expected a token; of a model whose outputs start with a language write "
+            "that one there",
+            rill_config_name(config));
+    TRY(find_token_id(s, config, "decoder_start_token", target, &start));
+    s->decoder_start = start;
+    return RILL_OK;
+}
+
+/* What cuts texts has numbers of its own, which must be the model's. */
+static rill_status check_listed_vocabulary(const seq_net *s, const char *directory)
+{
+    const rill_vocabulary *own = rill_tokenizer_target_vocab(s->tokenizer);
+    rill_vocabulary *file_vocab = NULL;
+    rill_text path = {.ctx = s->ctx};
+    rill_status status = rill_path_join(&path, directory, "shared_vocabulary.json");
+    if (status == RILL_OK) status = rill_vocabulary_open_json(&file_vocab, s->ctx, path.data, s->source_vocab_size);
+    const int32_t n = file_vocab != NULL ? rill_vocabulary_count(file_vocab) : 0, m = rill_vocabulary_count(own);
+    for (int32_t i = 0; status == RILL_OK && i < n && i < m; i++) {
+        const char *x = rill_vocabulary_token(file_vocab, i, NULL), *y = rill_vocabulary_token(own, i, NULL);
+        if (strcmp(x, y) != 0)
+            status = rill_fail(s->ctx, RILL_ERR_FORMAT,
+                               "%s: number %d is \"%.60s\", and \"%.60s\" to the tokenizer that was copied beside it",
+                               path.data, i, x, y);
+    }
+    rill_vocabulary_close(file_vocab);
+    rill_text_clear(&path);
+    return status;
+}
+
+rill_status mt_ct2_find_special_tokens(seq_net *seq, const char *directory)
+{
+    if (rill_tokenizer_is_family(seq->tokenizer)) TRY(check_listed_vocabulary(seq, directory));
+    return rill_config_read(seq->ctx, directory, CONFIG_FILE, read_special_tokens, seq, NULL);
+}
+
+/* --- the folder --------------------------------------------------------------------------------------------------- */
+
+/* What configuring passes around. */
+typedef struct ct2_folder {
+    mt_net *net;
+    rill_tokenizer_files *files;
+} ct2_folder;
+
+/* A token of config.json in memory of the model, NULL where there is none. */
+static rill_status copy_token(const seq_net *s, const rill_config *config, const char *key, const char **out)
+{
+    const char *token;
+    char *copy;
+    *out = NULL;
+    TRY(rill_config_string_or(config, key, NULL, &token));
+    if (token == NULL) return RILL_OK;
+    TRY(rill_arena_alloc(&s->model->arena, &copy, strlen(token) + 1, 1, key));
+    *out = memcpy(copy, token, strlen(token) + 1);
+    return RILL_OK;
+}
+
+/* Pieces are taken as they come, so that marks stand among them, unless the folder says otherwise; a text has none and gets the end that
+ * all models have. */
+static rill_status read_config(void *user, const rill_config *config)
+{
+    const ct2_folder *f = user;
+    mt_settings *set = &f->net->settings;
+    double eps;
+    int begins, ends;
+    rill_config_warn_unknown(config, "rill", (const char *const[]){"domain", "search"}, 2);
+    TRY(rill_config_number_or(config, "layer_norm_epsilon", 0, 1, (double)set->eps, &eps));
+    TRY(rill_config_bool_or(config, "add_source_bos", 0, &begins));
+    TRY(rill_config_bool_or(config, "add_source_eos", 0, &ends));
+    if (begins) TRY(copy_token(&f->net->seq, config, "bos_token", &f->files->source_bos));
+    TRY(copy_token(&f->net->seq, config, "eos_token", &f->files->source_eos));
+    f->files->no_source_eos = !ends;
+    set->eps = (float)eps;
+    if (!rill_config_is_set(config, "quantization_type", 0)) return RILL_OK;
+    return rill_fail(f->net->seq.ctx, RILL_ERR_FORMAT,
+                     "%s: quantization_type: weights of less than 8 bits are not read", rill_config_name(config));
+}
+
+/* The first of the names that the directory has, else NULL. */
+static const char *find_first_file(const char *directory, const char *const *names, size_t count)
+{
+    char path[4096];
+    struct stat info;
+    for (size_t i = 0; i < count; i++)
+        if (snprintf(path, sizeof path, "%s/%s", directory, names[i]) < (int)sizeof path && stat(path, &info) == 0)
+            return names[i];
+    return NULL;
+}
+
+int mt_is_ct2(const char *directory)
+{
+    static const char *const weights[] = {"model.safetensors", "model.safetensors.index.json"}, *const names[] = {
+                                                                                                    MODEL_FILE};
+    return find_first_file(directory, weights, 2) == NULL && find_first_file(directory, names, 1) != NULL;
+}
+
+/* Vocabularies of both sides or of each. */
+static void name_vocabularies(const char *directory, rill_tokenizer_files *text)
+{
+    static const char *const shared[] = {"shared_vocabulary.json", "shared_vocabulary.txt"},
+                             *const sources[] = {"source_vocabulary.json", "source_vocabulary.txt"},
+                             *const targets[] = {"target_vocabulary.json", "target_vocabulary.txt"};
+    text->kind = RILL_TOKENIZER_WHITESPACE;
+    text->language_is_token = 1;
+    text->target_vocab_key = "the decoder's embedding";
+    text->source = find_first_file(directory, shared, 2);
+    text->target_optional = text->source != NULL;
+    if (text->source != NULL) return;
+    text->source = find_first_file(directory, sources, 2);
+    text->target = find_first_file(directory, targets, 2);
+    if (text->source == NULL) text->source = shared[0]; /* to be missed by its name */
+    if (text->target == NULL) text->target = targets[0];
+}
+
+/* What was copied beside the vocabularies makes pieces of texts: Marian's two models of SentencePiece, a tokenizer of a family, or T5's
+ * or Pegasus' model of SentencePiece. */
+static rill_status name_tokenizer_files(rill_context *ctx, const char *directory, rill_tokenizer_files *text)
+{
+    static const char *const marian[] = {"source.spm"}, *const plain[] = {"spiece.model"};
+    const char *type = NULL;
+    name_vocabularies(directory, text);
+    if (text->tokenized) return RILL_OK;
+    if (find_first_file(directory, marian, 1) != NULL) {
+        text->kind = RILL_TOKENIZER_SENTENCEPIECE;
+        return RILL_OK;
+    }
+    TRY(rill_family_from_tokenizer_config(ctx, directory, &type));
+    if (type != NULL) return rill_family_files(ctx, type, directory, text);
+    text->spm = find_first_file(directory, plain, 1);
+    if (text->spm != NULL) text->kind = RILL_TOKENIZER_SENTENCEPIECE;
+    return RILL_OK;
+}
+
+rill_status mt_ct2_configure(seq_net *seq, const char *directory, rill_tokenizer_files *text)
+{
+    mt_net *net = (mt_net *)seq;
+    rill_text path = {.ctx = seq->ctx};
+    ct2_model r = {.net = net, .ctx = seq->ctx};
+    ct2_folder f = {net, text};
+    rill_status status = rill_path_join(&path, directory, MODEL_FILE);
+    if (status == RILL_OK) status = rill_tensor_file_open(&r.tensors, seq->ctx, path.data);
+    r.path = path.data;
+    if (status == RILL_OK) status = read_model(&r);
+    if (status == RILL_OK) status = check_unread_numbers(&r);
+    rill_tensor_file_close(r.tensors);
+    rill_text_clear(&path);
+    TRY(status);
+    TRY(rill_config_read(seq->ctx, directory, CONFIG_FILE, read_config, &f, NULL));
+    TRY(rill_arena_alloc(&seq->model->arena, &seq->legal, ((size_t)seq->target_vocab_size + 63) / 64,
+                         sizeof *seq->legal, "symbols"));
+    memset(seq->legal, 0xFF, ((size_t)seq->target_vocab_size + 63) / 64 * sizeof *seq->legal);
+    seq->max_length = seq->max_input_length < DEFAULT_MAX_OUTPUT ? seq->max_input_length : DEFAULT_MAX_OUTPUT;
+    seq->max_positions = seq->config_positions > seq->max_length ? seq->config_positions : seq->max_length;
+    seq->eos_file = CONFIG_FILE;
+    mt_describe(net);
+    return name_tokenizer_files(seq->ctx, directory, text);
+}

@@ -1,0 +1,164 @@
+/* The tensors of CTranslate2's model.bin under the names that transformers has for them.
+ *
+ * Matrices that read the same rows are one there: queries, keys and values, or keys and values. Their parts are rows, so that each gets
+ * the name of its own that mt_weights.c asks for, and errors call the tensor that the file has.
+ *
+ * Divisions: parts of layers · tables · the whole. */
+#include "ct2_file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "mt_model.h"
+#include "tensor_file.h"
+
+enum { PREFIX_BYTES = 64, NAME_BYTES = 160 };
+
+typedef struct tensor_renamer {
+    const mt_net *net;
+    rill_tensor_file *tensors;
+} tensor_renamer;
+
+/* --- parts of layers ---------------------------------------------------------------------------------------------- */
+
+/* Part number `part` of `parts` of a linear layer, behind the prefixes of the layer. */
+typedef struct linear_name {
+    const char *from, *to;
+    int part, parts;
+} linear_name;
+
+typedef struct norm_name {
+    const char *from, *to;
+} norm_name;
+
+static const linear_name self_names[] = {{"self_attention/linear_0", "self_attn.q_proj", 0, 3},
+                                         {"self_attention/linear_0", "self_attn.k_proj", 1, 3},
+                                         {"self_attention/linear_0", "self_attn.v_proj", 2, 3},
+                                         {"self_attention/linear_1", "self_attn.out_proj", 0, 1},
+                                         {"ffn/linear_0", "fc1", 0, 1},
+                                         {"ffn/linear_1", "fc2", 0, 1}},
+                         cross_names[] = {{"attention/linear_0", "encoder_attn.q_proj", 0, 1},
+                                          {"attention/linear_1", "encoder_attn.k_proj", 0, 2},
+                                          {"attention/linear_1", "encoder_attn.v_proj", 1, 2},
+                                          {"attention/linear_2", "encoder_attn.out_proj", 0, 1}},
+                         gate_names[] = {{"ffn/linear_0_noact", "fc_gate", 0, 1}};
+static const norm_name norm_names[] = {{"self_attention/layer_norm", "self_attn_layer_norm"},
+                                       {"ffn/layer_norm", "final_layer_norm"}},
+                       cross_norm_names[] = {{"attention/layer_norm", "encoder_attn_layer_norm"}};
+
+/* Rows of a tensor that must be there. */
+static rill_status rename_rows(const tensor_renamer *n, const char *from, const char *to, int part, int parts,
+                               size_t zeros)
+{
+    const rill_file_tensor *tensor = rill_tensor_file_find(n->tensors, from);
+    const size_t rows = tensor != NULL && tensor->rank > 0 ? (size_t)tensor->shape[0] / (size_t)parts : 0;
+    if (tensor != NULL && (tensor->rank == 0 || rows * (size_t)parts != (size_t)tensor->shape[0]))
+        return rill_fail(n->net->seq.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\": expected a multiple of %d rows",
+                         n->tensors->name, from, parts);
+    return tensor_add_view(n->tensors, to, from, (size_t)part * rows, rows, zeros);
+}
+
+/* Biases may be left out. */
+static rill_status rename_linears(const tensor_renamer *n, const char *from, const char *to, const linear_name *names,
+                                  size_t count)
+{
+    char old[NAME_BYTES], new[NAME_BYTES];
+    for (size_t i = 0; i < count; i++) {
+        snprintf(old, sizeof old, "%s%s/weight", from, names[i].from);
+        snprintf(new, sizeof new, "%s%s.weight", to, names[i].to);
+        TRY(rename_rows(n, old, new, names[i].part, names[i].parts, 0));
+        snprintf(old, sizeof old, "%s%s/bias", from, names[i].from);
+        snprintf(new, sizeof new, "%s%s.bias", to, names[i].to);
+        if (rill_tensor_file_find(n->tensors, old) != NULL)
+            TRY(rename_rows(n, old, new, names[i].part, names[i].parts, 0));
+    }
+    return RILL_OK;
+}
+
+static rill_status rename_norms(const tensor_renamer *n, const char *from, const char *to, const norm_name *names,
+                                size_t count)
+{
+    char old[NAME_BYTES], new[NAME_BYTES];
+    for (size_t i = 0; i < count; i++) {
+        snprintf(old, sizeof old, "%s%s/gamma", from, names[i].from);
+        snprintf(new, sizeof new, "%s%s.weight", to, names[i].to);
+        TRY(rename_rows(n, old, new, 0, 1, 0));
+        snprintf(old, sizeof old, "%s%s/beta", from, names[i].from);
+        snprintf(new, sizeof new, "%s%s.bias", to, names[i].to);
+        if (!mt_has_flag(n->net, MT_RMS_NORM)) TRY(rename_rows(n, old, new, 0, 1, 0));
+    }
+    return RILL_OK;
+}
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static rill_status rename_layer(const tensor_renamer *n, const char *side, size_t i, int decoder)
+{
+    char from[PREFIX_BYTES], to[PREFIX_BYTES], old[NAME_BYTES], new[NAME_BYTES];
+    snprintf(from, sizeof from, "%s/layer_%zu/", side, i);
+    snprintf(to, sizeof to, "model.%s.layers.%zu.", side, i);
+    TRY(rename_linears(n, from, to, self_names, COUNT(self_names)));
+    if (n->net->settings.gated) TRY(rename_linears(n, from, to, gate_names, COUNT(gate_names)));
+    TRY(rename_norms(n, from, to, norm_names, COUNT(norm_names)));
+    if (decoder) TRY(rename_linears(n, from, to, cross_names, COUNT(cross_names)));
+    if (decoder) TRY(rename_norms(n, from, to, cross_norm_names, COUNT(cross_norm_names)));
+    if (n->net->settings.position_kind != MT_POSITIONS_NONE) return RILL_OK;
+    snprintf(old, sizeof old, "%sself_attention/relative_attention_bias", from);
+    snprintf(new, sizeof new, "%sself_attn.relative_attention_bias.weight", to);
+    return rename_rows(n, old, new, 0, 1, 0);
+}
+
+/* --- tables ------------------------------------------------------------------------------------------------------- */
+
+/* Behind the table's rows stand zeros where the net has a symbol more than the file. */
+static rill_status rename_table(const tensor_renamer *n, const char *from, const char *to, int32_t symbols)
+{
+    const rill_file_tensor *tensor = rill_tensor_file_find(n->tensors, from);
+    const int64_t rows = tensor != NULL && tensor->rank > 0 ? tensor->shape[0] : symbols;
+    return rename_rows(n, from, to, 0, 1, rows == symbols - 1 ? 1 : 0);
+}
+
+static rill_status rename_tables(const tensor_renamer *n)
+{
+    static const char bias[] = "decoder/projection/bias";
+    const seq_net *s = &n->net->seq;
+    TRY(rename_table(n, "encoder/embeddings_0/weight", "model.encoder.embed_tokens.weight", s->source_vocab_size));
+    TRY(rename_table(n, "decoder/embeddings/weight", "model.decoder.embed_tokens.weight", s->target_vocab_size));
+    TRY(rename_table(n, "decoder/projection/weight", "lm_head.weight", s->target_vocab_size));
+    if (rill_tensor_file_find(n->tensors, bias) == NULL) return RILL_OK;
+    return rename_table(n, bias, "final_logits_bias", s->target_vocab_size);
+}
+
+/* Those that inputs and outputs both can have. */
+static rill_status rename_positions(const tensor_renamer *n, const char *side)
+{
+    char old[NAME_BYTES], new[NAME_BYTES];
+    snprintf(old, sizeof old, "%s/position_encodings/encodings", side);
+    snprintf(new, sizeof new, "model.%s.embed_positions.weight", side);
+    return tensor_add_view(n->tensors, new, old, 0, (size_t)n->net->seq.max_input_length, 0);
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+static rill_status rename_stack(const tensor_renamer *n, const char *side, size_t layers, int decoder)
+{
+    const norm_name final = {"layer_norm", "layer_norm"}, embedded = {"layernorm_embedding", "layernorm_embedding"};
+    char from[PREFIX_BYTES], to[PREFIX_BYTES];
+    snprintf(from, sizeof from, "%s/", side);
+    snprintf(to, sizeof to, "model.%s.", side);
+    if (mt_has_flag(n->net, MT_FINAL_NORM)) TRY(rename_norms(n, from, to, &final, 1));
+    if (mt_has_flag(n->net, MT_EMBEDDING_NORM)) TRY(rename_norms(n, from, to, &embedded, 1));
+    if (n->net->settings.position_kind == MT_POSITIONS_HF) TRY(rename_positions(n, side));
+    for (size_t i = 0; i < layers; i++) TRY(rename_layer(n, side, i, decoder));
+    return RILL_OK;
+}
+
+rill_status mt_ct2_rename_tensors(const mt_net *net, rill_tensor_file *tensors)
+{
+    const tensor_renamer n = {net, tensors};
+    for (size_t i = 0; i < tensors->count; i++) /* numbers, which mt_ct2_configure() has read */
+        if (tensors->entries[i].tensor.rank == 0) tensors->entries[i].tensor.read = 1;
+    TRY(rename_stack(&n, "encoder", net->encoder.n_layers, 0));
+    TRY(rename_stack(&n, "decoder", net->decoder.n_layers, 1));
+    return rename_tables(&n);
+}

@@ -1,0 +1,99 @@
+/* Machine translation as a domain's table: what any model of pieces does is ../seq2seq's, and what is told here are the architectures. */
+#include <string.h>
+
+#include "config_json.h"
+#include "mt.h"
+#include "mt_model.h"
+#include "rnn.h"
+#include "unsupported_format.h"
+
+#define TRANSFORMERS                                                                                          \
+    .plural_name = "transformers", .net_size = sizeof(mt_net), .has_alignment = 1, .configure = mt_configure, \
+    .load = mt_load, .encode = mt_encode, .step = mt_step, .decoder_output = mt_decoder_output,               \
+    .prepare_positions = mt_prepare_positions, .recommend = mt_recommend
+
+static const seq_arch transformer_arch = {TRANSFORMERS, .state_need = SEQ_NEEDS_PATH};
+
+/* Their decoders have an SSRU or average attention. */
+static const seq_arch recurrent_decoder_arch = {TRANSFORMERS, .state_need = SEQ_NEEDS_PARENT};
+
+/* Folders of CTranslate2. */
+static const seq_arch ct2_arch = {.plural_name = "transformers",
+                                  .net_size = sizeof(mt_net),
+                                  .state_need = SEQ_NEEDS_PATH,
+                                  .has_alignment = 1,
+                                  .configure = mt_ct2_configure,
+                                  .find_special_tokens = mt_ct2_find_special_tokens,
+                                  .load = mt_load,
+                                  .encode = mt_encode,
+                                  .step = mt_step,
+                                  .decoder_output = mt_decoder_output,
+                                  .prepare_positions = mt_prepare_positions,
+                                  .recommend = mt_recommend};
+
+static const seq_arch rnn_arch = {
+    .plural_name = "recurrent models",
+    .net_size = sizeof(rnn_net),
+    .state_need = SEQ_NEEDS_PARENT,
+    .has_alignment = 1,
+    .configure = rnn_configure,
+    .load = rnn_load,
+    .encode = rnn_encode,
+    .step = rnn_step,
+    .decoder_output = rnn_decoder_output,
+};
+
+typedef struct arch_choice {
+    rill_context *ctx;
+    const seq_arch *arch;
+} arch_choice;
+
+/* What is no recurrent model is for the others' configure() to look at; CTranslate2's folders name no type. */
+static rill_status read_arch(void *user, const rill_config *config)
+{
+    arch_choice *c = user;
+    const char *type;
+    mt_decoder_block first;
+    TRY(rill_config_string_or(config, "model_type", "", &type));
+    c->arch = type[0] == '\0' ? NULL : &rnn_arch;
+    if (type[0] == '\0' || strcmp(type, "rnnsearch") == 0) return RILL_OK;
+    TRY(mt_read_decoder_block(c->ctx, config, &first));
+    c->arch = first == MT_SELF_ATTENTION ? &transformer_arch : &recurrent_decoder_arch;
+    return RILL_OK;
+}
+
+static rill_status choose_arch(rill_context *ctx, const char *directory, const seq_arch **out)
+{
+    arch_choice c = {.ctx = ctx};
+    int found;
+    *out = NULL;
+    TRY(rill_config_read(ctx, directory, "config.json", read_arch, &c, &found));
+    if (c.arch == NULL && mt_is_ct2(directory)) c.arch = &ct2_arch;
+    if (c.arch == NULL && found) c.arch = &transformer_arch;
+    *out = c.arch;
+    if (*out != NULL) return RILL_OK;
+    TRY(rill_unsupported_format_fail(ctx, directory));
+    return rill_config_read(ctx, directory, "config.json", read_arch, &c, NULL); /* which tells of the file */
+}
+
+static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
+                              void **model, rill_domain_info *info)
+{
+    (void)table;
+    return seq_open("mt", choose_arch, ctx, options, model, info);
+}
+
+static const char *const model_types[] = {"marian", "fsmt", "m2m_100", "mbart",     "bart",        "pegasus",
+                                          "t5",     "mt5",  "umt5",    "rnnsearch", "ctranslate2", NULL};
+
+const rill_domain rill_mt_domain = {
+    SEQ_DOMAIN_CALLBACKS,
+    .name = "mt",
+    .summary =
+        "encoder-decoder transformers from Hugging Face's and CTranslate2's folders: Marian, NLLB, mBART, T5 and others; recurrent models",
+    .open = open_model,
+    .metric = "bleu",
+    .field = seq_field,
+    .advise = mt_advise,
+    .model_types = model_types,
+};

@@ -1,0 +1,341 @@
+/* Families of transformers: what follows from a model's type, and what its configuration says of sizes and choices.
+ *
+ * Source: transformers' configuration and modeling files of each type. Keys of T5's layout have other names than those of BART's, which
+ * is fairseq's.
+ * Divisions: the table · activations · what decoders have first · BART's keys · T5's keys · the whole. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config_json.h"
+#include "mt_model.h"
+
+#define T5_FLAGS (MT_PRE_NORM | MT_FINAL_NORM | MT_RMS_NORM | MT_NO_BIAS | MT_TIED_BY_FILE)
+
+const mt_family mt_families[] = {
+    {"marian", "Marian", MT_LAYOUT_BART, MT_LOGITS_BIAS | MT_SEPARATE_VOCABS, MT_POSITIONS_HF, "gelu", 0, -1, -1, -1,
+     0},
+    {"fsmt", "FSMT", MT_LAYOUT_BART, MT_SEPARATE_VOCABS, MT_POSITIONS_FSMT, "relu", 1, 1, 2, 2, 200},
+    {"m2m_100", "M2M100", MT_LAYOUT_BART, MT_PRE_NORM | MT_FINAL_NORM | MT_TIED_BY_FILE, MT_POSITIONS_FSMT, "relu", 1,
+     1, 2, 2, 0},
+    {"mbart", "mBART", MT_LAYOUT_BART,
+     MT_PRE_NORM | MT_FINAL_NORM | MT_EMBEDDING_NORM | MT_LOGITS_BIAS | MT_TIED_BY_FILE, MT_POSITIONS_LEARNED, "gelu",
+     0, 1, 2, -1, 0},
+    {"bart", "BART", MT_LAYOUT_BART, MT_EMBEDDING_NORM | MT_LOGITS_BIAS | MT_TIED_BY_FILE, MT_POSITIONS_LEARNED, "gelu",
+     0, 1, 2, 2, 0},
+    {"pegasus", "Pegasus", MT_LAYOUT_BART, MT_PRE_NORM | MT_FINAL_NORM | MT_LOGITS_BIAS | MT_TIED_BY_FILE,
+     MT_POSITIONS_HF, "gelu", 0, 0, 1, 0, 0},
+    {"t5", "T5", MT_LAYOUT_T5, T5_FLAGS, MT_POSITIONS_NONE, "relu", 0, 0, 1, 0, 0},
+    {"mt5", "mT5", MT_LAYOUT_T5, T5_FLAGS, MT_POSITIONS_NONE, "gated-gelu", 0, 0, 1, 0, 0},
+    {"umt5", "UMT5", MT_LAYOUT_T5, T5_FLAGS | MT_RELATIVE_PER_LAYER | MT_SCALED_OUTPUT, MT_POSITIONS_NONE, "gated-gelu",
+     0, 0, 1, 0, 0},
+    {0},
+};
+
+/* Where positions go on for inputs of any length, as they do in transformers, time goes with the square of the length, so that one
+ * line could take hours: so many times the usual number are enough. T5 names none. */
+enum { POSITIONS_FACTOR = 16, T5_POSITIONS = 512 };
+
+static const char DECODER_BLOCK_KEY[] = "decoder_self_attention";
+
+enum { WIDTH_LIMIT = 1 << 16, LAYER_LIMIT = 1 << 10, WORD_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20 };
+
+static rill_status read_size(const rill_config *config, const char *key, int64_t limit, size_t *out)
+{
+    int64_t value;
+    TRY(rill_config_int(config, key, 1, limit, &value));
+    *out = (size_t)value;
+    return RILL_OK;
+}
+
+static rill_status read_width(mt_net *net, const rill_config *config)
+{
+    int64_t width;
+    TRY(rill_config_int(config, "d_model", 2, WIDTH_LIMIT, &width));
+    net->width = (size_t)width;
+    return RILL_OK;
+}
+
+static rill_status read_size_or(const rill_config *config, const char *key, int64_t limit, size_t fallback, size_t *out)
+{
+    int64_t value;
+    TRY(rill_config_int_or(config, key, 1, limit, (int64_t)fallback, &value));
+    *out = (size_t)value;
+    return RILL_OK;
+}
+
+/* --- activations -------------------------------------------------------------------------------------------------- */
+
+static rill_status read_activation(mt_net *net, const rill_config *config, const char *key, const char *name,
+                                   rill_activation *out)
+{
+    static const struct {
+        const char *name;
+        rill_activation value;
+    } known[] = {{"swish", RILL_SWISH},
+                 {"silu", RILL_SWISH},
+                 {"relu", RILL_RELU},
+                 {"gelu", RILL_GELU},
+                 {"gelu_new", RILL_GELU_TANH},
+                 {"gelu_fast", RILL_GELU_TANH},
+                 {"gelu_pytorch_tanh", RILL_GELU_TANH},
+                 {"quick_gelu", RILL_GELU_SIGMOID}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(name, known[i].name) != 0) continue;
+        *out = known[i].value;
+        return RILL_OK;
+    }
+    return rill_fail(net->seq.ctx, RILL_ERR_FORMAT,
+                     "%s: %s: expected swish, silu, relu, gelu, gelu_new, gelu_fast, gelu_pytorch_tanh or quick_gelu, "
+                     "found \"%.40s\"",
+                     rill_config_name(config), key, name);
+}
+
+/* --- what decoders have first ------------------------------------------------------------------------------------- */
+
+rill_status mt_read_decoder_block(rill_context *ctx, const rill_config *config, mt_decoder_block *out)
+{
+    static const char *const names[] = {
+        [MT_SELF_ATTENTION] = "attention", [MT_SSRU] = "ssru", [MT_AVERAGE_ATTENTION] = "average"};
+    const char *name;
+    TRY(rill_config_string_or(config, DECODER_BLOCK_KEY, names[MT_SELF_ATTENTION], &name));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(name, names[i]) != 0) continue;
+        *out = (mt_decoder_block)i;
+        return RILL_OK;
+    }
+    return rill_fail(ctx, RILL_ERR_FORMAT, "%s: %s: expected attention, ssru or average, found \"%.40s\"",
+                     rill_config_name(config), DECODER_BLOCK_KEY, name);
+}
+
+/* --- BART's keys -------------------------------------------------------------------------------------------------- */
+
+/* What transformers takes from the type may be said once more; of Marian's models it may be said otherwise. */
+static rill_status read_flags(mt_net *net, const rill_config *config)
+{
+    static const struct {
+        const char *key;
+        mt_flag choice;
+    } keys[] = {{"normalize_before", MT_PRE_NORM},
+                {"add_final_layer_norm", MT_FINAL_NORM},
+                {"normalize_embedding", MT_EMBEDDING_NORM}};
+    mt_settings *s = &net->settings;
+    const int is_fixed = s->family != mt_families, is_learned = s->position_kind == MT_POSITIONS_LEARNED;
+    int value;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const int by_family = mt_has_flag(net, keys[i].choice);
+        TRY(rill_config_bool_or(config, keys[i].key, by_family, &value));
+        if (value == by_family) continue;
+        if (is_fixed)
+            return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s: %s: a model of type %s has %s",
+                             rill_config_name(config), keys[i].key, s->family->model_type,
+                             by_family ? "true" : "false");
+        s->flags ^= (unsigned)keys[i].choice;
+    }
+    TRY(rill_config_bool_or(config, "static_position_embeddings", !is_learned, &value));
+    if (value == !is_learned) return RILL_OK;
+    return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s: static_position_embeddings: only %s is supported",
+                     rill_config_name(config), is_learned ? "false" : "true");
+}
+
+/* Average attention's own block is as wide as its key says, and goes back to D where that is another width. */
+static rill_status read_average_attention(mt_net *net, const rill_config *config)
+{
+    static const char key[] = "average_activation";
+    mt_settings *s = &net->settings;
+    const char *activation;
+    int64_t inner;
+    TRY(rill_config_int_or(config, "average_ffn_dim", 0, WIDTH_LIMIT, 0, &inner));
+    TRY(rill_config_string_or(config, key, "swish", &activation));
+    TRY(rill_config_bool_or(config, "average_gate", 1, &s->average_gate));
+    s->average_ffn_width = (size_t)inner;
+    return read_activation(net, config, key, activation, &s->average_activation);
+}
+
+/* Marian's decoders may have another block in place of self-attention. */
+static rill_status read_decoder_block(mt_net *net, const rill_config *config)
+{
+    mt_settings *s = &net->settings;
+    TRY(mt_read_decoder_block(net->seq.ctx, config, &s->decoder_block));
+    if (s->decoder_block != MT_SELF_ATTENTION && s->family != mt_families)
+        return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s: %s: a model of type %s has attention",
+                         rill_config_name(config), DECODER_BLOCK_KEY, s->family->model_type);
+    return s->decoder_block == MT_AVERAGE_ATTENTION ? read_average_attention(net, config) : RILL_OK;
+}
+
+static rill_status read_stack(mt_net *net, const rill_config *config, const char *name, mt_stack *side)
+{
+    char key[64];
+    snprintf(key, sizeof key, "%s_layers", name);
+    TRY(read_size(config, key, LAYER_LIMIT, &side->n_layers));
+    snprintf(key, sizeof key, "%s_ffn_dim", name);
+    TRY(read_size(config, key, WIDTH_LIMIT, &side->ffn_width));
+    snprintf(key, sizeof key, "%s_attention_heads", name);
+    TRY(read_size(config, key, WIDTH_LIMIT, &side->n_heads));
+    side->attention_width = net->width;
+    if (net->width % side->n_heads == 0) return RILL_OK;
+    return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s: %s: expected a divisor of d_model = %zu, found %zu",
+                     rill_config_name(config), key, net->width, side->n_heads);
+}
+
+/* Vocabularies, and which of the three embedding tables are one: FSMT has one key for all. */
+static rill_status read_vocabularies(mt_net *net, const rill_config *config)
+{
+    mt_settings *s = &net->settings;
+    const int fsmt = strcmp(s->family->model_type, "fsmt") == 0;
+    const char *source = fsmt ? "src_vocab_size" : "vocab_size";
+    const char *target = fsmt ? "tgt_vocab_size" : "decoder_vocab_size";
+    const char *sharing = fsmt ? "tie_word_embeddings" : "share_encoder_decoder_embeddings";
+    int64_t words, actions;
+    TRY(rill_config_int(config, source, 2, WORD_LIMIT, &words));
+    actions = words;
+    s->shared_embedding = 1;
+    if (mt_has_flag(net, MT_SEPARATE_VOCABS)) {
+        TRY(rill_config_int_or(config, target, 2, WORD_LIMIT, words, &actions));
+        TRY(rill_config_bool_or(config, sharing, !fsmt, &s->shared_embedding));
+    }
+    s->tied_output = s->shared_embedding;
+    if (!fsmt) TRY(rill_config_bool_or(config, "tie_word_embeddings", 1, &s->tied_output));
+    if (s->shared_embedding && words != actions)
+        return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s: %s: expected %s = %d, since %s is not false; found %d",
+                         rill_config_name(config), target, source, (int)words, sharing, (int)actions);
+    net->seq.source_vocab_size = (int32_t)words;
+    net->seq.target_vocab_size = (int32_t)actions;
+    return RILL_OK;
+}
+
+/* The form of a Marian model's positions is marian-decoder's or transformers'. */
+static rill_status read_positions(mt_net *net, const rill_config *config)
+{
+    const char *form;
+    int64_t positions;
+    int found;
+    TRY(rill_config_int(config, "max_position_embeddings", 2, LENGTH_LIMIT, &positions));
+    net->seq.config_positions = (int32_t)positions;
+    net->seq.max_input_length =
+        (int32_t)(net->settings.position_kind == MT_POSITIONS_FSMT ? POSITIONS_FACTOR * positions : positions);
+    TRY(rill_config_has_object(config, "rill", &found));
+    TRY(rill_config_string_or(config, "rill.positions", "hf", &form));
+    if (strcmp(form, "hf") != 0 && strcmp(form, "marian") != 0)
+        return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s: rill.positions: expected hf or marian, found \"%.40s\"",
+                         rill_config_name(config), form);
+    if (form[0] == 'h' || net->settings.position_kind == MT_POSITIONS_MARIAN) return RILL_OK;
+    if (net->settings.position_kind != MT_POSITIONS_HF)
+        return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s: rill.positions: a model of type %s has no others",
+                         rill_config_name(config), net->settings.family->model_type);
+    net->settings.position_kind = MT_POSITIONS_MARIAN;
+    return RILL_OK;
+}
+
+static rill_status read_bart(mt_net *net, const rill_config *config)
+{
+    mt_settings *s = &net->settings;
+    const char *activation;
+    int scaled;
+    TRY(read_flags(net, config));
+    TRY(rill_config_string_or(config, "activation_function", s->family->activation, &activation));
+    TRY(read_activation(net, config, "activation_function", activation, &s->activation));
+    TRY(read_width(net, config));
+    TRY(read_stack(net, config, "encoder", &net->encoder));
+    TRY(read_stack(net, config, "decoder", &net->decoder));
+    TRY(read_vocabularies(net, config));
+    TRY(read_positions(net, config));
+    TRY(rill_config_bool_or(config, "scale_embedding", s->family->scale_embedding, &scaled));
+    s->embedding_scale = scaled ? sqrtf((float)net->width) : 1.0f;
+    s->eps = 1e-5f; /* torch's default, which transformers keeps */
+    return RILL_OK;
+}
+
+/* --- T5's keys ---------------------------------------------------------------------------------------------------- */
+
+/* "gated-gelu" is the form with tanh, "gelu" the exact one: so transformers reads them. */
+static rill_status read_feed_forward(mt_net *net, const rill_config *config)
+{
+    static const char key[] = "feed_forward_proj", gated[] = "gated-";
+    const char *name;
+    TRY(rill_config_string_or(config, key, net->settings.family->activation, &name));
+    if (strcmp(name, "gated-gelu") == 0) name = "gated-gelu_new";
+    net->settings.gated = strncmp(name, gated, sizeof gated - 1) == 0;
+    return read_activation(net, config, key, name + (net->settings.gated ? sizeof gated - 1 : 0),
+                           &net->settings.activation);
+}
+
+/* In T5 outputs are scaled but in version 1.1, which says so by saying that its tables are not tied. */
+static rill_status read_output_scale(mt_net *net, const rill_config *config)
+{
+    int tied, scaled;
+    TRY(rill_config_bool_or(config, "tie_word_embeddings", 1, &tied));
+    TRY(rill_config_bool_or(config, "scale_decoder_outputs", tied, &scaled));
+    if (strcmp(net->settings.family->model_type, "t5") == 0 && scaled) net->settings.flags |= MT_SCALED_OUTPUT;
+    return RILL_OK;
+}
+
+static rill_status read_distance_buckets(mt_net *net, const rill_config *config)
+{
+    int64_t buckets, reach;
+    TRY(rill_config_int_or(config, "relative_attention_num_buckets", 4, LENGTH_LIMIT, 32, &buckets));
+    TRY(rill_config_int_or(config, "relative_attention_max_distance", 1, LENGTH_LIMIT, 128, &reach));
+    if (reach <= buckets / 2)
+        return rill_fail(net->seq.ctx, RILL_ERR_FORMAT,
+                         "%s: relative_attention_max_distance: expected more than half of the %d buckets, found %d",
+                         rill_config_name(config), (int)buckets, (int)reach);
+    net->settings.n_buckets = (int32_t)buckets;
+    net->settings.max_distance = (int32_t)reach;
+    return RILL_OK;
+}
+
+static rill_status read_t5(mt_net *net, const rill_config *config)
+{
+    mt_stack *e = &net->encoder, *d = &net->decoder;
+    size_t head, words, n_positions;
+    double eps;
+    TRY(read_feed_forward(net, config));
+    TRY(read_output_scale(net, config));
+    TRY(read_distance_buckets(net, config));
+    TRY(read_width(net, config));
+    TRY(read_size(config, "d_ff", WIDTH_LIMIT, &e->ffn_width));
+    TRY(read_size(config, "num_heads", WIDTH_LIMIT, &e->n_heads));
+    TRY(read_size_or(config, "d_kv", WIDTH_LIMIT, 64, &head));
+    TRY(read_size(config, "num_layers", LAYER_LIMIT, &e->n_layers));
+    TRY(read_size_or(config, "num_decoder_layers", LAYER_LIMIT, e->n_layers, &d->n_layers));
+    TRY(read_size(config, "vocab_size", WORD_LIMIT, &words));
+    TRY(read_size_or(config, "n_positions", LENGTH_LIMIT, T5_POSITIONS, &n_positions));
+    TRY(rill_config_number_or(config, "layer_norm_epsilon", 0.0, 1.0, 1e-6, &eps));
+    e->attention_width = d->attention_width = e->n_heads * head;
+    d->n_heads = e->n_heads;
+    d->ffn_width = e->ffn_width;
+    net->seq.source_vocab_size = net->seq.target_vocab_size = (int32_t)words;
+    net->seq.config_positions = (int32_t)n_positions;
+    net->seq.max_input_length = (int32_t)(POSITIONS_FACTOR * n_positions < LENGTH_LIMIT ? POSITIONS_FACTOR * n_positions
+                                                                                        : LENGTH_LIMIT);
+    net->settings.shared_embedding = net->settings.tied_output = 1;
+    net->settings.embedding_scale = net->settings.attention_scale = 1.0f;
+    net->settings.eps = (float)eps;
+    return RILL_OK;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+static rill_status find_family(mt_net *net, const rill_config *config)
+{
+    const char *type;
+    TRY(rill_config_string_or(config, "model_type", "marian", &type));
+    for (const mt_family *f = mt_families; f->model_type != NULL; f++)
+        if (strcmp(f->model_type, type) == 0) net->settings.family = f;
+    if (net->settings.family != NULL) return RILL_OK;
+    return rill_fail(
+        net->seq.ctx, RILL_ERR_FORMAT,
+        "%s: model_type: expected marian, fsmt, m2m_100, mbart, bart, pegasus, t5, mt5, umt5 or rnnsearch, "
+        "found \"%.40s\"",
+        rill_config_name(config), type);
+}
+
+rill_status mt_read_family(mt_net *net, const rill_config *config)
+{
+    mt_settings *s = &net->settings;
+    TRY(find_family(net, config));
+    s->flags = s->family->flags;
+    s->position_kind = s->family->position_kind;
+    TRY(read_decoder_block(net, config));
+    return s->family->layout == MT_LAYOUT_T5 ? read_t5(net, config) : read_bart(net, config);
+}

@@ -1,0 +1,571 @@
+/* Loading a translation model's tensors.
+ *
+ * Names and shapes are those of transformers' models of each family: fairseq's names, or T5's. Embeddings may be stored
+ * under any of their names: where the configuration says that two are one, whichever is there is taken. What has no place is refused.
+ * Invariant: tables that live as long as the model are in its blocks; what is only needed while loading is in a second
+ * set of blocks that is cleared once it is packed, so the peak is the packed model plus its largest matrix as fp32. The
+ * output layer, often the largest, is packed first, when there is little else.
+ *
+ * Divisions: names · reading and packing · layers · positions · embeddings · output · the whole. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common_weights.h"
+#include "mt_model.h"
+#include "rill/file.h"
+#include "unsupported_format.h"
+
+enum { NAME_BYTES = 128 };
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+/* Of a layout, behind the prefix of a layer, which has the side's name and the layer's number. */
+typedef struct tensor_names {
+    const char *layer;
+    const char *self, *self_norm, *cross, *cross_norm; /* prefixes of projections, and norms */
+    const char *query, *keys, *values, *out;
+    const char *feed[2], *feed_norm[2]; /* of the encoder, of the decoder */
+    const char *inner, *gated, *gate, *outer;
+    const char *final_norm, *embedding_norm; /* norms of a side, with its name */
+    const char *shared, *source, *target, *output;
+} tensor_names;
+
+static const tensor_names tensor_names_by_layout[] = {
+    [MT_LAYOUT_BART] = {.layer = "model.%s.layers.%zu.",
+                        .self = "self_attn.",
+                        .self_norm = "self_attn_layer_norm",
+                        .cross = "encoder_attn.",
+                        .cross_norm = "encoder_attn_layer_norm",
+                        .query = "q_proj",
+                        .keys = "k_proj",
+                        .values = "v_proj",
+                        .out = "out_proj",
+                        .feed = {"", ""},
+                        .feed_norm = {"final_layer_norm", "final_layer_norm"},
+                        .inner = "fc1",
+                        .gated = "fc1",
+                        .gate = "fc_gate",
+                        .outer = "fc2",
+                        .final_norm = "model.%s.layer_norm",
+                        .embedding_norm = "model.%s.layernorm_embedding",
+                        .shared = "model.shared.weight",
+                        .source = "model.encoder.embed_tokens.weight",
+                        .target = "model.decoder.embed_tokens.weight",
+                        .output = "lm_head.weight"},
+    [MT_LAYOUT_T5] = {.layer = "%s.block.%zu.layer.",
+                      .self = "0.SelfAttention.",
+                      .self_norm = "0.layer_norm",
+                      .cross = "1.EncDecAttention.",
+                      .cross_norm = "1.layer_norm",
+                      .query = "q",
+                      .keys = "k",
+                      .values = "v",
+                      .out = "o",
+                      .feed = {"1.DenseReluDense.", "2.DenseReluDense."},
+                      .feed_norm = {"1.layer_norm", "2.layer_norm"},
+                      .inner = "wi",
+                      .gated = "wi_0",
+                      .gate = "wi_1",
+                      .outer = "wo",
+                      .final_norm = "%s.final_layer_norm",
+                      .shared = "shared.weight",
+                      .source = "encoder.embed_tokens.weight",
+                      .target = "decoder.embed_tokens.weight",
+                      .output = "lm_head.weight"},
+};
+static const char FSMT_OUTPUT[] = "model.decoder.output_projection.weight";
+
+/* What loading passes around. */
+typedef struct loader {
+    mt_net *net;
+    rill_context *ctx;
+    rill_arena *model_arena; /* as long as the model */
+    rill_tensor_file *tensors;
+    rill_arena temp_arena; /* freed when it is packed */
+    rill_text path;
+    const tensor_names *names;
+    const char *source, *target, *output; /* names of tables: the encoder's symbols, the decoder's, the output layer */
+} loader;
+
+/* --- reading and packing ------------------------------------------------------------------------------------------ */
+
+/* The tensor PREFIX + NAME, rows x columns or just [rows] when columns is 0, into `out`. */
+static rill_status read_into(loader *l, const char *prefix, const char *name, size_t rows, size_t columns, float *out)
+{
+    char full[3 * NAME_BYTES];
+    int64_t shape[2] = {(int64_t)rows, (int64_t)columns};
+    snprintf(full, sizeof full, "%s%s", prefix, name);
+    return rill_tensor_file_read(l->tensors, full, RILL_TENSOR_FLOATS, columns > 0 ? 2 : 1, shape, out);
+}
+
+/* Refuse the tensor PREFIX + NAME by its name when it is absent or has fewer elements, before sizes of the
+ * configuration, which may be anything, become memory. */
+static rill_status check_size(loader *l, const char *prefix, const char *name, size_t rows, size_t columns)
+{
+    char full[3 * NAME_BYTES];
+    snprintf(full, sizeof full, "%s%s", prefix, name);
+    const rill_file_tensor *tensor = rill_tensor_file_find(l->tensors, full);
+    if (tensor != NULL && rill_weights_n_values(tensor) >= rows * columns) return RILL_OK;
+    return read_into(l, prefix, name, rows, columns, NULL);
+}
+
+/* The tensor NAME, likewise, in a new block of `blocks`. */
+static rill_status read_new(loader *l, rill_arena *arena, const char *name, size_t rows, size_t columns, float **out)
+{
+    return rill_weights_read(l->tensors, arena, name, rows, columns, out);
+}
+
+/* Of weights that nobody needs any more afterwards. */
+static rill_matrix pack_matrix(const loader *l, const float *w, size_t n, size_t k)
+{
+    return rill_network_matrix(l->net->seq.model->network, l->net->seq.model->weights, n, k, w, k);
+}
+
+static rill_constant network_constant(const loader *l, const float *data, size_t rows, size_t width)
+{
+    return rill_network_constant(l->net->seq.model->network, data, rows, width);
+}
+
+/* Whether one of several projections has a bias: others have zeros then. */
+static int has_bias(const loader *l, const char *prefix, const char *const *names, size_t count)
+{
+    char full[3 * NAME_BYTES];
+    if (mt_has_flag(l->net, MT_NO_BIAS) || !mt_has_flag(l->net, MT_OPTIONAL_BIAS))
+        return !mt_has_flag(l->net, MT_NO_BIAS);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(full, sizeof full, "%s%s.bias", prefix, names[i]);
+        if (rill_tensor_file_find(l->tensors, full) != NULL) return 1;
+    }
+    return 0;
+}
+
+/* Projections with the names given, each n x k, one below the other. */
+static rill_status load_linear(loader *l, const char *prefix, const char *const *names, size_t count, size_t n,
+                               size_t k, mt_linear *out)
+{
+    const int biased = has_bias(l, prefix, names, count);
+    float *weights, *bias = NULL;
+    char name[NAME_BYTES];
+    for (size_t i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "%s.weight", names[i]);
+        TRY(check_size(l, prefix, name, n, k));
+    }
+    TRY(rill_arena_alloc(&l->temp_arena, &weights, count * n * k, sizeof *weights, prefix));
+    if (biased) TRY(rill_arena_alloc(l->model_arena, &bias, count * n, sizeof *bias, prefix));
+    if (biased) memset(bias, 0, count * n * sizeof *bias);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "%s.weight", names[i]);
+        TRY(read_into(l, prefix, name, n, k, weights + i * n * k));
+        snprintf(name, sizeof name, "%s.bias", names[i]);
+        if (biased && has_bias(l, prefix, &names[i], 1)) TRY(read_into(l, prefix, name, n, 0, bias + i * n));
+    }
+    *out = (mt_linear){.weight = pack_matrix(l, weights, count * n, k),
+                       .bias = biased ? network_constant(l, bias, 1, count * n) : RILL_NONE};
+    rill_arena_clear(&l->temp_arena);
+    return RILL_OK;
+}
+
+/* The vector PREFIX + NAME.PART, `scale` times. */
+static rill_status load_vector(loader *l, const char *prefix, const char *name, const char *part, float scale,
+                               rill_constant *out)
+{
+    char full[2 * NAME_BYTES];
+    float *data;
+    snprintf(full, sizeof full, "%s%s.%s", prefix, name, part);
+    TRY(read_new(l, l->model_arena, full, l->net->width, 0, &data));
+    for (size_t i = 0; scale != 1.0f && i < l->net->width; i++) data[i] *= scale;
+    *out = network_constant(l, data, 1, l->net->width);
+    return RILL_OK;
+}
+
+static rill_status load_norm(loader *l, const char *prefix, const char *name, float scale, mt_norm *out)
+{
+    TRY(load_vector(l, prefix, name, "weight", scale, &out->gain));
+    return mt_has_flag(l->net, MT_RMS_NORM) ? RILL_OK : load_vector(l, prefix, name, "bias", scale, &out->bias);
+}
+
+/* --- layers ------------------------------------------------------------------------------------------------------- */
+
+static rill_status load_attention(loader *l, const mt_stack *side, const char *layer, int cross, mt_attention *out)
+{
+    const tensor_names *n = l->names;
+    const char *const memory[] = {n->keys, n->values};
+    const size_t width = l->net->width, across = side->attention_width;
+    char prefix[2 * NAME_BYTES];
+    snprintf(prefix, sizeof prefix, "%s%s", layer, cross ? n->cross : n->self);
+    TRY(load_linear(l, prefix, &n->query, 1, across, width, &out->query));
+    TRY(load_linear(l, prefix, memory, 2, across, width, &out->key_value));
+    TRY(load_linear(l, prefix, &n->out, 1, width, across, &out->out));
+    return load_norm(l, layer, cross ? n->cross_norm : n->self_norm, 1.0f, &out->norm);
+}
+
+/* W x is wanted twice, negated and as it is: see mt_graph.c. It has no bias. */
+static rill_status load_ssru(loader *l, const char *layer, mt_linear *out)
+{
+    static const char forget[] = "self_ssru.forget_proj.weight", fresh[] = "self_ssru.input_proj.weight",
+                      bias_name[] = "self_ssru.forget_proj.bias";
+    const size_t width = l->net->width, size = width * width;
+    float *weights, *bias;
+    TRY(check_size(l, layer, forget, width, width));
+    TRY(check_size(l, layer, fresh, width, width));
+    TRY(rill_arena_alloc(&l->temp_arena, &weights, 3 * size, sizeof *weights, layer));
+    TRY(rill_arena_alloc(l->model_arena, &bias, 3 * width, sizeof *bias, layer));
+    memset(bias, 0, 3 * width * sizeof *bias);
+    TRY(read_into(l, layer, forget, width, width, weights));
+    TRY(read_into(l, layer, fresh, width, width, weights + 2 * size));
+    TRY(read_into(l, layer, bias_name, width, 0, bias));
+    for (size_t i = 0; i < size; i++) weights[size + i] = -weights[2 * size + i];
+    *out = (mt_linear){.weight = pack_matrix(l, weights, 3 * width, width),
+                       .bias = network_constant(l, bias, 1, 3 * width)};
+    rill_arena_clear(&l->temp_arena);
+    return RILL_OK;
+}
+
+/* As in Marian: a block that is as wide as the model ends behind its activation. */
+static rill_status load_average(loader *l, const char *layer, mt_recurrence *out)
+{
+    static const char *const inner = "fc1", *const outer = "fc2", *const own = "input_gate", *const mean = "mean_gate";
+    const mt_settings *s = &l->net->settings;
+    const size_t width = l->net->width, inside = s->average_ffn_width;
+    char prefix[2 * NAME_BYTES];
+    snprintf(prefix, sizeof prefix, "%sself_average.", layer);
+    if (inside > 0) TRY(load_linear(l, prefix, &inner, 1, inside, width, &out->ffn_fc1));
+    if (inside > 0 && inside != width) TRY(load_linear(l, prefix, &outer, 1, width, inside, &out->ffn_fc2));
+    if (!s->average_gate) return RILL_OK;
+    TRY(load_linear(l, prefix, &own, 1, width, width, &out->input_gate));
+    return load_linear(l, prefix, &mean, 1, width, width, &out->mean_gate);
+}
+
+/* A decoder's, in place of self-attention, whose norm it has. */
+static rill_status load_recurrence(loader *l, const char *layer, mt_recurrence *out)
+{
+    if (l->net->settings.decoder_block == MT_SSRU)
+        TRY(load_ssru(l, layer, &out->gates));
+    else
+        TRY(load_average(l, layer, out));
+    return load_norm(l, layer, l->names->self_norm, 1.0f, &out->norm);
+}
+
+/* A table of buckets in this layer, or what the first layer has. */
+static rill_status load_relative(loader *l, const mt_stack *side, const char *layer, size_t i, rill_constant *out)
+{
+    const int causal = side == &l->net->decoder;
+    const size_t buckets = (size_t)l->net->settings.n_buckets,
+                 distances = 2 * (size_t)l->net->settings.max_distance + 1;
+    char name[2 * NAME_BYTES];
+    float *bucket_bias, *distance_bias;
+    if (l->net->settings.position_kind != MT_POSITIONS_NONE) return RILL_OK;
+    if (i > 0 && !mt_has_flag(l->net, MT_RELATIVE_PER_LAYER)) {
+        *out = side->layer[0].self_attention.relative_bias;
+        return RILL_OK;
+    }
+    snprintf(name, sizeof name, "%s%srelative_attention_bias.weight", layer, l->names->self);
+    TRY(read_new(l, &l->temp_arena, name, buckets, side->n_heads, &bucket_bias));
+    TRY(rill_arena_alloc(l->model_arena, &distance_bias, side->n_heads * distances, sizeof *distance_bias, name));
+    mt_expand_buckets(l->net, bucket_bias, side->n_heads, causal, distance_bias);
+    *out = network_constant(l, distance_bias, side->n_heads, distances);
+    rill_arena_clear(&l->temp_arena);
+    return RILL_OK;
+}
+
+static rill_status load_feed_forward(loader *l, const mt_stack *side, const char *layer, mt_feed_forward *out)
+{
+    const tensor_names *n = l->names;
+    const int decoder = side == &l->net->decoder, gated = l->net->settings.gated;
+    const char *const inner[] = {gated ? n->gated : n->inner, n->gate};
+    char prefix[2 * NAME_BYTES];
+    snprintf(prefix, sizeof prefix, "%s%s", layer, n->feed[decoder]);
+    TRY(load_linear(l, prefix, inner, gated ? 2 : 1, side->ffn_width, l->net->width, &out->fc1));
+    TRY(load_linear(l, prefix, &n->outer, 1, l->net->width, side->ffn_width, &out->fc2));
+    return load_norm(l, layer, n->feed_norm[decoder], 1.0f, &out->norm);
+}
+
+/* What the output layer reads is scaled where it is made. */
+static rill_status load_norms(loader *l, const char *name, mt_stack *side)
+{
+    const int scaled = side == &l->net->decoder && mt_has_flag(l->net, MT_SCALED_OUTPUT);
+    const float scale = scaled ? 1.0f / sqrtf((float)l->net->width) : 1.0f;
+    char full[NAME_BYTES];
+    snprintf(full, sizeof full, l->names->final_norm, name);
+    if (mt_has_flag(l->net, MT_FINAL_NORM)) TRY(load_norm(l, "", full, scale, &side->final_norm));
+    if (!mt_has_flag(l->net, MT_EMBEDDING_NORM)) return RILL_OK;
+    snprintf(full, sizeof full, l->names->embedding_norm, name);
+    return load_norm(l, "", full, 1.0f, &side->embedding_norm);
+}
+
+static rill_status load_stack(loader *l, const char *name, mt_stack *side)
+{
+    TRY(rill_arena_alloc(l->model_arena, &side->layer, side->n_layers, sizeof *side->layer, "layers"));
+    memset(side->layer, 0, side->n_layers * sizeof *side->layer);
+    for (size_t i = 0; i < side->n_layers; i++) {
+        mt_layer *layer = &side->layer[i];
+        char prefix[NAME_BYTES];
+        snprintf(prefix, sizeof prefix, l->names->layer, name, i);
+        if (side == &l->net->decoder && l->net->settings.decoder_block != MT_SELF_ATTENTION)
+            TRY(load_recurrence(l, prefix, &layer->recurrence));
+        else
+            TRY(load_attention(l, side, prefix, 0, &layer->self_attention));
+        TRY(load_relative(l, side, prefix, i, &layer->self_attention.relative_bias));
+        if (side == &l->net->decoder) TRY(load_attention(l, side, prefix, 1, &layer->cross_attention));
+        TRY(load_feed_forward(l, side, prefix, &layer->feed_forward));
+    }
+    return load_norms(l, name, side);
+}
+
+/* --- positions ---------------------------------------------------------------------------------------------------- */
+
+/* Of learnt positions the first stand for nothing: fairseq counted from behind its symbol for padding, and so does transformers. */
+enum { LEARNED_OFFSET = 2 };
+
+/* What a file with Marian's sines stores is what the model was trained with; all other sines are computed (positions.c). */
+static rill_status load_positions(loader *l)
+{
+    mt_net *net = l->net;
+    const mt_position_kind form = net->settings.position_kind;
+    const size_t skipped = form == MT_POSITIONS_LEARNED ? LEARNED_OFFSET : 0,
+                 count = (size_t)net->seq.max_input_length + skipped;
+    const struct {
+        const char *name;
+        mt_stack *side;
+    } stored[] = {{"model.encoder.embed_positions.weight", &net->encoder},
+                  {"model.decoder.embed_positions.weight", &net->decoder}};
+    net->encoder.position_embedding = net->decoder.position_embedding = RILL_NONE;
+    if (form == MT_POSITIONS_FSMT || form == MT_POSITIONS_NONE) return RILL_OK;
+    for (size_t i = 0; i < sizeof stored / sizeof *stored; i++) {
+        float *table;
+        if (skipped == 0 && rill_tensor_file_find(l->tensors, stored[i].name) == NULL) continue;
+        TRY(read_new(l, l->model_arena, stored[i].name, count, net->width, &table));
+        stored[i].side->position_embedding = network_constant(l, table + skipped * net->width, count - skipped,
+                                                              net->width);
+    }
+    return RILL_OK;
+}
+
+/* --- embeddings --------------------------------------------------------------------------------------------------- */
+
+static int has_tensor(const loader *l, const char *name)
+{
+    return name != NULL && rill_tensor_file_find(l->tensors, name) != NULL;
+}
+
+/* The first of the names that the file has, which may be NULL; without any `expected`, for the error that follows. */
+static const char *first_present(const loader *l, const char *const *names, size_t count, const char *expected)
+{
+    for (size_t i = 0; i < count; i++)
+        if (has_tensor(l, names[i])) return names[i];
+    return expected;
+}
+
+/* transformers of one version take one of tables that are tied, those of another the one of that name. */
+static rill_status check_tied(loader *l, const char *const *names, size_t count)
+{
+    const rill_file_tensor *first = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const rill_file_tensor *table = names[i] != NULL ? rill_tensor_file_find(l->tensors, names[i]) : NULL;
+        int same;
+        if (first == NULL) first = table;
+        if (table == NULL || table == first) continue;
+        TRY(rill_tensor_file_same_values(l->tensors, first, table, &same));
+        if (same) continue;
+        return rill_fail(
+            l->ctx, RILL_ERR_FORMAT,
+            "%s: tensors \"%s\" and \"%s\" differ, but are one by tie_word_embeddings of config.json, which "
+            "must be false for a model with tables of its own",
+            l->path.data, first->name, table->name);
+    }
+    return RILL_OK;
+}
+
+/* A table goes by its own name, else by that of one that it is tied to; what is tied is one table, however often the file has it.
+ * Without ties transformers 5 stores each table, and `shared` besides, which then is no one's. Old FSMT files have no output layer,
+ * since it used to be the decoder's embedding whatever the configuration said. */
+static rill_status resolve_tied(loader *l)
+{
+    const mt_settings *s = &l->net->settings;
+    const tensor_names *n = l->names;
+    const int fsmt = strcmp(s->family->model_type, "fsmt") == 0, one = s->shared_embedding && s->tied_output;
+    const char *output = fsmt ? FSMT_OUTPUT : n->output, *shared = fsmt ? NULL : n->shared,
+               *tied = fsmt || s->tied_output ? output : NULL, *source = s->shared_embedding ? n->source : NULL;
+    const char *const all[] = {one ? shared : NULL, one ? n->source : NULL, n->target, output};
+    const char *const sources[] = {n->source, shared, s->shared_embedding ? n->target : NULL,
+                                   s->shared_embedding ? tied : NULL};
+    const char *const targets[] = {n->target, tied, shared, source};
+    const char *expected = s->shared_embedding && !fsmt ? n->shared : n->source;
+    if (s->tied_output) TRY(check_tied(l, all, 4));
+    l->source = first_present(l, one ? all : sources, 4, expected);
+    l->target = one ? l->source : first_present(l, targets, 4, s->shared_embedding ? expected : n->target);
+    l->output = !s->tied_output && (!fsmt || has_tensor(l, output)) ? output : l->target;
+    return RILL_OK;
+}
+
+/* `name`, unless it holds what the table `same` does. */
+static rill_status share_equal_table(const loader *l, const char *same, const char **name)
+{
+    const rill_file_tensor *a = rill_tensor_file_find(l->tensors, same), *b = rill_tensor_file_find(l->tensors, *name);
+    int equal = 0;
+    if (a != NULL && b != NULL) TRY(rill_tensor_file_same_values(l->tensors, a, b, &equal));
+    if (equal) *name = same;
+    return RILL_OK;
+}
+
+/* Of families whose tables are tied when they are stored once, and not when they are there and differ: T5's of version 1.1 have an
+ * output layer of their own, whatever config.json says. */
+static rill_status resolve_by_file(loader *l)
+{
+    const tensor_names *n = l->names;
+    const char *const targets[] = {n->target, n->shared, n->source, n->output}, *const sources[] = {
+                                                                                    n->source, n->shared, n->target,
+                                                                                    n->output};
+    l->target = first_present(l, targets, 4, n->shared);
+    l->source = first_present(l, sources, 4, n->shared);
+    l->output = has_tensor(l, n->output) || !l->net->settings.tied_output ? n->output : l->target;
+    TRY(share_equal_table(l, l->target, &l->source));
+    return share_equal_table(l, l->target, &l->output);
+}
+
+static rill_status resolve_tables(loader *l)
+{
+    return mt_has_flag(l->net, MT_TIED_BY_FILE) ? resolve_by_file(l) : resolve_tied(l);
+}
+
+/* Is the decoder's embedding in the packed output layer, number by number? Then it need not be there a second time. */
+static int shares_output_rows(const loader *l)
+{
+    const seq_model *m = l->net->seq.model;
+    return l->output == l->target && m->shortlist == NULL && m->weights == RILL_WEIGHT_F32;
+}
+
+static rill_status load_embeddings(loader *l)
+{
+    mt_net *net = l->net;
+    rill_arena *arena = shares_output_rows(l) ? &l->temp_arena : l->model_arena;
+    float *table;
+    TRY(read_new(l, arena, l->target, (size_t)net->seq.target_vocab_size, net->width, &table));
+    net->encoder.embedding_rows = net->decoder.embedding_rows = table;
+    if (l->source == l->target) return RILL_OK;
+    TRY(read_new(l, l->model_arena, l->source, (size_t)net->seq.source_vocab_size, net->width, &table));
+    net->encoder.embedding_rows = table;
+    return RILL_OK;
+}
+
+/* --- output ------------------------------------------------------------------------------------------------------- */
+
+/* A row, [1, V], or a vector, [V]; zeros when it is absent. */
+static rill_status load_output_bias(loader *l, float **out)
+{
+    static const char *const name = "final_logits_bias";
+    size_t symbols = (size_t)l->net->seq.target_vocab_size;
+    const rill_file_tensor *tensor = mt_has_flag(l->net, MT_LOGITS_BIAS) ? rill_tensor_file_find(l->tensors, name)
+                                                                         : NULL;
+    float *bias;
+    TRY(rill_arena_alloc(l->model_arena, &bias, symbols, sizeof *bias, name));
+    memset(bias, 0, symbols * sizeof *bias);
+    if (tensor != NULL && tensor->rank == 1) TRY(read_into(l, name, "", symbols, 0, bias));
+    if (tensor != NULL && tensor->rank != 1) TRY(read_into(l, name, "", 1, symbols, bias));
+    /* transformers scales the softmax anew when the symbols that may not be chosen are struck: those without a piece are not. */
+    for (int32_t i = 0; l->net->settings.renormalize_logits && i < l->net->seq.target_vocab_size; i++)
+        if (i == l->net->seq.pad || (i < l->net->seq.n_target_tokens && !(l->net->seq.legal[i / 64] >> (i % 64) & 1)))
+            bias[i] = -INFINITY;
+    *out = bias;
+    return RILL_OK;
+}
+
+/* The decoder's may be in the output layer, and the encoder's the decoder's. */
+static void add_embeddings(const loader *l)
+{
+    mt_stack *encoder = &l->net->encoder, *decoder = &l->net->decoder;
+    const size_t width = l->net->width;
+    decoder->embedding = shares_output_rows(l) ? RILL_NONE
+                                               : network_constant(l, decoder->embedding_rows,
+                                                                  (size_t)l->net->seq.target_vocab_size, width);
+    encoder->embedding = decoder->embedding;
+    if (encoder->embedding_rows != decoder->embedding_rows)
+        encoder->embedding = network_constant(l, encoder->embedding_rows, (size_t)l->net->seq.source_vocab_size, width);
+}
+
+/* Behind the embeddings, which it may be. */
+static rill_status load_output(loader *l)
+{
+    mt_net *net = l->net;
+    const float *rows = net->decoder.embedding_rows;
+    float *bias;
+    if (l->output != l->target) {
+        float *own;
+        TRY(read_new(l, net->seq.model->shortlist != NULL ? l->model_arena : &l->temp_arena, l->output,
+                     (size_t)net->seq.target_vocab_size, net->width, &own));
+        rows = own;
+    }
+    TRY(load_output_bias(l, &bias));
+    seq_set_output_layer(&net->seq, rows, net->width, bias);
+    add_embeddings(l);
+    rill_arena_clear(&l->temp_arena);
+    return RILL_OK;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+static rill_status open_tensors(loader *l, const char *directory)
+{
+    const int ct2 = l->net->seq.arch->configure == mt_ct2_configure;
+    TRY(rill_path_join(&l->path, directory, ct2 ? "model.bin" : "model.safetensors"));
+    const rill_status status = rill_tensor_file_open(&l->tensors, l->ctx, l->path.data);
+    if (status == RILL_ERR_NOT_FOUND) TRY(rill_unsupported_format_fail(l->ctx, directory));
+    return status == RILL_OK && ct2 ? mt_ct2_rename_tensors(l->net, l->tensors) : status;
+}
+
+/* What may be left over: tables that are another one, were stored to be computed anew, or are no one's (name_tables()), and what
+ * fairseq kept for itself. */
+static int may_be_unread(const char *name)
+{
+    static const char *const known[] = {FSMT_OUTPUT,
+                                        "model.encoder.embed_positions.weight",
+                                        "model.encoder.embed_positions.weights",
+                                        "model.encoder.embed_positions._float_tensor",
+                                        "model.encoder.version",
+                                        "model.decoder.embed_positions.weight",
+                                        "model.decoder.embed_positions.weights",
+                                        "model.decoder.embed_positions._float_tensor",
+                                        "model.decoder.version",
+                                        "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",
+                                        "encoder/embeddings_0/weight",
+                                        "decoder/embeddings/weight",
+                                        "decoder/projection/weight"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(name, known[i]) == 0) return 1;
+    for (size_t i = 0; i < sizeof tensor_names_by_layout / sizeof *tensor_names_by_layout; i++) {
+        const tensor_names *n = &tensor_names_by_layout[i];
+        if (strcmp(name, n->shared) == 0 || strcmp(name, n->source) == 0 || strcmp(name, n->target) == 0 ||
+            strcmp(name, n->output) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static rill_status load_all(loader *l, const char *directory)
+{
+    TRY(open_tensors(l, directory));
+    TRY(resolve_tables(l));
+    TRY(load_embeddings(l));
+    TRY(load_output(l));
+    TRY(load_stack(l, "encoder", &l->net->encoder));
+    TRY(load_stack(l, "decoder", &l->net->decoder));
+    TRY(load_positions(l));
+    mt_make_tables(l->net);
+    return rill_weights_check_all_read(l->ctx, l->tensors, l->path.data, may_be_unread);
+}
+
+rill_status mt_load(seq_net *seq, const char *directory)
+{
+    loader l = {.net = (mt_net *)seq,
+                .ctx = seq->ctx,
+                .model_arena = &seq->model->arena,
+                .temp_arena = {.ctx = seq->ctx},
+                .path = {.ctx = seq->ctx}};
+    l.names = &tensor_names_by_layout[l.net->settings.family->layout];
+    rill_status status = load_all(&l, directory);
+    rill_tensor_file_close(l.tensors);
+    rill_arena_clear(&l.temp_arena);
+    rill_text_clear(&l.path);
+    return status;
+}

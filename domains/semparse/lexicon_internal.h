@@ -1,0 +1,167 @@
+/* What a lexicon is made of: shared by lexicon*.c, which build it, and text*.c, which read it.
+ *
+ * Words are interned: a word of the file is a small integer, and a question's token that has none cannot start any
+ * match. Surfaces and rewrites live in one trie over word numbers, so the longest match at a position costs one probe
+ * per token. Rules and preferences are short patterns tried in file order.
+ * Invariant: all spans point into `source`, the bytes of the file; indices are in range once reading has succeeded. */
+#ifndef RILL_SEMPARSE_LEXICON_INTERNAL_H
+#define RILL_SEMPARSE_LEXICON_INTERNAL_H
+
+#include "lexicon.h"
+
+enum {
+    RILL__NONE = -1,           /* no word, state, type or candidate */
+    RILL__MAX_ELEMENTS = 16,   /* bounds the recursion of matching */
+    RILL__MAX_PATH_WORDS = 24, /* words of a surface with its head and tail */
+    RILL__MAX_WORD_BYTES = 64, /* longer tokens are never words of a lexicon */
+};
+
+/* What one alternative of a pattern element matches. */
+typedef enum rill__pattern_class {
+    RILL__WORD,        /* this word; id = word */
+    RILL__TYPE,        /* a surface that can be of this type, or, to the left, a mention of it; id = type */
+    RILL__DIGITS,      /* a number in digits within low..high */
+    RILL__INT,         /* a number in digits or words within low..high */
+    RILL__ORDINAL,     /* 27th, twenty seventh */
+    RILL__YEAR,        /* 1993, nineteen ninety three */
+    RILL__CLOCK,       /* a clock reading in digits: 5, 530, 5:30, 1730 */
+    RILL__CLOCK_WORDS, /* five, five thirty */
+    RILL__TIME,        /* with am or pm glued on: 5pm, 5:30pm */
+    RILL__ENTRY,       /* any surface of the lexicon */
+    RILL__ANY,         /* any one token */
+    RILL__START,       /* the beginning of the line: takes no token */
+    RILL__END,         /* the end of the line: takes no token */
+} rill__pattern_class;
+
+typedef struct rill__alternative {
+    rill__pattern_class kind;
+    int32_t id;
+    int64_t low, high;
+} rill__alternative;
+
+/* One place of a pattern: choices [first, first + count). */
+typedef struct rill__element {
+    int32_t first;
+    int32_t count;
+    int optional;
+} rill__element;
+
+/* Elements [first, body) are left context, [body, right) the part that is replaced, [right, last) right context. */
+typedef struct rill__pattern {
+    int32_t first, body, right, last;
+} rill__pattern;
+
+/* How a rule's constant takes the captured value. */
+typedef enum rill__slot { RILL__SLOT_NONE, RILL__SLOT_VALUE, RILL__SLOT_AM, RILL__SLOT_PM } rill__slot;
+
+/* body -> a mention of `type` whose constant is before + value + after. */
+typedef struct rill__rule {
+    rill__pattern pattern;
+    int32_t type;
+    rill__slot slot;
+    rill_slice prefix, suffix;
+} rill__rule;
+
+/* A surface is of `type` where the pattern's contexts hold; the body is the surface itself, so it has no elements. */
+typedef struct rill__preference {
+    rill__pattern pattern;
+    int32_t type;
+} rill__preference;
+
+/* What a complete path of the trie stands for. Lists run in file order. */
+typedef struct rill__candidate {
+    int32_t type;         /* RILL__NONE: a rewrite, text = the words to put there */
+    rill_slice text;      /* the constant */
+    int needs_preference; /* only where a preference asks for its type */
+    int32_t next;
+    int line;
+} rill__candidate;
+
+typedef struct rill__type {
+    rill_slice name;
+    int unnumbered; /* the placeholder is the name itself, without a number */
+} rill__type;
+
+typedef struct rill__edge {
+    int32_t state, word, next; /* state RILL__NONE: free slot */
+} rill__edge;
+
+struct rill_lexicon {
+    rill_context *ctx;
+    const char *name; /* for errors, while reading only */
+    int line;         /* likewise */
+    rill_text source;
+
+    int format;
+    int stem;                          /* Snowball English on what is left */
+    int keep_apostrophe;               /* i'd, don't stay as they are; else id, dont */
+    int keep_possessive;               /* the 's behind a mention stays as a token; else it is dropped */
+    int afternoon_low, afternoon_high; /* clock hours read as p.m. when nothing is said; 0 = none */
+
+    rill_slice *words;
+    size_t word_count, word_capacity;
+    int32_t *word_slots; /* [word_mask + 1] open addressing, linear probing */
+    size_t word_mask;
+
+    rill__edge *edges; /* [edge_mask + 1] likewise */
+    size_t edge_count, edge_mask;
+    int32_t *states; /* [state_count] first candidate */
+    size_t state_count, state_capacity;
+    rill__candidate *candidates;
+    size_t candidate_count, candidate_capacity;
+
+    rill__type *types;
+    size_t type_count, type_capacity;
+    rill__rule *rules;
+    size_t rule_count, rule_capacity;
+    rill__preference *preferences;
+    size_t preference_count, preference_capacity;
+    rill__element *elements;
+    size_t element_count, element_capacity;
+    rill__alternative *alternatives;
+    size_t alternative_count, alternative_capacity;
+};
+
+/* --- lexicon.c: tables -------------------------------------------------------------------------------------------- */
+
+/* The number of a word, or RILL__NONE. */
+int32_t rill__lexicon_word(const rill_lexicon *lexicon, const char *data, size_t length);
+
+/* The number of a word that is added if new. `word` must outlive the lexicon. RILL_OK · RILL_ERR_MEMORY */
+rill_status rill__lexicon_intern(rill_lexicon *lexicon, rill_slice word, int32_t *out);
+
+/* The trie state behind `state` by `word`, or RILL__NONE. State 0 is the root. */
+int32_t rill__lexicon_next_state(const rill_lexicon *lexicon, int32_t state, int32_t word);
+
+/* Like rill__lexicon_next_state(), adding the state if there is none. RILL_OK · RILL_ERR_MEMORY */
+rill_status rill__lexicon_add_state(rill_lexicon *lexicon, int32_t state, int32_t word, int32_t *out);
+
+/* The type of this name, or RILL__NONE. */
+int32_t rill__lexicon_type(const rill_lexicon *lexicon, const char *data, size_t length);
+
+/* The type of a token that is written as a placeholder, with its number (0 for a bare name), or RILL__NONE. */
+int32_t rill__lexicon_placeholder(const rill_lexicon *lexicon, const char *data, size_t length, int64_t *number);
+
+/* FNV-1a, to start or to continue from `hash`. */
+uint64_t rill__hash(uint64_t hash, const void *data, size_t length);
+#define RILL__HASH_START 0xcbf29ce484222325u
+
+/* --- lexicon_load.c, lexicon_pattern.c: the file ------------------------------------------------------------------ */
+
+/* Read one line of the file, without newline. RILL_OK · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
+rill_status rill__lexicon_line(rill_lexicon *lexicon, const char *text, size_t length);
+
+/* Refuse a word that no question can contain: tokens are lower case and have no punctuation at the end. Same returns.
+ */
+rill_status rill__lexicon_check_word(rill_lexicon *lexicon, rill_slice word);
+
+/* Read `text` as the pattern of a rule, or with `preference` as that of a preference. Same returns. */
+rill_status rill__lexicon_pattern(rill_lexicon *lexicon, rill_slice text, int preference, rill__pattern *out);
+
+/* Split a rule's constant at its {}, {am} or {pm}. Same returns. */
+rill_status rill__lexicon_constant(rill_lexicon *lexicon, rill_slice text, rill__rule *rule);
+
+/* Record "<file>:<line>: <sentence>" and return RILL_ERR_FORMAT. */
+rill_status rill__lexicon_fail(rill_lexicon *lexicon, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

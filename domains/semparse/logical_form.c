@@ -1,0 +1,213 @@
+/* Sorting the children of `and` and `or`, without recursion.
+ *
+ * One pass over the tokens keeps the open brackets on a stack, and on a second stack the children of each of them, as
+ * spans of tokens. When a bracket closes, its children are sorted already inside; if its head has no order they are
+ * put in order, and the whole becomes one child of the bracket around it.
+ * Invariant: the children of an open bracket lie one behind the other in `tokens`, from the token behind '(' to the
+ * one before the current token; reordering them stays within that range.
+ * Divisions: tokens, order, one node, the whole. */
+#include <string.h>
+
+#include "grow.h"
+#include "logical_form.h"
+#include "text_words.h"
+#include "try.h"
+
+enum { MAX_NESTING = 1000 };
+
+typedef rill_slice token;
+
+/* A child: tokens [first, first + count). */
+typedef struct span {
+    size_t first, count;
+} span;
+
+typedef struct open_bracket {
+    size_t open_index;  /* the token '(' */
+    size_t first_child; /* where its children begin in `children` */
+} open_bracket;
+
+typedef struct form_sorter {
+    rill_context *ctx;
+    token *tokens, *scratch; /* `moved` is where children are laid out anew */
+    size_t count, capacity, moved_capacity;
+    span *children;
+    size_t child_count, child_capacity;
+    open_bracket *frames;
+    size_t depth, frame_capacity;
+} form_sorter;
+
+/* --- tokens ------------------------------------------------------------------------------------------------------- */
+
+static int is_form_space(char c)
+{
+    return (unsigned char)c <= ' ' || c == 0x7f;
+}
+
+static int is_bracket(char c)
+{
+    return c == '(' || c == ')';
+}
+
+/* The token at or behind *at, which moves on; length 0 at the end. */
+static token next_token(const char *text, size_t length, size_t *pos)
+{
+    while (*pos < length && is_form_space(text[*pos])) ++*pos;
+    size_t start = *pos;
+    if (start < length && is_bracket(text[start])) {
+        ++*pos;
+    } else {
+        while (*pos < length && !is_form_space(text[*pos]) && !is_bracket(text[*pos])) ++*pos;
+    }
+    return (token){text + start, *pos - start};
+}
+
+static rill_status tokenise(form_sorter *f, const char *text, size_t length)
+{
+    size_t pos = 0;
+    f->count = 0;
+    for (;;) {
+        token tok = next_token(text, length, &pos);
+        if (tok.length == 0) return RILL_OK;
+        PUSH(f->ctx, f->tokens, f->capacity, f->count, tok, "tokens of a logical form");
+    }
+}
+
+/* --- order -------------------------------------------------------------------------------------------------------- */
+
+static int compare_tokens(token a, token b)
+{
+    int order = memcmp(a.data, b.data, a.length < b.length ? a.length : b.length);
+    return order ? order : (a.length > b.length) - (a.length < b.length);
+}
+
+/* None is the beginning of another: it is one word, or ends where its bracket does. */
+static int compare_spans(const token *tokens, span a, span b)
+{
+    int order = 0;
+    for (size_t i = 0; order == 0 && i < a.count; i++) order = compare_tokens(tokens[a.first + i], tokens[b.first + i]);
+    return order;
+}
+
+/* Let the span at `root` sink in the heap of `count` spans, largest on top. */
+static void sift_span_down(const token *tokens, span *heap, size_t root, size_t count)
+{
+    for (;;) {
+        size_t child = 2 * root + 1;
+        if (child >= count) return;
+        if (child + 1 < count && compare_spans(tokens, heap[child], heap[child + 1]) < 0) child++;
+        if (compare_spans(tokens, heap[root], heap[child]) >= 0) return;
+        span swap = heap[root];
+        heap[root] = heap[child];
+        heap[child] = swap;
+        root = child;
+    }
+}
+
+/* Heap sort: no worst case, no memory, and equal children are the same bytes, so that stability does not matter. */
+static void sort_spans(const token *tokens, span *spans, size_t count)
+{
+    for (size_t i = count / 2; i-- > 0;) sift_span_down(tokens, spans, i, count);
+    for (size_t remaining = count; remaining > 1; remaining--) {
+        span top = spans[0];
+        spans[0] = spans[remaining - 1];
+        spans[remaining - 1] = top;
+        sift_span_down(tokens, spans, 0, remaining - 1);
+    }
+}
+
+/* --- one node ----------------------------------------------------------------------------------------------------- */
+
+static rill_status add_child(form_sorter *f, size_t first, size_t count)
+{
+    if (f->depth == 0) return RILL_OK; /* nothing around it could be sorted */
+    const span child = {first, count};
+    PUSH(f->ctx, f->children, f->child_capacity, f->child_count, child, "children in a logical form");
+    return RILL_OK;
+}
+
+static rill_status open_node(form_sorter *f, size_t index)
+{
+    const open_bracket node = {.open_index = index, .first_child = f->child_count};
+    PUSH(f->ctx, f->frames, f->frame_capacity, f->depth, node, "brackets of a logical form");
+    return RILL_OK;
+}
+
+/* Put the spans, which tile a range of tokens, in order. */
+static rill_status sort_children(form_sorter *f, span *spans, size_t count)
+{
+    size_t first = spans[0].first, total = spans[count - 1].first + spans[count - 1].count - first, used = 0;
+    TRY(GROW(f->ctx, f->scratch, f->moved_capacity, total, "tokens of a logical form"));
+    sort_spans(f->tokens, spans, count);
+    for (size_t i = 0; i < count; i++) {
+        memcpy(f->scratch + used, f->tokens + spans[i].first, spans[i].count * sizeof *f->scratch);
+        used += spans[i].count;
+    }
+    memcpy(f->tokens + first, f->scratch, total * sizeof *f->scratch);
+    return RILL_OK;
+}
+
+static rill_status close_node(form_sorter *f, size_t index)
+{
+    open_bracket node = f->frames[--f->depth];
+    size_t count = f->child_count - node.first_child;
+    token head = f->tokens[node.open_index + 1];
+    rill_status status = RILL_OK;
+    if (count > 2 && (rill_slice_is(head, "and") || rill_slice_is(head, "or")))
+        status = sort_children(f, f->children + node.first_child + 1, count - 1);
+    f->child_count = node.first_child;
+    return status == RILL_OK ? add_child(f, node.open_index, index - node.open_index + 1) : status;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+/* Sort all there is; *whole tells whether brackets match and are not too deep. */
+static rill_status sort_all_children(form_sorter *f, int *is_balanced)
+{
+    rill_status status = RILL_OK;
+    *is_balanced = 0;
+    for (size_t i = 0; status == RILL_OK && i < f->count; i++) {
+        token tok = f->tokens[i];
+        if (rill_slice_is(tok, "(")) {
+            if (f->depth == MAX_NESTING) return RILL_OK;
+            status = open_node(f, i);
+        } else if (rill_slice_is(tok, ")")) {
+            if (f->depth == 0) return RILL_OK;
+            status = close_node(f, i);
+        } else {
+            status = add_child(f, i, 1);
+        }
+    }
+    *is_balanced = status == RILL_OK && f->depth == 0;
+    return status;
+}
+
+static rill_status write_form(const form_sorter *f, rill_text *out)
+{
+    size_t old_length = out->length;
+    for (size_t i = 0; i < f->count; i++) {
+        rill_status status = i ? rill_text_append(out, " ", 1) : RILL_OK;
+        if (status == RILL_OK) status = rill_text_append(out, f->tokens[i].data, f->tokens[i].length);
+        if (status != RILL_OK) {
+            out->length = old_length;
+            if (out->data) out->data[old_length] = '\0';
+            return status;
+        }
+    }
+    return RILL_OK;
+}
+
+rill_status rill_logic_canonical(rill_context *ctx, const char *text, size_t length, rill_text *out)
+{
+    form_sorter f = {.ctx = ctx};
+    int is_balanced = 0;
+    rill_status status = tokenise(&f, text, length);
+    if (status == RILL_OK) status = sort_all_children(&f, &is_balanced);
+    if (status == RILL_OK && !is_balanced) status = tokenise(&f, text, length); /* some of it was sorted already */
+    if (status == RILL_OK) status = write_form(&f, out);
+    FREE_ARRAY(ctx, f.tokens, f.capacity);
+    FREE_ARRAY(ctx, f.scratch, f.moved_capacity);
+    FREE_ARRAY(ctx, f.children, f.child_capacity);
+    FREE_ARRAY(ctx, f.frames, f.frame_capacity);
+    return status;
+}

@@ -1,0 +1,321 @@
+/* Questions: from a line to tokens and mentions, and back.
+ *
+ * One pass from left to right. At each raw token: a placeholder that was typed literally stays; else the longest match
+ * is replaced (a mention by its placeholder, a rewrite by its words); else the token is stemmed and stays.
+ * Placeholders are numbered per type in order of first appearance, the same constant getting the same number, as in
+ * the data sets; numbers that were typed literally are left out.
+ * Invariant: items and `out` describe the output so far; `tokens` is made from them once they no longer move. The
+ * table of mentions is either complete or empty.
+ * Divisions: output, mentions, placeholders, the pass, opening and closing. */
+#include "grow.h"
+#include "question_internal.h"
+#include "try.h"
+#include "utf8.h"
+
+#include <inttypes.h>
+#include <libstemmer.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Nothing this long is a word of English; the stemmer is spared such input. */
+enum { STEM_LIMIT = 64 };
+
+/* --- output ------------------------------------------------------------------------------------------------------- */
+
+/* Append one output token as it is. */
+static rill_status append_token(rill_question *question, const char *data, size_t length, int32_t type, int32_t word)
+{
+    const rill__output_token item = {.type = type, .word = word, .offset = question->out.length, .length = length};
+    TRY(GROW(question->ctx, question->items, question->item_capacity, question->item_count + 1,
+             "tokens of a question"));
+    TRY(rill_text_append(&question->out, data, length));
+    question->items[question->item_count++] = item;
+    return RILL_OK;
+}
+
+/* Append a plain token: without apostrophes and stemmed, if the lexicon says so. */
+static rill_status append_plain_token(rill_question *question, const char *data, size_t length, int32_t word)
+{
+    char bare[STEM_LIMIT];
+    if (question->lexicon && !question->lexicon->keep_apostrophe && length <= sizeof bare) {
+        size_t kept = 0;
+        for (size_t i = 0; i < length; i++)
+            if (data[i] != '\'') bare[kept++] = data[i];
+        data = bare;
+        length = kept;
+    }
+    if (!question->stemmer || length > STEM_LIMIT) return append_token(question, data, length, RILL__NONE, word);
+    const sb_symbol *stem = sb_stemmer_stem(question->stemmer, (const sb_symbol *)data, (int)length);
+    if (!stem) return rill_fail_memory(question->ctx, length, "stem of a word");
+    size_t stem_length = (size_t)sb_stemmer_length(question->stemmer);
+    return append_token(question, (const char *)stem, stem_length, RILL__NONE, word);
+}
+
+/* Make the pointers that prepare returns. */
+static rill_status make_token_slices(rill_question *question, const rill_slice **tokens, size_t *count)
+{
+    TRY(GROW(question->ctx, question->tokens, question->token_capacity, question->item_count + 1,
+             "tokens of a question"));
+    for (size_t i = 0; i < question->item_count; i++)
+        question->tokens[i] = (rill_slice){question->out.data + question->items[i].offset, question->items[i].length};
+    *tokens = question->tokens;
+    *count = question->item_count;
+    return RILL_OK;
+}
+
+/* --- mentions ----------------------------------------------------------------------------------------------------- */
+
+rill_slice rill_mentions_constant(const rill_mentions *mentions, const char *token, size_t length)
+{
+    for (size_t i = 0; i < mentions->count; i++) {
+        const struct rill_mention *mention = &mentions->entries[i];
+        if (mention->placeholder_length == length &&
+            memcmp(mentions->bytes.data + mention->placeholder, token, length) == 0)
+            return (rill_slice){mentions->bytes.data + mention->constant, mention->constant_length};
+    }
+    return (rill_slice){token, length};
+}
+
+void rill_mentions_clear(rill_mentions *mentions)
+{
+    rill_context *ctx = mentions->bytes.ctx;
+    if (mentions->entries != NULL) FREE_ARRAY(ctx, mentions->entries, mentions->capacity);
+    rill_text_clear(&mentions->bytes);
+    *mentions = (rill_mentions){.bytes = {.ctx = ctx}};
+}
+
+static rill_status add_mention(rill_mentions *mentions, const char *placeholder, size_t placeholder_length,
+                               rill_slice constant)
+{
+    const size_t offset = mentions->bytes.length;
+    TRY(GROW(mentions->bytes.ctx, mentions->entries, mentions->capacity, mentions->count + 1,
+             "mentions of a question"));
+    TRY(rill_text_append(&mentions->bytes, placeholder, placeholder_length));
+    TRY(rill_text_append(&mentions->bytes, constant.data, constant.length));
+    mentions->entries[mentions->count++] = (struct rill_mention){offset, placeholder_length,
+                                                                 offset + placeholder_length, constant.length};
+    return RILL_OK;
+}
+
+/* --- placeholders ------------------------------------------------------------------------------------------------- */
+
+/* The type of a token that is a placeholder typed literally, with its number; RILL__NONE for all others. Words of the
+ * lexicon are never taken for one: "do8" is an aircraft. */
+static int32_t literal_placeholder(const rill_question *question, const rill__raw_token *raw, int64_t *number)
+{
+    if (raw->word != RILL__NONE) return RILL__NONE;
+    return rill__lexicon_placeholder(question->lexicon, question->raw_bytes + raw->offset, raw->length, number);
+}
+
+/* Reset numbering for a new line; numbers used literally anywhere in it are taken. */
+static rill_status reset_numbering(rill_question *question)
+{
+    size_t types = question->lexicon->type_count, size = 16;
+    while (size < 2 * (question->raw_count + 1)) size *= 2;
+    TRY(GROW(question->ctx, question->next_numbers, question->next_numbers_capacity, types + 1,
+             "numbers of placeholders"));
+    TRY(GROW(question->ctx, question->mention_index, question->mention_index_capacity, size, "index of mentions"));
+    question->mention_index_size = size;
+    for (size_t i = 0; i < size; i++) question->mention_index[i].type = RILL__NONE;
+    for (size_t i = 0; i < types; i++) question->next_numbers[i] = 0;
+    for (size_t i = 0; i < question->raw_count; i++) {
+        int64_t number;
+        int32_t type = literal_placeholder(question, &question->raw[i], &number);
+        if (type != RILL__NONE && number >= question->next_numbers[type]) question->next_numbers[type] = number + 1;
+    }
+    return RILL_OK;
+}
+
+/* Append the placeholder of a mention whose constant is in scratch, a new one if it has none yet. */
+static rill_status append_placeholder(rill_question *question, int32_t type, rill_mentions *mentions)
+{
+    const rill_slice constant = {question->scratch.data, question->scratch.length};
+    const size_t length = constant.length, mask = question->mention_index_size - 1;
+    size_t i = rill__hash(RILL__HASH_START + (uint64_t)type, constant.data, length) & mask;
+    for (; question->mention_index[i].type != RILL__NONE; i = (i + 1) & mask) {
+        const struct rill_mention *old = &mentions->entries[question->mention_index[i].mention];
+        if (question->mention_index[i].type == type && old->constant_length == length &&
+            memcmp(mentions->bytes.data + old->constant, constant.data, length) == 0)
+            return append_token(question, mentions->bytes.data + old->placeholder, old->placeholder_length, type,
+                                RILL__NONE);
+    }
+    char name[128];
+    const rill__type *kind = &question->lexicon->types[type];
+    int written = kind->unnumbered ? snprintf(name, sizeof name, "%.*s", (int)kind->name.length, kind->name.data)
+                                   : snprintf(name, sizeof name, "%.*s%" PRId64, (int)kind->name.length,
+                                              kind->name.data, question->next_numbers[type]++);
+    question->mention_index[i] = (rill__mention_slot){.type = type, .mention = mentions->count};
+    TRY(add_mention(mentions, name, (size_t)written, constant));
+    return append_token(question, name, (size_t)written, type, RILL__NONE);
+}
+
+/* The value a rule captured: a number, or raw tokens joined by '_'. */
+static rill_status append_value(rill_question *question, const rill__rule *rule, const rill__match *found, size_t end)
+{
+    rill_text *out = &question->scratch;
+    if (!found->value_length) {
+        const int64_t value = rule->slot == RILL__SLOT_AM   ? found->value_am
+                              : rule->slot == RILL__SLOT_PM ? found->value_pm
+                                                            : found->value;
+        return rill_text_printf(out, "%" PRId64, value);
+    }
+    for (size_t i = found->value_raw; i < found->value_raw + found->value_length; i++) {
+        const rill__raw_token *raw = &question->raw[i];
+        if (i > found->value_raw) TRY(rill_text_append(out, "_", 1));
+        TRY(rill_text_append(out, question->raw_bytes + raw->offset,
+                             found->has_possessive && i + 1 == end ? raw->length - 2 : raw->length));
+    }
+    return RILL_OK;
+}
+
+/* Put the constant of what was found at raw token `at` into scratch. */
+static rill_status make_constant(rill_question *question, size_t first, const rill__match *found)
+{
+    const rill_lexicon *lexicon = question->lexicon;
+    rill_text *out = &question->scratch;
+    rill_text_reset(out);
+    if (found->candidate != RILL__NONE) {
+        rill_slice text = lexicon->candidates[found->candidate].text;
+        return rill_text_append(out, text.data, text.length);
+    }
+    const rill__rule *rule = &lexicon->rules[found->rule];
+    TRY(rill_text_append(out, rule->prefix.data, rule->prefix.length));
+    if (rule->slot != RILL__SLOT_NONE) TRY(append_value(question, rule, found, first + found->length));
+    return rill_text_append(out, rule->suffix.data, rule->suffix.length);
+}
+
+/* --- the pass ----------------------------------------------------------------------------------------------------- */
+
+/* Append the words a rewrite puts in place of others. */
+static rill_status append_rewrite(rill_question *question, rill_slice text)
+{
+    for (rill_slice word; (word = rill_next_word(&text)).length > 0;)
+        TRY(append_plain_token(question, word.data, word.length,
+                               rill__lexicon_word(question->lexicon, word.data, word.length)));
+    return RILL_OK;
+}
+
+/* Append a raw token that nothing in the lexicon takes. */
+static rill_status append_raw_token(rill_question *question, size_t index)
+{
+    const rill__raw_token *raw = &question->raw[index];
+    TRY(append_plain_token(question, question->raw_bytes + raw->offset, raw->length, raw->word));
+    question->items[question->item_count - 1].raw_plus_1 = index + 1;
+    return RILL_OK;
+}
+
+static rill_status append_match(rill_question *question, size_t index, const rill__match *found,
+                                rill_mentions *mentions)
+{
+    const rill_lexicon *lexicon = question->lexicon;
+    int32_t type = found->candidate != RILL__NONE ? lexicon->candidates[found->candidate].type
+                                                  : lexicon->rules[found->rule].type;
+    if (type == RILL__NONE) return append_rewrite(question, lexicon->candidates[found->candidate].text);
+    TRY(make_constant(question, index, found));
+    TRY(append_placeholder(question, type, mentions));
+    if (!found->has_possessive || !lexicon->keep_possessive) return RILL_OK;
+    return append_token(question, "'s", 2, RILL__NONE, rill__lexicon_word(lexicon, "'s", 2));
+}
+
+static rill_status replace_matches(rill_question *question, rill_mentions *mentions)
+{
+    TRY(reset_numbering(question));
+    for (size_t i = 0; i < question->raw_count;) {
+        const rill__raw_token *raw = &question->raw[i];
+        const char *data = question->raw_bytes + raw->offset;
+        int64_t number;
+        int32_t literal = literal_placeholder(question, raw, &number);
+        rill__match found = {.length = 0};
+        if (literal == RILL__NONE) found = rill__question_match(question, i);
+        if (literal != RILL__NONE)
+            TRY(append_token(question, data, raw->length, literal, RILL__NONE));
+        else if (found.length)
+            TRY(append_match(question, i, &found, mentions));
+        else
+            TRY(append_raw_token(question, i));
+        i += found.length ? found.length : 1;
+    }
+    return RILL_OK;
+}
+
+/* Input in token form, or no lexicon: raw tokens are the output. */
+static rill_status copy_raw_tokens(rill_question *question)
+{
+    for (size_t i = 0; i < question->raw_count; i++) TRY(append_raw_token(question, i));
+    return RILL_OK;
+}
+
+static rill_status split_at_spaces(rill_question *question, const char *line, size_t length)
+{
+    size_t start = 0;
+    for (size_t pos = 0; pos <= length; pos++) {
+        int is_separator = pos == length || (unsigned char)line[pos] <= ' ' || line[pos] == 0x7f;
+        if (!is_separator) continue;
+        if (pos > start) TRY(append_token(question, line + start, pos - start, RILL__NONE, RILL__NONE));
+        start = pos + 1;
+    }
+    return RILL_OK;
+}
+
+static rill_status make_items(rill_question *question, int tokenized, rill_mentions *mentions)
+{
+    if (tokenized) return split_at_spaces(question, question->line, question->line_length);
+    TRY(rill__question_split(question));
+    return question->lexicon ? replace_matches(question, mentions) : copy_raw_tokens(question);
+}
+
+rill_status rill_question_prepare(rill_question *question, const char *line, size_t length, int tokenized,
+                                  const rill_slice **tokens, size_t *count, rill_mentions *mentions)
+{
+    *tokens = NULL;
+    *count = mentions->count = question->item_count = question->raw_count = 0;
+    rill_text_reset(&mentions->bytes);
+    rill_text_reset(&question->out);
+    question->line = line;
+    question->line_length = length;
+    size_t bad = rill_utf8_check(line, length);
+    if (bad < length)
+        return rill_fail(question->ctx, RILL_ERR_INPUT, "the line is not UTF-8 at byte %zu (0x%02x)", bad + 1,
+                         (unsigned char)line[bad]);
+    rill_status status = make_items(question, tokenized, mentions);
+    if (status == RILL_OK) status = make_token_slices(question, tokens, count);
+    if (status != RILL_OK) mentions->count = 0;
+    return status;
+}
+
+/* --- opening and closing ------------------------------------------------------------------------------------------ */
+
+rill_status rill_question_open(rill_context *ctx, const rill_lexicon *lexicon, rill_question **out)
+{
+    *out = NULL;
+    rill_question *question = rill_calloc(ctx, 1, sizeof *question);
+    if (!question) return rill_fail_memory(ctx, sizeof *question, "question");
+    question->ctx = question->out.ctx = question->scratch.ctx = ctx;
+    question->lexicon = lexicon;
+    if (lexicon && lexicon->stem) {
+        question->stemmer = sb_stemmer_new("english", "UTF_8");
+        if (!question->stemmer) {
+            rill_question_close(question);
+            return rill_fail_memory(ctx, sizeof(void *), "stemmer");
+        }
+    }
+    *out = question;
+    return RILL_OK;
+}
+
+void rill_question_close(rill_question *question)
+{
+    if (!question) return;
+    rill_context *ctx = question->ctx;
+    if (question->stemmer) sb_stemmer_delete(question->stemmer);
+    FREE_ARRAY(ctx, question->raw_bytes, question->raw_bytes_capacity);
+    FREE_ARRAY(ctx, question->raw_offsets, question->raw_offsets_capacity);
+    FREE_ARRAY(ctx, question->raw, question->raw_tokens_capacity);
+    FREE_ARRAY(ctx, question->items, question->item_capacity);
+    rill_text_clear(&question->out);
+    FREE_ARRAY(ctx, question->tokens, question->token_capacity);
+    rill_text_clear(&question->scratch);
+    FREE_ARRAY(ctx, question->next_numbers, question->next_numbers_capacity);
+    FREE_ARRAY(ctx, question->mention_index, question->mention_index_capacity);
+    rill_free(ctx, question, sizeof *question);
+}

@@ -1,0 +1,69 @@
+/* Questions as people type them, and the token form that a semantic parser was trained on.
+ *
+ * Raw text goes in (upper case, punctuation, "New York City", "5:30 p.m."); tokens come out (lower case, stems, typed
+ * placeholders), with a table that says what each placeholder stands for. After decoding, the table puts the constants
+ * back into the logical form.
+ *
+ *     rill_mentions mentions = {.bytes = {.ctx = ctx}};                       one per item in flight, reused
+ *     rill_question_open(ctx, lexicon, &question);                 one per thread
+ *     rill_question_prepare(question, line, length, 0, &tokens, &count, &mentions);
+ *     ... decode ...
+ *     word = rill_mentions_constant(&mentions, lf_token, lf_length);
+ *
+ * Once buffers have grown to the longest line so far nothing is allocated. A line takes time linear in its length.
+ * Stability: inner header of the semparse domain. */
+#ifndef RILL_SEMPARSE_QUESTION_H
+#define RILL_SEMPARSE_QUESTION_H
+
+#include "lexicon.h"
+#include "rill/context.h"
+
+RILL_C_BEGIN
+
+/* Placeholder -> constant. Zero-initialise with the bytes' context set; fill with rill_question_prepare(), as often as
+ * wanted; free with rill_mentions_clear(). Owns copies of its bytes: it depends on no question and no lexicon. */
+typedef struct rill_mentions {
+    rill_text bytes;
+    struct rill_mention {
+        size_t placeholder, placeholder_length; /* spans of `bytes` */
+        size_t constant, constant_length;
+    } * entries;
+    size_t count, capacity; /* placeholders; elements of `list` */
+} rill_mentions;
+
+/* What to print for a token of the logical form: the constant if the token is a placeholder of this question, else the
+ * token itself. Borrowed from the table or from the argument. */
+rill_slice rill_mentions_constant(const rill_mentions *mentions, const char *token, size_t length);
+
+/* Free the memory; the table may be filled again. A zeroed table is allowed. */
+void rill_mentions_clear(rill_mentions *mentions);
+
+/* The stemmer and the buffers for one thread. */
+typedef struct rill_question rill_question;
+
+/* Make a question object. `lexicon` is borrowed until close; NULL means: lower case and no punctuation, nothing else.
+ *   out: on success an object the caller closes; on failure NULL
+ *   RILL_OK · RILL_ERR_MEMORY */
+rill_status rill_question_open(rill_context *ctx, const rill_lexicon *lexicon, rill_question **out);
+
+/* NULL is allowed. */
+void rill_question_close(rill_question *question);
+
+/* Bring one line into token form.
+ *   line        [length] bytes; newline, tab and other control characters count as blanks
+ *   tokenized   nonzero: the line is in token form already; it is split at blanks and nothing else is done
+ *   tokens      out: [*count], borrowed until the next call with this object; an empty line has none. A word that looks
+ *               like a placeholder of the lexicon ("c0") is passed on as it is and stands for itself
+ *   mentions    out: replaced; empty on failure
+ *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_INPUT (not UTF-8; the sentence names the byte, counted from 0) */
+rill_status rill_question_prepare(rill_question *question, const char *line, size_t length, int tokenized,
+                                  const rill_slice **tokens, size_t *count, rill_mentions *mentions);
+
+/* What token i of the last line was in the line, if it was written as a name is and is nothing of the lexicon's: with a capital letter
+ * that does more than begin a sentence, or within quotes. Borrowed from the line, which must still be there. Length 0 for all
+ * other tokens, and in token form. A line all in capitals has names in quotes alone. */
+rill_slice rill_question_name(const rill_question *question, size_t i);
+
+RILL_C_END
+
+#endif

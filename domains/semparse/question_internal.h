@@ -1,0 +1,134 @@
+/* The stages of a question's way from bytes to tokens: shared by text*.c.
+ *
+ *     question_tokens.c   bytes -> raw tokens: valid UTF-8, lower case, split, each with its word number in the lexicon
+ *     question_numbers.c  what a token says as a number, an ordinal or a clock time
+ *     question_names.c    which raw tokens were written as names are
+ *     question_match.c   what begins at a raw token: the longest mention or rewrite, by surface or by rule
+ *     question.c         raw tokens -> items: placeholders, rewritten words, stems; and the table of mentions
+ *
+ * Invariant: arrays hold offsets, never pointers, into buffers that may still grow. */
+#ifndef RILL_SEMPARSE_QUESTION_INTERNAL_H
+#define RILL_SEMPARSE_QUESTION_INTERNAL_H
+
+#include "lexicon_internal.h"
+#include "question.h"
+
+/* How a token can be read as a number. */
+typedef enum rill__number_form {
+    RILL__FORM_NONE,
+    RILL__FORM_DIGITS,  /* 17, 1,700, 40k */
+    RILL__FORM_COLON,   /* 5:30: value = hour * 100 + minute */
+    RILL__FORM_TIME,    /* 5pm, 5:30pm: likewise, on the 24 hour clock */
+    RILL__FORM_ORDINAL, /* 27th */
+    RILL__FORM_UNIT,    /* one .. nine */
+    RILL__FORM_TEEN,    /* ten .. nineteen */
+    RILL__FORM_TENS,    /* twenty .. ninety */
+    RILL__FORM_HUNDRED, /* the word, value 100 */
+    RILL__FORM_THOUSAND,
+    RILL__FORM_AND,
+    RILL__FORM_ORDINAL_UNIT, /* first .. ninth */
+    RILL__FORM_ORDINAL_TEEN, /* tenth .. nineteenth: a complete ordinal */
+    RILL__FORM_ORDINAL_TENS, /* twentieth, thirtieth: likewise */
+} rill__number_form;
+
+typedef struct rill__number {
+    rill__number_form form;
+    int digits; /* how many, of RILL__FORM_DIGITS */
+    int64_t value;
+} rill__number;
+
+/* A token of the line, lower case, before anything is replaced. */
+typedef struct rill__raw_token {
+    size_t offset, length;       /* in raw_bytes */
+    size_t line_begin, line_end; /* what it was, in the line */
+    int32_t word;                /* of the whole token, or RILL__NONE */
+    int32_t possessor;           /* of what stands before a final 's, when that is a word and the whole is not */
+    rill__number number;
+} rill__raw_token;
+
+/* What stands in the output so far, as contexts to the left see it. */
+typedef struct rill__output_token {
+    int32_t type;          /* of a mention, else RILL__NONE */
+    int32_t word;          /* of a plain token, else RILL__NONE */
+    size_t offset, length; /* in `out` */
+    size_t raw_plus_1; /* 1 + the raw token that it is; 0: the lexicon put it there, or the line was in token form */
+} rill__output_token;
+
+/* A slot of the index that gives the same constant the same number. */
+typedef struct rill__mention_slot {
+    int32_t type;   /* RILL__NONE: free */
+    size_t mention; /* in rill_mentions.list */
+} rill__mention_slot;
+
+struct rill_question {
+    rill_context *ctx;
+    const rill_lexicon *lexicon; /* may be NULL */
+    struct sb_stemmer *stemmer;  /* NULL: no stemming */
+
+    const char *line; /* borrowed while it is the last one */
+    size_t line_length;
+    char *raw_bytes;
+    size_t raw_bytes_length, raw_bytes_capacity;
+    size_t *
+        raw_offsets; /* [raw_bytes_length + 1] where in the line each of raw_bytes was, as they were before tokens were cut */
+    size_t raw_offsets_capacity;
+    rill__raw_token *raw;
+    size_t raw_count, raw_tokens_capacity;
+
+    rill__output_token *items;
+    size_t item_count, item_capacity;
+    rill_text out;
+    rill_slice *tokens;
+    size_t token_capacity;
+
+    rill_text scratch;     /* a constant being put together */
+    int64_t *next_numbers; /* [types of the lexicon] */
+    size_t next_numbers_capacity;
+    rill__mention_slot *mention_index; /* [mention_index_size], a power of two or 0 */
+    size_t mention_index_size, mention_index_capacity;
+};
+
+/* What was found at a raw token. */
+typedef struct rill__match {
+    size_t length;     /* raw tokens replaced; 0: nothing found */
+    int32_t candidate; /* in lexicon->candidates, or RILL__NONE for a rule's mention */
+    int32_t rule;
+    int has_possessive;                /* the last token has a final 's that is not part of the mention */
+    size_t value_raw, value_length;    /* raw tokens that make up a captured text (value_length > 0), or ... */
+    int64_t value, value_am, value_pm; /* ... a captured number */
+} rill__match;
+
+/* --- question_tokens.c ------------------------------------------------------------------------------------------------- */
+
+/* Fill question->raw from the line, which is valid UTF-8. RILL_OK · RILL_ERR_MEMORY */
+rill_status rill__question_split(rill_question *question);
+
+/* Decode one code point of text that is known to be UTF-8; returns its length in bytes. */
+size_t rill__text_decode(const char *text, uint32_t *code);
+
+/* Lower case for the scripts place names come in: Latin, Greek, Cyrillic. */
+uint32_t rill__text_lower(uint32_t code);
+
+/* --- question_numbers.c ------------------------------------------------------------------------------------------------ */
+
+/* Read one lower-case token. */
+rill__number rill__number_read(const char *data, size_t length);
+
+/* Numbers that begin at token `at` of `raw[count]`: how many tokens they take, 0 if there is none. */
+size_t rill__number_int(const rill__raw_token *raw, size_t count, size_t first, int64_t *value);
+size_t rill__number_ordinal(const rill__raw_token *raw, size_t count, size_t first, int64_t *value);
+size_t rill__number_year(const rill__raw_token *raw, size_t count, size_t first, int64_t *value);
+size_t rill__number_clock_words(const rill__raw_token *raw, size_t count, size_t first, int64_t *value);
+
+/* A clock reading in digits: 1 if the token is one. `value` is as said, hour * 100 + minute. */
+int rill__number_clock(rill__number number, int64_t *value);
+
+/* A 12-hour reading on the 24-hour clock; what is beyond 12 o'clock stays. */
+int64_t rill__number_half_day(int64_t value, int afternoon);
+
+/* --- question_match.c ------------------------------------------------------------------------------------------------- */
+
+/* What begins at raw token `at`; question->items is what stands to its left. */
+rill__match rill__question_match(const rill_question *question, size_t first);
+
+#endif

@@ -1,0 +1,146 @@
+/* Names: which tokens of a line were written as names are.
+ *
+ * A capital letter makes a name, unless it is the first letter of a sentence's first word, of the word I, or of a line that has no
+ * small letters. So does a pair of quotes around a token. It is a question of how the line was typed and of nothing else: whether the
+ * name is known is for the lexicon and the model to say.
+ * Divisions: capitals · sentences · quotes · the token. */
+#include "question_internal.h"
+
+#include <string.h>
+
+/* --- capitals ----------------------------------------------------------------------------------------------------- */
+
+static int is_upper_case(uint32_t code)
+{
+    return rill__text_lower(code) != code;
+}
+
+/* Capital letters of [from, to), and whether the first character is one. */
+static int count_capitals(const char *line, size_t from, size_t to, int *first)
+{
+    int n = 0;
+    *first = 0;
+    for (size_t pos = from; pos < to;) {
+        uint32_t code;
+        const int begins = pos == from;
+        pos += rill__text_decode(line + pos, &code);
+        n += is_upper_case(code);
+        if (begins) *first = is_upper_case(code);
+    }
+    return n;
+}
+
+static int has_lower_case(const rill_question *question)
+{
+    for (size_t pos = 0; pos < question->line_length;) {
+        uint32_t code;
+        pos += rill__text_decode(question->line + pos, &code);
+        if (code >= 'a' && code <= 'z') return 1;
+        if (code >= 0xdf && code < 0x500 && !is_upper_case(code)) return 1;
+    }
+    return 0;
+}
+
+/* I, I'm, I'd. */
+static int is_pronoun(const char *word, size_t length)
+{
+    return word[0] == 'I' && (length == 1 || word[1] == '\'' || (unsigned char)word[1] >= 0x80);
+}
+
+/* --- sentences ---------------------------------------------------------------------------------------------------- */
+
+/* Whether a sentence ends before the full stop at `at`: not where it is an abbreviation's, "St. Louis". */
+static int ends_sentence(const char *line, size_t pos)
+{
+    enum { MAX_ABBREVIATION = 3 };
+    size_t letters = 0;
+    while (letters < pos && line[pos - letters - 1] != ' ' && line[pos - letters - 1] != '.') letters++;
+    return letters > MAX_ABBREVIATION;
+}
+
+/* Whether nothing of its sentence stands before `at` but quotes and brackets. */
+static int begins_sentence(const char *line, size_t pos)
+{
+    while (pos > 0 && strchr(" \"'([{", line[pos - 1]) != NULL) pos--;
+    if (pos == 0) return 1;
+    const char prev = line[pos - 1];
+    return prev == '?' || prev == '!' || (prev == '.' && ends_sentence(line, pos - 1));
+}
+
+/* --- quotes ------------------------------------------------------------------------------------------------------- */
+
+static char quote_kind(uint32_t code)
+{
+    switch (code) {
+    case '"':
+    case 0xab:
+    case 0xbb:
+    case 0x201c:
+    case 0x201d:
+    case 0x201e: return '"';
+    case '\'':
+    case 0x2018:
+    case 0x2019:
+    case 0x201a: return '\'';
+    default: return 0;
+    }
+}
+
+/* One that opens stands at the beginning of a word, one that closes at the end of one; what does neither is an apostrophe. The two kinds
+ * have nothing to do with each other, since an apostrophe may seem to open. */
+static int is_quoted(const rill_question *question, size_t from, size_t to)
+{
+    const char *line = question->line;
+    const size_t length = question->line_length;
+    size_t opened[2] = {0, 0}; /* where what stands in quotes begins, 0: none are open */
+    for (size_t pos = 0; pos < length && (opened[0] || opened[1] || pos < to);) {
+        uint32_t code;
+        const size_t begin = pos;
+        pos += rill__text_decode(line + pos, &code);
+        const char quote = quote_kind(code);
+        const int leads = begin == 0 || strchr(" \t([{", line[begin - 1]) != NULL;
+        const int trails = pos == length || strchr(" \t.,;:!?)]}", line[pos]) != NULL;
+        size_t *open = &opened[quote == '"'];
+        if (quote == 0) continue;
+        if (*open == 0 && leads && !trails) {
+            *open = pos;
+        } else if (*open > 0 && trails) {
+            if (from >= *open && to <= begin) return 1;
+            *open = 0;
+        }
+    }
+    return 0;
+}
+
+/* --- the token ---------------------------------------------------------------------------------------------------- */
+
+static int is_name(const rill_question *question, size_t from, size_t to)
+{
+    int first;
+    const char *line = question->line;
+    const int capitals = count_capitals(line, from, to, &first);
+    if (is_quoted(question, from, to)) return 1;
+    if (capitals == 0 || is_pronoun(line + from, to - from) || !has_lower_case(question)) return 0;
+    return capitals > 1 || !first || !begins_sentence(line, from);
+}
+
+/* London's is London. */
+static size_t strip_possessive(const char *line, size_t from, size_t to)
+{
+    static const char *const owners[] = {"'s", "\xe2\x80\x99s"};
+    for (size_t i = 0; i < 2; i++) {
+        const size_t length = strlen(owners[i]);
+        if (to - from > length && memcmp(line + to - length, owners[i], length) == 0) return to - length;
+    }
+    return to;
+}
+
+rill_slice rill_question_name(const rill_question *question, size_t i)
+{
+    const size_t raw_index = question->items[i].raw_plus_1;
+    if (raw_index == 0) return (rill_slice){question->line, 0};
+    const rill__raw_token *raw = &question->raw[raw_index - 1];
+    if (!is_name(question, raw->line_begin, raw->line_end)) return (rill_slice){question->line, 0};
+    return (rill_slice){question->line + raw->line_begin,
+                        strip_possessive(question->line, raw->line_begin, raw->line_end) - raw->line_begin};
+}

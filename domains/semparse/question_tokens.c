@@ -1,0 +1,294 @@
+/* From bytes to raw tokens.
+ *
+ * The line is first normalised: lower case, typographic quotes and dashes to ASCII, every kind of blank to a blank.
+ * Then it is cut at blanks into chunks, and a chunk into tokens:
+ *   - a chunk that is a word of the lexicon stays whole: "c++", "tcp/ip", ".net", "ap/57", "-er";
+ *   - quotes, brackets and sentence punctuation at its ends are dropped;
+ *   - what is left is cut at hyphens, slashes and the like: "one-way" is two tokens;
+ *   - "río" becomes "rio" where the lexicon has only that;
+ *   - "1,700" loses its comma, "p.m." and "u.s." their dots, "$500" becomes "$" and "500".
+ * Invariant: normalising and cutting never make the line longer, so one buffer of its length is enough.
+ * Divisions: UTF-8, normalising, tokens, chunks. */
+#include "grow.h"
+#include "question_internal.h"
+#include "rill/domain.h"
+#include "try.h"
+
+#include <string.h>
+
+/* --- UTF-8 -------------------------------------------------------------------------------------------------------- */
+
+size_t rill__text_decode(const char *text, uint32_t *code)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    if (bytes[0] < 0x80) {
+        *code = bytes[0];
+        return 1;
+    }
+    size_t length = bytes[0] >= 0xf0 ? 4 : bytes[0] >= 0xe0 ? 3 : 2;
+    *code = bytes[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++) *code = *code << 6 | (bytes[i] & 0x3fu);
+    return length;
+}
+
+static size_t encode(uint32_t code, char *out)
+{
+    if (code < 0x80) {
+        out[0] = (char)code;
+        return 1;
+    }
+    size_t length = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    static const unsigned lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    for (size_t i = length - 1; i > 0; i--, code >>= 6) out[i] = (char)(0x80u | (code & 0x3fu));
+    out[0] = (char)(lead[length] | code);
+    return length;
+}
+
+/* --- normalising -------------------------------------------------------------------------------------------------- */
+
+/* Independent of any locale. Each result takes no more bytes than its argument. */
+uint32_t rill__text_lower(uint32_t c)
+{
+    if (c < 0x80) return c >= 'A' && c <= 'Z' ? c + 32 : c;
+    if (c >= 0xc0 && c <= 0xde && c != 0xd7) return c + 32;
+    if (c == 0x130) return 'i';
+    if (c == 0x178) return 0xff;
+    if ((c >= 0x100 && c <= 0x137) || (c >= 0x14a && c <= 0x177)) return c | 1;
+    if ((c >= 0x139 && c <= 0x148) || (c >= 0x179 && c <= 0x17e)) return c & 1 ? c + 1 : c;
+    if (c >= 0x391 && c <= 0x3a9 && c != 0x3a2) return c + 32;
+    if (c >= 0x410 && c <= 0x42f) return c + 32;
+    if (c >= 0x400 && c <= 0x40f) return c + 80;
+    return c;
+}
+
+/* What a code point that is no blank is read as. */
+static uint32_t normal_character(uint32_t c)
+{
+    switch (c) {
+    case 0x2018:
+    case 0x2019:
+    case 0x201a:
+    case 0x201b:
+    case 0x2032:
+    case 0xb4:
+    case '`': return '\'';
+    case 0x201c:
+    case 0x201d:
+    case 0x201e:
+    case 0x2033:
+    case 0xab:
+    case 0xbb: return '"';
+    case 0x2010:
+    case 0x2011:
+    case 0x2012:
+    case 0x2013:
+    case 0x2014:
+    case 0x2015:
+    case 0x2212: return '-';
+    case 0x2026:
+    case 0xa1:
+    case 0xbf:
+    case 0x2022: return ' ';
+    default: return rill__text_lower(c);
+    }
+}
+
+/* --- tokens ------------------------------------------------------------------------------------------------------- */
+
+/* The bound keeps a chunk of 100,000 brackets linear: it is looked up again after each one that is cut off. */
+static int32_t find_word(const rill_question *question, size_t offset, size_t length)
+{
+    if (!question->lexicon || length > RILL__MAX_WORD_BYTES) return RILL__NONE;
+    return rill__lexicon_word(question->lexicon, question->raw_bytes + offset, length);
+}
+
+/* The letter below the diacritics of a lower-case one, of Latin-1 and Latin Extended-A; a combining mark has none: 0. */
+static uint32_t base_letter(uint32_t c)
+{
+    static const char letters[] = "aaaaaa.ceeeeiiii.nooooo.ouuuuy.y" /* from U+00E0; '.' stays what it is */
+                                  "aaaaaaccccccccddddeeeeeeeeeegggg"
+                                  "gggghhhhiiiiiiiiii..jjkk.lllllll"
+                                  "lllnnnnnn...oooooo..rrrrrrssssss"
+                                  "ssttttttuuuuuuuuuuuuwwyyyzzzzzz.";
+    if (c >= 0x300 && c <= 0x36f) return 0;
+    if (c < 0xe0 || c > 0x17f || letters[c - 0xe0] == '.') return c;
+    return (uint32_t)letters[c - 0xe0];
+}
+
+/* Write "rio" over "río" where that makes it a word of the lexicon, with or without a final 's; returns the token's length.
+ * What is unknown either way keeps its marks: the model may know it. */
+static size_t drop_diacritics(const rill_question *question, size_t offset, size_t length)
+{
+    char *data = question->raw_bytes + offset, bare[RILL__MAX_WORD_BYTES];
+    size_t kept = 0;
+    if (!question->lexicon || length > sizeof bare) return length;
+    for (size_t pos = 0; pos < length;) {
+        uint32_t code;
+        pos += rill__text_decode(data + pos, &code);
+        code = base_letter(code);
+        if (code) kept += encode(code, bare + kept);
+    }
+    if (kept == length || find_word(question, offset, length) != RILL__NONE) return length;
+    int owner = kept > 2 && bare[kept - 2] == '\'' && bare[kept - 1] == 's';
+    if (rill__lexicon_word(question->lexicon, bare, kept) == RILL__NONE &&
+        (!owner || rill__lexicon_word(question->lexicon, bare, kept - 2) == RILL__NONE))
+        return length;
+    memcpy(data, bare, kept);
+    return kept;
+}
+
+/* Delete the apostrophes of a token, as data sets like JOBS do: "don't" -> "dont". */
+static size_t drop_apostrophes(char *data, size_t length)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < length; i++)
+        if (data[i] != '\'') data[kept++] = data[i];
+    return kept;
+}
+
+/* Append the token [offset, offset + length), which is what is left of `span` bytes. */
+static rill_status add_token(rill_question *question, size_t offset, size_t length, size_t span)
+{
+    if (length == 0) return RILL_OK;
+    TRY(GROW(question->ctx, question->raw, question->raw_tokens_capacity, question->raw_count + 1,
+             "tokens of a question"));
+    char *data = question->raw_bytes + offset;
+    length = drop_diacritics(question, offset, length);
+    rill__raw_token raw = {.offset = offset,
+                           .length = length,
+                           .line_begin = question->raw_offsets[offset],
+                           .line_end = question->raw_offsets[offset + span],
+                           .possessor = RILL__NONE};
+    raw.word = find_word(question, offset, length);
+    if (raw.word == RILL__NONE && length > 2 && data[length - 2] == '\'' && data[length - 1] == 's')
+        raw.possessor = find_word(question, offset, length - 2);
+    if (raw.word == RILL__NONE && raw.possessor == RILL__NONE && question->lexicon &&
+        !question->lexicon->keep_apostrophe && memchr(data, '\'', length)) {
+        raw.length = drop_apostrophes(data, length);
+        if (raw.length == 0) return RILL_OK;
+        raw.word = find_word(question, offset, raw.length);
+    }
+    raw.number = rill__number_read(data, raw.length);
+    question->raw[question->raw_count++] = raw;
+    return RILL_OK;
+}
+
+static int is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+static int is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (unsigned char)c >= 0x80;
+}
+
+/* Characters a token may be made of; all others cut. */
+static int is_inner(char c)
+{
+    return is_letter(c) || is_digit(c) || strchr("'+#_$&@%", c) != NULL;
+}
+
+/* "p.m", "u.s.a", "ph.d": every piece between dots has one or two letters. */
+static int is_abbreviation(const char *data, size_t length)
+{
+    size_t piece = 0, dots = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (data[i] == '.') {
+            if (piece == 0) return 0;
+            piece = 0;
+            dots++;
+        } else if (!is_letter(data[i]) || ++piece > 2) {
+            return 0;
+        }
+    }
+    return dots > 0 && piece > 0;
+}
+
+/* 1,700 -> 1700, 5.30 and 5:30 stay, 10p.m -> 10pm: whether the character at `at` of a chunk is dropped (1), kept (0),
+ * or cuts (-1). */
+static int punctuation_action(const char *data, size_t length, size_t pos)
+{
+    int prev_digit = pos > 0 && is_digit(data[pos - 1]), next_digit = pos + 1 < length && is_digit(data[pos + 1]);
+    if (data[pos] == ',') return prev_digit && next_digit ? 1 : -1;
+    if (data[pos] == ':') return prev_digit && next_digit ? 0 : -1;
+    if (data[pos] != '.') return -1;
+    if (prev_digit && next_digit) return 0;
+    int half = pos > 0 && (data[pos - 1] == 'a' || data[pos - 1] == 'p') && pos + 1 < length && data[pos + 1] == 'm';
+    return half && pos > 1 && is_digit(data[pos - 2]) ? 1 : -1;
+}
+
+/* Cut a stripped chunk into tokens, squeezing out what is dropped. Tokens are moved left in place. */
+static rill_status cut_chunk(rill_question *question, size_t offset, size_t length)
+{
+    char *data = question->raw_bytes + offset;
+    if (is_abbreviation(data, length)) {
+        size_t kept = 0;
+        for (size_t i = 0; i < length; i++)
+            if (data[i] != '.') data[kept++] = data[i];
+        return add_token(question, offset, kept, length);
+    }
+    size_t start = 0, kept = 0;
+    for (size_t i = 0; i < length; i++) {
+        int drop = is_inner(data[i]) ? 0 : punctuation_action(data, length, i);
+        int money = data[i] == '$' && i + 1 < length && is_digit(data[i + 1]);
+        if (drop == 0) data[kept++] = data[i];
+        if (drop >= 0 && !money) continue;
+        const size_t end = i + (drop >= 0); /* behind a sign of money, which is its own token */
+        TRY(add_token(question, offset + start, kept - start, end - start));
+        start = kept = i + 1;
+    }
+    return add_token(question, offset + start, kept - start, length - start);
+}
+
+/* --- chunks ------------------------------------------------------------------------------------------------------- */
+
+/* What lies between two blanks. */
+static rill_status strip_and_cut(rill_question *question, size_t offset, size_t length)
+{
+    const char *data = question->raw_bytes + offset;
+    for (;;) {
+        if (length == 0) return RILL_OK;
+        if (find_word(question, offset, length) != RILL__NONE) return add_token(question, offset, length, length);
+        if (strchr("?!,;:.\"')]}>", data[length - 1])) {
+            length--;
+        } else if (strchr("\"'([{<", data[0])) {
+            data++;
+            offset++;
+            length--;
+        } else {
+            return cut_chunk(question, offset, length);
+        }
+    }
+}
+
+/* Fill raw_bytes and origin. */
+static rill_status normalise(rill_question *question)
+{
+    const size_t length = question->line_length;
+    question->raw_bytes_length = 0;
+    TRY(GROW(question->ctx, question->raw_bytes, question->raw_bytes_capacity, length + 1, "bytes of a question"));
+    TRY(GROW(question->ctx, question->raw_offsets, question->raw_offsets_capacity, length + 1, "bytes of a question"));
+    for (size_t pos = 0; pos < length;) {
+        uint32_t code;
+        const size_t from = pos, begin = question->raw_bytes_length,
+                     n_space = rill_blank_bytes(question->line + pos, length - pos);
+        pos += rill__text_decode(question->line + pos, &code);
+        question->raw_bytes_length += encode(n_space ? ' ' : normal_character(code), question->raw_bytes + begin);
+        for (size_t i = begin; i < question->raw_bytes_length; i++) question->raw_offsets[i] = from;
+    }
+    question->raw_offsets[question->raw_bytes_length] = length;
+    return RILL_OK;
+}
+
+rill_status rill__question_split(rill_question *question)
+{
+    question->raw_count = 0;
+    TRY(normalise(question));
+    size_t start = 0;
+    for (size_t pos = 0; pos <= question->raw_bytes_length; pos++) {
+        if (pos < question->raw_bytes_length && question->raw_bytes[pos] != ' ') continue;
+        TRY(strip_and_cut(question, start, pos - start));
+        start = pos + 1;
+    }
+    return RILL_OK;
+}

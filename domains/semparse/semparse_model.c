@@ -1,0 +1,237 @@
+/* Loading a semantic parser: configuration, vocabularies, weights.
+ *
+ * Invariant: what the plan borrows and what lives as long as the model is in s->blocks; what is only needed while loading is in a
+ * second set of blocks that is cleared before semparse_load() returns, so the peak is the model in the device's form plus its largest
+ * parts as fp32.
+ *
+ * Divisions: configuration · vocabularies · reading · recurrent layers · attention and output · lexicon · the whole. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common_weights.h"
+#include "config_json.h"
+#include "rill/file.h"
+#include "semparse_model.h"
+
+enum { WIDTH_LIMIT = 1 << 16, VOCABULARY_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20, DEFAULT_MAX_INPUT = 1000 };
+
+/* What loading passes around. */
+typedef struct loader {
+    semparse *s;
+    rill_context *ctx;
+    const char *directory;
+    rill_tensor_file *tensors;
+    rill_arena temp_arena; /* freed when loading ends */
+    size_t embedding;      /* E */
+    rill_text path;
+} loader;
+
+/* --- configuration ------------------------------------------------------------------------------------------------ */
+
+static rill_status read_settings(void *user, const rill_config *config)
+{
+    loader *l = user;
+    semparse *s = l->s;
+    int64_t embedding, hidden, words, actions, max_length, max_input;
+    const char *task, *stemmer;
+    int found;
+    TRY(rill_config_expect(config, "model_type", "seq2seq-attention"));
+    TRY(rill_config_has_object(config, "rill", &found));
+    rill_config_warn_unknown(config, "rill", (const char *const[]){"domain", "search"}, 2);
+    TRY(rill_config_expect(config, "rill.domain", "semparse"));
+    TRY(rill_config_has_object(config, "text", &found));
+    TRY(rill_config_string_or(config, "text.stemmer", "",
+                              &stemmer)); /* the lexicon acts on it; only its type matters here */
+    TRY(rill_config_int(config, "embedding_size", 1, WIDTH_LIMIT, &embedding));
+    TRY(rill_config_int(config, "hidden_size", 1, WIDTH_LIMIT, &hidden));
+    TRY(rill_config_int(config, "source_vocab_size", SEMPARSE_N_SPECIALS, VOCABULARY_LIMIT, &words));
+    TRY(rill_config_int(config, "target_vocab_size", SEMPARSE_N_SPECIALS, VOCABULARY_LIMIT, &actions));
+    TRY(rill_config_int(config, "max_length", 1, LENGTH_LIMIT, &max_length));
+    TRY(rill_config_int_or(config, "max_input_length", 1, LENGTH_LIMIT, DEFAULT_MAX_INPUT, &max_input));
+    TRY(rill_config_string_or(config, "task", l->directory, &task));
+    l->embedding = (size_t)embedding;
+    s->hidden = (size_t)hidden;
+    s->ld = (s->hidden + 15) / 16 * 16;
+    s->source_vocab_size = (int32_t)words;
+    s->target_vocab_size = (int32_t)actions;
+    s->max_length = (int32_t)max_length;
+    s->max_input = (int32_t)max_input;
+    snprintf(s->description, sizeof s->description, "attention seq2seq \"%.60s\": %d words, %d actions, LSTM of %d",
+             task, s->source_vocab_size, s->target_vocab_size, (int)hidden);
+    return RILL_OK;
+}
+
+/* --- vocabularies ------------------------------------------------------------------------------------------------- */
+
+static rill_status load_vocabulary(loader *l, const char *name, const char *key, int32_t size, rill_vocabulary **out)
+{
+    static const char *const special[SEMPARSE_N_SPECIALS] = {"<s>", "</s>", "<unk>"};
+    TRY(rill_path_join(&l->path, l->directory, name));
+    return rill_vocabulary_open_checked(out, l->ctx, l->path.data, key, size, special, SEMPARSE_N_SPECIALS);
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+static rill_status read_floats(loader *l, rill_arena *arena, const char *name, size_t rows, size_t columns, float **out)
+{
+    return rill_weights_read(l->tensors, arena, name, rows, columns, out);
+}
+
+/* --- recurrent layers --------------------------------------------------------------------------------------------- */
+
+static const char *tensor_name(char *buffer, size_t size, const char *side, const char *name)
+{
+    snprintf(buffer, size, "%s.%s", side, name);
+    return buffer;
+}
+
+/* out->start = embedding * W_ih^T + bias, for all words at once. */
+static rill_status load_input_gates(loader *l, const char *side, size_t words, semparse_lstm *out)
+{
+    size_t gates = 4 * l->s->hidden;
+    char name[64];
+    float *embedding, *input, *bias;
+    TRY(read_floats(l, &l->temp_arena, tensor_name(name, sizeof name, side, "embedding.weight"), words, l->embedding,
+                    &embedding));
+    TRY(read_floats(l, &l->temp_arena, tensor_name(name, sizeof name, side, "lstm.weight_ih"), gates, l->embedding,
+                    &input));
+    TRY(read_floats(l, &l->temp_arena, tensor_name(name, sizeof name, side, "lstm.bias"), gates, 0, &bias));
+    out->input_gates = rill_network_product(l->s->network, embedding, words, l->embedding, input, gates, l->embedding,
+                                            bias);
+    return RILL_OK;
+}
+
+static rill_status load_lstm(loader *l, const char *side, size_t words, semparse_lstm *out)
+{
+    size_t hidden = l->s->hidden;
+    char name[64];
+    float *recurrent;
+    TRY(load_input_gates(l, side, words, out));
+    TRY(read_floats(l, &l->temp_arena, tensor_name(name, sizeof name, side, "lstm.weight_hh"), 4 * hidden, hidden,
+                    &recurrent));
+    out->recurrent = rill_network_matrix(l->s->network, RILL_WEIGHT_F32, 4 * hidden, hidden, recurrent, hidden);
+    rill_arena_clear(&l->temp_arena);
+    return RILL_OK;
+}
+
+/* --- attention and output ----------------------------------------------------------------------------------------- */
+
+/* The columns of attention.weight are context, then state: two matrices in one tensor. */
+static rill_status load_attention(loader *l)
+{
+    semparse *s = l->s;
+    size_t hidden = s->hidden;
+    float *both, *bias;
+    TRY(read_floats(l, &l->temp_arena, "attention.weight", hidden, 2 * hidden, &both));
+    TRY(read_floats(l, &s->arena, "attention.bias", hidden, 0, &bias));
+    s->weights.context_weight = rill_network_matrix(s->network, RILL_WEIGHT_F32, hidden, hidden, both, 2 * hidden);
+    s->weights.state_weight = rill_network_matrix(s->network, RILL_WEIGHT_F32, hidden, hidden, both + hidden,
+                                                  2 * hidden);
+    s->weights.attention_bias = rill_network_constant(s->network, bias, 1, hidden);
+    rill_arena_clear(&l->temp_arena);
+    return RILL_OK;
+}
+
+static rill_status load_output(loader *l)
+{
+    semparse *s = l->s;
+    size_t actions = (size_t)s->target_vocab_size;
+    float *weight, *bias;
+    TRY(read_floats(l, &l->temp_arena, "output.weight", actions, s->hidden, &weight));
+    TRY(read_floats(l, &s->arena, "output.bias", actions, 0, &bias));
+    bias[SEMPARSE_BOS] = bias[SEMPARSE_UNK] = -INFINITY;
+    s->weights.output = rill_network_matrix(s->network, RILL_WEIGHT_F32, actions, s->hidden, weight, s->hidden);
+    s->weights.output_bias = rill_network_constant(s->network, bias, 1, actions);
+    rill_arena_clear(&l->temp_arena);
+    return RILL_OK;
+}
+
+/* --- lexicon ------------------------------------------------------------------------------------------------------ */
+
+/* Letters, then digits: what stands for a name in the questions and in the forms of a model that was trained without names. */
+static int is_placeholder(const char *token, size_t length)
+{
+    size_t digits = 0;
+    while (digits < length && token[length - digits - 1] >= '0' && token[length - digits - 1] <= '9') digits++;
+    return digits > 0 && digits < length;
+}
+
+static int has_placeholders(const semparse *s)
+{
+    for (int32_t action = SEMPARSE_N_SPECIALS; action < s->target_vocab_size; action++) {
+        size_t length;
+        const char *token = rill_vocabulary_token(s->target_vocab, action, &length);
+        if (is_placeholder(token, length) && rill_vocabulary_id(s->source_vocab, token, length) >= 0) return 1;
+    }
+    return 0;
+}
+
+/* A model need not have a lexicon: then questions are only lower-cased and freed of punctuation. One that knows placeholders needs it
+ * for all that is typed. */
+static rill_status load_lexicon(loader *l)
+{
+    semparse *s = l->s;
+    TRY(rill_path_join(&l->path, l->directory, "lexicon.tsv"));
+    rill_status status = rill_lexicon_open(l->ctx, l->path.data, &s->lexicon);
+    if (status != RILL_ERR_NOT_FOUND) return status;
+    rill_error_clear(l->ctx);
+    if (!s->tokenized && has_placeholders(s))
+        rill_log(
+            l->ctx, RILL_LOG_WARNING,
+            "%s is not there: the model knows names by placeholders alone, and nothing puts them into what is typed; "
+            "--tokenized takes questions that have them",
+            l->path.data);
+    return RILL_OK;
+}
+
+/* Which actions are placeholders; see semparse_model.h for what that means to a question. */
+static rill_status find_placeholders(loader *l)
+{
+    semparse *s = l->s;
+    size_t actions = (size_t)s->target_vocab_size;
+    if (s->lexicon == NULL) return RILL_OK;
+    TRY(rill_arena_alloc(&s->arena, &s->placeholder_ids, actions, sizeof *s->placeholder_ids, "placeholders"));
+    for (int32_t action = SEMPARSE_N_SPECIALS; action < s->target_vocab_size; action++) {
+        size_t length;
+        const char *token = rill_vocabulary_token(s->target_vocab, action, &length);
+        if (rill_lexicon_is_placeholder(s->lexicon, token, length)) s->placeholder_ids[s->n_placeholders++] = action;
+    }
+    return RILL_OK;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+static rill_status load_weights(loader *l)
+{
+    semparse *s = l->s;
+    TRY(rill_path_join(&l->path, l->directory, "model.safetensors"));
+    TRY(rill_tensor_file_open(&l->tensors, l->ctx, l->path.data));
+    TRY(load_lstm(l, "encoder", (size_t)s->source_vocab_size, &s->weights.encoder));
+    TRY(load_lstm(l, "decoder", (size_t)s->target_vocab_size, &s->weights.decoder));
+    TRY(load_attention(l));
+    TRY(load_output(l));
+    return rill_weights_check_all_read(l->ctx, l->tensors, l->path.data, NULL);
+}
+
+static rill_status load_all(loader *l)
+{
+    semparse *s = l->s;
+    TRY(rill_config_read(l->ctx, l->directory, "config.json", read_settings, l, NULL));
+    TRY(load_vocabulary(l, "source.vocab", "source_vocab_size", s->source_vocab_size, &s->source_vocab));
+    TRY(load_vocabulary(l, "target.vocab", "target_vocab_size", s->target_vocab_size, &s->target_vocab));
+    TRY(load_weights(l));
+    TRY(load_lexicon(l));
+    TRY(find_placeholders(l));
+    return semparse_build_graphs(s);
+}
+
+rill_status semparse_load(semparse *s, const char *directory)
+{
+    loader l = {.s = s, .ctx = s->ctx, .directory = directory, .temp_arena = {.ctx = s->ctx}, .path = {.ctx = s->ctx}};
+    rill_status status = load_all(&l);
+    rill_tensor_file_close(l.tensors);
+    rill_arena_clear(&l.temp_arena);
+    rill_text_clear(&l.path);
+    return status;
+}

@@ -1,0 +1,121 @@
+/* Inputs that are longer than models for translation are made for, and what translators take no notice of.
+ *
+ * Such models learn from sentences and short paragraphs. Of a longer text many end their output early, and lose the rest.
+ * Divisions: sentences · what is not seen. */
+#include <string.h>
+
+#include "grow.h"
+#include "sentence_splitter.h"
+#include "seq2seq.h"
+#include "utf8.h"
+
+enum {
+    MAX_SENTENCE_TOKENS =
+        128, /* of an input that is no longer than the models are made for, its marks included: Bergamot's bound */
+    MAX_SENTENCE_BYTES = 8192, /* what has more than so many is longer, and is not cut into pieces to know it */
+    FIRST_UNSPACED = 0xE00,    /* scripts that write words without spaces between begin here */
+    FIRST_SYMBOL = 0x10000     /* and signs like emoji here */
+};
+
+/* --- sentences ---------------------------------------------------------------------------------------------------- */
+
+static rill_status is_long(const seq_model *m, rill_context *ctx, const char *text, size_t length, int *out)
+{
+    const size_t max_tokens = m->max_input_length < MAX_SENTENCE_TOKENS ? (size_t)m->max_input_length
+                                                                        : MAX_SENTENCE_TOKENS;
+    int32_t *ids = NULL;
+    size_t capacity = 0;
+    rill_ids read = {.ctx = ctx, .ids = &ids, .capacity = &capacity};
+    rill_output_prefix opening;
+    *out = length > MAX_SENTENCE_BYTES;
+    if (length < max_tokens || *out) return RILL_OK;
+    const rill_status status = rill_tokenizer_encode(m->net[0]->tokenizer, text, length, &read, &opening);
+    *out = status == RILL_OK && read.n_ids > max_tokens;
+    FREE_ARRAY(ctx, ids, capacity);
+    if (status != RILL_ERR_INPUT) return status;
+    rill_error_clear(ctx); /* whoever decodes it is told */
+    return RILL_OK;
+}
+
+typedef struct sentence_collector {
+    size_t offset;
+    rill_part *part;
+    int32_t capacity, n_parts;
+} sentence_collector;
+
+static int collect_sentence(void *user, size_t begin, size_t end)
+{
+    sentence_collector *f = user;
+    if (f->n_parts < f->capacity) f->part[f->n_parts] = (rill_part){f->offset + begin, end - begin};
+    return ++f->n_parts == INT32_MAX;
+}
+
+rill_status seq_split(void *model, rill_context *ctx, int always, const char *text, size_t length, rill_part *part,
+                      int32_t capacity, int32_t *n, size_t *head)
+{
+    const seq_model *m = model;
+    sentence_collector f = {.part = part, .capacity = capacity};
+    int cuts = always;
+    *n = 0;
+    const int translates = rill_tokenizer_is_translation(m->net[0]->tokenizer, text, length, head);
+    if (translates < 0)
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND,
+                         "the model's inputs are no texts to be translated sentence by sentence");
+    if (translates == 0) return RILL_OK;
+    if (!always) TRY(is_long(m, ctx, text, length, &cuts));
+    f.offset = *head;
+    /* A column of the head's names the language. */
+    const char *language = *head > 0 && text[0] != '\t' && memchr(text, '\t', *head) != NULL ? text
+                                                                                             : m->source_language;
+    if (cuts) rill_sentences_split(text + *head, length - *head, language, collect_sentence, &f);
+    *n = f.n_parts > 1 ? f.n_parts : 1;
+    return RILL_OK;
+}
+
+/* --- what is not seen --------------------------------------------------------------------------------------------- */
+
+static int has_spaces(int32_t c)
+{
+    return c < FIRST_UNSPACED || c >= FIRST_SYMBOL;
+}
+
+/* Soft hyphen, word joiner, byte order mark; a zero-width space where `before` and `behind` write spaces between their words. */
+static int is_ignorable(int32_t c, int32_t prev_char, int32_t next_char)
+{
+    return c == 0xAD || c == 0x2060 || c == 0xFEFF || (c == 0x200B && has_spaces(prev_char) && has_spaces(next_char));
+}
+
+/* What ends a line or a page in other programs, which most tables of tokenizers do not know or leave out: it parts words. */
+static int ends_line(int32_t c)
+{
+    return c == 0xB || c == 0xC || c == 0x85 || c == 0x2028 || c == 0x2029;
+}
+
+rill_status seq_clean_text(rill_context *ctx, const char **text, size_t *length, char **copy, size_t *capacity)
+{
+    size_t bytes, next_bytes, to = 0;
+    int32_t prev = 0;
+    int any = 0;
+    for (size_t pos = 0; pos + 1 < *length && !any; pos++) {
+        const unsigned char c = (unsigned char)(*text)[pos];
+        any = c == 0xC2 || c == 0xE2 || c == 0xEF || ends_line(c);
+    }
+    if (!any || rill_utf8_check(*text, *length) < *length) return RILL_OK; /* what is no UTF-8 is refused as it is */
+    TRY(GROW(ctx, *copy, *capacity, *length, "an input's text"));
+    for (size_t pos = 0; pos < *length; pos += bytes) {
+        const int32_t c = rill_utf8_next(*text + pos, *length - pos, &bytes);
+        const size_t next = pos + bytes;
+        if (is_ignorable(c, prev, next < *length ? rill_utf8_next(*text + next, *length - next, &next_bytes) : 0))
+            continue;
+        if (ends_line(c)) {
+            (*copy)[to++] = ' ';
+        } else {
+            memcpy(*copy + to, *text + pos, bytes);
+            to += bytes;
+        }
+        prev = c;
+    }
+    *text = *copy;
+    *length = to;
+    return RILL_OK;
+}

@@ -1,0 +1,185 @@
+/* Admitting inputs: text to pieces, pieces through the encoder, its output into slots.
+ *
+ * Inputs of a run stand one behind the other, each followed by the end symbol. A long input runs by itself, so that when the memory
+ * does not suffice for it, it fails alone.
+ * Invariant: an input that fails takes no part in what follows. Divisions: text to pieces · positions · runs. */
+#include "grow.h"
+#include "seq2seq.h"
+
+enum {
+    LONG_INPUT = 512,       /* pieces of an input that runs by itself */
+    LENGTH_FACTOR = 3,      /* an output has at most so many actions per piece of the input ... */
+    LENGTH_ALLOWANCE = 50,  /* ... and so many more: marian-decoder's factor, and room for short inputs */
+    MAX_POSITION_BYTES = 64 /* of text, at most, for each of the model's positions: many times what pieces have */
+};
+
+/* --- text to pieces ----------------------------------------------------------------------------------------------- */
+
+static int32_t max_output_length(const seq_model *m, int32_t length)
+{
+    int64_t bound = (int64_t)LENGTH_FACTOR * length + LENGTH_ALLOWANCE;
+    return bound < m->max_length ? (int32_t)bound : m->max_length;
+}
+
+/* SentencePiece takes quadratic time over a word: half a minute for one of a megabyte. What has so many bytes would
+ * have too many pieces anyway, or be of no use. */
+static rill_status check_length(const seq_runner *r, size_t length)
+{
+    size_t max_bytes = (size_t)r->model->config_positions * MAX_POSITION_BYTES;
+    if (length <= max_bytes) return RILL_OK;
+    return rill_fail(r->ctx, RILL_ERR_INPUT, "expected at most %zu bytes for a model of %d positions, found %zu",
+                     max_bytes, r->model->config_positions, length);
+}
+
+/* Bring one input to numbers; what is wrong with it is its own failure. */
+static rill_status read_input(seq_runner *r, rill_input *input, rill_ids *ids, seq_pending_input *reading)
+{
+    const seq_model *m = r->model;
+    const seq_net *net = m->net[0];
+    const size_t marks = (size_t)(net->source_bos >= 0) + (size_t)(net->source_eos >= 0);
+    *reading = (seq_pending_input){.input = input, .offset = ids->n_ids};
+    const char *text = input->text;
+    size_t length = input->length;
+    rill_status status = check_length(r, length);
+    rill_output_prefix *opening = &r->output_prefix[input->slot];
+    if (status == RILL_OK && m->takes_raw_text)
+        status = seq_clean_text(r->ctx, &text, &length, &r->clean_text, &r->clean_text_capacity);
+    if (status == RILL_OK) status = rill_tokenizer_encode(net->tokenizer, text, length, ids, opening);
+    const size_t count = ids->n_ids - reading->offset;
+    if (status == RILL_OK && count > (size_t)m->max_input_length)
+        status = rill_fail(r->ctx, RILL_ERR_INPUT, "expected at most %d pieces, found %zu",
+                           m->max_input_length - (int)marks, count - marks);
+    if (status == RILL_ERR_INPUT) {
+        rill_input_fail(input, status, "%s", rill_error(r->ctx));
+        ids->n_ids = reading->offset;
+        return RILL_OK;
+    }
+    if (status == RILL_OK && count == 0) input->status = RILL_EMPTY;
+    if (status != RILL_OK || count == 0) return status;
+    reading->length = (int32_t)count;
+    input->size = reading->length;
+    input->max_length = max_output_length(m, reading->length);
+    return RILL_OK;
+}
+
+/* The inputs that are to be encoded, in order. */
+static rill_status read_inputs(seq_runner *r, int32_t n, rill_input *inputs, size_t *readings)
+{
+    rill_ids ids = {.ctx = r->ctx, .ids = &r->ids, .capacity = &r->ids_capacity};
+    TRY(GROW(r->ctx, r->pending, r->pending_capacity, (size_t)n, "inputs"));
+    *readings = 0;
+    for (int32_t i = 0; i < n; i++) {
+        TRY(read_input(r, &inputs[i], &ids, &r->pending[*readings]));
+        *readings += inputs[i].status == RILL_OK;
+    }
+    return RILL_OK;
+}
+
+/* --- positions ---------------------------------------------------------------------------------------------------- */
+
+rill_status seq_prepare_positions(seq_runner *r, size_t count)
+{
+    const seq_model *m = r->model;
+    if (count <= r->positions_ready) return RILL_OK;
+    for (size_t i = 0; i < m->n_nets; i++)
+        if (m->net[i]->arch->prepare_positions != NULL)
+            TRY(m->net[i]->arch->prepare_positions(r, m->net[i], r->positions_ready, count));
+    r->positions_ready = count;
+    return RILL_OK;
+}
+
+/* --- runs --------------------------------------------------------------------------------------------------------- */
+
+/* Inputs that run together, neighbours whose numbers stand behind each other, and their columns. */
+typedef struct encode_batch {
+    seq_pending_input *pending; /* [inputs] */
+    size_t n_inputs, n_tokens, max_length;
+    int32_t *length, *slot; /* [inputs] */
+    int32_t *position;      /* [pieces] */
+} encode_batch;
+
+static void carve_columns(encode_batch *g, rill_carver *c)
+{
+    g->length = rill_carve(c, g->n_inputs, sizeof *g->length);
+    g->slot = rill_carve(c, g->n_inputs, sizeof *g->slot);
+    g->position = rill_carve(c, g->n_tokens, sizeof *g->position);
+}
+
+/* A long input, or the neighbours that are not. */
+static encode_batch next_encode_batch(seq_pending_input *reading, size_t count)
+{
+    encode_batch g = {.pending = reading};
+    for (; g.n_inputs < count; g.n_inputs++) {
+        const size_t length = (size_t)reading[g.n_inputs].length;
+        if (g.n_inputs > 0 && (length > LONG_INPUT || g.max_length > LONG_INPUT)) break;
+        g.n_tokens += length;
+        if (length > g.max_length) g.max_length = length;
+    }
+    return g;
+}
+
+static rill_status fill_columns(seq_runner *r, encode_batch *g)
+{
+    rill_carver c = {0};
+    int32_t *position;
+    carve_columns(g, &c);
+    TRY(seq_carve_reserve(r, &c));
+    carve_columns(g, &c);
+    position = g->position;
+    for (size_t i = 0; i < g->n_inputs; i++) {
+        g->length[i] = g->pending[i].length;
+        g->slot[i] = g->pending[i].input->slot;
+        for (int32_t t = 0; t < g->length[i]; t++) *position++ = t;
+    }
+    return RILL_OK;
+}
+
+/* The slot's symbols, for all nets. */
+static rill_status set_vocab_subset(seq_runner *r, const seq_pending_input *reading)
+{
+    const seq_model *m = r->model;
+    if (m->shortlist == NULL) return RILL_OK;
+    TRY(seq_vocab_subset_make(m->shortlist, r->ctx, r->ids + reading->offset, reading->length, &r->vocab_subset));
+    for (size_t i = 0; i < m->n_nets; i++)
+        TRY(rill_session_set_vocab_subset(r->session, m->net[i]->vocab_subset, reading->input->slot, r->vocab_subset.n,
+                                          r->vocab_subset.ids));
+    return RILL_OK;
+}
+
+static rill_status run_encode_batch(seq_runner *r, encode_batch *g)
+{
+    TRY(seq_prepare_positions(r, g->max_length));
+    TRY(fill_columns(r, g));
+    TRY(rill_session_set_slots(r->session, (int32_t)g->n_inputs, g->slot, g->length));
+    for (size_t i = 0; i < g->n_inputs; i++) TRY(set_vocab_subset(r, &g->pending[i]));
+    const int32_t *const columns[] = {g->length, g->slot, r->ids + g->pending[0].offset, g->position};
+    return rill_session_run(r->session, r->model->graphs.encode,
+                            &(rill_run_arguments){.struct_size = sizeof(rill_run_arguments),
+                                                  .n = (int32_t)g->n_inputs,
+                                                  .columns = columns});
+}
+
+/* What a long input needs may be more than there is when all others have enough: that is its own failure then. */
+static rill_status fail_long_input(seq_runner *r, const encode_batch *g, rill_status status)
+{
+    rill_input *input = g->pending[0].input;
+    if (status != RILL_ERR_MEMORY || g->max_length <= LONG_INPUT) return status;
+    rill_input_fail(input, RILL_ERR_INPUT, "%d pieces are too many for the memory there is: %s", g->pending[0].length,
+                    rill_error(r->ctx));
+    rill_session_drop(r->session, input->slot);
+    return RILL_OK;
+}
+
+/* Inputs are read once: all nets have the same vocabulary. */
+rill_status seq_encode(void *self, int32_t n, rill_input *inputs)
+{
+    seq_runner *r = self;
+    size_t readings;
+    TRY(read_inputs(r, n, inputs, &readings));
+    for (size_t i = 0; i < readings;) {
+        encode_batch g = next_encode_batch(r->pending + i, readings - i);
+        TRY(fail_long_input(r, &g, run_encode_batch(r, &g)));
+        i += g.n_inputs;
+    }
+    return RILL_OK;
+}

@@ -1,0 +1,362 @@
+/* Models that read and write pieces as a domain's functions: models, runners, outputs. What is computed is in seq2seq_graph.c and in the
+ * architecture's functions, the way to it in seq2seq_encode.c and seq2seq_step.c.
+ *
+ * An ensemble is a model of several nets. What is once for all of them, as text and the plan, is the model's.
+ * Invariant: what seq_close() and seq_stop() get may be half built; everything in it is zero until it is owned.
+ *
+ * Divisions: loading · the model · the runner · outputs · names of actions. */
+#include <stdio.h>
+#include <string.h>
+
+#include "common_options.h"
+#include "common_weights.h"
+#include "grow.h"
+#include "seq2seq.h"
+#include "text_words.h"
+
+const rill_option seq_options[] = {
+    RILL_WEIGHTS_OPTION("f32|bf16|f16|int8"),
+    RILL_DEVICE_OPTIONS,
+    {"shortlist", "FILE[,F[,B]]", "F and B: 100",
+     "choose only among the first F actions and, by this lexicon, the best B for each piece of the input",
+     RILL_OPTION_PATH, RILL_OPTION_MODEL, 0, 0, 0},
+    {"scores", "logp|logits", "logp",
+     "what an action scores: its log-probability, or its logit as it is, for models that are trained to need no normaliser",
+     RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0},
+    {"source-lang", "NAME", "", "the language of inputs, by the name that a multilingual model has for it",
+     RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 0, 0},
+    {"target-lang", "NAME", "", "the language of outputs, likewise", RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 0, 0},
+    {"language-columns", "", "",
+     "inputs say their languages themselves: SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT, where an empty column says nothing",
+     RILL_OPTION_SWITCH, RILL_OPTION_MODEL, 0, 0, 0},
+    {0},
+};
+
+/* --- loading ------------------------------------------------------------------------------------------------------ */
+
+/* Of the symbols that the configuration does not forbid, those that have a piece and are not padding. */
+static rill_status set_legal_tokens(seq_net *net)
+{
+    const int32_t named = net->n_target_tokens = rill_vocabulary_count(rill_tokenizer_target_vocab(net->tokenizer));
+    if (net->eos >= named)
+        return rill_fail(net->ctx, RILL_ERR_FORMAT,
+                         "%s: eos_token_id: expected one of the vocabulary's %d symbols, found %d", net->eos_file,
+                         named, net->eos);
+    for (int32_t i = 0; i < net->target_vocab_size; i++)
+        if (i >= named || i == net->pad) net->legal[i / 64] &= ~(UINT64_C(1) << (i % 64));
+    for (int32_t i = net->target_vocab_size; i % 64 != 0; i++) net->legal[i / 64] &= ~(UINT64_C(1) << (i % 64));
+    return RILL_OK;
+}
+
+/* Languages of a model that has none are refused here; of one that has some, where they are looked up. */
+static rill_status read_languages(const seq_net *net, const rill_open_options *options, rill_tokenizer_files *files)
+{
+    const char *asked = NULL;
+    files->source_language = rill_open_option(options, "source-lang");
+    files->target_language = rill_open_option(options, "target-lang");
+    files->language_columns = rill_open_switch(options, "language-columns");
+    if (files->source_language != NULL) asked = "source-lang";
+    if (files->target_language != NULL) asked = "target-lang";
+    if (files->language_columns) asked = "language-columns";
+    if (asked == NULL || files->kind == RILL_TOKENIZER_FAMILY) return RILL_OK;
+    if (files->language_is_token && files->source_language == NULL && !files->language_columns) return RILL_OK;
+    return rill_fail(net->ctx, RILL_ERR_OPTION, "%s: the model is not multilingual: it has no symbols of languages",
+                     asked);
+}
+
+/* Outputs begin with the piece that is called like their language. */
+static rill_status set_target_language(seq_net *net, const rill_tokenizer_files *files)
+{
+    const char *language = files->target_language;
+    if (!files->language_is_token || language == NULL || files->kind == RILL_TOKENIZER_FAMILY) return RILL_OK;
+    net->forced_bos = rill_vocabulary_id(rill_tokenizer_target_vocab(net->tokenizer), language, strlen(language));
+    if (net->forced_bos >= 0) return RILL_OK;
+    return rill_fail(net->ctx, RILL_ERR_OPTION, "target-lang: \"%.60s\" is not in the vocabulary of %s", language,
+                     files->directory);
+}
+
+static rill_status load_text(seq_net *net, const char *directory, const rill_open_options *options)
+{
+    rill_tokenizer_files files = {.directory = directory, .tokenized = options->tokenized};
+    TRY(net->arch->configure(net, directory, &files));
+    files.source_vocab_size = net->source_vocab_size;
+    files.target_vocab_size = net->target_vocab_size;
+    files.eos = net->eos;
+    files.decoder_start = net->decoder_start;
+    files.forced_bos = net->forced_bos;
+    TRY(read_languages(net, options, &files));
+    if (options->tokenized && files.kind != RILL_TOKENIZER_FAMILY) files.kind = RILL_TOKENIZER_WHITESPACE;
+    TRY(rill_tokenizer_open(&net->tokenizer, net->ctx, &files));
+    net->source_bos = rill_tokenizer_source_bos(net->tokenizer);
+    net->source_eos = rill_tokenizer_source_eos(net->tokenizer);
+    TRY(set_target_language(net, &files));
+    if (net->arch->find_special_tokens != NULL) TRY(net->arch->find_special_tokens(net, directory));
+    return set_legal_tokens(net);
+}
+
+/* Number i; what the nets behind the first have of text is only compared. */
+static rill_status load_net(seq_model *m, size_t i, const rill_open_options *options)
+{
+    const seq_arch *kind;
+    const char *directory = i == 0 ? options->path : options->ensemble[i - 1];
+    seq_net *net;
+    TRY(m->choose_arch(m->ctx, directory, &kind));
+    TRY(rill_arena_alloc(&m->arena, &net, 1, kind->net_size, "models"));
+    memset(net, 0, kind->net_size);
+    *net = (seq_net){.ctx = m->ctx, .model = m, .arch = kind, .forced_bos = -1};
+    m->net[m->n_nets++] = net;
+    TRY(load_text(net, directory, options));
+    if (i == 0) m->legal = net->legal;
+    if (i > 0) TRY(seq_check_compatible(m->net[0], options->path, net, directory));
+    const char *list = rill_open_option(options, "shortlist");
+    if (i == 0 && list != NULL) TRY(seq_shortlist_open(&m->shortlist, net, list));
+    TRY(kind->load(net, directory));
+    if (i == 0 && kind->recommend != NULL) return kind->recommend(net, directory, &m->hf_settings);
+    if (i == 0) return RILL_OK;
+    rill_tokenizer_close(net->tokenizer);
+    net->tokenizer = NULL;
+    return RILL_OK;
+}
+
+static rill_status load_all(seq_model *m, const rill_open_options *options)
+{
+    const size_t nets = 1 + (size_t)options->n_ensemble;
+    const char *domain = m->domain;
+    if (nets > RILL_MIX_MODELS)
+        return rill_fail(m->ctx, RILL_ERR_OPTION, "%s: expected at most %d models, found %zu", domain, RILL_MIX_MODELS,
+                         nets);
+    m->takes_raw_text = !options->tokenized;
+    m->weights = rill_weights_read_type(options);
+    TRY(rill_options_device(m->ctx, domain, options, &m->device));
+    const char *scores = rill_open_option(options, "scores");
+    m->raw_logits = scores != NULL && strcmp(scores, "logits") == 0;
+    if (m->raw_logits && nets > 1)
+        return rill_fail(m->ctx, RILL_ERR_OPTION, "scores logits: an ensemble is a mean of probabilities: use logp");
+    TRY(rill_network_open(&m->network, m->ctx, m->device));
+    for (size_t i = 0; i < nets; i++) TRY(load_net(m, i, options));
+    seq_combine_limits(m);
+    seq_build_graphs(m);
+    return rill_network_finish(m->network);
+}
+
+/* --- the model ---------------------------------------------------------------------------------------------------- */
+
+void seq_close(void *model)
+{
+    seq_model *m = model;
+    if (m == NULL) return;
+    rill_context *ctx = m->ctx;
+    for (size_t i = 0; i < m->n_nets; i++) rill_tokenizer_close(m->net[i]->tokenizer);
+    seq_shortlist_close(m->shortlist);
+    rill_network_close(m->network);
+    rill_device_close(m->device);
+    rill_text_clear(&m->hf_settings);
+    rill_arena_clear(&m->arena);
+    rill_free(ctx, m, sizeof *m);
+}
+
+/* What computes, behind what it is. */
+static void describe(seq_model *m, const rill_open_options *options)
+{
+    const size_t used = strlen(m->description);
+    if (m->weights != RILL_WEIGHT_F32)
+        snprintf(m->description + used, sizeof m->description - used, ", weights in %s",
+                 rill_open_option(options, "weights"));
+    rill_options_describe(m->device, m->description, sizeof m->description);
+}
+
+/* The most symbols of the list of an input of so many pieces, and what packing adds. */
+static int64_t vocab_subset_size(const seq_model *m, size_t pieces)
+{
+    return m->shortlist != NULL ? (int64_t)seq_vocab_subset_max(m->shortlist, pieces) + RILL_VOCAB_SUBSET_PADDING : 0;
+}
+
+static void fill_info(const seq_model *m, rill_domain_info *info)
+{
+    const rill_network_bytes bytes = rill_network_sizes(m->network);
+    const int64_t none = vocab_subset_size(m, 0), one = vocab_subset_size(m, 1);
+    *info = (rill_domain_info){.actions = m->net[0]->target_vocab_size,
+                               .finalize_anywhere = 1,
+                               .phases = 1,
+                               .group_rows = rill_device_group_rows(m->device),
+                               .state_need = m->state_need,
+                               .max_length = m->max_length,
+                               .max_positions = m->max_positions,
+                               .description = m->description,
+                               .device = rill_device_name(m->device),
+                               .node_bytes = bytes.node,
+                               .row_bytes = bytes.row,
+                               .runner_bytes = bytes.session,
+                               .languages = rill_tokenizer_languages(m->net[0]->tokenizer),
+                               .slot_bytes = bytes.slot + none * bytes.symbol,
+                               .slot_unit_bytes = bytes.unit + (one - none) * bytes.symbol,
+                               .has_end_action = 1,
+                               .end_action = m->net[0]->eos,
+                               .unnormalised = m->raw_logits,
+                               .has_start_action = m->net[0]->decoder_start >= 0 &&
+                                                   m->net[0]->decoder_start < m->net[0]->target_vocab_size,
+                               .start_action = m->net[0]->decoder_start,
+                               .legal = m->legal,
+                               .forbidden = m->net[0]->bad_words,
+                               .n_forbidden = m->net[0]->n_bad_words};
+}
+
+static void set_source_language(seq_model *m, const rill_open_options *options)
+{
+    const char *option = rill_open_option(options, "source-lang"), *name = options->path;
+    size_t length = strlen(name);
+    while (length > 0 && name[length - 1] == '/') length--;
+    for (const char *slash; (slash = memchr(name, '/', length)) != NULL; name = slash + 1)
+        length -= (size_t)(slash + 1 - name);
+    snprintf(m->source_language, sizeof m->source_language, "%.*s", option ? (int)strlen(option) : (int)length,
+             option ? option : name);
+}
+
+rill_status seq_open(const char *domain, seq_choose_arch_fn choose, rill_context *ctx, const rill_open_options *options,
+                     void **model, rill_domain_info *info)
+{
+    TRY(rill_options_check(ctx, domain, options));
+    seq_model *m = rill_calloc(ctx, 1, sizeof *m);
+    if (m == NULL) return rill_fail_memory(ctx, sizeof *m, "a model");
+    m->ctx = m->arena.ctx = m->hf_settings.ctx = ctx;
+    m->domain = domain;
+    m->choose_arch = choose;
+    rill_status status = load_all(m, options);
+    if (status != RILL_OK) {
+        seq_close(m);
+        return status;
+    }
+    describe(m, options);
+    fill_info(m, info);
+    set_source_language(m, options);
+    *model = m;
+    return RILL_OK;
+}
+
+/* --- the runner --------------------------------------------------------------------------------------------------- */
+
+void seq_stop(void *runner)
+{
+    seq_runner *r = runner;
+    if (r == NULL) return;
+    rill_context *ctx = r->ctx;
+    FREE_ARRAY(ctx, r->root_node, r->root_capacity);
+    FREE_ARRAY(ctx, r->output_prefix, r->output_prefix_capacity);
+    FREE_ARRAY(ctx, r->pending, r->pending_capacity);
+    FREE_ARRAY(ctx, r->ids, r->ids_capacity);
+    FREE_ARRAY(ctx, r->clean_text, r->clean_text_capacity);
+    rill_free(ctx, r->scratch, r->scratch_capacity);
+    rill_free(ctx, r->alignment, r->alignment_capacity);
+    seq_vocab_subset_clear(&r->vocab_subset, ctx);
+    rill_session_close(r->session);
+    rill_free(ctx, r, sizeof *r);
+}
+
+rill_status seq_start(const void *model, rill_context *ctx, int threads, void **runner)
+{
+    const seq_model *m = model;
+    TRY(rill_tokenizer_check_languages(m->net[0]->tokenizer, ctx));
+    seq_runner *r = rill_calloc(ctx, 1, sizeof *r);
+    if (r == NULL) return rill_fail_memory(ctx, sizeof *r, "a model's runner");
+    r->model = m;
+    r->ctx = ctx;
+    rill_status status = rill_session_open(&r->session, ctx, m->network, threads);
+    if (status != RILL_OK) {
+        seq_stop(r);
+        return status;
+    }
+    *runner = r;
+    return RILL_OK;
+}
+
+rill_status seq_reserve(void *self, int32_t nodes, int32_t slots)
+{
+    seq_runner *r = self;
+    TRY(rill_session_reserve(r->session, nodes, slots));
+    TRY(GROW(r->ctx, r->output_prefix, r->output_prefix_capacity, (size_t)slots, "item slots"));
+    return GROW(r->ctx, r->root_node, r->root_capacity, (size_t)slots, "item slots");
+}
+
+/* --- outputs ------------------------------------------------------------------------------------------------------ */
+
+rill_status seq_finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out)
+{
+    seq_runner *r = self;
+    size_t length = (size_t)hypothesis->length;
+    if (length > 0 && hypothesis->action[length - 1] == r->model->net[0]->eos) length--;
+    return rill_tokenizer_decode(r->model->net[0]->tokenizer, length, hypothesis->action, out);
+}
+
+/* --- names of actions --------------------------------------------------------------------------------------------- */
+
+static const rill_tokenizer *model_tokenizer(const void *model)
+{
+    return ((const seq_model *)model)->net[0]->tokenizer;
+}
+
+static const rill_vocabulary *target_vocabulary(const void *model)
+{
+    return rill_tokenizer_target_vocab(model_tokenizer(model));
+}
+
+rill_status seq_action_name(void *model, int32_t action, rill_text *out)
+{
+    const rill_vocabulary *symbols = target_vocabulary(model);
+    if (action >= rill_vocabulary_count(symbols))
+        return rill_fail(out->ctx, RILL_ERR_NOT_FOUND, "symbol %d has no piece in the vocabulary", action);
+    return rill_vocabulary_write(symbols, action, out);
+}
+
+int32_t seq_find_action(void *model, const char *text, size_t length)
+{
+    int32_t action = rill_vocabulary_id(target_vocabulary(model), text, length);
+    return action >= 0 ? action : RILL_NO_ACTION;
+}
+
+int32_t seq_unknown_action(void *model)
+{
+    const int32_t action = rill_tokenizer_unk(model_tokenizer(model));
+    return action >= 0 ? action : RILL_NO_ACTION;
+}
+
+/* A text has no marks: a piece that is called like one stands for characters without a symbol. */
+static int is_special_token(void *model, int32_t action)
+{
+    const seq_net *net = ((const seq_model *)model)->net[0];
+    return action == net->eos || action == net->pad || action == seq_unknown_action(model);
+}
+
+static rill_status add_token_action(void *user, const char *piece, size_t length)
+{
+    rill_action_list *to = user;
+    const int32_t action = rill_vocabulary_id(target_vocabulary(to->model), piece, length);
+    if (action < 0 || is_special_token(to->model, action))
+        return rill_fail(to->ctx, RILL_ERR_INPUT, "\"%.*s\" is no piece that the model writes", (int)length, piece);
+    rill_action_list_add(to, action);
+    return RILL_OK;
+}
+
+rill_status seq_tokenize(void *model, rill_context *ctx, const char *text, size_t length, int32_t *action,
+                         int32_t capacity, int32_t *n)
+{
+    rill_action_list to = {model, ctx, action, capacity, 0};
+    TRY(rill_tokenizer_split(model_tokenizer(model), ctx, text, length, add_token_action, &to));
+    *n = to.n;
+    return RILL_OK;
+}
+
+int32_t seq_first_action(void *model, rill_context *ctx, const char *input, size_t length)
+{
+    const seq_net *net = ((const seq_model *)model)->net[0];
+    rill_output_prefix opening;
+    if (rill_tokenizer_output_prefix(net->tokenizer, ctx, input, length, &opening) != RILL_OK) return RILL_NO_ACTION;
+    if (opening.forced_bos >= 0) return opening.forced_bos;
+    return net->forced_bos >= 0 ? net->forced_bos : RILL_NO_ACTION;
+}
+
+rill_status seq_recommend(void *model, const char *like, rill_text *out)
+{
+    const seq_model *m = model;
+    if (strcmp(like, "hf") != 0) return RILL_OK;
+    return rill_text_append(out, m->hf_settings.data, m->hf_settings.length);
+}

@@ -1,0 +1,160 @@
+/* Making states, scoring them and looking at them once more: the columns of a call, and the runs.
+ *
+ * Invariant: a row's result is a function of its path's actions and its slot alone (rill/device.h). A row of a call that
+ * makes states never lies on another's path. Divisions: columns · states · scores. */
+#include "score_request.h"
+#include "seq2seq.h"
+
+/* --- columns ------------------------------------------------------------------------------------------------------ */
+
+/* Those of step come first, four or six, then the symbols of each net. */
+enum { MAX_COLUMNS = 6 + RILL_MIX_MODELS };
+
+/* [n] ints of the runner's scratch behind what *c has. */
+static rill_status get_columns(seq_runner *r, size_t count, size_t n, int32_t **out)
+{
+    rill_carver c = {0};
+    rill_carve(&c, count * n, sizeof **out);
+    TRY(seq_carve_reserve(r, &c));
+    *out = rill_carve(&c, count * n, sizeof **out);
+    return RILL_OK;
+}
+
+/* A first node's symbol is what the net's decoder starts from, or the language of the item's outputs. */
+static void input_token_ids(const seq_runner *r, const seq_net *net, int32_t n, const int32_t *action,
+                            const int32_t *slot, int32_t *symbol)
+{
+    for (int32_t i = 0; i < n; i++) {
+        symbol[i] = action[i];
+        if (action[i] != RILL_ACTION_START) continue;
+        const int32_t start = r->output_prefix[slot[i]].decoder_start;
+        symbol[i] = start >= 0 ? start : net->decoder_start;
+    }
+}
+
+static rill_status run_graph(seq_runner *r, rill_graph graph, rill_run_arguments arguments)
+{
+    arguments.struct_size = sizeof arguments;
+    return rill_session_run(r->session, graph, &arguments);
+}
+
+/* --- states ------------------------------------------------------------------------------------------------------- */
+
+/* Positions for all rows, of which the deepest may have none left. */
+static rill_status check_positions(seq_runner *r, int32_t n, const int32_t *depth)
+{
+    int32_t deepest = -1;
+    for (int32_t i = 0; i < n; i++)
+        if (depth[i] > deepest) deepest = depth[i];
+    if (deepest >= r->model->max_input_length)
+        return rill_fail(r->ctx, RILL_ERR_ARGUMENT, "%s: the model has %d positions, none is left for the next action",
+                         r->model->domain, r->model->max_input_length);
+    return seq_prepare_positions(r, (size_t)(deepest + 1));
+}
+
+/* Where a row's state comes from, for nets that read their parent's: origin [n], first [n]. */
+static void state_origins(const rill_rows *rows, int32_t *origin, int32_t *first)
+{
+    for (int32_t i = 0; i < rows->n; i++) {
+        const int begins = rows->state_parent[i] == RILL_NO_NODE;
+        origin[i] = begins ? rows->node[i] : rows->state_parent[i];
+        first[i] = begins ? rows->slot[i] : -1;
+    }
+}
+
+rill_status seq_step(void *self, const rill_rows *rows)
+{
+    seq_runner *r = self;
+    const seq_model *m = r->model;
+    const int32_t *columns[MAX_COLUMNS] = {rows->node, rows->slot, rows->depth, rows->state_parent};
+    size_t used = 4;
+    int32_t *column;
+    TRY(check_positions(r, rows->n, rows->depth));
+    TRY(get_columns(r, m->n_nets + (m->needs_parent ? 2 : 0), (size_t)rows->n, &column));
+    if (m->needs_parent) {
+        state_origins(rows, column, column + rows->n);
+        columns[used++] = column;
+        columns[used++] = column + rows->n;
+        column += 2 * rows->n;
+    }
+    for (size_t i = 0; i < m->n_nets; i++, column += rows->n) {
+        input_token_ids(r, m->net[i], rows->n, rows->action, rows->slot, column);
+        columns[used++] = column;
+    }
+    for (int32_t i = 0; i < rows->n; i++)
+        if (rows->state_parent[i] == RILL_NO_NODE) r->root_node[rows->slot[i]] = rows->node[i];
+    return run_graph(r, m->graphs.step,
+                     (rill_run_arguments){.n = rows->n, .columns = columns, .async_group = rows->group + 1});
+}
+
+rill_status seq_run_alignment(seq_runner *r, const seq_attention *w)
+{
+    int32_t *symbol;
+    TRY(check_positions(r, w->n, w->depth));
+    TRY(get_columns(r, 1, (size_t)w->n, &symbol));
+    input_token_ids(r, r->model->net[0], w->n, w->action, w->slot, symbol);
+    const int32_t *const columns[] = {w->node, w->slot, w->depth, symbol};
+    return run_graph(
+        r, r->model->graphs.align,
+        (rill_run_arguments){.n = w->n, .columns = columns, .watched = w->weights, .ld_watched = w->stride});
+}
+
+/* --- scores ------------------------------------------------------------------------------------------------------- */
+
+/* What is never chosen has a probability all the same, which nobody is to see. */
+static void drop_illegal_logp(const seq_model *m, const rill_score_request *req, rill_score_result *out)
+{
+    for (int32_t q = 0; q < req->n_picks; q++)
+        if (!(m->legal[req->pick_action[q] / 64] >> (req->pick_action[q] % 64) & 1))
+            out->pick_logp[q] = (float)RILL_SCORE_DEAD;
+}
+
+/* Where an output's first action is given it is the row's only one, and costs nothing: as transformers' ForcedBOSTokenLogitsProcessor has
+ * it. What the net made of the row is not looked at. */
+static void force_first(const seq_runner *r, const rill_rows *rows, const rill_score_request *req,
+                        rill_score_result *out)
+{
+    const seq_net *net = r->model->net[0];
+    const int32_t default_bos = net->forced_bos;
+    if (default_bos < 0 && rill_tokenizer_languages(net->tokenizer) == NULL) return;
+    for (int32_t i = 0; i < rows->n; i++) {
+        if (rows->depth[i] > 0) continue;
+        const int32_t own = r->output_prefix[rows->slot[i]].forced_bos, first = own >= 0 ? own : default_bos;
+        if (first >= 0) rill_score_result_force(req, out, i, first);
+    }
+}
+
+rill_status seq_score(void *self, const rill_rows *rows, const rill_score_request *req, rill_score_result *out)
+{
+    seq_runner *r = self;
+    const seq_model *m = r->model;
+    const size_t n = (size_t)rows->n;
+    rill_selection selection = rill_selection_for_request(req, out);
+    int32_t *set;
+    TRY(get_columns(r, 1, n, &set));
+    if (selection.legal == NULL && m->shortlist == NULL) { /* lists have nothing else */
+        for (size_t i = 0; i < n; i++) set[i] = 0;
+        selection.legal = m->legal;
+        selection.legal_words = ((size_t)m->net[0]->target_vocab_size + 63) / 64;
+        selection.legal_set = set;
+    }
+    const int32_t *const columns[] = {rows->node, rows->slot};
+    r->request[rows->group] = req;
+    r->result[rows->group] = out;
+    r->rows[rows->group] = *rows;
+    TRY(run_graph(r, m->graphs.score,
+                  (rill_run_arguments){
+                      .n = rows->n, .columns = columns, .selection = &selection, .async_group = rows->group + 1}));
+    drop_illegal_logp(m, req, out);
+    force_first(r, rows, req, out);
+    return RILL_OK;
+}
+
+rill_status seq_collect(void *self, int32_t group)
+{
+    seq_runner *r = self;
+    TRY(rill_session_collect(r->session, group));
+    drop_illegal_logp(r->model, r->request[group], r->result[group]);
+    force_first(r, &r->rows[group], r->request[group], r->result[group]);
+    return RILL_OK;
+}

@@ -1,0 +1,213 @@
+/* What the model computes, as programs (rill/device.h):
+ *
+ * encode: frames' word, shape and suffixes added up; the first LSTM layer, both directions; tags of frames that have none; the
+ *         second layer over the first's outputs and the tags, up to the last word and down to the first, whose outputs are the
+ *         positions'; the products of shiftreduce_model.h.
+ * score:  the products of a state's positions added up, what is below zero cut off, and a layer with its softmax. Structure: rows
+ *         where both actions are legal. Labels: those that are illegal get -infinity before the softmax, so the legal ones share
+ *         all probability. */
+#include "shiftreduce_model.h"
+
+/* --- encode ------------------------------------------------------------------------------------------------------- */
+
+/* What is passed from layer to layer. */
+typedef struct encode_builder {
+    parser *p;
+    rill_network *network;
+    rill_graph graph;
+    rill_column slot, first, last, tag, untagged, feature[PARSER_MAX_FEATURES];
+    rill_index_space frames, positions;
+    rill_tensor gates; /* [frames, 8H] forward, then backward, of either layer in turn */
+} encode_builder;
+
+static void declare_columns(encode_builder *e)
+{
+    rill_network *network = e->network;
+    const rill_graph p = e->graph;
+    e->slot = rill_column_input(network, p, RILL_ROWS, "slot");
+    e->frames = rill_index_space_ragged(network, p, rill_column_input(network, p, RILL_ROWS, "frames"));
+    e->positions = rill_index_space_ragged(network, p, rill_column_input(network, p, RILL_ROWS, "positions"));
+    e->first = rill_column_input(network, p, RILL_ROWS, "first position");
+    e->last = rill_column_input(network, p, RILL_ROWS, "last position");
+    e->tag = rill_column_input(network, p, e->frames, "tag");
+    e->untagged = rill_column_input(network, p, e->frames, "without a tag");
+    for (size_t f = 0; f < parser_features(e->p); f++)
+        e->feature[f] = rill_column_input(network, p, e->frames, "row of a feature");
+}
+
+/* x = word + shape + suffixes, in this order. */
+static rill_tensor embed_frames(const encode_builder *e)
+{
+    const parser_weights *w = &e->p->weights;
+    const rill_tensor x = rill_tensor_make(e->network, e->graph, e->frames, e->p->embedding);
+    rill_sum sum = {
+        .terms = (int32_t)parser_features(e->p),
+        .term = {rill_view_constant(w->word_rows, e->feature[0]), rill_view_constant(w->shape_rows, e->feature[1])},
+        .out = rill_view_value(x)};
+    for (int32_t f = 2; f < sum.terms; f++) sum.term[f] = rill_view_constant(w->suffix_rows, e->feature[f]);
+    rill_op_sum(e->network, e->graph, e->frames, &sum);
+    return x;
+}
+
+/* Both directions of a layer over units of `space`, of which backward ones read the gates `ahead` frames further on. */
+static rill_tensor bilstm_layer(const encode_builder *e, int layer, rill_index_space space, int32_t ahead)
+{
+    const size_t hidden = e->p->hidden;
+    const rill_tensor outputs = rill_tensor_make(e->network, e->graph, space, 2 * hidden);
+    for (int backward = 0; backward < 2; backward++)
+        rill_op_scan(e->network, e->graph,
+                     &(rill_scan){.cell = RILL_CELL_LSTM,
+                                  .space = space,
+                                  .hidden = hidden,
+                                  .recurrent = e->p->weights.layer[layer].recurrent[backward],
+                                  .gates = rill_view_offset(rill_view_value(e->gates), backward ? 4 * hidden : 0),
+                                  .shift = backward ? ahead : 0,
+                                  .backward = backward,
+                                  .out = rill_view_offset(rill_view_value(outputs), backward ? hidden : 0)});
+    return outputs;
+}
+
+static rill_tensor first_bilstm(const encode_builder *e, rill_tensor x)
+{
+    rill_op_product(e->network, e->graph, e->frames,
+                    &(rill_product){.matrix = e->p->weights.layer[0].input,
+                                    .a = rill_view_value(x),
+                                    .bias = e->p->weights.first_bias,
+                                    .out = rill_view_value(e->gates)});
+    return bilstm_layer(e, 0, e->frames, 0);
+}
+
+/* None comes of weights that made no number of a row; such a word gets the first tag, and its sentence scores none. */
+static void predict_tags(const encode_builder *e, rill_tensor outputs)
+{
+    const size_t tags = (size_t)e->p->n_tags - PARSER_FIRST_TAG;
+    const rill_index_space untagged = rill_index_space_where(e->network, e->graph, e->frames, e->untagged);
+    const rill_tensor logits = rill_tensor_make(e->network, e->graph, untagged, tags);
+    rill_op_product(e->network, e->graph, untagged,
+                    &(rill_product){.matrix = e->p->weights.tagger,
+                                    .a = rill_view_value(outputs),
+                                    .bias = e->p->weights.tagger_bias,
+                                    .out = rill_view_value(logits)});
+    rill_op_best(e->network, e->graph, untagged,
+                 &(rill_best_choices){.logits = rill_view_value(logits),
+                                      .symbols = tags,
+                                      .first_action = PARSER_FIRST_TAG,
+                                      .tag_column = e->tag});
+}
+
+/* Forward outputs are wanted up to the last word, backward ones down to the first: each leaves out one frame, and both then fill the
+ * rows of positions 0 .. n. */
+static rill_tensor second_bilstm(const encode_builder *e, rill_tensor outputs)
+{
+    rill_op_product(e->network, e->graph, e->frames,
+                    &(rill_product){.matrix = e->p->weights.layer[1].input,
+                                    .a = rill_view_value(outputs),
+                                    .add = rill_view_constant(e->p->weights.tag_gates, e->tag),
+                                    .out = rill_view_value(e->gates)});
+    return bilstm_layer(e, 1, e->positions, 1);
+}
+
+static void multiply_positions(const encode_builder *e, rill_tensor positions)
+{
+    const parser_weights *w = &e->p->weights;
+    const size_t net = e->p->ffn_width;
+    const rill_view products = rill_view_ragged(e->p->products, e->slot, RILL_OWN);
+    const rill_tensor ends = rill_tensor_make(e->network, e->graph, RILL_ROWS, (N_PRODUCTS - PRODUCT_C) * net);
+    rill_op_product(e->network, e->graph, RILL_ROWS,
+                    &(rill_product){.matrix = w->boundary,
+                                    .a = rill_view_unit(positions, e->last),
+                                    .a2 = rill_view_unit(positions, e->first),
+                                    .k2 = 2 * e->p->hidden,
+                                    .bias = w->boundary_bias,
+                                    .out = rill_view_value(ends)});
+    rill_op_product(e->network, e->graph, e->positions,
+                    &(rill_product){.matrix = w->position_products, .a = rill_view_value(positions), .out = products});
+    rill_op_product(e->network, e->graph, e->positions,
+                    &(rill_product){.matrix = w->last_position_products,
+                                    .a = rill_view_value(positions),
+                                    .add = rill_view_value(ends),
+                                    .out = rill_view_offset(products, PRODUCT_C * net)});
+}
+
+static void build_encode_graph(parser *p)
+{
+    encode_builder e = {.p = p, .network = p->network, .graph = rill_graph_begin(p->network, "encode")};
+    p->encode = e.graph;
+    declare_columns(&e);
+    e.gates = rill_tensor_make(e.network, e.graph, e.frames, 8 * p->hidden);
+    const rill_tensor outputs = first_bilstm(&e, embed_frames(&e));
+    predict_tags(&e, outputs);
+    multiply_positions(&e, second_bilstm(&e, outputs));
+}
+
+/* --- score -------------------------------------------------------------------------------------------------------- */
+
+static rill_view position_product(const parser *p, rill_column slot, rill_column position, size_t which)
+{
+    return rill_view_offset(rill_view_ragged(p->products, slot, position), which * p->ffn_width);
+}
+
+static void build_structure_graph(parser *p)
+{
+    rill_network *network = p->network;
+    const rill_graph graph = p->score[PARSER_PHASE_STRUCTURE] = rill_graph_begin(network, "structure");
+    const rill_column slot = rill_column_input(network, graph, RILL_ROWS, "slot"),
+                      open = rill_column_input(network, graph, RILL_ROWS, "open"),
+                      a = rill_column_input(network, graph, RILL_ROWS, "a"),
+                      b = rill_column_input(network, graph, RILL_ROWS, "b"),
+                      c = rill_column_input(network, graph, RILL_ROWS, "c");
+    const rill_index_space rows = rill_index_space_where(network, graph, RILL_ROWS, open);
+    const rill_tensor hidden = rill_tensor_make(network, graph, rows, p->ffn_width),
+                      logits = rill_tensor_make(network, graph, rows, PARSER_FIRST_LABEL);
+    rill_op_sum(network, graph, rows,
+                &(rill_sum){.terms = 3,
+                            .term = {position_product(p, slot, a, PRODUCT_A), position_product(p, slot, b, PRODUCT_B),
+                                     position_product(p, slot, c, PRODUCT_C)},
+                            .activation = RILL_RELU,
+                            .out = rill_view_value(hidden)});
+    rill_op_product(network, graph, rows,
+                    &(rill_product){.matrix = p->weights.structure_output,
+                                    .a = rill_view_value(hidden),
+                                    .bias = p->weights.structure_output_bias,
+                                    .out = rill_view_value(logits)});
+    rill_op_best(network, graph, rows,
+                 &(rill_best_choices){.logits = rill_view_value(logits), .symbols = PARSER_FIRST_LABEL});
+}
+
+static void build_label_graph(parser *p)
+{
+    rill_network *network = p->network;
+    const rill_graph graph = p->score[PARSER_PHASE_LABEL] = rill_graph_begin(network, "label");
+    const rill_column slot = rill_column_input(network, graph, RILL_ROWS, "slot"),
+                      kind = rill_column_input(network, graph, RILL_ROWS, "last timestep"),
+                      b = rill_column_input(network, graph, RILL_ROWS, "b"),
+                      c = rill_column_input(network, graph, RILL_ROWS, "c");
+    const rill_tensor hidden = rill_tensor_make(network, graph, RILL_ROWS, p->ffn_width),
+                      logits = rill_tensor_make(network, graph, RILL_ROWS, (size_t)p->n_labels);
+    rill_op_sum(network, graph, RILL_ROWS,
+                &(rill_sum){.terms = 2,
+                            .term = {position_product(p, slot, b, PRODUCT_LABEL_B),
+                                     position_product(p, slot, c, PRODUCT_LABEL_C)},
+                            .activation = RILL_RELU,
+                            .out = rill_view_value(hidden)});
+    rill_op_product(network, graph, RILL_ROWS,
+                    &(rill_product){.matrix = p->weights.label_output,
+                                    .a = rill_view_value(hidden),
+                                    .out = rill_view_value(logits)});
+    rill_op_best(network, graph, RILL_ROWS,
+                 &(rill_best_choices){.logits = rill_view_value(logits),
+                                      .symbols = (size_t)p->n_labels,
+                                      .add = rill_view_constant(p->weights.label_output_bias, kind),
+                                      .first_action = PARSER_FIRST_LABEL});
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+rill_status parser_build_graphs(parser *p)
+{
+    p->products = rill_network_table(p->network, RILL_TABLE_RAGGED, N_PRODUCTS * p->ffn_width, "products of positions");
+    build_encode_graph(p);
+    build_structure_graph(p);
+    build_label_graph(p);
+    return rill_network_finish(p->network);
+}

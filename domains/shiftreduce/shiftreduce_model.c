@@ -1,0 +1,437 @@
+/* Loading a parser: configuration, vocabularies, weights.
+ *
+ * Invariant: what the plan borrows and what lives as long as the model is in p->blocks; what is only needed while loading is in a
+ * second set of blocks that is cleared after each part.
+ *
+ * Divisions: configuration · vocabularies · labels · embeddings and layers · tags · products of positions · outputs · the whole. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common_weights.h"
+#include "config_json.h"
+#include "penn_tokenizer.h"
+#include "rill/file.h"
+#include "shiftreduce_model.h"
+
+enum {
+    WIDTH_LIMIT = 1 << 14,
+    VOCABULARY_LIMIT = 1 << 22,
+    LABEL_LIMIT = 1 << 16,
+    LENGTH_LIMIT = 1 << 20,
+    DEFAULT_MAX_INPUT = 1000
+};
+
+/* What loading passes around. */
+typedef struct loader {
+    parser *p;
+    rill_context *ctx;
+    const char *directory;
+    rill_tensor_file *tensors;
+    rill_arena temp_arena; /* freed after each part */
+    rill_text path;
+} loader;
+
+/* --- configuration ------------------------------------------------------------------------------------------------ */
+
+static rill_status read_size(const rill_config *config, const char *key, int64_t low, int64_t high, int32_t *out)
+{
+    int64_t value;
+    TRY(rill_config_int(config, key, low, high, &value));
+    *out = (int32_t)value;
+    return RILL_OK;
+}
+
+static rill_status read_width(const rill_config *config, const char *key, size_t *out)
+{
+    int32_t value;
+    TRY(read_size(config, key, 1, WIDTH_LIMIT, &value));
+    *out = (size_t)value;
+    return RILL_OK;
+}
+
+static rill_status read_root(loader *l, const rill_config *config)
+{
+    const char *root;
+    char *copy;
+    TRY(rill_config_string(config, "root", &root));
+    size_t length = strlen(root);
+    if (length == 0)
+        return rill_fail(l->ctx, RILL_ERR_FORMAT, "%s: root: expected the outermost label of every tree, found \"\"",
+                         rill_config_name(config));
+    TRY(rill_arena_alloc(&l->p->arena, &copy, length, 1, "the root's label"));
+    memcpy(copy, root, length);
+    l->p->root = (rill_slice){copy, length};
+    return RILL_OK;
+}
+
+static rill_status read_settings(void *user, const rill_config *config)
+{
+    loader *l = user;
+    parser *p = l->p;
+    const char *task;
+    int found;
+    int64_t max_input;
+    TRY(rill_config_expect(config, "model_type", "span-shift-reduce"));
+    TRY(rill_config_has_object(config, "rill", &found));
+    rill_config_warn_unknown(config, "rill", (const char *const[]){"domain", "search"}, 2);
+    TRY(rill_config_expect(config, "rill.domain", "shiftreduce"));
+    TRY(read_root(l, config));
+    TRY(read_width(config, "embedding_size", &p->embedding));
+    TRY(read_width(config, "tag_size", &p->tag_size));
+    TRY(read_width(config, "hidden_size", &p->hidden));
+    TRY(read_width(config, "net_size", &p->ffn_width));
+    TRY(read_size(config, "suffix_length", 0, PARSER_MAX_SUFFIXES, &p->suffix_length));
+    TRY(read_size(config, "word_vocab_size", PARSER_N_SPECIALS, VOCABULARY_LIMIT, &p->word_vocab_size));
+    TRY(read_size(config, "suffix_vocab_size", 1, VOCABULARY_LIMIT, &p->suffix_vocab_size));
+    TRY(read_size(config, "shape_vocab_size", 1, VOCABULARY_LIMIT, &p->shape_vocab_size));
+    TRY(read_size(config, "tag_vocab_size", 2, LABEL_LIMIT, &p->n_tags));
+    TRY(read_size(config, "label_vocab_size", 2, LABEL_LIMIT, &p->n_labels));
+    TRY(rill_config_int_or(config, "max_input_length", 1, LENGTH_LIMIT, DEFAULT_MAX_INPUT, &max_input));
+    TRY(rill_config_string_or(config, "task", l->directory, &task));
+    p->max_input = (int32_t)max_input;
+    snprintf(p->description, sizeof p->description,
+             "span shift-reduce parser \"%.50s\": %d words, %d tags, %d labels, LSTM of 2 x %zu", task,
+             p->word_vocab_size, p->n_tags - 1, p->n_labels - 1, p->hidden);
+    return RILL_OK;
+}
+
+/* --- vocabularies ------------------------------------------------------------------------------------------------- */
+
+static rill_status load_vocabularies(loader *l)
+{
+    static const char *const words[] = {"<s>", "</s>", "<unk>"}, *const unknown[] = {"<unk>"},
+                             *const none[] = {"<none>"};
+    parser *p = l->p;
+    const struct {
+        const char *name, *key;
+        rill_vocabulary **out;
+        int32_t size, specials;
+        const char *const *special;
+    } files[] = {
+        {"words.vocab", "word_vocab_size", &p->word_vocab, p->word_vocab_size, PARSER_N_SPECIALS, words},
+        {"suffixes.vocab", "suffix_vocab_size", &p->suffix_vocab, p->suffix_vocab_size, 0, NULL},
+        {"shapes.vocab", "shape_vocab_size", &p->shape_vocab, p->shape_vocab_size, 1, unknown},
+        {"tags.vocab", "tag_vocab_size", &p->tag_vocab, p->n_tags, 1, none},
+        {"labels.vocab", "label_vocab_size", &p->label_vocab, p->n_labels, 1, none},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        TRY(rill_path_join(&l->path, l->directory, files[i].name));
+        TRY(rill_vocabulary_open_checked(files[i].out, l->ctx, l->path.data, files[i].key, files[i].size,
+                                         files[i].special, files[i].specials));
+    }
+    return RILL_OK;
+}
+
+/* Treebanks that take hyphenated words apart have a tag for hyphens; those that leave quotes
+ * as they were typed have the typed one among their words. */
+static void choose_style(parser *p)
+{
+    if (rill_vocabulary_id(p->tag_vocab, "HYPH", 4) >= 0) p->penn_style |= RILL_PENN_HYPHENS;
+    if (rill_vocabulary_id(p->word_vocab, "\"", 1) >= 0) p->penn_style |= RILL_PENN_QUOTES;
+}
+
+/* --- labels ------------------------------------------------------------------------------------------------------- */
+
+/* A name that could not be read back from a tree. */
+static int is_unwritable_name(const char *name, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)name[i] <= ' ' || name[i] == '(' || name[i] == ')') return 1;
+    return length == 0;
+}
+
+/* Take label i apart at "+", behind those before it. */
+static rill_status split_label(loader *l, int32_t i)
+{
+    parser *p = l->p;
+    size_t length, from = 0;
+    int32_t n = p->nonterminal_offsets[i];
+    const char *name = rill_vocabulary_token(p->label_vocab, i, &length);
+    for (size_t pos = 0; pos <= length; pos++) {
+        if (pos < length && name[pos] != '+') continue;
+        p->nonterminals[n] = (rill_slice){name + from, pos - from};
+        if (is_unwritable_name(name + from, pos - from))
+            return rill_fail(l->ctx, RILL_ERR_FORMAT,
+                             "%s:%d: expected names without blanks and brackets between \"+\", found \"%.60s\"",
+                             l->path.data, i + 1, name);
+        if (n > p->nonterminal_offsets[i] && rill_slice_equal(p->nonterminals[n], p->nonterminals[n - 1]))
+            return rill_fail(l->ctx, RILL_ERR_FORMAT, "%s:%d: \"%.60s\": a bracket may not hold nothing but its like",
+                             l->path.data, i + 1, name);
+        n++;
+        from = pos + 1;
+    }
+    p->nonterminal_offsets[i + 1] = n;
+    return RILL_OK;
+}
+
+/* All labels; l->path is still that of labels.vocab, which was read last. */
+static rill_status split_labels(loader *l)
+{
+    parser *p = l->p;
+    size_t max_symbols = 0;
+    for (int32_t i = 0; i < p->n_labels; i++) {
+        const char *name = rill_vocabulary_token(p->label_vocab, i, NULL);
+        for (max_symbols++; *name != '\0'; name++) max_symbols += *name == '+';
+    }
+    TRY(rill_arena_alloc(&p->arena, &p->nonterminals, max_symbols, sizeof *p->nonterminals, "labels"));
+    TRY(rill_arena_alloc(&p->arena, &p->nonterminal_offsets, (size_t)p->n_labels + 1, sizeof *p->nonterminal_offsets,
+                         "labels"));
+    p->nonterminal_offsets[0] = p->nonterminal_offsets[1] = 0; /* PARSER_NO_LABEL has none */
+    int32_t roots = 0;
+    for (int32_t i = 1; i < p->n_labels; i++) {
+        TRY(split_label(l, i));
+        roots += rill_slice_equal(p->nonterminals[p->nonterminal_offsets[i]], p->root);
+    }
+    if (roots == 0)
+        return rill_fail(l->ctx, RILL_ERR_FORMAT, "%s: expected a label that begins with the root \"%.*s\", found none",
+                         l->path.data, (int)p->root.length, p->root.data);
+    return RILL_OK;
+}
+
+static int is_trace(const char *tag, size_t length)
+{
+    return rill_slice_is((rill_slice){tag, length}, "-NONE-");
+}
+
+/* A predicted tag is written into trees, and one of traces would take the word away when the tree is read. */
+static rill_status check_tags(loader *l)
+{
+    for (int32_t i = 1; i < l->p->n_tags; i++) {
+        size_t length;
+        const char *name = rill_vocabulary_token(l->p->tag_vocab, i, &length);
+        if (!is_unwritable_name(name, length) && !is_trace(name, length)) continue;
+        TRY(rill_path_join(&l->path, l->directory, "tags.vocab"));
+        return rill_fail(l->ctx, RILL_ERR_FORMAT,
+                         "%s:%d: expected a tag without blanks and brackets, and not -NONE-, found \"%.60s\"",
+                         l->path.data, i + 1, name);
+    }
+    return RILL_OK;
+}
+
+/* --- embeddings and layers ---------------------------------------------------------------------------------------- */
+
+static rill_status read_floats(loader *l, const char *name, size_t rows, size_t columns, float **out)
+{
+    return rill_weights_read(l->tensors, &l->temp_arena, name, rows, columns, out);
+}
+
+/* A tensor that the plan borrows. */
+static rill_status load_constant(loader *l, const char *name, size_t rows, size_t columns, rill_constant *out)
+{
+    float *table;
+    TRY(rill_weights_read(l->tensors, &l->p->arena, name, rows, columns, &table));
+    *out = columns > 0 ? rill_network_constant(l->p->network, table, rows, columns)
+                       : rill_network_constant(l->p->network, table, 1, rows);
+    return RILL_OK;
+}
+
+static rill_matrix pack_weights(loader *l, size_t n, size_t k, const float *w, size_t stride)
+{
+    return rill_network_matrix(l->p->network, RILL_WEIGHT_F32, n, k, w, stride);
+}
+
+static rill_status load_embeddings(loader *l)
+{
+    parser *p = l->p;
+    TRY(load_constant(l, "words.weight", (size_t)p->word_vocab_size, p->embedding, &p->weights.word_rows));
+    TRY(load_constant(l, "suffixes.weight", (size_t)p->suffix_vocab_size, p->embedding, &p->weights.suffix_rows));
+    return load_constant(l, "shapes.weight", (size_t)p->shape_vocab_size, p->embedding, &p->weights.shape_rows);
+}
+
+static const char *const directions[2] = {"forward", "backward"};
+
+static rill_status read_part(loader *l, int layer, int direction, const char *part, size_t columns, float **out)
+{
+    char name[64];
+    snprintf(name, sizeof name, "layer%d.%s.%s", layer + 1, directions[direction], part);
+    return read_floats(l, name, 4 * l->p->hidden, columns, out);
+}
+
+/* Both directions' input weights one below the other: inputs[8H, columns]; their biases likewise. */
+static rill_status load_layer(loader *l, int layer, size_t columns, float **inputs, float *bias)
+{
+    parser *p = l->p;
+    const size_t gates = 4 * p->hidden;
+    TRY(rill_arena_alloc(&l->temp_arena, inputs, 2 * gates * columns, sizeof **inputs, "a layer's weights"));
+    for (int d = 0; d < 2; d++) {
+        float *input, *recurrent, *own;
+        TRY(read_part(l, layer, d, "weight_ih", columns, &input));
+        TRY(read_part(l, layer, d, "weight_hh", p->hidden, &recurrent));
+        TRY(read_part(l, layer, d, "bias", 0, &own));
+        memcpy(*inputs + (size_t)d * gates * columns, input, gates * columns * sizeof *input);
+        memcpy(bias + (size_t)d * gates, own, gates * sizeof *own);
+        p->weights.layer[layer].recurrent[d] = pack_weights(l, gates, p->hidden, recurrent, p->hidden);
+    }
+    return RILL_OK;
+}
+
+static rill_status load_first_layer(loader *l)
+{
+    parser *p = l->p;
+    const size_t gates = 8 * p->hidden;
+    float *inputs, *bias;
+    TRY(rill_arena_alloc(&p->arena, &bias, gates, sizeof *bias, "a layer's bias"));
+    TRY(load_layer(l, 0, p->embedding, &inputs, bias));
+    p->weights.layer[0].input = pack_weights(l, gates, p->embedding, inputs, p->embedding);
+    p->weights.first_bias = rill_network_constant(p->network, bias, 1, gates);
+    rill_arena_clear(&l->temp_arena);
+    return RILL_OK;
+}
+
+/* --- tags --------------------------------------------------------------------------------------------------------- */
+
+/* The second layer reads the first's outputs and a tag. There are few tags, so what they add to the gates is computed here. */
+static rill_status load_second_layer(loader *l)
+{
+    parser *p = l->p;
+    const size_t gates = 8 * p->hidden, outputs = 2 * p->hidden, columns = outputs + p->tag_size;
+    float *inputs, *bias, *rows;
+    TRY(rill_arena_alloc(&l->temp_arena, &bias, gates, sizeof *bias, "a layer's bias"));
+    TRY(load_layer(l, 1, columns, &inputs, bias));
+    TRY(read_floats(l, "tags.weight", (size_t)p->n_tags, p->tag_size, &rows));
+    p->weights.layer[1].input = pack_weights(l, gates, outputs, inputs, columns);
+    p->weights.tag_gates = rill_network_product(p->network, rows, (size_t)p->n_tags, p->tag_size, inputs + outputs,
+                                                gates, columns, bias);
+    rill_arena_clear(&l->temp_arena);
+    return RILL_OK;
+}
+
+/* Words never have the tags below PARSER_FIRST_TAG. */
+static rill_status load_tagger(loader *l)
+{
+    parser *p = l->p;
+    const size_t tags = (size_t)p->n_tags, width = 2 * p->hidden;
+    float *weight, *bias;
+    TRY(read_floats(l, "tagger.weight", tags, width, &weight));
+    TRY(rill_weights_read(l->tensors, &p->arena, "tagger.bias", tags, 0, &bias));
+    p->weights.tagger = pack_weights(l, tags - PARSER_FIRST_TAG, width, weight + PARSER_FIRST_TAG * width, width);
+    p->weights.tagger_bias = rill_network_constant(p->network, bias + PARSER_FIRST_TAG, 1, tags - PARSER_FIRST_TAG);
+    rill_arena_clear(&l->temp_arena);
+    return RILL_OK;
+}
+
+/* --- products of positions ---------------------------------------------------------------------------------------- */
+
+/* Columns of hidden.weight: 2H for each span from left to right, of which the second H have their sign turned, since positions hold
+ * b as it is and a span has b_i - b_j. */
+typedef struct span_weights {
+    const float *weights; /* [D, count * 2H] */
+    size_t n_spans, ffn_width, width;
+} span_weights;
+
+/* to[d, :] = W_left - W_right; a span that does not exist (-1) counts as zero. */
+static void put_weight_difference(const span_weights *s, int minuend, int subtrahend, float *to, size_t ld)
+{
+    for (size_t d = 0; d < s->ffn_width; d++) {
+        const float *row = s->weights + d * s->n_spans * s->width;
+        for (size_t k = 0; k < s->width; k++) {
+            float value = minuend >= 0 ? row[(size_t)minuend * s->width + k] : 0.0f;
+            if (subtrahend >= 0) value -= row[(size_t)subtrahend * s->width + k];
+            to[d * ld + k] = k < s->width / 2 ? value : -value;
+        }
+    }
+}
+
+static rill_status load_products(loader *l)
+{
+    parser *p = l->p;
+    const size_t width = 2 * p->hidden, net = p->ffn_width, block = net * width;
+    float *structure, *label, *products, *ends, *structure_bias, *label_bias, *bias;
+    TRY(read_floats(l, "structure.hidden.weight", net, 4 * width, &structure));
+    TRY(read_floats(l, "structure.hidden.bias", net, 0, &structure_bias));
+    TRY(read_floats(l, "label.hidden.weight", net, 3 * width, &label));
+    TRY(read_floats(l, "label.hidden.bias", net, 0, &label_bias));
+    TRY(rill_arena_alloc(&l->temp_arena, &products, N_PRODUCTS * block, sizeof *products, "products"));
+    TRY(rill_arena_alloc(&l->temp_arena, &ends, 4 * block, sizeof *ends, "products"));
+    TRY(rill_arena_alloc(&p->arena, &bias, 2 * net, sizeof *bias, "products"));
+    const span_weights s = {structure, 4, net, width}, t = {label, 3, net, width};
+    put_weight_difference(&s, 0, 1, products + PRODUCT_A * block, width);
+    put_weight_difference(&s, 1, 2, products + PRODUCT_B * block, width);
+    put_weight_difference(&t, 0, 1, products + PRODUCT_LABEL_B * block, width);
+    put_weight_difference(&s, 2, 3, products + PRODUCT_C * block, width);
+    put_weight_difference(&t, 1, 2, products + PRODUCT_LABEL_C * block, width);
+    /* Columns of `ends`: those of p_n, then those of p_0. */
+    put_weight_difference(&s, 3, -1, ends, 2 * width);
+    put_weight_difference(&s, -1, 0, ends + width, 2 * width);
+    put_weight_difference(&t, 2, -1, ends + 2 * block, 2 * width);
+    put_weight_difference(&t, -1, 0, ends + 2 * block + width, 2 * width);
+    memcpy(bias, structure_bias, net * sizeof *bias);
+    memcpy(bias + net, label_bias, net * sizeof *bias);
+    p->weights.boundary_bias = rill_network_constant(p->network, bias, 1, 2 * net);
+    p->weights.position_products = pack_weights(l, PRODUCT_C * net, width, products, width);
+    p->weights.last_position_products = pack_weights(l, (N_PRODUCTS - PRODUCT_C) * net, width,
+                                                     products + PRODUCT_C * block, width);
+    p->weights.boundary = pack_weights(l, 2 * net, 2 * width, ends, 2 * width);
+    rill_arena_clear(&l->temp_arena);
+    return RILL_OK;
+}
+
+/* --- outputs ------------------------------------------------------------------------------------------------------ */
+
+/* Labels that begin with the root are for the last timestep, and the only ones there. */
+static rill_status load_label_output(loader *l)
+{
+    parser *p = l->p;
+    const size_t labels = (size_t)p->n_labels;
+    float *weight, *bias, *both;
+    TRY(read_floats(l, "label.output.weight", labels, p->ffn_width, &weight));
+    TRY(read_floats(l, "label.output.bias", labels, 0, &bias));
+    TRY(rill_arena_alloc(&p->arena, &both, 2 * labels, sizeof *both, "biases"));
+    for (int32_t i = 0; i < p->n_labels; i++) {
+        int root = i != PARSER_NO_LABEL && rill_slice_equal(p->nonterminals[p->nonterminal_offsets[i]], p->root);
+        both[i] = root ? -INFINITY : bias[i];
+        both[labels + (size_t)i] = root ? bias[i] : -INFINITY;
+    }
+    p->weights.label_output = pack_weights(l, labels, p->ffn_width, weight, p->ffn_width);
+    p->weights.label_output_bias = rill_network_constant(p->network, both, 2, labels);
+    return RILL_OK;
+}
+
+static rill_status load_outputs(loader *l)
+{
+    parser *p = l->p;
+    float *weight;
+    TRY(read_floats(l, "structure.output.weight", 2, p->ffn_width, &weight));
+    TRY(load_constant(l, "structure.output.bias", 2, 0, &p->weights.structure_output_bias));
+    p->weights.structure_output = pack_weights(l, 2, p->ffn_width, weight, p->ffn_width);
+    TRY(load_label_output(l));
+    rill_arena_clear(&l->temp_arena);
+    return RILL_OK;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+static rill_status load_weights(loader *l)
+{
+    TRY(rill_path_join(&l->path, l->directory, "model.safetensors"));
+    TRY(rill_tensor_file_open(&l->tensors, l->ctx, l->path.data));
+    TRY(load_embeddings(l));
+    TRY(load_first_layer(l));
+    TRY(load_second_layer(l));
+    TRY(load_tagger(l));
+    TRY(load_products(l));
+    TRY(load_outputs(l));
+    return rill_weights_check_all_read(l->ctx, l->tensors, l->path.data, NULL);
+}
+
+static rill_status load_all(loader *l)
+{
+    TRY(rill_config_read(l->ctx, l->directory, "config.json", read_settings, l, NULL));
+    TRY(load_vocabularies(l));
+    choose_style(l->p);
+    TRY(split_labels(l));
+    TRY(check_tags(l));
+    TRY(load_weights(l));
+    return parser_build_graphs(l->p);
+}
+
+rill_status parser_load(parser *p, const char *directory)
+{
+    loader l = {.p = p, .ctx = p->ctx, .directory = directory, .temp_arena = {.ctx = p->ctx}, .path = {.ctx = p->ctx}};
+    rill_status status = load_all(&l);
+    rill_tensor_file_close(l.tensors);
+    rill_arena_clear(&l.temp_arena);
+    rill_text_clear(&l.path);
+    return status;
+}

@@ -1,0 +1,163 @@
+/* Moses' detokeniser: where blanks go when tokens become text again.
+ *
+ * Each token decides whether a blank stands before it and whether it forbids the one behind it. Quotation marks of a
+ * kind open and close in turn.
+ *
+ * Divisions: kinds of tokens · quotes · the whole. */
+#include <string.h>
+#include <utf8proc.h>
+
+#include "grow.h"
+#include "moses.h"
+#include "try.h"
+
+static const rill_rewrite_rule unescape_rules[] = {
+    {U" @-@ ", U"-", 0},  {U"&bar;", U"|", 0}, {U"&#124;", U"|", 0}, {U"&lt;", U"<", 0},
+    {U"&gt;", U">", 0},   {U"&bra;", U"[", 0}, {U"&ket;", U"]", 0},  {U"&quot;", U"\"", 0},
+    {U"&apos;", U"'", 0}, {U"&#91;", U"[", 0}, {U"&#93;", U"]", 0},  {U"&amp;", U"&", 0},
+};
+
+/* A token of the text at work. */
+typedef struct moses_token {
+    const char32_t *chars;
+    size_t length;
+} moses_token;
+
+/* --- kinds of tokens ---------------------------------------------------------------------------------------------- */
+
+/* Scripts that are written without blanks: blocks from Hangul Jamo to the ideographs of plane 2. */
+static int is_cjk(char32_t c)
+{
+    static const struct {
+        char32_t low, high;
+    } block[] = {{0x1100, 0x11FF},   {0x2E80, 0xA4CF},   {0xA840, 0xA87F},  {0xAC00, 0xD7AF},
+                 {0xF900, 0xFAFF},   {0xFE30, 0xFE4F},   {0xFF65, 0xFFDC},  {0x17000, 0x18AFF},
+                 {0x1B000, 0x1B12F}, {0x1B170, 0x1B2FF}, {0x20000, 0x2FFFF}};
+    for (size_t i = 0; i < sizeof block / sizeof *block; i++)
+        if (c >= block[i].low && c <= block[i].high) return 1;
+    return 0;
+}
+
+static int char_in(char32_t c, const char32_t *list)
+{
+    while (*list != 0 && *list != c) list++;
+    return *list != 0;
+}
+
+static int all_in(const moses_token *t, const char32_t *list)
+{
+    for (size_t i = 0; i < t->length; i++)
+        if (!char_in(t->chars[i], list)) return 0;
+    return 1;
+}
+
+/* Currency signs and what opens a bracket or a Spanish sentence. */
+static int is_opening_token(const moses_token *t)
+{
+    for (size_t i = 0; i < t->length; i++)
+        if (!char_in(t->chars[i], U"([{¿¡") &&
+            (t->chars[i] > 0xFFFF || utf8proc_category((utf8proc_int32_t)t->chars[i]) != UTF8PROC_CATEGORY_SC))
+            return 0;
+    return 1;
+}
+
+/* 's, 're: part of the word before. */
+static int is_contraction(const moses_token *t)
+{
+    return t->length > 1 && t->chars[0] == '\'' && rill_char_is(t->chars[1], RW_LETTER);
+}
+
+/* --- quotes ------------------------------------------------------------------------------------------------------- */
+
+/* The entry of the quotes like t, a new one if there is none; double ones of all directions are alike. */
+static rill_status find_quote(rill_moses *m, const moses_token *t, rill_quote **out)
+{
+    rill_quote q = {.text = t->chars, .length = t->length};
+    if (all_in(t, U"„“”")) q = (rill_quote){.text = U"\"", .length = 1};
+    for (size_t i = 0; i < m->n_quotes; i++) {
+        *out = &m->quotes[i];
+        if ((*out)->length == q.length && memcmp((*out)->text, q.text, q.length * sizeof *q.text) == 0) return RILL_OK;
+    }
+    TRY(GROW(m->ctx, m->quotes, m->quotes_capacity, m->n_quotes + 1, "an output's quotes"));
+    m->quotes[m->n_quotes] = q;
+    *out = &m->quotes[m->n_quotes++];
+    return RILL_OK;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+typedef struct spacing {
+    int space_before; /* a blank stands before the token, unless the one before forbids it */
+    int space_after;  /* one may stand behind it */
+} spacing;
+
+/* The apostrophe behind an s stays there: the Jones' house. */
+static rill_status quote_spacing(rill_moses *m, const moses_token *t, const moses_token *last, spacing *out)
+{
+    rill_quote *quote;
+    TRY(find_quote(m, t, &quote));
+    const int possessive = m->language == RILL_MOSES_EN && !quote->open && t->length == 1 && *t->chars == '\'' &&
+                           last->length > 0 && last->chars[last->length - 1] == 's';
+    if (!possessive) quote->open = !quote->open;
+    *out = quote->open ? (spacing){1, 0} : (spacing){0, 1};
+    return RILL_OK;
+}
+
+/* `last` is the token before, of length 0 for the first. */
+static rill_status token_spacing(rill_moses *m, const moses_token *t, const moses_token *last, spacing *out)
+{
+    *out = (spacing){1, 1};
+    if (is_cjk(t->chars[0]))
+        out->space_before = last->length == 0 || !is_cjk(last->chars[last->length - 1]);
+    else if (is_opening_token(t))
+        out->space_after = 0;
+    else if (all_in(t, U",.?!:;\\%}])"))
+        out->space_before = 0;
+    else if (m->language == RILL_MOSES_EN && last->length > 0 && is_contraction(t))
+        out->space_before = 0;
+    else if (all_in(t, U"'\"„“`"))
+        return quote_spacing(m, t, last, out);
+    return RILL_OK;
+}
+
+static rill_status join_spaced(rill_moses *m)
+{
+    moses_token last = {.length = 0};
+    int allowed = 0; /* no blank before the first token */
+    m->spare.length = m->n_quotes = 0;
+    for (size_t from = 0;;) {
+        moses_token t;
+        spacing s;
+        t.chars = m->text.data + rill_chars_word(&m->text, &from, &t.length);
+        if (t.length == 0) return RILL_OK;
+        TRY(token_spacing(m, &t, &last, &s));
+        if (s.space_before && allowed) TRY(rill_chars_append(&m->spare, U" ", 1));
+        TRY(rill_chars_append(&m->spare, t.chars, t.length));
+        allowed = s.space_after;
+        last = t;
+    }
+}
+
+/* One blank before, between and behind the tokens, so that " @-@ " stands between blanks wherever it is. */
+static rill_status pad_with_spaces(rill_moses *m)
+{
+    m->spare.length = 0;
+    for (size_t from = 0, length;;) {
+        const size_t begin = rill_chars_word(&m->text, &from, &length);
+        TRY(rill_chars_append(&m->spare, U" ", 1));
+        if (length == 0) break;
+        TRY(rill_chars_append(&m->spare, m->text.data + begin, length));
+    }
+    rill_chars_swap(&m->text, &m->spare);
+    return RILL_OK;
+}
+
+rill_status rill_moses_join(rill_moses *m, const char *tokens, size_t length, rill_text *out)
+{
+    m->text.ctx = m->spare.ctx = m->ctx;
+    TRY(rill_chars_read(&m->text, tokens, length));
+    TRY(pad_with_spaces(m));
+    TRY(rill_rewrite(unescape_rules, sizeof unescape_rules / sizeof *unescape_rules, &m->text, &m->spare));
+    TRY(join_spaced(m));
+    return rill_chars_write(m->spare.data, m->spare.length, out);
+}

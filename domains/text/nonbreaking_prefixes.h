@@ -1,0 +1,39 @@
+/* nonbreaking_prefixes.h: words whose period does not end a sentence: Dr. Smith, am 3. Mai, ул. Ленина.
+ *
+ * Moses keeps such words in files named nonbreaking_prefix.LANGUAGE: one per line, # begins a comment, #NUMERIC_ONLY#
+ * behind a word limits it to those before a number. A model's directory may have such a file; without one a short list
+ * of rill's own is used. Stability: internal to rill. */
+#ifndef RILL_TEXT_NONBREAKING_PREFIXES_H
+#define RILL_TEXT_NONBREAKING_PREFIXES_H
+
+#include "rill/context.h"
+
+typedef enum rill_moses_language { RILL_MOSES_EN, RILL_MOSES_DE, RILL_MOSES_RU } rill_moses_language;
+
+typedef enum rill_prefix_kind {
+    RILL_PREFIX_NONE,
+    RILL_PREFIX_ALWAYS,
+    RILL_PREFIX_NUMERIC_ONLY,
+} rill_prefix_kind;
+
+typedef struct rill_prefixes rill_prefixes;
+
+/* The language of that name in *out: "en", "de" or "ru". Other names: *out is as it was, 0 is returned. */
+int rill_moses_language_find(const char *name, rill_moses_language *out);
+
+/* Read nonbreaking_prefix.LANGUAGE of a directory, where it is, or take the list that is built in.
+ *   out: on success the caller closes it; on failure NULL
+ *   RILL_OK · RILL_ERR_IO · RILL_ERR_FORMAT (FILE: why) · RILL_ERR_MEMORY */
+rill_status rill_prefixes_open(rill_prefixes **out, rill_context *ctx, const char *directory,
+                               rill_moses_language language);
+
+/* The same for bytes in memory; `name` stands for the path in errors. */
+rill_status rill_prefixes_parse(rill_prefixes **out, rill_context *ctx, const char *name, const char *bytes,
+                                size_t length);
+
+void rill_prefixes_close(rill_prefixes *prefixes); /* NULL is allowed */
+
+/* What is known of a word, its last period not counted. */
+rill_prefix_kind rill_prefixes_find(const rill_prefixes *prefixes, const char *word, size_t length);
+
+#endif

@@ -1,0 +1,259 @@
+/* Sentences of a text; sentence_splitter.h.
+ *
+ * Divisions: characters · abbreviations · boundaries · sentences. Source of the rules: unicode.org/reports/tr29, section 5. */
+#include "sentence_splitter.h"
+
+#include <string.h>
+#include <utf8proc.h>
+
+#include "utf8.h"
+
+/* --- characters --------------------------------------------------------------------------------------------------- */
+
+/* Sentence_Break: values that the rules tell apart. */
+typedef enum sentence_break {
+    OTHER,
+    SEPARATOR,
+    EXTEND,
+    SPACE,
+    LOWER,
+    UPPER,
+    LETTER,
+    DIGIT,
+    FULL_STOP,
+    STOP,
+    CLOSE,
+    CONTINUE
+} sentence_break;
+
+/* Pairs of first and last, ascending. */
+static const int32_t stop_ranges[] = {
+    0x21,    0x21,    0x3F,    0x3F,    0x589,   0x589,   0x61D,   0x61F,   0x6D4,   0x6D4,   0x700,   0x702,
+    0x7F9,   0x7F9,   0x837,   0x837,   0x839,   0x839,   0x83D,   0x83E,   0x964,   0x965,   0x104A,  0x104B,
+    0x1362,  0x1362,  0x1367,  0x1368,  0x166E,  0x166E,  0x1735,  0x1736,  0x17D4,  0x17D5,  0x1803,  0x1803,
+    0x1809,  0x1809,  0x1944,  0x1945,  0x1AA8,  0x1AAB,  0x1B5A,  0x1B5B,  0x1B5E,  0x1B5F,  0x1C3B,  0x1C3C,
+    0x1C7E,  0x1C7F,  0x203C,  0x203D,  0x2047,  0x2049,  0x2E2E,  0x2E2E,  0x2E3C,  0x2E3C,  0x3002,  0x3002,
+    0xA4FF,  0xA4FF,  0xA60E,  0xA60F,  0xA6F3,  0xA6F3,  0xA6F7,  0xA6F7,  0xA876,  0xA877,  0xA8CE,  0xA8CF,
+    0xA92F,  0xA92F,  0xA9C8,  0xA9C9,  0xAA5D,  0xAA5F,  0xAAF0,  0xAAF1,  0xABEB,  0xABEB,  0xFE56,  0xFE57,
+    0xFF01,  0xFF01,  0xFF1F,  0xFF1F,  0xFF61,  0xFF61,  0x11047, 0x11048, 0x110BE, 0x110C1, 0x11141, 0x11143,
+    0x111C5, 0x111C6, 0x115C2, 0x115C3, 0x16A6E, 0x16A6F, 0x1BC9F, 0x1BC9F, 0x1DA88, 0x1DA88};
+static const int32_t continue_ranges[] = {
+    0x2C,   0x2D,   0x3A,   0x3A,   0x55D,  0x55D,  0x60C,  0x60D,  0x7F8,  0x7F8,  0x1802, 0x1802, 0x1808,
+    0x1808, 0x2013, 0x2014, 0x3001, 0x3001, 0xFE10, 0xFE11, 0xFE13, 0xFE13, 0xFE31, 0xFE32, 0xFE50, 0xFE51,
+    0xFE55, 0xFE55, 0xFE58, 0xFE58, 0xFE63, 0xFE63, 0xFF0C, 0xFF0D, 0xFF1A, 0xFF1A, 0xFF64, 0xFF64};
+
+static int in_ranges(int32_t c, const int32_t *pairs, size_t n)
+{
+    for (size_t i = 0; i < n && pairs[i] <= c; i += 2)
+        if (c <= pairs[i + 1]) return 1;
+    return 0;
+}
+
+#define IN_RANGES(c, pairs) in_ranges(c, pairs, sizeof(pairs) / sizeof *(pairs))
+
+/* What has a value by its category. */
+static sentence_break kind_by_category(int32_t c)
+{
+    switch (utf8proc_category(c)) {
+    case UTF8PROC_CATEGORY_LU:
+    case UTF8PROC_CATEGORY_LT: return UPPER;
+    case UTF8PROC_CATEGORY_LL: return LOWER;
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_LO:
+    case UTF8PROC_CATEGORY_NL: return LETTER;
+    case UTF8PROC_CATEGORY_ND: return DIGIT;
+    case UTF8PROC_CATEGORY_MN:
+    case UTF8PROC_CATEGORY_MC:
+    case UTF8PROC_CATEGORY_ME:
+    case UTF8PROC_CATEGORY_CF: return EXTEND;
+    case UTF8PROC_CATEGORY_ZS: return SPACE;
+    case UTF8PROC_CATEGORY_PS:
+    case UTF8PROC_CATEGORY_PE:
+    case UTF8PROC_CATEGORY_PI:
+    case UTF8PROC_CATEGORY_PF: return CLOSE;
+    default: return OTHER;
+    }
+}
+
+static sentence_break break_kind(int32_t c, int greek)
+{
+    if (c < 0) return LETTER;
+    if (c == '\n' || c == '\r' || c == 0x85 || c == 0x2028 || c == 0x2029) return SEPARATOR;
+    if (c == '\t' || c == '\v' || c == '\f') return SPACE;
+    if (c == '.' || c == 0x2024 || c == 0xFE52 || c == 0xFF0E) return FULL_STOP;
+    if (IN_RANGES(c, stop_ranges) || (greek && (c == ';' || c == 0x37E))) return STOP;
+    if (IN_RANGES(c, continue_ranges)) return CONTINUE;
+    if (c == '"' || c == '\'' || (c >= 0x275B && c <= 0x2760)) return CLOSE;
+    return kind_by_category(c);
+}
+
+/* The character at *at, which moves behind it; -1: none. */
+static int32_t read_next_char(const char *text, size_t *pos, size_t end)
+{
+    size_t step;
+    const int32_t c = rill_utf8_next(text + *pos, end - *pos, &step);
+    *pos += step;
+    return c;
+}
+
+/* The character that ends at *at, which moves before it; begin < *at. */
+static int32_t read_prev_char(const char *text, size_t begin, size_t *pos)
+{
+    const size_t end = *pos;
+    do --*pos;
+    while (*pos > begin && end - *pos < 4 && ((unsigned char)text[*pos] & 0xC0) == 0x80);
+    size_t next_pos = *pos;
+    return read_next_char(text, &next_pos, end);
+}
+
+static int is_space(int32_t c)
+{
+    const sentence_break k = break_kind(c, 0);
+    return k == SPACE || k == SEPARATOR;
+}
+
+/* Of what has no letter and no digit a model would only make something up. */
+static int has_letter_or_digit(const char *text, size_t begin, size_t end)
+{
+    while (begin < end) {
+        const int32_t c = read_next_char(text, &begin, end); /* what is no UTF-8 the model refuses */
+        const utf8proc_category_t category = c < 0 ? UTF8PROC_CATEGORY_LO : utf8proc_category(c);
+        if ((category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO) || category == UTF8PROC_CATEGORY_ND)
+            return 1;
+    }
+    return 0;
+}
+
+/* Without spaces around it; nothing where it says nothing. */
+static int emit_trimmed(const char *text, size_t begin, size_t end, rill_sentence_fn found, void *user)
+{
+    size_t first = end, last_end = begin;
+    for (size_t pos = begin; pos < end;) {
+        const size_t begin_pos = pos;
+        if (is_space(read_next_char(text, &pos, end))) continue;
+        if (first == end) first = begin_pos;
+        last_end = pos;
+    }
+    return has_letter_or_digit(text, begin, end) ? found(user, first, last_end) : 0;
+}
+
+/* --- abbreviations ------------------------------------------------------------------------------------------------ */
+
+/* Words whose full stop ends no sentence as a rule. Those that often stand at an end, like "etc", are left out: two sentences in one part
+ * do less harm than half a sentence. */
+static const char *const abbreviations[] = {
+    "Abb", "Abs",  "al",  "Art", "Aufl", "bzw",  "ca",  "Capt", "cf",  "Col", "Dipl", "Dr",   "Drs", "e.g", "evtl",
+    "Fig", "fig",  "Fr",  "geb", "Gen",  "ggf",  "Gov", "Hr",   "Hrn", "i.e", "inkl", "Kap",  "Lt",  "max", "min",
+    "Mio", "Mlle", "Mme", "Mr",  "Mrd",  "Mrs",  "Ms",  "No",   "Nr",  "pp",  "Prof", "Rep",  "Rev", "Sen", "Sgt",
+    "sog", "Sr",   "St",  "Str", "Tel",  "Univ", "vgl", "Vgl",  "vol", "Vol", "vs",   "zzgl", NULL};
+
+/* Brackets and quotes before a word: what is an apostrophe too is part of it ("Il l'a."). */
+static int is_opening(int32_t c)
+{
+    return break_kind(c, 0) == CLOSE && c != '\'' && c != 0x2019;
+}
+
+/* Whether the full stop before byte `end` belongs to a word: an abbreviation, a letter ("z. B."), a number of a day ("3. Mai"). */
+static int is_abbreviated(const char *text, size_t begin, size_t end)
+{
+    int32_t c = ' ';
+    while (end > begin && is_space(c)) c = read_prev_char(text, begin, &end);
+    if (c != '.') return 0;
+    size_t word = end;
+    for (size_t pos = end; pos > begin && end - pos < 16; word = pos)
+        if (c = read_prev_char(text, begin, &pos), is_space(c) || is_opening(c)) break;
+    const size_t length = end - word;
+    int digits = 0, letters = 0;
+    for (size_t i = word; i < end; i++) digits += text[i] >= '0' && text[i] <= '9';
+    for (size_t i = word; i < end; i++) letters += ((unsigned char)text[i] & 0xC0) != 0x80;
+    if (letters == 1 || (length == 2 && digits == 2)) return 1;
+    for (const char *const *known = abbreviations; *known; known++)
+        if (strlen(*known) == length && !memcmp(*known, text + word, length)) return 1;
+    return 0;
+}
+
+/* --- boundaries --------------------------------------------------------------------------------------------------- */
+
+typedef struct sentence_reader {
+    const char *text;
+    size_t length;
+    int greek;
+} sentence_reader;
+
+/* SB5: the kind of the character at *at, which moves behind it and what extends it. */
+static sentence_break read_char(const sentence_reader *r, size_t *pos)
+{
+    const int32_t c = read_next_char(r->text, pos, r->length);
+    const sentence_break k = break_kind(c, r->greek);
+    if (c == '\r' && *pos < r->length && r->text[*pos] == '\n') ++*pos; /* SB3 */
+    for (size_t next_pos = *pos; k != SEPARATOR && next_pos < r->length; *pos = next_pos)
+        if (break_kind(read_next_char(r->text, &next_pos, r->length), r->greek) != EXTEND) break;
+    return k;
+}
+
+static sentence_break peek_char(const sentence_reader *r, size_t pos)
+{
+    return pos < r->length ? read_char(r, &pos) : SEPARATOR;
+}
+
+static void skip_kind(const sentence_reader *r, size_t *pos, sentence_break what)
+{
+    while (*pos < r->length && peek_char(r, *pos) == what) read_char(r, pos);
+}
+
+/* SB8: whether a word in lower case is next, whatever stands before it. */
+static int lower_case_follows(const sentence_reader *r, size_t pos)
+{
+    while (pos < r->length) {
+        const sentence_break k = read_char(r, &pos);
+        if (k == LOWER) return 1;
+        if (k == LETTER || k == UPPER || k == SEPARATOR || k == FULL_STOP || k == STOP) return 0;
+    }
+    return 0;
+}
+
+/* Behind a stop at *at, with what stood before it; whether a sentence ends where *at comes to. */
+static int ends_sentence_at(const sentence_reader *r, sentence_break stop, sentence_break prev, size_t *pos)
+{
+    const sentence_break next_kind = peek_char(r, *pos);
+    if (stop == FULL_STOP && next_kind == DIGIT) return 0;                                     /* SB6 */
+    if (stop == FULL_STOP && (prev == UPPER || prev == LOWER) && next_kind == UPPER) return 0; /* SB7 */
+    skip_kind(r, pos, CLOSE);
+    skip_kind(r, pos, SPACE);
+    if (stop == FULL_STOP && lower_case_follows(r, *pos)) return 0;
+    const sentence_break then = peek_char(r, *pos);
+    if (*pos < r->length && (then == CONTINUE || then == FULL_STOP || then == STOP)) return 0; /* SB8a */
+    if (*pos < r->length && then == SEPARATOR) read_char(r, pos);
+    return 1;
+}
+
+/* --- sentences ---------------------------------------------------------------------------------------------------- */
+
+void rill_sentences_whole_text(const char *text, size_t length, rill_sentence_fn found, void *user)
+{
+    emit_trimmed(text, 0, length, found, user);
+}
+
+/* "el", "ell_Grek", "el-en", of which behind a tab nothing counts; not "el-gato-negro". */
+static int is_greek(const char *language)
+{
+    if (language == NULL || strncmp(language, "el", 2) != 0) return 0;
+    const char *suffix = language + 2 + (language[2] == 'l');
+    return strchr("_\t", *suffix) != NULL || (*suffix == '-' && strchr(suffix + 1, '-') == NULL);
+}
+
+void rill_sentences_split(const char *text, size_t length, const char *language, rill_sentence_fn found, void *user)
+{
+    const sentence_reader r = {.text = text, .length = length, .greek = is_greek(language)};
+    size_t begin = 0;
+    sentence_break prev = OTHER;
+    for (size_t pos = 0; pos < length;) {
+        const sentence_break k = read_char(&r, &pos);
+        const int ends = k == SEPARATOR || ((k == FULL_STOP || k == STOP) && ends_sentence_at(&r, k, prev, &pos));
+        prev = k;
+        if (!ends || pos == length || is_abbreviated(text, begin, pos)) continue;
+        if (emit_trimmed(text, begin, pos, found, user)) return;
+        begin = pos;
+    }
+    emit_trimmed(text, begin, length, found, user);
+}

@@ -1,0 +1,264 @@
+/* Tokens of a vocabulary in the making; token_set.h.
+ *
+ * Invariant: until rill_token_set_finish() added tokens stand in the order they came in, from then on by their first byte and length.
+ * Divisions: numbering · added tokens · cutting texts. */
+#include "token_set.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utf8proc.h>
+
+#include "grow.h"
+
+/* --- numbering ---------------------------------------------------------------------------------------------------- */
+
+static rill_slice copy_token_text(char *bytes, const char *text, size_t length)
+{
+    memcpy(bytes, text, length);
+    bytes[length] = '\0';
+    return (rill_slice){bytes, length};
+}
+
+static rill_status store_text(rill_token_set *t, const char *text, size_t length, rill_slice *out)
+{
+    enum { TEXT_BLOCK_BYTES = 1 << 16 };
+    if (length + 1 > t->free_bytes) {
+        const size_t size = length + 1 > TEXT_BLOCK_BYTES ? length + 1 : TEXT_BLOCK_BYTES;
+        t->free_bytes = 0;
+        t->text_arena.ctx = t->arena.ctx;
+        TRY(rill_arena_alloc(&t->text_arena, &t->free, size, 1, t->name));
+        t->free_bytes = size;
+    }
+    *out = copy_token_text(t->free, text, length);
+    t->free += length + 1;
+    t->free_bytes -= length + 1;
+    return RILL_OK;
+}
+
+rill_status rill_token_set_add_base(rill_token_set *t, const char *text, size_t length)
+{
+    rill_slice token;
+    if (length == 0)
+        return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: token number %zu is empty", t->name, t->n_tokens);
+    if (t->n_tokens >= (size_t)t->limit)
+        return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: expected at most %d tokens, as config.json says", t->name,
+                         t->limit);
+    TRY(store_text(t, text, length, &token));
+    PUSH(t->arena.ctx, t->tokens, t->capacity, t->n_tokens, token, t->name);
+    return RILL_OK;
+}
+
+/* The vocabulary of all tokens. */
+static rill_status make_vocabulary(const rill_token_set *t, rill_vocabulary **out)
+{
+    rill_arena lists = {.ctx = t->arena.ctx};
+    const char **text;
+    size_t *length;
+    rill_status status = rill_arena_alloc(&lists, &text, t->n_tokens, sizeof *text, t->name);
+    if (status == RILL_OK) status = rill_arena_alloc(&lists, &length, t->n_tokens, sizeof *length, t->name);
+    for (size_t i = 0; status == RILL_OK && i < t->n_tokens; i++) {
+        text[i] = t->tokens[i].data;
+        length[i] = t->tokens[i].length;
+    }
+    if (status == RILL_OK)
+        status = rill_vocabulary_from_list(out, t->arena.ctx, t->name, text, length, (int32_t)t->n_tokens);
+    rill_arena_clear(&lists);
+    return status;
+}
+
+rill_status rill_token_set_end_base(rill_token_set *t)
+{
+    if (t->n_tokens == 0) return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: there are no tokens", t->name);
+    return make_vocabulary(t, &t->base);
+}
+
+/* --- added tokens ------------------------------------------------------------------------------------------------- */
+
+static rill_added_token *find_added(const rill_token_set *t, const char *text, size_t length)
+{
+    for (size_t i = 0; i < t->n_added; i++)
+        if (rill_slice_equal(t->added[i].text, (rill_slice){text, length})) return &t->added[i];
+    return NULL;
+}
+
+int32_t rill_token_set_find(const rill_token_set *t, const char *text, size_t length)
+{
+    const rill_added_token *added = find_added(t, text, length);
+    return added != NULL ? added->id : rill_vocabulary_id(t->base, text, length);
+}
+
+static rill_status check_number(const rill_token_set *t, const char *text, int64_t id, int32_t found)
+{
+    if (id < 0 || id == found) return RILL_OK;
+    return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: \"%.60s\" is number %lld there and number %d among the pieces",
+                     t->name, text, (long long)id, found);
+}
+
+rill_status rill_token_set_add(rill_token_set *t, const char *text, size_t length, int64_t id, int flags)
+{
+    rill_added_token *known = find_added(t, text, length);
+    if (known != NULL) {
+        known->flags |= flags;
+        return check_number(t, known->text.data, id, known->id);
+    }
+    char *bytes;
+    rill_added_token added = {.flags = flags, .id = rill_vocabulary_id(t->base, text, length)};
+    if (added.id < 0 && (id >= 0 ? id : (int64_t)t->n_tokens) >= t->limit) return RILL_OK;
+    if (added.id < 0) {
+        if (id >= 0 && (size_t)id != t->n_tokens)
+            return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: \"%.60s\" is number %lld: expected %zu, the next one",
+                             t->name, text, (long long)id, t->n_tokens);
+        added.id = (int32_t)t->n_tokens;
+        TRY(rill_token_set_add_base(t, text, length));
+    } else {
+        TRY(check_number(t, text, id, added.id));
+    }
+    TRY(rill_arena_alloc(&t->arena, &bytes, length + 1, 1, t->name));
+    added.text = copy_token_text(bytes, text, length);
+    PUSH(t->arena.ctx, t->added, t->added_capacity, t->n_added, added, t->name);
+    return RILL_OK;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const rill_slice *x = &((const rill_added_token *)a)->text, *y = &((const rill_added_token *)b)->text;
+    const int first = (unsigned char)x->data[0] - (unsigned char)y->data[0];
+    if (first != 0) return first;
+    if (x->length != y->length) return x->length > y->length ? -1 : 1;
+    return memcmp(x->data, y->data, x->length);
+}
+
+static void index_added(rill_token_set *t)
+{
+    size_t i = 0;
+    if (t->n_added > 0) qsort(t->added, t->n_added, sizeof *t->added, compare);
+    for (int c = 0; c <= 256; c++) {
+        while (i < t->n_added && (unsigned char)t->added[i].text.data[0] < c) i++;
+        t->first_by_byte[c] = (int32_t)i;
+    }
+}
+
+static void free_texts(rill_token_set *t)
+{
+    FREE_ARRAY(t->arena.ctx, t->tokens, t->capacity);
+    t->tokens = NULL;
+    t->capacity = t->free_bytes = 0;
+    if (t->text_arena.ctx != NULL) rill_arena_clear(&t->text_arena);
+}
+
+rill_status rill_token_set_finish(rill_token_set *t, rill_vocabulary **out)
+{
+    index_added(t);
+    if ((size_t)rill_vocabulary_count(t->base) == t->n_tokens) {
+        *out = t->base;
+        t->base = NULL;
+    } else {
+        TRY(make_vocabulary(t, out));
+    }
+    rill_vocabulary_close(t->base);
+    t->base = NULL;
+    free_texts(t);
+    return RILL_OK;
+}
+
+void rill_token_set_clear(rill_token_set *t)
+{
+    if (t->arena.ctx == NULL) return;
+    rill_vocabulary_close(t->base);
+    free_texts(t);
+    FREE_ARRAY(t->arena.ctx, t->added, t->added_capacity);
+    rill_arena_clear(&t->arena);
+    *t = (rill_token_set){0};
+}
+
+int rill_token_set_flags(const rill_token_set *t, int32_t id)
+{
+    for (size_t i = 0; i < t->n_added; i++)
+        if (t->added[i].id == id) return t->added[i].flags;
+    return -1;
+}
+
+/* --- cutting texts ------------------------------------------------------------------------------------------------ */
+
+int rill_is_white_space(int32_t c)
+{
+    return (c >= 9 && c <= 13) || c == ' ' || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
+           c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+}
+
+/* The character at `at` of valid UTF-8, -1 at the end; *next behind it. */
+static int32_t decode_char(const char *text, size_t length, size_t pos, size_t *next)
+{
+    utf8proc_int32_t c = -1;
+    *next = pos;
+    if (pos < length)
+        *next += (size_t)utf8proc_iterate((const utf8proc_uint8_t *)text + pos, (utf8proc_ssize_t)(length - pos), &c);
+    return c;
+}
+
+size_t rill_white_space_length(const char *text, size_t length)
+{
+    size_t next;
+    return rill_is_white_space(decode_char(text, length, 0, &next)) ? next : 0;
+}
+
+/* Where the character before `at` begins; at > 0. */
+static size_t prev_char_offset(const char *text, size_t pos)
+{
+    do pos--;
+    while (pos > 0 && ((unsigned char)text[pos] & 0xC0) == 0x80);
+    return pos;
+}
+
+static int is_word(int32_t c)
+{
+    if (c < 0) return 0;
+    const utf8proc_category_t kind = utf8proc_category(c);
+    return c == '_' || kind <= UTF8PROC_CATEGORY_LO || (kind >= UTF8PROC_CATEGORY_MN && kind <= UTF8PROC_CATEGORY_NO);
+}
+
+static int is_single_word(const char *text, size_t length, size_t from, size_t to)
+{
+    size_t next;
+    if (from > 0 && is_word(decode_char(text, length, prev_char_offset(text, from), &next))) return 0;
+    return !is_word(decode_char(text, length, to, &next));
+}
+
+/* The longest token at `at`; NULL: none. */
+static const rill_added_token *longest_token_at(const rill_token_set *t, int without, const char *text, size_t length,
+                                                size_t pos)
+{
+    const unsigned char first = (unsigned char)text[pos];
+    for (int32_t i = t->first_by_byte[first]; i < t->first_by_byte[first + 1]; i++) {
+        const rill_added_token *token = &t->added[i];
+        const size_t n = token->text.length;
+        if ((token->flags & without) != 0 || n > length - pos || memcmp(text + pos, token->text.data, n) != 0) continue;
+        if ((token->flags & RILL_TOKEN_SINGLE_WORD) != 0 && !is_single_word(text, length, pos, pos + n)) continue;
+        return token;
+    }
+    return NULL;
+}
+
+rill_status rill_token_set_split(const rill_token_set *t, int without, const char *text, size_t length,
+                                 rill_word_fn part, rill_added_fn token, void *user)
+{
+    size_t from = 0;
+    for (size_t pos = 0; pos < length;) {
+        const rill_added_token *found = longest_token_at(t, without, text, length, pos);
+        if (found == NULL) {
+            pos++;
+            continue;
+        }
+        size_t end = pos, next;
+        while ((found->flags & RILL_TOKEN_LSTRIP) != 0 && end > from &&
+               rill_is_white_space(decode_char(text, length, prev_char_offset(text, end), &next)))
+            end = prev_char_offset(text, end);
+        if (end > from) TRY(part(user, text + from, end - from));
+        TRY(token(user, found));
+        pos += found->text.length;
+        while ((found->flags & RILL_TOKEN_RSTRIP) != 0 && rill_is_white_space(decode_char(text, length, pos, &next)))
+            pos = next;
+        from = pos;
+    }
+    return length > from ? part(user, text + from, length - from) : RILL_OK;
+}

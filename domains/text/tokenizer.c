@@ -1,0 +1,399 @@
+/* Vocabularies, language tags, and the door to SentencePiece and to Moses with byte pairs.
+ *
+ * Source: transformers' tokenization_marian.py. Its punctuation normaliser is never called there and has no counterpart
+ * here.
+ * Deviations: a tag the vocabulary does not know is an error where other tags are known and ordinary text where none is
+ * (there it becomes <unk>); the first "<<" ends a tag (there the last).
+ *
+ * Divisions: opening · reading · writing · what would be written · sentences · symbols. */
+#include <stdio.h>
+#include <string.h>
+
+#include "arena.h"
+#include "family.h"
+#include "grow.h"
+#include "moses_bpe.h"
+#include "rill/file.h"
+#include "spm.h"
+#include "text_words.h"
+#include "tokenizer.h"
+#include "try.h"
+#include "utf8.h"
+#include "vocabulary.h"
+
+struct rill_tokenizer {
+    rill_context *ctx;
+    rill_tokenizer_kind kind;
+    rill_vocabulary *source, *target;  /* may be the same */
+    rill_spm *source_spm, *target_spm; /* of the source and the target side; else NULL */
+    rill_moses_bpe *bpe;               /* of the kind MOSES_BPE, else NULL */
+    rill_family_tokenizer *family;     /* of the kind FAMILY, else NULL */
+    int32_t source_bos, source_eos;    /* -1: none */
+    int32_t unk;                       /* source symbol for pieces without number */
+    int has_language_tags;             /* the source vocabulary has pieces of the form >>xx<< */
+};
+
+static const char UNKNOWN[] = "<unk>";
+
+/* --- opening ------------------------------------------------------------------------------------------------------ */
+
+/* One token a line, or JSON. */
+static rill_status open_vocabulary(rill_vocabulary **out, rill_context *ctx, const rill_text *path, int32_t limit)
+{
+    static const char lines[] = ".txt";
+    const size_t ending = sizeof lines - 1;
+    if (path->length > ending && strcmp(path->data + path->length - ending, lines) == 0)
+        return rill_vocabulary_open(out, ctx, path->data, limit);
+    return rill_vocabulary_open_json(out, ctx, path->data, limit);
+}
+
+static rill_status open_vocabularies(rill_tokenizer *t, rill_text *path, const rill_tokenizer_files *files)
+{
+    TRY(rill_path_join(path, files->directory, files->source));
+    TRY(open_vocabulary(&t->source, t->ctx, path, files->source_vocab_size));
+    t->unk = rill_vocabulary_id(t->source, UNKNOWN, sizeof UNKNOWN - 1);
+    if (t->unk < 0) return rill_fail(t->ctx, RILL_ERR_FORMAT, "%s: expected a token %s", path->data, UNKNOWN);
+    rill_status status = RILL_ERR_NOT_FOUND;
+    if (files->target != NULL) {
+        TRY(rill_path_join(path, files->directory, files->target));
+        status = open_vocabulary(&t->target, t->ctx, path, files->target_vocab_size);
+    }
+    if (status != RILL_ERR_NOT_FOUND || !files->target_optional) return status;
+    rill_error_clear(t->ctx);
+    t->target = t->source;
+    if (rill_vocabulary_count(t->target) <= files->target_vocab_size) return RILL_OK;
+    return rill_fail(t->ctx, RILL_ERR_FORMAT, "%s: expected target symbols of their own, since %s is %d", path->data,
+                     files->target_vocab_key, files->target_vocab_size);
+}
+
+static rill_status open_spm(rill_tokenizer *t, rill_text *path, const char *directory, const char *name, rill_spm **out)
+{
+    rill_text bytes = {.ctx = t->ctx};
+    TRY(rill_path_join(path, directory, name));
+    rill_status status = rill_file_read(&bytes, path->data, RILL_FILE_TEXT_MAX);
+    if (status == RILL_OK) status = rill_spm_open(out, t->ctx, path->data, bytes.data, bytes.length);
+    rill_text_clear(&bytes);
+    return status;
+}
+
+/* The length of the tag of the form >>xx<< that the text begins with, 0 if it does not. */
+static size_t language_tag_length(const char *text, size_t length)
+{
+    if (length < 5 || memcmp(text, ">>", 2) != 0) return 0;
+    for (size_t i = 2; i + 1 < length && (unsigned char)text[i] > ' '; i++)
+        if (text[i] == '<' && text[i + 1] == '<') return i > 2 ? i + 2 : 0;
+    return 0;
+}
+
+static void find_language_tags(rill_tokenizer *t)
+{
+    for (int32_t i = 0; i < rill_vocabulary_count(t->source) && !t->has_language_tags; i++) {
+        size_t length;
+        const char *token = rill_vocabulary_token(t->source, i, &length);
+        t->has_language_tags = length > 0 && language_tag_length(token, length) == length;
+    }
+}
+
+static rill_status find_special(const rill_tokenizer *t, const rill_tokenizer_files *files, const char *name,
+                                const char *what, int32_t *out)
+{
+    *out = rill_vocabulary_id(t->source, name, strlen(name));
+    if (*out >= 0) return RILL_OK;
+    return rill_fail(t->ctx, RILL_ERR_FORMAT, "%s/%s: expected a token %s, which %s inputs", files->directory,
+                     files->source, name, what);
+}
+
+/* What ends an input is the source's own symbol of that name, whose number may be another where vocabularies are two. */
+static rill_status find_specials(rill_tokenizer *t, const rill_tokenizer_files *files)
+{
+    const int named = files->source_eos != NULL;
+    t->source_eos = files->eos;
+    if (files->source_bos != NULL) TRY(find_special(t, files, files->source_bos, "begins", &t->source_bos));
+    if (named || t->source != t->target)
+        TRY(find_special(t, files, named ? files->source_eos : "</s>", "ends", &t->source_eos));
+    if (files->no_source_eos && t->kind == RILL_TOKENIZER_WHITESPACE) t->source_eos = -1;
+    return RILL_OK;
+}
+
+/* What makes pieces of text and text of pieces. */
+static rill_status open_segmenter(rill_tokenizer *t, rill_text *path, const rill_tokenizer_files *files)
+{
+    if (t->kind == RILL_TOKENIZER_WHITESPACE) return RILL_OK;
+    if (t->kind == RILL_TOKENIZER_MOSES_BPE) return rill_moses_bpe_open(&t->bpe, t->ctx, files->directory);
+    TRY(open_spm(t, path, files->directory, files->spm != NULL ? files->spm : "source.spm", &t->source_spm));
+    TRY(open_spm(t, path, files->directory, files->spm != NULL ? files->spm : "target.spm", &t->target_spm));
+    find_language_tags(t);
+    return RILL_OK;
+}
+
+/* Its vocabulary is that of both sides. */
+static rill_status open_family(rill_tokenizer *t, const rill_tokenizer_files *files)
+{
+    TRY(rill_family_open(&t->family, t->ctx, files));
+    t->source = t->target = t->family->vocabulary;
+    t->unk = t->family->unk;
+    t->source_eos = t->family->eos;
+    return RILL_OK;
+}
+
+static rill_status open_files(rill_tokenizer *t, const rill_tokenizer_files *files)
+{
+    rill_text path = {.ctx = t->ctx};
+    if (t->kind == RILL_TOKENIZER_FAMILY) return open_family(t, files);
+    rill_status status = open_vocabularies(t, &path, files);
+    if (status == RILL_OK) status = open_segmenter(t, &path, files);
+    if (status == RILL_OK) status = find_specials(t, files);
+    rill_text_clear(&path);
+    return status;
+}
+
+rill_status rill_tokenizer_open(rill_tokenizer **out, rill_context *ctx, const rill_tokenizer_files *files)
+{
+    *out = NULL;
+    rill_tokenizer *t = rill_calloc(ctx, 1, sizeof *t);
+    if (t == NULL) return rill_fail_memory(ctx, sizeof *t, "vocabularies");
+    t->ctx = ctx;
+    t->kind = files->kind;
+    t->source_bos = -1;
+    rill_status status = open_files(t, files);
+    if (status == RILL_OK)
+        *out = t;
+    else
+        rill_tokenizer_close(t);
+    return status;
+}
+
+void rill_tokenizer_close(rill_tokenizer *t)
+{
+    if (t == NULL) return;
+    rill_spm_close(t->source_spm);
+    rill_spm_close(t->target_spm);
+    if (t->target != t->source) rill_vocabulary_close(t->target);
+    if (t->family == NULL) rill_vocabulary_close(t->source);
+    rill_family_close(t->family);
+    rill_moses_bpe_close(t->bpe);
+    rill_free(t->ctx, t, sizeof *t);
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+typedef struct id_appender {
+    const rill_tokenizer *tokenizer;
+    rill_ids *out;
+} id_appender;
+
+static rill_status append_id(void *user, const char *piece, size_t length)
+{
+    const id_appender *a = user;
+    rill_ids *out = a->out;
+    int32_t id = rill_vocabulary_id(a->tokenizer->source, piece, length);
+    TRY(rill_grow(out->ctx, (void **)out->ids, out->capacity, out->n_ids + 1, sizeof **out->ids, "an input's pieces"));
+    (*out->ids)[out->n_ids++] = id >= 0 ? id : a->tokenizer->unk;
+    return RILL_OK;
+}
+
+/* Append the tag's number; *length is 0 when what looks like one is text to this model. */
+static rill_status append_language_tag(id_appender *a, const char *text, size_t *length)
+{
+    const rill_tokenizer *t = a->tokenizer;
+    if (*length == 0) return RILL_OK;
+    if (rill_vocabulary_id(t->source, text, *length) >= 0) return append_id(a, text, *length);
+    if (t->has_language_tags)
+        return rill_fail(a->out->ctx, RILL_ERR_INPUT, "the model does not know the language tag %.*s", (int)*length,
+                         text);
+    *length = 0;
+    return RILL_OK;
+}
+
+static rill_status append_text_ids(const rill_tokenizer *t, const char *bytes, size_t length, rill_ids *out)
+{
+    id_appender a = {.tokenizer = t, .out = out};
+    size_t tag;
+    if (t->kind == RILL_TOKENIZER_WHITESPACE) return rill_for_each_word(bytes, length, append_id, &a);
+    if (t->kind == RILL_TOKENIZER_MOSES_BPE)
+        return rill_moses_bpe_split(t->bpe, out->ctx, RILL_SIDE_SOURCE, bytes, length, append_id, &a);
+    tag = language_tag_length(bytes, length);
+    TRY(append_language_tag(&a, bytes, &tag));
+    return rill_spm_encode(t->source_spm, out->ctx, bytes + tag, length - tag, append_id, &a);
+}
+
+static rill_status append_special(int32_t symbol, rill_ids *out)
+{
+    if (symbol < 0) return RILL_OK;
+    TRY(rill_grow(out->ctx, (void **)out->ids, out->capacity, out->n_ids + 1, sizeof **out->ids, "an input's pieces"));
+    (*out->ids)[out->n_ids++] = symbol;
+    return RILL_OK;
+}
+
+rill_status rill_tokenizer_encode(const rill_tokenizer *t, const char *bytes, size_t length, rill_ids *out,
+                                  rill_output_prefix *opening)
+{
+    const size_t good = rill_utf8_check(bytes, length), from = out->n_ids;
+    *opening = (rill_output_prefix){-1, -1};
+    if (good < length) return rill_fail(out->ctx, RILL_ERR_INPUT, "byte %zu is not UTF-8", good + 1);
+    if (t->family != NULL) return rill_family_encode(t->family, bytes, length, out, opening);
+    TRY(append_special(t->source_bos, out));
+    const size_t begin = out->n_ids;
+    TRY(append_text_ids(t, bytes, length, out));
+    if (out->n_ids > begin) return append_special(t->source_eos, out);
+    out->n_ids = from;
+    return RILL_OK;
+}
+
+rill_status rill_tokenizer_output_prefix(const rill_tokenizer *t, rill_context *ctx, const char *bytes, size_t length,
+                                         rill_output_prefix *opening)
+{
+    *opening = (rill_output_prefix){-1, -1};
+    return t->family != NULL ? rill_family_output_prefix(t->family, ctx, bytes, length, opening) : RILL_OK;
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+/* A vocabulary in JSON may have pieces with line feeds, which would end the output's line: they become blanks. */
+rill_status rill_tokenizer_join_tokens(size_t n, const char *const *piece, const size_t *length, rill_text *out)
+{
+    size_t from = out->length;
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0) TRY(rill_text_append(out, " ", 1));
+        TRY(rill_text_append(out, piece[i], length[i]));
+    }
+    for (size_t i = from; i < out->length; i++)
+        if (out->data[i] == '\n' || out->data[i] == '\r') out->data[i] = ' ';
+    return RILL_OK;
+}
+
+/* A blank for each word boundary, which pieces unknown to the library keep, and for line feeds, which its bytes can spell and
+ * which would end the output's line; none at the ends of what stands from `from` on. */
+void rill_tokenizer_tidy_spaces(rill_text *out, size_t from)
+{
+    static const char boundary[] = "\xE2\x96\x81";
+    size_t to = from, pending = 0;
+    if (out->length == from) return;
+    for (size_t i = from; i < out->length; i++) {
+        const int bounds = out->length - i >= 3 && memcmp(out->data + i, boundary, 3) == 0;
+        if (bounds) i += 2;
+        if (bounds || out->data[i] == ' ' || out->data[i] == '\n' || out->data[i] == '\r') {
+            pending++;
+            continue;
+        }
+        if (to == from) pending = 0;
+        const char byte = out->data[i];
+        for (; pending > 0; pending--) out->data[to++] = ' ';
+        out->data[to++] = byte;
+    }
+    out->length = to;
+    out->data[to] = '\0';
+}
+
+static rill_status append_text(void *user, const char *bytes, size_t length)
+{
+    rill_text *out = user;
+    const size_t from = out->length;
+    TRY(rill_text_append(out, bytes, length));
+    rill_tokenizer_tidy_spaces(out, from);
+    return RILL_OK;
+}
+
+/* Symbols that are nothing in a text; those of SentencePiece it knows itself. */
+static int is_special(const rill_tokenizer *t, const char *piece)
+{
+    static const char *const others[] = {"<s>", "<pad>", "</s>"};
+    for (size_t i = 0; t->kind == RILL_TOKENIZER_MOSES_BPE && i < sizeof others / sizeof *others; i++)
+        if (strcmp(piece, others[i]) == 0) return 1;
+    return strcmp(piece, UNKNOWN) == 0;
+}
+
+/* Of n actions, in arrays that are as long. */
+static rill_status write_actions(const rill_tokenizer *t, size_t n, const int32_t *action, const char **piece,
+                                 size_t *length, rill_text *out)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++) {
+        piece[used] = rill_vocabulary_token(t->target, action[i], &length[used]);
+        used += t->kind == RILL_TOKENIZER_WHITESPACE || !is_special(t, piece[used]);
+    }
+    if (t->kind == RILL_TOKENIZER_WHITESPACE || used == 0) return rill_tokenizer_join_tokens(used, piece, length, out);
+    if (t->kind == RILL_TOKENIZER_MOSES_BPE) return rill_moses_bpe_join(t->bpe, used, piece, length, out);
+    return rill_spm_decode(t->target_spm, out->ctx, used, piece, length, append_text, out);
+}
+
+rill_status rill_tokenizer_decode(const rill_tokenizer *t, size_t n, const int32_t *action, rill_text *out)
+{
+    if (t->family != NULL) return rill_family_decode(t->family, n, action, out);
+    const char **piece = NULL;
+    size_t *length = NULL, pieces_capacity = 0, lengths_capacity = 0;
+    rill_status status = GROW(out->ctx, piece, pieces_capacity, n, "an output's pieces");
+    if (status == RILL_OK) status = GROW(out->ctx, length, lengths_capacity, n, "an output's pieces");
+    if (status == RILL_OK) status = write_actions(t, n, action, piece, length, out);
+    FREE_ARRAY(out->ctx, piece, pieces_capacity);
+    FREE_ARRAY(out->ctx, length, lengths_capacity);
+    return status;
+}
+
+/* --- what would be written ---------------------------------------------------------------------------------------- */
+
+rill_status rill_tokenizer_split(const rill_tokenizer *t, rill_context *ctx, const char *bytes, size_t length,
+                                 rill_word_fn fn, void *user)
+{
+    size_t good = rill_utf8_check(bytes, length);
+    if (good < length) return rill_fail(ctx, RILL_ERR_INPUT, "byte %zu is not UTF-8", good + 1);
+    if (t->family != NULL) return rill_family_split(t->family, ctx, bytes, length, fn, user);
+    if (t->kind == RILL_TOKENIZER_WHITESPACE) return rill_for_each_word(bytes, length, fn, user);
+    if (t->kind == RILL_TOKENIZER_MOSES_BPE)
+        return rill_moses_bpe_split(t->bpe, ctx, RILL_SIDE_TARGET, bytes, length, fn, user);
+    return rill_spm_encode(t->target_spm, ctx, bytes, length, fn, user);
+}
+
+/* --- sentences ---------------------------------------------------------------------------------------------------- */
+
+int rill_tokenizer_is_translation(const rill_tokenizer *t, const char *bytes, size_t length, size_t *head)
+{
+    *head = 0;
+    if (t->family != NULL) return rill_family_is_translation(t->family, bytes, length, head);
+    if (t->kind == RILL_TOKENIZER_WHITESPACE) return -1;
+    if (t->kind == RILL_TOKENIZER_SENTENCEPIECE) *head = language_tag_length(bytes, length);
+    while (*head > 0 && *head < length && bytes[*head] == ' ') ++*head;
+    return 1;
+}
+
+/* --- symbols ------------------------------------------------------------------------------------------------------ */
+
+const rill_vocabulary *rill_tokenizer_source_vocab(const rill_tokenizer *t)
+{
+    return t->source;
+}
+
+const rill_vocabulary *rill_tokenizer_target_vocab(const rill_tokenizer *t)
+{
+    return t->target;
+}
+
+int32_t rill_tokenizer_source_bos(const rill_tokenizer *t)
+{
+    return t->source_bos;
+}
+
+int32_t rill_tokenizer_source_eos(const rill_tokenizer *t)
+{
+    return t->source_eos;
+}
+
+int rill_tokenizer_is_family(const rill_tokenizer *t)
+{
+    return t->family != NULL;
+}
+
+int32_t rill_tokenizer_unk(const rill_tokenizer *t)
+{
+    return t->family != NULL ? t->unk : rill_vocabulary_id(t->target, UNKNOWN, sizeof UNKNOWN - 1);
+}
+
+rill_status rill_tokenizer_check_languages(const rill_tokenizer *t, rill_context *ctx)
+{
+    return t->family != NULL ? rill_languages_check(t->family, ctx) : RILL_OK;
+}
+
+const char *const *rill_tokenizer_languages(const rill_tokenizer *t)
+{
+    return t->family != NULL ? t->family->language_names : NULL;
+}

@@ -1,0 +1,227 @@
+/* What a folder says of its tokens beside its vocabulary: tokenizer_config.json, special_tokens_map.json, added_tokens.json; family.h.
+ *
+ * Of a key the first of these files that has it counts. jansson has checked that texts are UTF-8 without NULs.
+ * Divisions: files · values · added tokens. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "family.h"
+#include "rill/file.h"
+#include "try.h"
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+int rill_directory_has_file(const char *directory, const char *file)
+{
+    char path[4096];
+    const size_t used = strlen(directory), more = strlen(file);
+    if (used + more + 2 > sizeof path) return 0;
+    memcpy(path, directory, used);
+    path[used] = '/';
+    memcpy(path + used + 1, file, more + 1);
+    return access(path, F_OK) == 0;
+}
+
+/* "model_max_length" is often 10^30, which is no number of jansson's but as a real one; then all are. */
+static json_t *parse(const rill_text *text, json_error_t *error)
+{
+    json_error_t again;
+    json_t *root = json_loadb(text->data, text->length, JSON_REJECT_DUPLICATES, error);
+    if (root != NULL || json_error_code(error) != json_error_numeric_overflow) return root;
+    return json_loadb(text->data, text->length, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &again);
+}
+
+static rill_status read_json(rill_context *ctx, const char *path, json_t **out)
+{
+    json_error_t error;
+    rill_text text = {.ctx = ctx};
+    rill_status status = rill_file_read(&text, path, RILL_FILE_TEXT_MAX);
+    if (status == RILL_OK) {
+        *out = parse(&text, &error);
+        if (*out == NULL)
+            status = rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: %s", path, error.line, error.text);
+        else if (!json_is_object(*out))
+            status = rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected an object", path);
+    }
+    rill_text_clear(&text);
+    return status;
+}
+
+static rill_status open_one(const rill_tokenizer_config *config, const char *file, json_t **out)
+{
+    rill_text path = {.ctx = config->ctx};
+    if (!rill_directory_has_file(config->directory, file)) return RILL_OK;
+    rill_status status = rill_path_join(&path, config->directory, file);
+    if (status == RILL_OK) status = read_json(config->ctx, path.data, out);
+    rill_text_clear(&path);
+    return status;
+}
+
+rill_status rill_tokenizer_config_open(rill_tokenizer_config *config, rill_context *ctx, const char *directory,
+                                       int tokenizer)
+{
+    *config = (rill_tokenizer_config){.ctx = ctx, .directory = directory};
+    TRY(open_one(config, "tokenizer_config.json", &config->config));
+    TRY(open_one(config, "special_tokens_map.json", &config->special_tokens_map));
+    TRY(open_one(config, "added_tokens.json", &config->added_tokens));
+    return tokenizer ? open_one(config, "tokenizer.json", &config->tokenizer) : RILL_OK;
+}
+
+void rill_tokenizer_config_close(rill_tokenizer_config *config)
+{
+    json_decref(config->config);
+    json_decref(config->special_tokens_map);
+    json_decref(config->added_tokens);
+    json_decref(config->tokenizer);
+    *config = (rill_tokenizer_config){0};
+}
+
+/* --- values ------------------------------------------------------------------------------------------------------- */
+
+/* A text, or what an object has at "content". */
+static const char *token_content(const json_t *value)
+{
+    return json_string_value(json_is_object(value) ? json_object_get(value, "content") : value);
+}
+
+const char *rill_tokenizer_config_string(const rill_tokenizer_config *config, const char *key)
+{
+    const char *text = token_content(json_object_get(config->config, key));
+    return text != NULL ? text : token_content(json_object_get(config->special_tokens_map, key));
+}
+
+rill_status rill_tokenizer_config_bool(const rill_tokenizer_config *config, const char *key, int fallback, int *out)
+{
+    const json_t *value = json_object_get(config->config, key);
+    *out = value == NULL || json_is_null(value) ? fallback : json_is_true(value);
+    if (value == NULL || json_is_null(value) || json_is_boolean(value)) return RILL_OK;
+    return rill_fail(config->ctx, RILL_ERR_FORMAT, "%s/tokenizer_config.json: %s: expected true or false",
+                     config->directory, key);
+}
+
+/* A whole number, however it was read; else `otherwise`. */
+static int64_t whole_number(const json_t *value, int64_t otherwise)
+{
+    const double real = json_is_real(value) ? json_real_value(value) : 0.5;
+    if (json_is_integer(value)) return json_integer_value(value);
+    return real > -1e15 && real < 1e15 && (double)(int64_t)real == real ? (int64_t)real : otherwise;
+}
+
+rill_status rill_tokenizer_config_int(const rill_tokenizer_config *config, const char *key, int64_t min, int64_t max,
+                                      int64_t fallback, int64_t *out)
+{
+    const json_t *value = json_object_get(config->config, key);
+    *out = fallback;
+    if (value == NULL || json_is_null(value)) return RILL_OK;
+    *out = whole_number(value, min - 1);
+    if (*out >= min && *out <= max) return RILL_OK;
+    return rill_fail(config->ctx, RILL_ERR_FORMAT,
+                     "%s/tokenizer_config.json: %s: expected an integer from %lld to %lld", config->directory, key,
+                     (long long)min, (long long)max);
+}
+
+/* --- added tokens ------------------------------------------------------------------------------------------------- */
+
+/* A token and its number. */
+typedef struct numbered_token {
+    long long id;
+    const char *text;
+    int flags;
+} numbered_token;
+
+static int compare(const void *a, const void *b)
+{
+    const numbered_token *x = a, *y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static int added_token_flags(const json_t *token)
+{
+    static const struct {
+        const char *key;
+        int flag;
+    } known[] = {{"special", RILL_TOKEN_SPECIAL},
+                 {"lstrip", RILL_TOKEN_LSTRIP},
+                 {"rstrip", RILL_TOKEN_RSTRIP},
+                 {"single_word", RILL_TOKEN_SINGLE_WORD}};
+    int flags = 0;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (json_is_true(json_object_get(token, known[i].key))) flags |= known[i].flag;
+    return flags;
+}
+
+/* {"ID": {"content": TEXT, ...}} */
+static rill_status read_token_by_id(const rill_tokenizer_config *config, const char *key, const json_t *token,
+                                    numbered_token *out)
+{
+    char *end;
+    *out = (numbered_token){
+        .id = strtoll(key, &end, 10), .text = token_content(token), .flags = added_token_flags(token)};
+    if (*key >= '0' && *key <= '9' && *end == '\0' && out->text != NULL && out->text[0] != '\0') return RILL_OK;
+    return rill_fail(config->ctx, RILL_ERR_FORMAT,
+                     "%s/tokenizer_config.json: added_tokens_decoder: expected NUMBER: {\"content\": TEXT}, found "
+                     "\"%.40s\"",
+                     config->directory, key);
+}
+
+/* {"TEXT": ID} */
+static rill_status read_id_by_token(const rill_tokenizer_config *config, const char *key, const json_t *id,
+                                    numbered_token *out)
+{
+    *out = (numbered_token){.id = whole_number(id, -1), .text = key};
+    if (out->id >= 0 && key[0] != '\0') return RILL_OK;
+    return rill_fail(config->ctx, RILL_ERR_FORMAT, "%s/added_tokens.json: \"%.60s\": expected a number",
+                     config->directory, key);
+}
+
+/* All of an object, in order of their numbers. */
+static rill_status add_all(const rill_tokenizer_config *config, json_t *object, rill_token_set *tokens,
+                           rill_status (*read)(const rill_tokenizer_config *, const char *, const json_t *,
+                                               numbered_token *))
+{
+    rill_arena arena = {.ctx = config->ctx};
+    numbered_token *list;
+    size_t n = 0;
+    const char *key;
+    json_t *value;
+    if (json_object_size(object) == 0) return RILL_OK;
+    rill_status status = rill_arena_alloc(&arena, &list, json_object_size(object), sizeof *list, "added tokens");
+    json_object_foreach(object, key, value)
+    {
+        if (status == RILL_OK) status = read(config, key, value, &list[n++]);
+    }
+    if (status == RILL_OK) qsort(list, n, sizeof *list, compare);
+    for (size_t i = 0; status == RILL_OK && i < n; i++)
+        status = rill_token_set_add(tokens, list[i].text, strlen(list[i].text), list[i].id, list[i].flags);
+    rill_arena_clear(&arena);
+    return status;
+}
+
+rill_status rill_tokenizer_config_add_tokens(const rill_tokenizer_config *config, rill_token_set *tokens)
+{
+    TRY(add_all(config, json_object_get(config->config, "added_tokens_decoder"), tokens, read_token_by_id));
+    return add_all(config, config->added_tokens, tokens, read_id_by_token);
+}
+
+/* Texts, or objects with one. */
+static rill_status add_list(const json_t *list, rill_token_set *tokens)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *token = json_array_get(list, i);
+        const char *text = token_content(token);
+        const int flags = (json_is_object(token) ? added_token_flags(token) : 0) | RILL_TOKEN_SPECIAL;
+        if (text != NULL && text[0] != '\0') TRY(rill_token_set_add(tokens, text, strlen(text), -1, flags));
+    }
+    return RILL_OK;
+}
+
+rill_status rill_tokenizer_config_add_special(const rill_tokenizer_config *config, rill_token_set *tokens)
+{
+    static const char *const keys[] = {"additional_special_tokens", "extra_special_tokens"};
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *list = json_object_get(config->config, keys[i]);
+        TRY(add_list(list != NULL ? list : json_object_get(config->special_tokens_map, keys[i]), tokens));
+    }
+    return RILL_OK;
+}

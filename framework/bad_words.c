@@ -1,0 +1,115 @@
+/* Forbidden sequences; bad_words.h. */
+#include "bad_words.h"
+
+#include <stdlib.h>
+
+enum { NO_PREFIX = -1 };
+
+static int32_t sequence_key(const rill_sequence *s)
+{
+    return s->n > 1 ? s->action[s->n - 2] : NO_PREFIX;
+}
+
+static int compare_sequences(const void *left, const void *right)
+{
+    const rill_sequence *a = *(const rill_sequence *const *)left, *b = *(const rill_sequence *const *)right;
+    if (sequence_key(a) != sequence_key(b)) return sequence_key(a) < sequence_key(b) ? -1 : 1;
+    return (a > b) - (a < b); /* they lie in one array */
+}
+
+rill_status bad_words_create(bad_words *f, rill_context *ctx, const rill_domain_info *info)
+{
+    const size_t n = (size_t)info->n_forbidden;
+    f->start_action = info->start_action;
+    if (n == 0) return RILL_OK;
+    f->sequence = rill_alloc(ctx, n * sizeof *f->sequence);
+    if (f->sequence == NULL) return rill_fail_memory(ctx, n * sizeof *f->sequence, "forbidden sequences");
+    f->n = info->n_forbidden;
+    for (size_t i = 0; i < n; i++) f->sequence[i] = &info->forbidden[i];
+    qsort(f->sequence, n, sizeof *f->sequence, compare_sequences);
+    return RILL_OK;
+}
+
+void bad_words_finish(bad_words *f, rill_context *ctx)
+{
+    rill_free(ctx, f->sequence, (size_t)f->n * sizeof *f->sequence);
+}
+
+/* The first sequence with that key or a greater one. */
+static int32_t find_sequence(const bad_words *f, int32_t key)
+{
+    int32_t low = 0, high = f->n;
+    while (low < high) {
+        const int32_t middle = low + (high - low) / 2;
+        if (sequence_key(f->sequence[middle]) < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int32_t hyp_last_action(const bad_words *f, const rill_hyp_node *hyps, int32_t h)
+{
+    return hyps[h].parent >= 0 ? hyps[h].action : f->start_action;
+}
+
+/* All but the sequence's last action has just been written. */
+static int prefix_matches(const bad_words *f, const rill_sequence *s, const rill_hyp_node *hyps, int32_t h)
+{
+    int32_t n = s->n - 1;
+    for (; n > 0 && hyps[h].parent >= 0; n--, h = hyps[h].parent)
+        if (hyps[h].action != s->action[n - 1]) return 0;
+    return n == 0 || (n == 1 && s->action[0] == f->start_action);
+}
+
+/* The next sequence from *i on that ends with the action to come, of those with the key; NULL: there is none. */
+static const rill_sequence *next_matching(const bad_words *f, int32_t key, const rill_hyp_node *hyps, int32_t h,
+                                          int32_t *i)
+{
+    while (*i < f->n && sequence_key(f->sequence[*i]) == key) {
+        const rill_sequence *s = f->sequence[(*i)++];
+        if (prefix_matches(f, s, hyps, h)) return s;
+    }
+    return NULL;
+}
+
+rill_status bad_words_ban(const bad_words *f, rill_modifiers *mods, int32_t row, const rill_hyp_node *hyps, int32_t h)
+{
+    const int32_t keys[] = {NO_PREFIX, hyp_last_action(f, hyps, h)};
+    const rill_sequence *s;
+    for (int i_key = 0; i_key < 2 && (i_key == 0 || keys[1] != NO_PREFIX); i_key++) {
+        int32_t i = find_sequence(f, keys[i_key]);
+        while ((s = next_matching(f, keys[i_key], hyps, h, &i)) != NULL)
+            RILL__TRY(rill_modifiers_ban(mods, row, s->action[s->n - 1]));
+    }
+    return RILL_OK;
+}
+
+/* Whether one of those from `from` up to `to` ends with the same action. */
+static int already_counted(const bad_words *f, int32_t from, int32_t to, int32_t action, const rill_hyp_node *hyps,
+                           int32_t h)
+{
+    for (; from < to; from++)
+        if (f->sequence[from]->action[f->sequence[from]->n - 1] == action &&
+            prefix_matches(f, f->sequence[from], hyps, h))
+            return 1;
+    return 0;
+}
+
+/* A sum, since the order of sequences says nothing of what they forbid. */
+int64_t bad_words_class(const bad_words *f, const rill_hyp_node *hyps, int32_t h)
+{
+    const int32_t key = hyp_last_action(f, hyps, h), first = find_sequence(f, key);
+    const rill_sequence *s;
+    uint64_t sum = 0;
+    if (key == NO_PREFIX) return 0;
+    for (int32_t i = first; (s = next_matching(f, key, hyps, h, &i)) != NULL;) {
+        const int32_t action = s->action[s->n - 1];
+        uint64_t x = ((uint64_t)action + 1) * UINT64_C(0x9E3779B97F4A7C15);
+        if (!already_counted(f, 0, find_sequence(f, 0), action, hyps, h) &&
+            !already_counted(f, first, i - 1, action, hyps, h))
+            sum += (x ^ x >> 29) * UINT64_C(0xC2B2AE3D27D4EB4F);
+    }
+    return (int64_t)sum;
+}

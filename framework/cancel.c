@@ -1,0 +1,231 @@
+/* Inputs that leave before their time: cancelled, or at their deadline.
+ *
+ * An input without a result is in one of four places: waiting in the intake, ready, in flight, or set aside for want of memory
+ * (memory_limit.c). Wherever it is it gives back what it has there; its result takes its turn like any other. Items leave between their
+ * timesteps only: busy ones (decode_loop.c) wait for the end of theirs. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine_internal.h"
+
+/* The item at that place leaves the flight; those behind it move up. */
+static void remove_running(rill_engine *e, int32_t place)
+{
+    running_items *f = &e->running;
+    running_clear_overdue(f, &e->items, f->slot[place]);
+    for (int32_t i = place + 1; i < f->n; i++) running_move(f, &e->items, i - 1, i);
+    f->n--;
+}
+
+/* Where an input is that has no place in flight. */
+enum { IS_READY = -1, IS_PARKED = -2, IS_WAITING = -3, IS_UNKNOWN = -4 };
+
+/* An item leaves without outputs: from its place in flight, or where it IS. With status RILL_OK it has those of an earlier search. */
+static rill_status fail_item(rill_engine *e, int32_t slot, int32_t place, rill_status status, const char *message)
+{
+    item *it = &e->items.item[slot];
+    if (status < 0)
+        RILL__TRY(engine_fail_input(e, it->id, it->request, status, message));
+    else
+        engine_deliver_saved(e, it);
+    if (place == IS_READY) {
+        items_remove_ready(&e->items, slot);
+    } else if (place == IS_PARKED) {
+        memory_limit_remove_parked(e, slot);
+    } else {
+        remove_running(e, place);
+        tracer_item(&e->tracer, RILL_TRACE_FINISHED, e->statistics.total.timesteps, slot, it, status);
+    }
+    statistics_remove_item(&e->statistics, it);
+    engine_free_item(e, slot);
+    engine_free_nodes(e);
+    return RILL_OK;
+}
+
+static rill_status fail_queued(rill_engine *e, int32_t i, rill_status status, const char *message)
+{
+    int32_t entry = input_queue_entry(&e->queue, i);
+    const queued_input *in = &e->queue.entries[entry];
+    RILL__TRY(engine_fail_input(e, in->id, in->request, status, message));
+    input_queue_remove(&e->queue, i);
+    engine_free_input(e, entry);
+    return RILL_OK;
+}
+
+/* --- cancelling --------------------------------------------------------------------------------------------------- */
+
+/* Where the input is: its place in flight, or where it IS; *at: the number in the intake of one that waits, else the slot. */
+static int32_t find_input_place(const rill_engine *e, int64_t id, int32_t *index)
+{
+    for (*index = 0; *index < e->queue.n; ++*index)
+        if (e->queue.entries[input_queue_entry(&e->queue, *index)].id == id) return IS_WAITING;
+    for (*index = e->items.first_ready; *index >= 0; *index = e->items.item[*index].next_slot)
+        if (e->items.item[*index].id == id) return IS_READY;
+    *index = e->memory_limit.last_parked;
+    for (int32_t n = e->memory_limit.n_parked; n > 0; n--, *index = e->items.item[*index].next_slot)
+        if (e->items.item[*index].id == id) return IS_PARKED;
+    for (int32_t place = 0; place < e->running.n; place++) {
+        *index = e->running.slot[place];
+        if (e->running.id[place] == id) return place;
+    }
+    return IS_UNKNOWN;
+}
+
+rill_status cancel_not_found(rill_context *ctx, int64_t id)
+{
+    return rill_fail(ctx, RILL_ERR_NOT_FOUND, "input %lld is not there to be cancelled", (long long)id);
+}
+
+static rill_status cancel_item(rill_engine *e, int32_t slot, int32_t place)
+{
+    return fail_item(e, slot, place, RILL_ERR_CANCELLED, MESSAGE_CANCELLED);
+}
+
+rill_status engine_finish_cancelled(rill_engine *e, const timestep *t)
+{
+    for (int32_t i = 0; i < t->n && e->items.n_cancelled > 0; i++) {
+        int32_t slot = t->selected[i];
+        const item *it = &e->items.item[slot];
+        if (!it->cancelled) continue;
+        e->items.n_cancelled--;
+        if (it->failed < 0)
+            RILL__TRY(fail_item(e, slot, e->items.running_index[slot], it->failed, it->fail_reason.data));
+        else
+            RILL__TRY(cancel_item(e, slot, e->items.running_index[slot]));
+    }
+    return RILL_OK;
+}
+
+int engine_is_input_error(rill_status status)
+{
+    return status < 0 && status != RILL_ERR_MEMORY && status != RILL_ERR_STOPPED && status != RILL_ERR_CHECK;
+}
+
+rill_status engine_fail_selected(rill_engine *e, int32_t slot, rill_status status, const char *message)
+{
+    item *it = &e->items.item[slot];
+    if (it->failed < 0) return RILL_OK;
+    rill_text_reset(&it->fail_reason);
+    RILL__TRY(rill_text_append(&it->fail_reason, message, strlen(message)));
+    it->failed = status;
+    e->items.n_cancelled += !it->cancelled;
+    it->cancelled = 1;
+    return RILL_OK;
+}
+
+/* It leaves when its timestep is over. */
+static rill_status cancel_busy(rill_engine *e, int32_t slot)
+{
+    item *it = &e->items.item[slot];
+    if (it->cancelled) return cancel_not_found(e->ctx, it->id);
+    it->cancelled = 1;
+    e->items.n_cancelled++;
+    return RILL_OK;
+}
+
+int engine_has_input(const rill_engine *e, int64_t id)
+{
+    int32_t index, place = find_input_place(e, id, &index);
+    return place < 0 ? place != IS_UNKNOWN : !e->items.item[index].cancelled;
+}
+
+rill_status rill_engine_cancel(rill_engine *e, int64_t id)
+{
+    int32_t index, place;
+    if (e->failed < 0) return e->failed;
+    place = find_input_place(e, id, &index);
+    if (place == IS_UNKNOWN) return cancel_not_found(e->ctx, id);
+    if (place == IS_WAITING) return fail_queued(e, index, RILL_ERR_CANCELLED, MESSAGE_CANCELLED);
+    return place >= 0 && e->items.busy[index] ? cancel_busy(e, index) : cancel_item(e, index, place);
+}
+
+/* --- deadlines ---------------------------------------------------------------------------------------------------- */
+
+static int is_past_deadline(const request *r, double now)
+{
+    return r != NULL && r->deadline <= now;
+}
+
+static rill_status fail_timed_out(rill_engine *e, int32_t slot, int32_t place)
+{
+    char message[120];
+    if (e->items.item[slot].saved_result != NULL) return fail_item(e, slot, place, RILL_OK, "");
+    snprintf(message, sizeof message, "the deadline came at timestep %d, before there was any %s",
+             e->items.item[slot].timestep,
+             e->items.item[slot].dropped_truncated ? "whole output, as require-end wants" : "hypothesis");
+    return fail_item(e, slot, place, RILL_ERR_DEADLINE, message);
+}
+
+/* The ended entries of the beam become outputs, and if there is none at all the live ones do, unless one that ended is kept for that. */
+static rill_status output_beam(rill_engine *e, item *it)
+{
+    int32_t found = it->n_outputs;
+    if (it->timestep == 0) return RILL_OK; /* nothing but the empty hypothesis */
+    RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, (size_t)(found + it->width), "outputs"));
+    for (int ended = 1; ended >= 0; ended--) {
+        if (!ended && found == 0) found = best_ended_output(e, it);
+        for (int32_t i = 0; i < it->width && (ended || found == 0); i++) {
+            beam_entry *entry = &it->beam[i];
+            if ((entry->ended != 0) != ended) continue;
+            item_output output = ended ? stop_make_output(it->settings, entry->path_score, entry->hyp, entry->length, 0,
+                                                          entry->ended == RILL_END)
+                                       : stop_make_output(it->settings, entry->path_score, entry->hyp, it->timestep, 1,
+                                                          it->settings->at_limit == RILL_LIMIT_END_FREE);
+            entry->hyp = -1;
+            engine_add_output(e, it, &output);
+            found += ended;
+        }
+    }
+    return RILL_OK;
+}
+
+static rill_status finish_timed_out(rill_engine *e, int32_t place)
+{
+    int32_t slot = e->running.slot[place];
+    item *it = &e->items.item[slot];
+    if (it->saved_result != NULL) return fail_timed_out(e, slot, place); /* which is more than half of another search */
+    RILL__TRY(output_beam(e, it));
+    if (it->n_outputs == 0) return fail_timed_out(e, slot, place);
+    it->timed_out = 1;
+    RILL__TRY(engine_finish_item(e, slot));
+    remove_running(e, place);
+    engine_free_nodes(e);
+    return RILL_OK;
+}
+
+/* The earliest deadline of an input without a result. */
+static double earliest_deadline(const rill_engine *e)
+{
+    double next = INFINITY;
+    for (size_t i = 0; i < e->queue.entries_capacity; i++) {
+        const request *r = e->queue.entries[i].request;
+        if (r != NULL && r->deadline < next) next = r->deadline;
+    }
+    return next;
+}
+
+rill_status engine_check_deadlines(rill_engine *e)
+{
+    if (e->requests.n_deadlines == 0) return RILL_OK;
+    double now = requests_now(&e->requests);
+    if (now < e->requests.next_deadline) return RILL_OK;
+    for (int32_t i = e->queue.n - 1; i >= 0; i--)
+        if (is_past_deadline(e->queue.entries[input_queue_entry(&e->queue, i)].request, now))
+            RILL__TRY(fail_queued(e, i, RILL_ERR_DEADLINE, MESSAGE_DEADLINE));
+    for (int32_t slot = e->items.first_ready, next; slot >= 0; slot = next) {
+        next = e->items.item[slot].next_slot;
+        if (is_past_deadline(e->items.item[slot].request, now)) RILL__TRY(fail_timed_out(e, slot, IS_READY));
+    }
+    for (int32_t n = e->memory_limit.n_parked, slot = e->memory_limit.last_parked, next; n > 0; n--, slot = next) {
+        next = e->items.item[slot].next_slot;
+        if (is_past_deadline(e->items.item[slot].request, now)) RILL__TRY(fail_timed_out(e, slot, IS_PARKED));
+    }
+    for (int32_t i = e->running.n - 1; i >= 0; i--) {
+        int32_t slot = e->running.slot[i];
+        if (!e->items.busy[slot] && is_past_deadline(e->items.item[slot].request, now))
+            RILL__TRY(finish_timed_out(e, i));
+    }
+    e->requests.next_deadline = earliest_deadline(e);
+    return RILL_OK;
+}

@@ -1,0 +1,66 @@
+/* Banks; constraint_banks.h.
+ *
+ * The division is that of dynamic beam allocation (Post and Vilar 2018): of k places each bank has as many as any other, the last one
+ * what remains besides. A bank with fewer candidates than places gives the others to the one before it, and so on; what the first
+ * one cannot use goes to the last again. Here k is what an item has left: its outputs count. Hypotheses that have ended and wait in the
+ * beam are in the last bank. */
+#include "constraint_banks.h"
+
+#include <stdlib.h>
+
+#include "stop_criteria.h"
+
+static int32_t child_bank(const modifier_table *rules, int32_t row, int32_t action)
+{
+    if (rules->bank_offset == NULL) return rules->default_bank[row];
+    for (int32_t i = rules->bank_offset[row]; i < rules->bank_offset[row + 1]; i++)
+        if (rules->bank_action[i] == action) return (int32_t)rules->bank_target[i];
+    return rules->default_bank[row];
+}
+
+/* All children of the item. */
+static int32_t gather_children(timestep *t, const item *it, int32_t banks, int32_t *row)
+{
+    int32_t n = 0;
+    for (int32_t rank = 0; rank < it->width; rank++) {
+        const beam_entry *entry = &it->beam[rank];
+        if (entry->ended) {
+            t->heads[n++] = (merge_head){entry->path_score, timestep_ended_choice(entry), rank, -1, 0, banks - 1};
+            continue;
+        }
+        const int32_t r = (*row)++;
+        topk_choice c;
+        for (int32_t i = 0; topk_next(&t->topk, r, i, &c); i++)
+            t->heads[n++] = (merge_head){entry->path_score + (double)c.score,        c, rank, r, i,
+                                         child_bank(&t->modifier_table, r, c.action)};
+    }
+    return n;
+}
+
+static void divide_places(int32_t places, int32_t banks, const int32_t *found, int32_t *share)
+{
+    for (int32_t b = 0; b < banks; b++) share[b] = places / banks;
+    share[banks - 1] += places % banks;
+    for (int round = 0; round < 2; round++) {
+        int32_t surplus = 0;
+        for (int32_t b = banks - 1; b >= 0; b--) {
+            share[b] += surplus;
+            surplus = share[b] > found[b] ? share[b] - found[b] : 0;
+            share[b] -= surplus;
+        }
+        share[banks - 1] += surplus;
+    }
+}
+
+int32_t constraint_banks_choose(timestep *t, const item *it, int32_t *row)
+{
+    const int32_t banks = t->modifier_table.n_banks[*row];
+    int32_t found[RILL_MAX_BANKS] = {0}, share[RILL_MAX_BANKS], kept = 0;
+    const int32_t n = gather_children(t, it, banks, row);
+    for (int32_t i = 0; i < n; i++) found[t->heads[i].bank]++;
+    divide_places(stop_beam_width(it, INT32_MAX), banks, found, share);
+    qsort(t->heads, (size_t)n, sizeof *t->heads, merge_head_compare);
+    for (int32_t i = 0; i < n; i++)
+        if (share[t->heads[i].bank]-- > 0) t->heads[kept++] = t->heads[i];
+    return kept;
+}

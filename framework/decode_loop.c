@@ -1,0 +1,216 @@
+/* The loop: admit, choose, advance, score, prune, commit, finish. Source: Yang et al. 2020, algorithm 1, widened to any schedule.
+ *
+ * A domain may answer a score call later (domain.h). Then up to two timesteps are under way: while one is computed the engine works on
+ * the other. The items of one that has been submitted are *busy*, all others idle; whatever else the engine does to items - choosing,
+ * sending back for want of nodes, cancelling, deadlines - it does to idle ones. Groups are made anew in each timestep, of the items
+ * that are idle then, half of all live hypotheses at the most: so they stay even without a rule for who belongs to which, one
+ * budget, one patience and one policy are enough, and a run on a domain that answers at once is the same code with nobody busy.
+ *
+ * Divisions: phases · a timestep · turns. */
+#include "engine_internal.h"
+#include "request_progress.h"
+
+/* --- phases ------------------------------------------------------------------------------------------------------- */
+
+typedef struct pruning_context {
+    rill_engine *e;
+    timestep *t;
+} pruning_context;
+
+static void on_candidate_dropped(void *user, int32_t link, int32_t i, int32_t j)
+{
+    const pruning_context *l = user;
+    tracer_dropped(&l->e->tracer, l->t, link, i, j);
+    if (!l->e->settings.certify) return;
+    certify_note_candidate(&l->t->candidates, &l->e->items.item[l->t->selected[i]], j);
+}
+
+static rill_status on_heuristic_failed(void *user, int32_t i, rill_status status)
+{
+    const pruning_context *l = user;
+    if (!engine_is_input_error(status)) return status;
+    return engine_fail_selected(l->e, l->t->selected[i], status, rill_error(l->e->ctx));
+}
+
+/* Children of every selected item, what survives of them, and the new beams. */
+static rill_status process_children(rill_engine *e, timestep *t)
+{
+    int last = t->phase == e->info.phases - 1;
+    int64_t pruned;
+    pruning_context l = {e, t};
+    statistics *s = &e->statistics;
+    engine_use_reserved_nodes(t, t->cube.reserved_nodes);
+    RILL__TRY(engine_reserve_children(e, t));
+    RILL__TRY(engine_exact_add_children(e, t, last));
+    RILL__TRY(tracer_reserve(&e->tracer, t));
+    engine_merge(e, t, last);
+    if (t->topk.error != NULL || (t->cube.second_call && t->cube_topk.error != NULL)) return engine_fail_choices(e, t);
+    statistics_end_stage(s, &s->current.select);
+    tracer_merged(&e->tracer, t);
+    t->candidates.on_dropped = e->settings.certify || e->tracer.fn != NULL ? on_candidate_dropped : NULL;
+    t->candidates.on_failed = on_heuristic_failed;
+    t->candidates.user = &l;
+    RILL__TRY(chain_prune(&e->chain, &t->candidates, t->phase, &pruned));
+    s->total.pruned += pruned;
+    if (e->chain.n_heuristics > 0) statistics_end_stage(s, &s->current.prune);
+    RILL__TRY(engine_commit(e, t, last));
+    statistics_end_stage(s, &s->current.commit);
+    return RILL_OK;
+}
+
+/* --- a timestep --------------------------------------------------------------------------------------------------- */
+
+/* The most hypotheses of a group: half of all where these are enough for two groups, else as many as there are. */
+static int64_t max_group_rows(const rill_engine *e)
+{
+    if (e->domain->collect == NULL || e->info.group_rows == 0) return INT64_MAX;
+    const int64_t live = running_n_live(&e->running);
+    return live >= 2 * (int64_t)e->info.group_rows ? (live + 1) / 2 : INT64_MAX;
+}
+
+/* Select the items of a timestep. Where that fails to select any, the other one has to be over first, or there are none. */
+static rill_status select_items(rill_engine *e, timestep *t)
+{
+    const int64_t max_rows = max_group_rows(e);
+    if (e->timesteps[!t->group].active && max_rows == INT64_MAX) return RILL_OK;
+    t->n_running = e->running.n;
+    RILL__TRY(schedule_select(
+        e, t,
+        e->memory_limit.max_rows > 0 && e->memory_limit.max_rows < max_rows ? e->memory_limit.max_rows : max_rows));
+    if (t->n == 0) return RILL_OK;
+    t->active = 1;
+    t->phase = 0;
+    RILL__TRY(statistics_count_rows(&e->statistics, &e->items, t));
+    RILL__TRY(tracer_selected(&e->tracer, &e->items, t));
+    return engine_expand(e, t);
+}
+
+static void mark_busy(rill_engine *e, timestep *t, int busy)
+{
+    if (t->is_marked_busy == busy) return;
+    t->is_marked_busy = busy;
+    e->items.n_busy += busy ? t->n : -t->n;
+    for (int32_t i = 0; i < t->n; i++) e->items.busy[t->selected[i]] = (uint8_t)busy;
+}
+
+/* Take over what the timestep made of its items; returns whether any has stopped. */
+static int update_running(rill_engine *e, const timestep *t)
+{
+    int any = 0;
+    for (int32_t i = 0; i < t->n; i++) {
+        running_update(&e->running, &e->items, t->selected[i]);
+        any |= e->items.done[t->selected[i]];
+    }
+    return any;
+}
+
+/* Results for the items that stopped; the others keep their order. */
+static rill_status finish_items(rill_engine *e)
+{
+    int32_t kept = 0;
+    rill_status status = RILL_OK;
+    for (int32_t i = 0; i < e->running.n; i++) {
+        int32_t slot = e->running.slot[i];
+        if (status >= 0 && e->items.done[slot]) {
+            status = engine_finish_item(e, slot);
+            if (status == RILL_OK) continue;
+        }
+        if (kept < i) running_move(&e->running, &e->items, kept, i);
+        kept++;
+        if (status == RILL_AGAIN) running_update(&e->running, &e->items, slot);
+        if (status == RILL_AGAIN) status = RILL_OK;
+    }
+    e->running.n = kept;
+    return status;
+}
+
+static rill_status end_timestep(rill_engine *e, timestep *t)
+{
+    statistics *s = &e->statistics;
+    t->active = 0;
+    t->reserved_nodes = 0;
+    mark_busy(e, t, 0);
+    tracer_committed(&e->tracer, &e->items, t);
+    const int stopped = update_running(e, t);
+    RILL__TRY(engine_finish_cancelled(e, t));
+    if (e->requests.n_watched > 0) RILL__TRY(progress_report(e, t));
+    if (stopped) RILL__TRY(finish_items(e));
+    engine_free_nodes(e);
+    statistics_end_stage(s, &s->current.finalize);
+    s->current.total = s->stage_start - s->timestep_start; /* so far: what the trace gets */
+    tracer_timestep(&e->tracer, t, s->total.timesteps, &s->current);
+    s->total.timesteps++;
+    return RILL_OK;
+}
+
+/* Go on with a timestep until it is over, or has submitted something (RILL_AGAIN). */
+static rill_status advance_timestep(rill_engine *e, timestep *t)
+{
+    for (int more;;) {
+        rill_status status = engine_score(e, t);
+        if (status == RILL_AGAIN) mark_busy(e, t, 1);
+        if (status != RILL_OK) return status;
+        RILL__TRY(engine_cube_rescore(e, t, &more));
+        if (more) continue;
+        RILL__TRY(process_children(e, t));
+        if (++t->phase == e->info.phases) return end_timestep(e, t);
+        RILL__TRY(engine_expand(e, t));
+    }
+}
+
+/* --- turns -------------------------------------------------------------------------------------------------------- */
+
+/* Have a timestep begin, with the inputs that can be admitted now. RILL_AGAIN: the other one has to be over first, or there is nothing
+ * to do at all. */
+static rill_status start_timestep(rill_engine *e, timestep *t)
+{
+    const int waiting = engine_n_waiting(e) > 0;
+    RILL__TRY(engine_check_deadlines(e));
+    RILL__TRY(engine_admit(e));
+    if (e->running.n == 0) return waiting ? RILL_OK : RILL_AGAIN;
+    RILL__TRY(select_items(e, t));
+    return t->active || !e->timesteps[!t->group].active ? RILL_OK : RILL_AGAIN;
+}
+
+/* What is done while an answer is worked out elsewhere. */
+typedef struct overlap_timer {
+    double start, waited; /* from 0: nothing is worked out */
+} overlap_timer;
+
+static overlap_timer overlap_begin(const rill_engine *e, int submitted)
+{
+    return (overlap_timer){.start = submitted ? statistics_clock() : 0, .waited = e->statistics.current.waited};
+}
+
+static void overlap_end(rill_engine *e, const overlap_timer *b)
+{
+    rill_seconds *now = &e->statistics.current;
+    if (b->start > 0) now->hidden += statistics_clock() - b->start - (now->waited - b->waited);
+}
+
+/* The inputs of the next refill are encoded meanwhile. */
+static rill_status encode_overlapped(rill_engine *e)
+{
+    const overlap_timer b = overlap_begin(e, 1);
+    rill_status status = engine_encode_ahead(e);
+    overlap_end(e, &b);
+    return status;
+}
+
+/* A turn ends when something is submitted, or when the other timestep is what everything waits for. One that was over without waiting
+ * for an answer leaves the next turn to the other, whose items would else be busy for as long as answers come at once. */
+rill_status engine_run_timestep(rill_engine *e)
+{
+    for (;;) {
+        timestep *t = &e->timesteps[e->turn];
+        const timestep *other = &e->timesteps[!e->turn];
+        const int waited = t->submitted;
+        const overlap_timer b = overlap_begin(e, other->submitted);
+        rill_status status = t->active ? RILL_OK : start_timestep(e, t);
+        if (status == RILL_OK && t->active) status = advance_timestep(e, t);
+        overlap_end(e, &b);
+        if (t->submitted && status == RILL_AGAIN) RILL__TRY(encode_overlapped(e));
+        if (t->submitted || (other->submitted && !(status == RILL_OK && waited))) e->turn = !e->turn;
+        if (status != RILL_AGAIN || (!t->submitted && !other->submitted)) return status;
+    }
+}

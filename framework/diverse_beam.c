@@ -1,0 +1,190 @@
+/* Groups; diverse_beam.h.
+ *
+ * An item's k places are G groups' of k / G each. In each phase the groups choose one after the other, each among the children of its own
+ * hypotheses; the empty hypothesis is everybody's. A choice counts for `diversity` less for each time that a group before has chosen the
+ * same action here (Hamming diversity). That decides who is chosen and nothing else: scores stay the model's, and so does the order of
+ * outputs. What has ended leaves its group's place empty.
+ *
+ * The best k choices of a row are enough: those before have chosen fewer than that, and whatever they left alone keeps its order.
+ *
+ * Each group looks at its own rows, so a phase looks once at each choice that the model gave, if that, and keeps as many as the group has
+ * places. The empty hypothesis is the only one of its
+ * timestep: its choices stay in a heap from which the groups take in turn, and to which they return what they took for less.
+ *
+ * Divisions: heaps of children · a group's own hypotheses · the empty hypothesis · all groups. */
+#include "diverse_beam.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* In a chain of ranks: none follows. */
+enum { NO_RANK = -1 };
+
+/* Children of the hypotheses of one group, behind what has been chosen, and the better ones first under what they lose. */
+typedef struct group_chooser {
+    timestep *t;
+    const item *it;
+    int32_t n_chosen;        /* heads in front of these */
+    int32_t *places_left;    /* [groups] places of a group */
+    int32_t *first_rank;     /* [groups] rank of its first hypothesis, or NO_RANK, ... */
+    int32_t *next_rank;      /* [width] ... and of the one behind another */
+    int32_t *action;         /* [2 k] a table of what has been chosen, by hashes; RILL_NO_ACTION: an empty place ... */
+    int32_t *n_chosen_times; /* [2 k] ... and how often it has been */
+} group_chooser;
+
+/* The action's place in the table, which is never full. */
+static int32_t *count_of_action(const group_chooser *c, int32_t action)
+{
+    const uint32_t size = 2 * (uint32_t)c->it->settings->k, hash = (uint32_t)action * UINT32_C(2654435769);
+    uint32_t index = (uint32_t)((uint64_t)hash * size >> 32);
+    while (c->action[index] != action && c->action[index] != RILL_NO_ACTION) index = index + 1 < size ? index + 1 : 0;
+    return &c->n_chosen_times[index];
+}
+
+static void count_choice(const group_chooser *c, int32_t action)
+{
+    int32_t *counter = count_of_action(c, action);
+    c->action[counter - c->n_chosen_times] = action;
+    ++*counter;
+}
+
+/* What a child is chosen by: its score, less what it loses for each group before that has chosen its action. */
+static double penalized_score(const group_chooser *c, int32_t rank, const topk_choice *child)
+{
+    return c->it->beam[rank].path_score + (double)child->score -
+           c->it->settings->diversity * *count_of_action(c, child->action);
+}
+
+static void begin_choosing(group_chooser *c)
+{
+    const item *it = c->it;
+    const int32_t k = it->settings->k, groups = it->settings->groups;
+    c->places_left = c->t->group_scratch;
+    c->first_rank = c->places_left + groups;
+    c->next_rank = c->first_rank + groups;
+    c->action = c->next_rank + k;
+    c->n_chosen_times = c->action + 2 * (size_t)k;
+    for (int32_t g = 0; g < groups; g++) {
+        c->places_left[g] = k / groups;
+        c->first_rank[g] = NO_RANK;
+    }
+    for (int32_t i = 0; i < it->n_outputs; i++) c->places_left[it->outputs[i].group]--;
+    for (int32_t rank = it->width - 1; rank >= 0; rank--) {
+        const int32_t group = it->beam[rank].group;
+        c->next_rank[rank] = c->first_rank[group];
+        c->first_rank[group] = rank;
+    }
+    for (int32_t i = 0; i < 2 * k; i++) c->action[i] = RILL_NO_ACTION;
+    memset(c->n_chosen_times, 0, 2 * (size_t)k * sizeof *c->n_chosen_times);
+}
+
+/* --- heaps of children -------------------------------------------------------------------------------------------- */
+
+/* Which child of a heap comes first. */
+enum { BEST_FIRST = 1, WORST_FIRST = -1 };
+
+/* Put the head in its place at `at` or below. */
+static void sift_down(merge_head *heap, int32_t n, int32_t index, merge_head head, int first)
+{
+    for (int32_t child; (child = 2 * index + 1) < n; index = child) {
+        if (child + 1 < n && first * merge_head_compare(&heap[child + 1], &heap[child]) < 0) child++;
+        if (first * merge_head_compare(&heap[child], &head) > 0) break;
+        heap[index] = heap[child];
+    }
+    heap[index] = head;
+}
+
+/* Put the head in its place at `at` or above. */
+static void sift_up(merge_head *heap, int32_t index, merge_head head, int first)
+{
+    for (; index > 0 && first * merge_head_compare(&heap[(index - 1) / 2], &head) > 0; index = (index - 1) / 2)
+        heap[index] = heap[(index - 1) / 2];
+    heap[index] = head;
+}
+
+/* --- a group's own hypotheses ------------------------------------------------------------------------------------- */
+
+/* Take the head into a heap of the best `places`, the worst of them first. */
+static void heap_offer(merge_head *heap, int32_t *n, int32_t places, const merge_head *head)
+{
+    if (*n < places)
+        sift_up(heap, (*n)++, *head, WORST_FIRST);
+    else if (merge_head_compare(head, heap) < 0)
+        sift_down(heap, places, 0, *head, WORST_FIRST);
+}
+
+/* The best children of the group, behind the chosen. What follows a child in its row is worth no more than that child's score. */
+static void choose_in_group(group_chooser *c, int32_t group, int32_t first_row)
+{
+    merge_head *heap = c->t->heads + c->n_chosen;
+    const int32_t places = c->places_left[group];
+    int32_t n = 0;
+    for (int32_t rank = c->first_rank[group]; rank != NO_RANK && places > 0;
+         rank = c->next_rank[rank]) { /* none has ended: that would have left */
+        const int32_t row = first_row + rank;
+        topk_choice child;
+        for (int32_t i = 0; timestep_next_choice(c->t, row, i, &child); i++) {
+            if (n == places && c->it->beam[rank].path_score + (double)child.score < heap[0].path_score) break;
+            heap_offer(heap, &n, places, &(merge_head){penalized_score(c, rank, &child), child, rank, row, i, group});
+        }
+    }
+    /* They lose nothing for one another. */
+    for (const int32_t end = c->n_chosen + n; c->n_chosen < end; c->n_chosen++)
+        count_choice(c, c->t->heads[c->n_chosen].child.action);
+}
+
+/* --- the empty hypothesis ----------------------------------------------------------------------------------------- */
+
+/* The heap of all its children is behind the places of all. */
+static int32_t make_heap(const group_chooser *c, int32_t row, merge_head *heap)
+{
+    topk_choice child;
+    int32_t n = 0;
+    for (; timestep_next_choice(c->t, row, n, &child); n++)
+        heap[n] = (merge_head){penalized_score(c, 0, &child), child, 0, row, n, 0};
+    for (int32_t i = n / 2 - 1; i >= 0; i--) sift_down(heap, n, i, heap[i], BEST_FIRST);
+    return n;
+}
+
+static void choose_from_root(group_chooser *c, int32_t row)
+{
+    const rill_settings *s = c->it->settings;
+    merge_head *heap = c->t->heads + s->k;
+    const int32_t n = make_heap(c, row, heap);
+    for (int32_t group = 0; group < s->groups; group++) {
+        const int32_t from = c->n_chosen;
+        int32_t rest = n;
+        for (; rest > 0 && c->n_chosen - from < c->places_left[group]; rest--) {
+            const merge_head best = heap[0];
+            sift_down(heap, rest - 1, 0, heap[rest - 1], BEST_FIRST);
+            c->t->heads[c->n_chosen] = best;
+            c->t->heads[c->n_chosen++].bank = group;
+            count_choice(c, best.child.action);
+        }
+        for (int32_t i = from; i < c->n_chosen; i++) {
+            merge_head back = c->t->heads[i];
+            back.path_score = penalized_score(c, 0, &back.child);
+            back.bank = 0;
+            sift_up(heap, rest++, back, BEST_FIRST);
+        }
+    }
+}
+
+/* --- all groups --------------------------------------------------------------------------------------------------- */
+
+int32_t diverse_beam_choose(timestep *t, const item *it, int32_t *row)
+{
+    group_chooser c = {.t = t, .it = it};
+    begin_choosing(&c);
+    if (it->timestep + t->phase == 0)
+        choose_from_root(&c, *row);
+    else
+        for (int32_t group = 0; group < it->settings->groups; group++) choose_in_group(&c, group, *row);
+    for (int32_t i = 0; i < c.n_chosen; i++) {
+        merge_head *head = &t->heads[i];
+        head->path_score = it->beam[head->rank].path_score + (double)head->child.score;
+    }
+    *row += it->width;
+    qsort(t->heads, (size_t)c.n_chosen, sizeof *t->heads, merge_head_compare);
+    return c.n_chosen;
+}

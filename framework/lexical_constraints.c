@@ -1,0 +1,119 @@
+/* Required phrases: lexically constrained decoding with dynamic beam allocation (Post and Vilar 2018).
+ *
+ *   require:TEXT[ ||| TEXT]   outputs contain each of the phrases, in any order
+ *
+ * An item's bank is how many actions of phrases its hypothesis has written, a phrase that is being written counted as far as it
+ * has come. The beam is divided among banks (constraint_banks.c), what advances a phrase is a candidate wherever the model ranks it, and a
+ * hypothesis may end once all phrases are there. How far a phrase has come is what its own automaton says (Knuth, Morris and Pratt 1977):
+ * phrases may overlap, and one that breaks off falls back to the longest beginning that still stands. */
+#include "builtin.h"
+#include "phrases.h"
+
+enum { MAX_PHRASES = 32, MAX_REQUIRED = RILL_MAX_BANKS - 1 };
+
+/* Of a hypothesis: actions of each phrase that it has just written, or all of them once it has. */
+typedef struct phrase_progress {
+    uint8_t n_matched[MAX_PHRASES];
+} phrase_progress;
+
+typedef struct required_phrases {
+    constraint constraint; /* first */
+    uint8_t fallback
+        [MAX_REQUIRED]; /* of the first i + 1 actions of a phrase: how long the longest beginning is that ends them */
+    int32_t n_distinct;
+    int32_t distinct[MAX_REQUIRED]; /* actions of phrases, each once */
+} required_phrases;
+
+static rill_status create_lexical(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
+{
+    return constraint_create(table, ctx, arguments, sizeof(required_phrases), self);
+}
+
+/* How far phrase i is when `action` follows. */
+static uint8_t next_progress(const required_phrases *r, size_t i, uint8_t n_matched, int32_t action)
+{
+    const phrase *p = &r->constraint.phrases.phrase[i];
+    const int32_t *actions = r->constraint.phrases.action + p->first;
+    if (n_matched == p->n) return n_matched;
+    while (n_matched > 0 && actions[n_matched] != action) n_matched = r->fallback[p->first + n_matched - 1];
+    return (uint8_t)(n_matched + (actions[n_matched] == action));
+}
+
+static void build_fallback(required_phrases *r, const phrase *p)
+{
+    const int32_t *actions = r->constraint.phrases.action + p->first;
+    uint8_t *back = r->fallback + p->first, n_matched = 0;
+    back[0] = 0;
+    for (int32_t i = 1; i < p->n; i++) {
+        while (n_matched > 0 && actions[n_matched] != actions[i]) n_matched = back[n_matched - 1];
+        n_matched = (uint8_t)(n_matched + (actions[n_matched] == actions[i]));
+        back[i] = n_matched;
+    }
+}
+
+static rill_status read_phrases(required_phrases *r, const rill_scorer_rows *rows)
+{
+    constraint *c = &r->constraint;
+    phrases *list = &c->phrases;
+    RILL__TRY(phrases_read(list, c->name, rows->model, c->arguments));
+    list->is_read = 1;
+    if (list->n > MAX_PHRASES || list->n_actions > MAX_REQUIRED)
+        return phrases_fail(list, c->name,
+                            "%zu actions in phrases, of which there are %zu: at most %d and %d are possible",
+                            list->n_actions, list->n, MAX_REQUIRED, MAX_PHRASES);
+    for (size_t i = 0; i < list->n; i++) build_fallback(r, &list->phrase[i]);
+    for (size_t i = 0; i < list->n_actions; i++) {
+        int32_t index = 0;
+        while (index < r->n_distinct && r->distinct[index] != list->action[i]) index++;
+        if (index == r->n_distinct) r->distinct[r->n_distinct++] = list->action[i];
+    }
+    return RILL_OK;
+}
+
+/* The bank that a hypothesis is in after `action`; RILL_NO_ACTION: one that is in no phrase. */
+static int32_t bank_after(const required_phrases *r, const phrase_progress *now, int32_t action)
+{
+    int32_t bank = 0;
+    for (size_t i = 0; i < r->constraint.phrases.n; i++) bank += next_progress(r, i, now->n_matched[i], action);
+    return bank;
+}
+
+static rill_status modify_row(const required_phrases *r, const phrase_progress *now, rill_modifiers *mods, int32_t row)
+{
+    const int32_t all = (int32_t)r->constraint.phrases.n_actions, rest = bank_after(r, now, RILL_NO_ACTION);
+    RILL__TRY(rill_modifiers_divide_banks(mods, row, all + 1, rest));
+    if (rest == all) return RILL_OK;
+    for (int32_t i = 0; i < r->n_distinct; i++) {
+        const int32_t bank = bank_after(r, now, r->distinct[i]);
+        if (bank != rest) RILL__TRY(rill_modifiers_assign_bank(mods, row, r->distinct[i], bank));
+    }
+    return rill_modifiers_end_rule(mods, row, RILL_END_FORBIDDEN);
+}
+
+static rill_status score_lexical(void *self, const rill_scorer_rows *rows, rill_modifiers *mods)
+{
+    required_phrases *r = self;
+    phrase_progress *states = rows->state;
+    int active;
+    if (!r->constraint.phrases.is_read) RILL__TRY(read_phrases(r, rows));
+    RILL__TRY(constraint_check_rows(&r->constraint, rows, mods, &active));
+    for (int32_t row = 0; row < rows->n && active && r->constraint.phrases.n > 0; row++) {
+        const rill_hyp_node *h = &rows->hyp_nodes[rows->hyp_node[row]];
+        for (size_t i = 0; i < r->constraint.phrases.n && h->parent >= 0; i++)
+            states[row].n_matched[i] = next_progress(r, i, states[row].n_matched[i], h->action);
+        RILL__TRY(modify_row(r, &states[row], mods, row));
+    }
+    return RILL_OK;
+}
+
+const rill_scorer rill__lexical_scorer = {
+    .abi_version = RILL_ABI_VERSION,
+    .struct_size = sizeof(rill_scorer),
+    .name = "require",
+    .arguments = "TEXT[ ||| TEXT]",
+    .summary = "outputs contain each of the phrases, in any order",
+    .create = create_lexical,
+    .score = score_lexical,
+    .destroy = constraint_destroy,
+    .state_bytes = sizeof(phrase_progress),
+};

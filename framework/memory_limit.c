@@ -1,0 +1,278 @@
+/* The bound on memory: how many states there may be at once, and what is done when they are too few.
+ *
+ * Nobody knows how many states an item will need: its beam may stay narrow or fill, end soon or run to the limit. So items are
+ * admitted while they seem to fit, and what happens when they outgrow the bound is:
+ *
+ *   1. What the policy chose is expanded if it fits. Else the oldest items in flight are, as many as fit; the others pause
+ *      with what they have.
+ *   2. When not even the oldest fits, the youngest are sent back: their states go, their encoded inputs stay, and they begin
+ *      anew when they are admitted again, before all that wait. The oldest is never sent back.
+ *   3. When the oldest is alone and does not fit, its input fails, and nothing else. An engine that is one of several workers has a
+ *      share of the bound: there the item is set aside first, and begins anew when the engine has all of the bound for itself.
+ *
+ * No answer changes: an item's search depends on that item alone, so one that begins anew comes to what it would have come
+ * to. And whether an input fails depends on that input alone, not on the schedule: it fails at the timestep for which its own
+ * states and those to be made are more than the bound.
+ *
+ * Every run ends. A timestep under 1 advances some item, and takes nothing from any. One under 2 advances the item at the
+ * head of the flight, which stays there until it is finished, since items join behind it and only the last are sent back. So
+ * each item at the head sees at most its own length of timesteps in which others lose work; between two of these all of
+ * them advance only, and their lengths are bounded too.
+ *
+ * Inputs in flight take memory of their own, which the domain tells by their size. It is known once they are encoded, so how
+ * many to encode is guessed from the sizes before: by the last batch encoded the bound may be exceeded.
+ *
+ * Divisions: the bound · admission · too few states. */
+#include <stdio.h>
+#include <string.h>
+
+#include "engine_internal.h"
+
+/* --- the bound ---------------------------------------------------------------------------------------------------- */
+
+/* Of `memory`, less what the runners of all workers take in any case, a quarter is for inputs where these take any, a quarter for the rows
+ * of timesteps where these do, and states have the rest: fixed shares, so that whether an input's search fits does not depend on which
+ * inputs are in flight with it. */
+static rill_status share_memory(rill_engine *e, int32_t workers)
+{
+    const rill_domain_info *info = &e->info;
+    const char *domain = e->domain->name;
+    int64_t memory = e->settings.memory;
+    if (info->node_bytes <= 0)
+        return rill_fail(e->ctx, RILL_ERR_OPTION,
+                         "memory: domain %s does not say what its states take: set max-nodes instead", domain);
+    if (info->runner_bytes > 0 && memory / workers <= info->runner_bytes)
+        return rill_fail(e->ctx, RILL_ERR_OPTION,
+                         "memory: a worker of domain %s takes %lld bytes whatever it decodes, and of %lld bytes it has "
+                         "%lld: raise memory, or lower the number of workers",
+                         domain, (long long)info->runner_bytes, (long long)memory, (long long)(memory / workers));
+    if (info->runner_bytes > 0) memory -= workers * info->runner_bytes;
+    const int64_t inputs = info->slot_bytes > 0 || info->slot_unit_bytes > 0 ? memory / 4 : 0;
+    const int64_t work = info->row_bytes > 0 ? memory / 4 : 0, nodes_memory = memory - inputs - work;
+    int64_t nodes = nodes_memory / info->node_bytes;
+    if (nodes < 1)
+        return rill_fail(e->ctx, RILL_ERR_OPTION,
+                         "memory: %lld bytes hold no state of domain %s, which takes %lld of the %lld there are for "
+                         "states",
+                         (long long)memory, domain, (long long)info->node_bytes, (long long)nodes_memory);
+    if (nodes > INT32_MAX - 1) nodes = INT32_MAX - 1;
+    if (e->memory_limit.max_nodes == 0 || nodes < e->memory_limit.max_nodes) e->memory_limit.max_nodes = (int32_t)nodes;
+    e->memory_limit.max_slot_bytes = inputs;
+    e->memory_limit.total_rows = work > 0 ? work / info->row_bytes : 0;
+    e->memory_limit.max_rows = e->memory_limit.total_rows;
+    return RILL_OK;
+}
+
+rill_status memory_limit_check(const rill_engine *e, const request *r)
+{
+    const rill_domain_info *info = &e->info;
+    const int64_t k = r != NULL ? r->settings.k : e->settings.k;
+    if (info->row_bytes == 0 || e->settings.memory == 0 || e->memory_limit.max_rows >= k) return RILL_OK;
+    return rill_fail(
+        e->ctx, RILL_ERR_OPTION,
+        "memory: k %lld and domain %s take %lld bytes for a timestep, and of %lld bytes a worker has %lld for "
+        "it: raise memory, or lower k or the number of workers",
+        (long long)k, e->domain->name, (long long)(k * info->row_bytes), (long long)e->settings.memory,
+        (long long)(e->memory_limit.max_rows * info->row_bytes));
+}
+
+rill_status memory_limit_init(rill_engine *e, int32_t workers)
+{
+    e->memory_limit.max_nodes = e->settings.max_nodes < INT32_MAX ? e->settings.max_nodes : INT32_MAX - 1;
+    e->memory_limit.running_window = e->settings.max_items;
+    if (e->settings.memory > 0) RILL__TRY(share_memory(e, workers));
+    if (e->memory_limit.max_nodes > 0) e->hyps.node_limit = e->memory_limit.max_nodes;
+    e->memory_limit.total_nodes = e->memory_limit.max_nodes;
+    e->memory_limit.total_slot_bytes = e->memory_limit.max_slot_bytes;
+    memory_limit_use_share(e, workers);
+    return memory_limit_check(e, NULL);
+}
+
+void memory_limit_use_share(rill_engine *e, int32_t shares)
+{
+    memory_limit *b = &e->memory_limit;
+    b->n_shares = shares;
+    if (b->total_nodes == 0) return;
+    b->max_rows = b->total_rows / shares;
+    b->max_nodes = b->total_nodes > shares ? b->total_nodes / shares : 1;
+    b->max_slot_bytes = b->total_slot_bytes > shares ? b->total_slot_bytes / shares : b->total_slot_bytes;
+    e->hyps.node_limit = b->max_nodes;
+}
+
+void memory_limit_use_all(rill_engine *e)
+{
+    memory_limit *b = &e->memory_limit;
+    b->max_nodes = b->total_nodes;
+    b->max_slot_bytes = b->total_slot_bytes;
+    e->hyps.node_limit = b->max_nodes;
+    memory_limit_unpark_all(e);
+}
+
+int64_t memory_limit_free_nodes(const rill_engine *e)
+{
+    int64_t promised = e->timesteps[0].reserved_nodes + e->timesteps[1].reserved_nodes;
+    return (int64_t)e->hyps.node_limit - e->hyps.n_nodes - e->hyps.n_freed_nodes - promised;
+}
+
+/* A node per live candidate, and in each later phase one per candidate of a full beam. */
+int64_t memory_limit_max_nodes(const rill_engine *e, int32_t slot)
+{
+    return e->items.item[slot].n_live + (int64_t)(e->info.phases - 1) * e->items.item[slot].settings->k;
+}
+
+/* --- admission ---------------------------------------------------------------------------------------------------- */
+
+/* One that comes in is taken to need as much as those in flight have on average, and a full beam at least. */
+int32_t memory_limit_admissible(const rill_engine *e, int32_t admit)
+{
+    if (e->memory_limit.max_nodes == 0) return admit;
+    int64_t free_nodes = memory_limit_free_nodes(e) - running_n_live(&e->running), each = e->settings.k;
+    if (e->running.n > 0 && e->hyps.n_nodes / e->running.n > each) each = e->hyps.n_nodes / e->running.n;
+    int64_t fit = free_nodes > 0 ? free_nodes / each : 0, window = e->memory_limit.running_window - e->running.n;
+    if (fit > window) fit = window;
+    if (fit < 1) fit = e->running.n == 0;
+    return fit < admit ? (int32_t)fit : admit;
+}
+
+static double encoded_bytes(const rill_engine *e, double size)
+{
+    return (double)e->info.slot_bytes + size * (double)e->info.slot_unit_bytes;
+}
+
+int32_t memory_limit_encodable(const rill_engine *e, int32_t count)
+{
+    const memory_limit *b = &e->memory_limit;
+    if (b->max_slot_bytes == 0) return count;
+    double free_bytes = (double)(b->max_slot_bytes - b->used_slot_bytes),
+           growth = b->measured_size > 0 ? b->encoded_size / b->measured_size : 1;
+    int32_t n = 0;
+    while (n < count) {
+        free_bytes -= encoded_bytes(e, growth * (double)e->queue.entries[input_queue_entry(&e->queue, n)].size);
+        if (free_bytes < 0) break;
+        n++;
+    }
+    return n == 0 && e->running.n + e->items.n_ready == 0 ? 1 : n;
+}
+
+rill_status memory_limit_add_input(rill_engine *e, rill_input *input, int64_t measured)
+{
+    memory_limit *b = &e->memory_limit;
+    item *it = &e->items.item[input->slot];
+    it->slot_bytes = 0;
+    if (b->max_slot_bytes == 0) return RILL_OK;
+    double cost = encoded_bytes(e, (double)input->size);
+    if (cost > (double)b->total_slot_bytes)
+        return rill_input_fail(input, RILL_ERR_INPUT,
+                               "the encoded input takes %.0f bytes, and memory leaves %lld to inputs: raise memory",
+                               cost, (long long)b->total_slot_bytes);
+    it->slot_bytes = (int64_t)cost;
+    b->used_slot_bytes += it->slot_bytes;
+    b->measured_size += (double)measured;
+    b->encoded_size += (double)input->size;
+    return cost > (double)b->max_slot_bytes ? RILL_AGAIN : RILL_OK;
+}
+
+/* The window opens by one place for each of its length that finished, and closes when states were too few. */
+void memory_limit_remove_input(rill_engine *e, int32_t slot)
+{
+    memory_limit *b = &e->memory_limit;
+    b->used_slot_bytes -= e->items.item[slot].slot_bytes;
+    e->items.item[slot].slot_bytes = 0;
+    if (b->running_window >= e->settings.max_items || ++b->finished_in_window < b->running_window) return;
+    b->running_window++;
+    b->finished_in_window = 0;
+}
+
+/* --- too few states ----------------------------------------------------------------------------------------------- */
+
+void memory_limit_shrink_window(rill_engine *e)
+{
+    int32_t fewer = e->running.n - e->running.n / 4;
+    if (fewer < e->memory_limit.running_window) e->memory_limit.running_window = fewer > 1 ? fewer : 1;
+    e->memory_limit.finished_in_window = 0;
+}
+
+/* The item in flight that came last gives up its states and leaves, to begin anew. */
+static rill_status preempt_last(rill_engine *e, void (*put)(rill_engine *e, int32_t slot))
+{
+    int32_t slot = running_pop_last(&e->running, &e->items);
+    tracer_item(&e->tracer, RILL_TRACE_RESTARTED, e->statistics.total.timesteps, slot, &e->items.item[slot], RILL_OK);
+    e->statistics.total.restarted++;
+    statistics_remove_item(&e->statistics, &e->items.item[slot]);
+    items_clear(&e->items, &e->hyps, slot);
+    engine_free_nodes(e);
+    put(e, slot);
+    return items_begin(&e->items, &e->hyps, slot);
+}
+
+static void requeue_first(rill_engine *e, int32_t slot)
+{
+    items_push_ready_front(&e->items, slot);
+}
+
+void memory_limit_park(rill_engine *e, int32_t slot)
+{
+    e->items.item[slot].next_slot = e->memory_limit.last_parked;
+    e->memory_limit.last_parked = slot;
+    e->memory_limit.n_parked++;
+}
+
+void memory_limit_unpark_all(rill_engine *e)
+{
+    for (; e->memory_limit.n_parked > 0; e->memory_limit.n_parked--) {
+        int32_t slot = e->memory_limit.last_parked;
+        e->memory_limit.last_parked = e->items.item[slot].next_slot;
+        items_push_ready_front(&e->items, slot);
+    }
+}
+
+void memory_limit_remove_parked(rill_engine *e, int32_t slot)
+{
+    int32_t *link = &e->memory_limit.last_parked;
+    while (*link != slot) link = &e->items.item[*link].next_slot;
+    *link = e->items.item[slot].next_slot;
+    e->memory_limit.n_parked--;
+}
+
+/* The item, which is alone, has what exact search has found for it so far. */
+static rill_status finish_with_found(rill_engine *e)
+{
+    int32_t slot = running_pop_last(&e->running, &e->items);
+    rill_status status = engine_finish_item(e, slot);
+    engine_free_nodes(e);
+    if (status != RILL_AGAIN) return status;
+    items_push_ready_front(&e->items, slot); /* scorers want it once more */
+    return RILL_OK;
+}
+
+/* The item is alone and does not fit. */
+static rill_status handle_alone(rill_engine *e)
+{
+    if (e->memory_limit.max_nodes < e->memory_limit.total_nodes) return preempt_last(e, memory_limit_park);
+    int32_t slot = e->running.slot[0];
+    if (engine_exact_stop(e, &e->items.item[slot])) return finish_with_found(e);
+    const item *it = &e->items.item[slot];
+    char message[256];
+    snprintf(
+        message, sizeof message,
+        "its search holds %d states and needs %lld more at timestep %d, and %s allows %d in all: raise it, or lower k",
+        e->hyps.n_nodes, (long long)memory_limit_max_nodes(e, slot), it->timestep,
+        e->settings.memory == 0 || e->memory_limit.max_nodes == e->settings.max_nodes ? "max-nodes" : "memory",
+        e->memory_limit.max_nodes);
+    running_pop_last(&e->running, &e->items);
+    tracer_item(&e->tracer, RILL_TRACE_FINISHED, e->statistics.total.timesteps, slot, it, RILL_ERR_INPUT);
+    statistics_remove_item(&e->statistics, it);
+    RILL__TRY(engine_fail_input(e, it->id, it->request, RILL_ERR_INPUT, message));
+    engine_free_item(e, slot);
+    engine_free_nodes(e);
+    return RILL_OK;
+}
+
+rill_status memory_limit_preempt(rill_engine *e)
+{
+    while (memory_limit_free_nodes(e) < memory_limit_max_nodes(e, e->running.slot[0])) {
+        if (e->running.n == 1) return handle_alone(e);
+        RILL__TRY(preempt_last(e, requeue_first));
+    }
+    return RILL_OK;
+}

@@ -1,0 +1,383 @@
+/* The ask builder; modifiers.h says what it is for.
+ *
+ * Entries are triples in order of arrival. Laying out sorts them by row and action (they mostly arrive so), adds up what
+ * falls on one action in order of arrival, and compresses the rows. An allowed set of several scorers is the intersection:
+ * an action stays when as many scorers named it as restricted the row.
+ *
+ * Divisions: memory · what scorers call · layout. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "modifiers.h"
+
+#include <math.h>
+
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+
+void modifiers_init(rill_modifiers *b, rill_context *ctx, int32_t actions)
+{
+    *b = (rill_modifiers){.ctx = ctx, .n_actions = actions, .reasons = {.ctx = ctx}};
+}
+
+static void list_finish(rill_context *ctx, modifier_list *list)
+{
+    rill_free(ctx, list->entry, list->capacity * sizeof *list->entry);
+    rill_free(ctx, list->offset, list->offset_capacity * sizeof *list->offset);
+    rill_columns_free(ctx, &list->memory);
+}
+
+void modifiers_finish(rill_modifiers *b)
+{
+    if (b->ctx == NULL) return;
+    list_finish(b->ctx, &b->add);
+    list_finish(b->ctx, &b->ban);
+    list_finish(b->ctx, &b->allow);
+    list_finish(b->ctx, &b->bank);
+    rill_free(b->ctx, b->refusals, b->refusals_capacity * sizeof *b->refusals);
+    rill_text_clear(&b->reasons);
+    rill_free(b->ctx, b->seen, b->seen_words * sizeof *b->seen);
+    rill_columns_free(b->ctx, &b->row_memory);
+    *b = (rill_modifiers){0};
+}
+
+rill_status modifiers_begin(rill_modifiers *b, int32_t n)
+{
+    const rill_array columns[] = {
+        RILL_ARRAY(b->end_rule),       RILL_ARRAY(b->reward),           RILL_ARRAY(b->end_reward),
+        RILL_ARRAY(b->n_restrictions), RILL_ARRAY(b->last_restriction), RILL_ARRAY(b->limit),
+        RILL_ARRAY(b->n_banks),        RILL_ARRAY(b->default_bank),     RILL_ARRAY(b->blocked_by)};
+    b->n = b->n_scorer_rows = n;
+    b->current_scorer = b->first_row = 0;
+    b->scorer_name = "";
+    b->add.n = b->ban.n = b->allow.n = b->bank.n = b->n_refusals = 0;
+    b->has_end_rule = b->has_reward = b->has_end_reward = b->has_allow = b->has_limit = 0;
+    b->has_factor = b->has_banks = b->has_blocked_by = 0;
+    rill_text_reset(&b->reasons);
+    return rill_columns_grow(b->ctx, &b->row_memory, (size_t)n, columns, sizeof columns / sizeof *columns,
+                             "what scorers say");
+}
+
+/* --- what scorers call -------------------------------------------------------------------------------------------- */
+
+/* Then *row is counted from the first of all. */
+static rill_status check_row(rill_modifiers *b, int32_t *row, int32_t action)
+{
+    if (*row < 0 || *row >= b->n_scorer_rows)
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s names row %d of %d", b->scorer_name, *row,
+                         b->n_scorer_rows);
+    if (action < 0 || action >= b->n_actions)
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s names action %d of %d", b->scorer_name, action,
+                         b->n_actions);
+    *row += b->first_row;
+    return RILL_OK;
+}
+
+static rill_status append_entry(rill_modifiers *b, modifier_list *list, int32_t row, int32_t action, float value)
+{
+    RILL__TRY(check_row(b, &row, action));
+    RILL__TRY(RILL__GROW(b->ctx, list->entry, list->capacity, list->n + 1, "what scorers say"));
+    list->entry[list->n] = (modifier_entry){row, action, (int32_t)list->n, value, 1};
+    list->n++;
+    return RILL_OK;
+}
+
+/* -inf is a way to forbid; +inf and NaN would leave no order among the choices. */
+static rill_status check_value(rill_modifiers *b, const char *what, float value)
+{
+    if (!(value < INFINITY))
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: %s of %g: a number below infinity is needed",
+                         b->scorer_name, what, (double)value);
+    return RILL_OK;
+}
+
+rill_status rill_modifiers_add(rill_modifiers *b, int32_t row, int32_t action, float value)
+{
+    RILL__TRY(check_value(b, "addition", value));
+    return append_entry(b, &b->add, row, action, value);
+}
+
+rill_status rill_modifiers_scale(rill_modifiers *b, int32_t row, int32_t action, float factor)
+{
+    if (!(factor > 0 && factor < INFINITY))
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: a factor of %g: a number above 0 is needed",
+                         b->scorer_name, (double)factor);
+    RILL__TRY(append_entry(b, &b->add, row, action, 0));
+    b->add.entry[b->add.n - 1].factor = factor;
+    b->has_factor = 1;
+    return RILL_OK;
+}
+
+/* The row, counted from the first of all, is one that the scorer at work has forbidden something. */
+static void note_blocked_by(rill_modifiers *b, int32_t row)
+{
+    if (b->current_scorer < 0) return;
+    if (!b->has_blocked_by) memset(b->blocked_by, 0, (size_t)b->n * sizeof *b->blocked_by);
+    b->has_blocked_by = 1;
+    b->blocked_by[row] = b->current_scorer + 1;
+}
+
+rill_status rill_modifiers_ban(rill_modifiers *b, int32_t row, int32_t action)
+{
+    RILL__TRY(append_entry(b, &b->ban, row, action, 0));
+    note_blocked_by(b, b->first_row + row);
+    return RILL_OK;
+}
+
+/* Then *row is counted from the first of all. */
+static rill_status restrict_row(rill_modifiers *b, int32_t *row)
+{
+    RILL__TRY(check_row(b, row, 0));
+    note_blocked_by(b, *row);
+    if (!b->has_allow) {
+        memset(b->n_restrictions, 0, (size_t)b->n * sizeof *b->n_restrictions);
+        memset(b->last_restriction, 0, (size_t)b->n * sizeof *b->last_restriction);
+        b->has_allow = 1;
+    }
+    if (b->last_restriction[*row] != b->current_scorer + 1) {
+        b->last_restriction[*row] = b->current_scorer + 1;
+        b->n_restrictions[*row]++;
+    }
+    return RILL_OK;
+}
+
+rill_status rill_modifiers_allow(rill_modifiers *b, int32_t row, int32_t action)
+{
+    RILL__TRY(append_entry(b, &b->allow, row, action, 0));
+    RILL__TRY(restrict_row(b, &row));
+    b->allow.entry[b->allow.n - 1].order = b->current_scorer;
+    return RILL_OK;
+}
+
+rill_status rill_modifiers_allow_none(rill_modifiers *b, int32_t row)
+{
+    RILL__TRY(restrict_row(b, &row));
+    /* One restriction more than there are sets, so that nothing is in all of them. */
+    b->n_restrictions[row]++;
+    return RILL_OK;
+}
+
+rill_status rill_modifiers_fail_input(rill_modifiers *b, int32_t row, const char *message)
+{
+    int32_t index = row;
+    RILL__TRY(rill_modifiers_allow_none(b, row));
+    RILL__TRY(check_row(b, &index, 0));
+    RILL__TRY(RILL__GROW(b->ctx, b->refusals, b->refusals_capacity, b->n_refusals + 1, "what scorers say"));
+    b->refusals[b->n_refusals] = (modifier_refusal){index, b->reasons.length};
+    RILL__TRY(rill_text_append(&b->reasons, message, strlen(message) + 1));
+    b->n_refusals++;
+    return RILL_OK;
+}
+
+rill_status rill_modifiers_divide_banks(rill_modifiers *b, int32_t row, int32_t banks, int32_t rest)
+{
+    RILL__TRY(check_row(b, &row, 0));
+    if (banks < 1 || banks > RILL_MAX_BANKS || rest < 0 || rest >= banks)
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: bank %d of %d: there are 1 to %d", b->scorer_name, rest,
+                         banks, RILL_MAX_BANKS);
+    if (!b->has_banks) memset(b->n_banks, 0, (size_t)b->n * sizeof *b->n_banks);
+    if (b->has_banks && b->n_banks[row] != 0)
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: the row has banks already: one scorer may make them",
+                         b->scorer_name);
+    b->has_banks = 1;
+    b->n_banks[row] = banks;
+    b->default_bank[row] = rest;
+    return RILL_OK;
+}
+
+/* It is an addition of nothing as well: so the action is found wherever the model ranks it. */
+rill_status rill_modifiers_assign_bank(rill_modifiers *b, int32_t row, int32_t action, int32_t bank)
+{
+    int32_t index = row;
+    RILL__TRY(check_row(b, &index, action));
+    if (!b->has_banks || bank < 0 || bank >= b->n_banks[index])
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: bank %d, and the row has %d", b->scorer_name, bank,
+                         b->has_banks ? b->n_banks[index] : 0);
+    RILL__TRY(append_entry(b, &b->add, row, action, 0));
+    return append_entry(b, &b->bank, row, action, (float)bank);
+}
+
+rill_status rill_modifiers_end_rule(rill_modifiers *b, int32_t row, rill_end_rule rule)
+{
+    RILL__TRY(check_row(b, &row, 0));
+    if (rule == RILL_END_ALLOWED) return RILL_OK;
+    note_blocked_by(b, row);
+    if (!b->has_end_rule) {
+        memset(b->end_rule, RILL_END_ALLOWED, (size_t)b->n);
+        b->has_end_rule = 1;
+    }
+    b->end_rule[row] |= (uint8_t)rule;
+    return RILL_OK;
+}
+
+static void add_reward(float *rewards, int *has, int32_t n, int32_t row, float value)
+{
+    if (!*has) memset(rewards, 0, (size_t)n * sizeof *rewards);
+    *has = 1;
+    rewards[row] += value;
+}
+
+rill_status rill_modifiers_reward(rill_modifiers *b, int32_t row, float value)
+{
+    RILL__TRY(check_value(b, "reward", value));
+    RILL__TRY(check_row(b, &row, 0));
+    add_reward(b->reward, &b->has_reward, b->n, row, value);
+    return RILL_OK;
+}
+
+rill_status rill_modifiers_end_reward(rill_modifiers *b, int32_t row, float value)
+{
+    RILL__TRY(check_value(b, "reward of the end", value));
+    RILL__TRY(check_row(b, &row, 0));
+    add_reward(b->end_reward, &b->has_end_reward, b->n, row, value);
+    return RILL_OK;
+}
+
+void modifiers_unlimit(rill_modifiers *b, int32_t row)
+{
+    if (b->has_limit) b->limit[row] = INT32_MAX;
+}
+
+rill_status rill_modifiers_limit_children(rill_modifiers *b, int32_t row, int32_t m)
+{
+    RILL__TRY(check_row(b, &row, 0));
+    if (m < 1)
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s limits a row to %d choices: 1 is the least",
+                         b->scorer_name, m);
+    if (!b->has_limit)
+        for (int32_t i = 0; i < b->n; i++) b->limit[i] = INT32_MAX;
+    b->has_limit = 1;
+    if (m < b->limit[row]) b->limit[row] = m;
+    return RILL_OK;
+}
+
+/* --- layout ------------------------------------------------------------------------------------------------------- */
+
+static int compare_entries(const void *left, const void *right)
+{
+    const modifier_entry *a = left, *b = right;
+    if (a->row != b->row) return a->row < b->row ? -1 : 1;
+    if (a->action != b->action) return a->action < b->action ? -1 : 1;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static void sort_entries(modifier_list *list)
+{
+    for (size_t i = 1; i < list->n; i++)
+        if (compare_entries(&list->entry[i - 1], &list->entry[i]) > 0) {
+            qsort(list->entry, list->n, sizeof *list->entry, compare_entries);
+            return;
+        }
+}
+
+/* How many different scorers named the action of entries [i, end), which are sorted by scorer. */
+static int32_t count_scorers(const modifier_list *list, size_t i, size_t end)
+{
+    int32_t count = 1;
+    for (size_t j = i + 1; j < end; j++) count += list->entry[j].order != list->entry[j - 1].order;
+    return count;
+}
+
+static size_t action_end(const modifier_list *list, size_t i)
+{
+    size_t end = i + 1;
+    while (end < list->n && list->entry[end].row == list->entry[i].row &&
+           list->entry[end].action == list->entry[i].action)
+        end++;
+    return end;
+}
+
+static rill_status reserve_layout(rill_modifiers *b, modifier_list *list)
+{
+    const rill_array columns[] = {RILL_ARRAY(list->action), RILL_ARRAY(list->value), RILL_ARRAY(list->factor)};
+    size_t capacity = list->n + (size_t)b->n; /* a lone RILL_NO_ACTION per row at most */
+    RILL__TRY(RILL__GROW(b->ctx, list->offset, list->offset_capacity, (size_t)b->n + 1, "what scorers say"));
+    return rill_columns_grow(b->ctx, &list->memory, capacity, columns, 3, "what scorers say");
+}
+
+/* How the entries of one action are put together: they are added up, only what all restricting scorers named is kept, or the last holds. */
+typedef enum combine_mode { COMBINE_SUM, COMBINE_INTERSECT, COMBINE_LAST } combine_mode;
+
+/* Compress one list. */
+static rill_status compress_list(rill_modifiers *b, modifier_list *list, combine_mode mode)
+{
+    RILL__TRY(reserve_layout(b, list));
+    sort_entries(list);
+    size_t i = 0;
+    int32_t n = 0;
+    for (int32_t row = 0; row < b->n; row++) {
+        list->offset[row] = n;
+        while (i < list->n && list->entry[i].row == row) {
+            size_t end = action_end(list, i);
+            float sum = 0, factor = 1;
+            for (size_t j = i; j < end; j++) sum += list->entry[j].value;
+            for (size_t j = i; j < end && b->has_factor; j++) factor *= list->entry[j].factor;
+            if (mode == COMBINE_LAST) sum = list->entry[end - 1].value;
+            if (mode != COMBINE_INTERSECT || count_scorers(list, i, end) == b->n_restrictions[row]) {
+                list->action[n] = list->entry[i].action;
+                list->factor[n] = factor;
+                list->value[n++] = sum;
+            }
+            i = end;
+        }
+        if (mode == COMBINE_INTERSECT && n == list->offset[row] && b->n_restrictions[row] > 0)
+            list->action[n++] = RILL_NO_ACTION;
+    }
+    list->offset[b->n] = n;
+    return RILL_OK;
+}
+
+/* The most that any row may have. */
+static int32_t max_row_limit(const rill_modifiers *b, int32_t max_choices)
+{
+    int32_t largest = 1;
+    if (!b->has_limit) return max_choices;
+    for (int32_t row = 0; row < b->n; row++)
+        if (b->limit[row] > largest) largest = b->limit[row];
+    return largest < max_choices ? largest : max_choices;
+}
+
+static rill_status build_banks(rill_modifiers *b, modifier_table *rules)
+{
+    rules->n_banks = b->n_banks;
+    rules->default_bank = b->default_bank;
+    if (b->bank.n == 0) return RILL_OK;
+    RILL__TRY(compress_list(b, &b->bank, COMBINE_LAST));
+    rules->bank_offset = b->bank.offset;
+    rules->bank_action = b->bank.action;
+    rules->bank_target = b->bank.value;
+    for (int32_t row = 0; row < b->n; row++) {
+        int32_t n_kept = b->bank.offset[row + 1] - b->bank.offset[row];
+        if (n_kept > rules->max_kept) rules->max_kept = n_kept;
+    }
+    return RILL_OK;
+}
+
+rill_status modifiers_build(rill_modifiers *b, int32_t max_choices, modifier_table *rules)
+{
+    *rules = (modifier_table){.max_choices = max_row_limit(b, max_choices), .limit = b->has_limit ? b->limit : NULL};
+    if (b->add.n > 0) {
+        RILL__TRY(compress_list(b, &b->add, COMBINE_SUM));
+        rules->add_offset = b->add.offset;
+        rules->add_action = b->add.action;
+        rules->add_score = b->add.value;
+        rules->add_factor = b->has_factor ? b->add.factor : NULL;
+    }
+    if (b->ban.n > 0) {
+        RILL__TRY(compress_list(b, &b->ban, COMBINE_SUM));
+        rules->ban_offset = b->ban.offset;
+        rules->ban_action = b->ban.action;
+    }
+    if (b->has_allow) {
+        RILL__TRY(compress_list(b, &b->allow, COMBINE_INTERSECT));
+        rules->allow_offset = b->allow.offset;
+        rules->allow_action = b->allow.action;
+    }
+    if (b->has_end_rule) rules->end_rule = b->end_rule;
+    if (b->has_reward) rules->reward = b->reward;
+    if (b->has_end_reward) rules->end_reward = b->end_reward;
+    if (b->has_banks) RILL__TRY(build_banks(b, rules));
+    if (b->has_blocked_by) rules->blocked_by = b->blocked_by;
+    rules->limits_only = !(b->add.n > 0 || b->ban.n > 0 || b->has_allow || b->has_end_rule || b->has_reward ||
+                           b->has_end_reward || b->has_banks);
+    return RILL_OK;
+}

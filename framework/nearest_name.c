@@ -1,0 +1,75 @@
+/* "Did you mean": the nearest known name, by edit distance. */
+#include <string.h>
+
+#include "internal.h"
+
+enum { MAX_NAME = 64, MIN_PREFIX = 3 };
+
+static char fold_char(char c)
+{
+    if (c >= 'A' && c <= 'Z') return (char)(c - 'A' + 'a');
+    return c == '_' ? '-' : c;
+}
+
+/* Levenshtein distance with one row of the table; names longer than MAX_NAME are near to nothing. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t row[MAX_NAME + 1], na = strlen(a), nb = strlen(b);
+    if (na > MAX_NAME || nb > MAX_NAME) return MAX_NAME;
+    for (size_t j = 0; j <= nb; j++) row[j] = j;
+    for (size_t i = 1; i <= na; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= nb; j++) {
+            size_t best = diagonal + (fold_char(a[i - 1]) != fold_char(b[j - 1]));
+            diagonal = row[j];
+            if (diagonal + 1 < best) best = diagonal + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[nb];
+}
+
+/* Does the name stop short of the candidate, as "max-cand" of "max-candidates"? */
+static int is_prefix(const char *name, const char *candidate)
+{
+    while (*name != '\0' && fold_char(*name) == fold_char(*candidate)) name++, candidate++;
+    return *name == '\0';
+}
+
+/* From here on a suggestion confuses. In a name of one letter nothing is left when that is wrong. */
+size_t rill__max_distance(const char *name)
+{
+    size_t n = strlen(name);
+    return n < 4 ? n / 2 + 1 : n / 3 + 2;
+}
+
+const char *rill__nearer_name(const char *name, const char *candidate, const char *found, size_t *best_distance)
+{
+    size_t distance = edit_distance(name, candidate), far = rill__max_distance(name) - 1;
+    if (distance > far && strlen(name) >= MIN_PREFIX && is_prefix(name, candidate)) distance = far;
+    if (distance >= *best_distance) return found;
+    *best_distance = distance;
+    return candidate;
+}
+
+const char *rill__nearest_in_table(const char *name, const void *names, size_t stride)
+{
+    const char *found = NULL;
+    size_t best_distance = rill__max_distance(name);
+    for (const char *p = names;; p += stride) {
+        const char *candidate;
+        memcpy(&candidate, p, sizeof candidate);
+        if (candidate == NULL) return found;
+        found = rill__nearer_name(name, candidate, found, &best_distance);
+    }
+}
+
+const char *rill_nearest(const char *word, const char *const *names, size_t n)
+{
+    const char *found = NULL;
+    size_t best_distance = rill__max_distance(word);
+    for (size_t i = 0; i < n; i++) found = rill__nearer_name(word, names[i], found, &best_distance);
+    return found;
+}

@@ -1,0 +1,130 @@
+/* Texts of outputs; output_writer.h. */
+#include "output_writer.h"
+
+#include <string.h>
+
+/* A method of the domain's has appended to a text of `before` bytes. What it has done to them instead is not used. */
+static rill_status check_text(const output_writer *w, rill_status status, const char *method, size_t old_length,
+                              rill_text *text)
+{
+    status = rill__domain_status(w->ctx, w->domain, status, method);
+    if (text->length >= old_length && text->length <= text->capacity) return status;
+    size_t wrong_length = text->length;
+    text->length = old_length <= text->capacity ? old_length : 0;
+    RILL__TRY(status);
+    return rill_fail(w->ctx, RILL_ERR_PLUGIN,
+                     "domain %s: %s was to append to a text of %zu bytes, and leaves %zu of %zu", w->domain->name,
+                     method, old_length, wrong_length, text->capacity);
+}
+
+/* What the domain adds to the text just written, each behind a NUL; see rill_output_field(). */
+static rill_status add_fields(const output_writer *w, const rill_hypothesis *hypothesis, rill_text *text)
+{
+    for (int32_t i = 0; i < w->n_fields; i++) {
+        const size_t old_length = text->length;
+        rill_error_clear(w->ctx);
+        rill_status status = w->domain->field(w->self, w->fields[i], hypothesis, text);
+        RILL__TRY(check_text(w, status, "field", old_length, text));
+        for (size_t i_byte = old_length; i_byte < text->length; i_byte++)
+            if (text->data[i_byte] == '\0') text->data[i_byte] = ' ';
+        RILL__TRY(rill_text_append(text, "", 1));
+    }
+    return RILL_OK;
+}
+
+const char *rill_output_field(const rill_output *output, int32_t index)
+{
+    const char *field = output->text + output->text_bytes + 1;
+    while (index-- > 0) field += strlen(field) + 1;
+    return field;
+}
+
+/* The text behind that of an output and its fields. */
+static const char *next_text(const char *text, const rill_output *output, int32_t n_fields)
+{
+    text += output->text_bytes + 1;
+    for (int32_t i = 0; i < n_fields; i++) text += strlen(text) + 1;
+    return text;
+}
+
+/* Does one of the n outputs have the text that starts at `from` and has just been written? */
+static int is_repeated(const output_writer *w, const rill_output *outputs, int32_t n, const rill_text *text,
+                       size_t from)
+{
+    const char *other = text->data, *written = other + from;
+    size_t length = text->length - from;
+    for (int32_t i = 0; i < n; i++) {
+        if (outputs[i].text_bytes == length && memcmp(other, written, length) == 0) return 1;
+        other = next_text(other, &outputs[i], w->n_fields);
+    }
+    return 0;
+}
+
+rill_status output_writer_append(const output_writer *w, const rill_hypothesis *h, int distinct,
+                                 const rill_output *outputs, int32_t n, rill_text *text, rill_output *out, int *is_new)
+{
+    const size_t old_length = text->length;
+    rill_error_clear(w->ctx);
+    RILL__TRY(check_text(w, w->domain->finalize(w->self, h, text), "finalize", old_length, text));
+    out->text_bytes = text->length - old_length;
+    *is_new = !distinct || !is_repeated(w, outputs, n, text, old_length);
+    if (!*is_new) {
+        text->length = old_length;
+        return RILL_OK;
+    }
+    RILL__TRY(rill_text_append(text, "", 1));
+    return add_fields(w, h, text);
+}
+
+void output_writer_set_pointers(const output_writer *w, result_record *record, const rill_text *text)
+{
+    const char *text_pos = text->data;
+    const int32_t *action = record->actions;
+    const float *logp = record->logps;
+    for (int32_t i = 0; i < record->result.n_outputs; i++) {
+        rill_output *output = &record->outputs[i];
+        output->text = text_pos;
+        output->ids = action;
+        output->id_logps = logp;
+        text_pos = next_text(text_pos, output, w->n_fields);
+        action += output->n_ids;
+        logp += output->n_ids;
+    }
+}
+
+/* The hypothesis of an output whose states are gone. */
+static rill_hypothesis stateless_hypothesis(const rill_output *output, const int32_t *action, const float *logp)
+{
+    return (rill_hypothesis){.slot = RILL_NO_NODE,
+                             .length = output->n_ids,
+                             .action = action,
+                             .action_logp = logp,
+                             .path_score = output->path_score,
+                             .logp = output->logp,
+                             .truncated = output->truncated};
+}
+
+rill_status output_writer_write_deferred(const output_writer *w, result_record *record, rill_text *text)
+{
+    const int32_t n = record->result.n_outputs, wanted = record->n_unwritten;
+    size_t from = 0, to = 0;
+    int32_t written = 0;
+    text->length = 0;
+    for (int32_t i = 0; i < n && written < wanted; i++) {
+        rill_output output = record->outputs[i];
+        const size_t actions = (size_t)output.n_ids;
+        const rill_hypothesis h = stateless_hypothesis(&output, record->actions + from, record->logps + from);
+        int is_new;
+        RILL__TRY(output_writer_append(w, &h, record->distinct, record->outputs, written, text, &output, &is_new));
+        if (is_new) {
+            memmove(record->actions + to, record->actions + from, actions * sizeof *record->actions);
+            memmove(record->logps + to, record->logps + from, actions * sizeof *record->logps);
+            record->outputs[written++] = output;
+            to += actions;
+        }
+        from += actions;
+    }
+    record->result.n_outputs = written;
+    output_writer_set_pointers(w, record, text);
+    return RILL_OK;
+}

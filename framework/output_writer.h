@@ -1,0 +1,33 @@
+/* Writing: outputs become texts.
+ *
+ * It is done as an item finishes, on the engine's thread, while its states and its slot still exist. Where texts need neither
+ * (rill_domain_info.finalize_anywhere) and the results go to another thread anyway, they are written there (worker_pool.c): a record then
+ * leaves the engine with its outputs' actions, and with more outputs than are wanted where some may be left out. */
+#ifndef RILL_OUTPUT_WRITER_H
+#define RILL_OUTPUT_WRITER_H
+
+#include "backtrace.h"
+#include "reorder_buffer.h"
+#include "rill/domain.h"
+
+typedef struct output_writer {
+    rill_context *ctx;
+    const rill_domain *domain;
+    void *self;                /* a runner's */
+    const char *const *fields; /* [n_fields] of the setup, which keeps them */
+    int32_t n_fields;
+    int is_deferred; /* results leave without texts */
+    backtrace_buffer backtrace;
+} output_writer;
+
+/* Append the text of a hypothesis, NUL-terminated, and its fields. With `distinct`, unless one of the n outputs whose texts are
+ * in `text` has the same: nothing is appended then, and *kept is 0.
+ *   RILL_OK · what the domain fails with */
+rill_status output_writer_append(const output_writer *w, const rill_hypothesis *h, int distinct,
+                                 const rill_output *outputs, int32_t n, rill_text *text, rill_output *out, int *is_new);
+/* Have the outputs point to their texts and actions, which nothing moves any more. */
+void output_writer_set_pointers(const output_writer *w, result_record *record, const rill_text *text);
+/* Write the texts of a record that left without them. They are in `text` until it is used again. */
+rill_status output_writer_write_deferred(const output_writer *w, result_record *record, rill_text *text);
+
+#endif

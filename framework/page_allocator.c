@@ -1,0 +1,116 @@
+/* The allocator of contexts that were given none: large blocks in pages of their own, small ones the C library's.
+ *
+ * Large blocks are mapped by themselves and go back to the system when they are freed: the C library keeps what it mapped once, a
+ * loader's passing tables for instance, and loses up to a huge page for each that is aligned to one. Measured with the weights of
+ * a model of 600 million numbers in int8: 2.12 GB in place of 2.54 in all.
+ *
+ * They ask for huge pages: state tables are read row by row all over, and on a virtual machine each small page that is touched first
+ * costs microseconds. A wish only; where it cannot be had, nothing changes. A page that a block fills in part is made of small ones,
+ * since it ends there: a block of just over 2 MB takes no 4.
+ *
+ * A block that grows takes its pages along, but for one of less than a huge page: it may come to fill one, and its small pages would
+ * stay small (a tenth of commits, with histories in some 500 of these). Copied, a table that doubles four times would touch 15 pages for
+ * each that it had at first, and what of it was never written would be written then. Measured on a virtual machine whose host lends
+ * memory as it is touched, with a model of that size: 0.8 s of encoding 35 inputs became 0.4.
+ *
+ * Sanitizers see blocks of the C library's only. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "internal.h"
+
+enum { ALIGNMENT = 64, HUGE_PAGE = 2 << 20, MIN_MAPPED = HUGE_PAGE / 2 };
+
+#if defined(__has_feature)
+#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+#if SANITIZED
+static const int maps = 0;
+#else
+static const int use_mmap = 1;
+#endif
+
+static int is_mapped(size_t size)
+{
+    return use_mmap && size >= MIN_MAPPED;
+}
+
+static size_t round_to_pages(size_t size)
+{
+    const size_t page = 64 << 10; /* the largest that processors with small ones have */
+    return (size + page - 1) / page * page;
+}
+
+/* Pages that begin at a huge one; what is before and behind them is given back at once. NULL: there are none. */
+static void *map_pages(size_t size, int access)
+{
+    const size_t more = size + HUGE_PAGE;
+    char *block = mmap(NULL, more, access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block == MAP_FAILED) return NULL;
+    const size_t n_before = (HUGE_PAGE - (uintptr_t)block % HUGE_PAGE) % HUGE_PAGE;
+    if (n_before > 0) munmap(block, n_before);
+    block += n_before;
+    munmap(block + size, more - n_before - size);
+    return block;
+}
+
+/* The whole block, so that it stays one mapping, which is all that can be moved. */
+static void *advise_huge_pages(void *block, size_t size)
+{
+#if defined(MADV_HUGEPAGE)
+    if (block != NULL) madvise(block, size, MADV_HUGEPAGE);
+#endif
+    return block;
+}
+
+/* `pages` in another number, there or elsewhere. NULL: the system refused, and the block is as it was. */
+static void *remap_pages(void *block, size_t pages, size_t wanted)
+{
+#if defined(MREMAP_FIXED)
+    if (mremap(block, pages, wanted, 0) != MAP_FAILED) return advise_huge_pages(block, wanted);
+    void *place = map_pages(wanted, PROT_NONE);
+    if (place == NULL) return NULL;
+    if (mremap(block, pages, wanted, MREMAP_MAYMOVE | MREMAP_FIXED, place) != MAP_FAILED)
+        return advise_huge_pages(place, wanted);
+    munmap(place, wanted);
+#endif
+    return NULL;
+}
+
+static void free_block(void *block, size_t size)
+{
+    if (block != NULL && is_mapped(size))
+        munmap(block, round_to_pages(size));
+    else
+        free(block);
+}
+
+/* realloc() would lose the alignment, hence the copy. */
+void *rill__default_allocate(void *user, void *block, size_t old_size, size_t new_size)
+{
+    (void)user;
+    if (new_size == 0) {
+        free_block(block, old_size);
+        return NULL;
+    }
+    if (new_size > SIZE_MAX - 2 * HUGE_PAGE) return NULL;
+    void *fresh = NULL;
+    if (block != NULL && old_size >= HUGE_PAGE && is_mapped(new_size))
+        fresh = remap_pages(block, round_to_pages(old_size), round_to_pages(new_size));
+    if (fresh != NULL) return fresh;
+    const size_t rounded = (new_size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, pages = round_to_pages(new_size);
+    fresh = is_mapped(new_size) ? advise_huge_pages(map_pages(pages, PROT_READ | PROT_WRITE), pages)
+                                : aligned_alloc(ALIGNMENT, rounded);
+    if (fresh == NULL) return NULL;
+    if (block != NULL) {
+        memcpy(fresh, block, old_size < new_size ? old_size : new_size);
+        free_block(block, old_size);
+    }
+    return fresh;
+}

@@ -1,0 +1,331 @@
+/* Models and their runners: a domain's table together with what its open() made, and what decodes with it.
+ *
+ * Invariant: of a domain with runners the model is const once it is open, so any number of threads may ask it and start runners
+ * from it; what is recorded goes to the context of the one who asks. A domain without is its own runner: one engine at a time.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "engine_internal.h"
+
+static rill_status check_bad_words(rill_context *ctx, const rill_domain *domain, const rill_domain_info *info)
+{
+    for (int32_t i = 0; i < info->n_forbidden; i++) {
+        const rill_sequence *s = &info->forbidden[i];
+        int32_t known = 0;
+        while (known < s->n && s->action[known] >= 0 && s->action[known] < info->actions) known++;
+        if (s->n >= 1 && known == s->n) continue;
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s: forbidden sequence %d is not made of its %d actions",
+                         domain->name, i, info->actions);
+    }
+    return RILL_OK;
+}
+
+/* Fill what 0 means, refuse what makes no sense. */
+static rill_status check_info(rill_context *ctx, const rill_domain *domain, rill_domain_info *info)
+{
+    if (info->phases == 0) info->phases = 1;
+    if (info->max_choices_phases == 0) info->max_choices_phases = UINT32_MAX;
+    if (info->actions < 1)
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has %d actions: there must be one", domain->name,
+                         info->actions);
+    if (info->phases < 1 || info->phases > 8)
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has %d phases: 1 to 8 are possible", domain->name,
+                         info->phases);
+    if (!info->has_end_action) info->end_action = RILL_NO_ACTION;
+    if (!info->has_start_action) info->start_action = RILL_NO_ACTION;
+    if (info->has_start_action && (info->start_action < 0 || info->start_action >= info->actions))
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s tells of %d actions and starts from action %d", domain->name,
+                         info->actions, info->start_action);
+    if (info->has_end_action && (info->end_action < 0 || info->end_action >= info->actions))
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has %d actions and says that number %d is the end",
+                         domain->name, info->actions, info->end_action);
+    if (info->max_length < 1)
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has a max_length of %d: it must be above 0", domain->name,
+                         info->max_length);
+    return check_bad_words(ctx, domain, info);
+}
+
+/* Refuse what the domain would not heed. */
+static rill_status check_options(rill_context *ctx, const rill_domain *domain, const rill_open_options *options)
+{
+    if (options->n_ensemble > 0 && !(domain->features & RILL_TAKES_ENSEMBLES))
+        return rill_fail(ctx, RILL_ERR_OPTION, "domain %s decodes with one model, %d were given", domain->name,
+                         options->n_ensemble + 1);
+    for (int32_t i = 0; i < options->n_values; i++) {
+        const rill_pair *pair = &options->values[i];
+        const rill_option *row = rill_option_find(domain->options, pair->name);
+        if (row == NULL)
+            return rill_fail(ctx, RILL_ERR_OPTION, "domain %s has no option %s, \"%.60s\" was given", domain->name,
+                             pair->name, pair->value);
+        if (rill_option_read(ctx, row, pair->value, NULL) == RILL_OK) continue;
+        char why[512];
+        snprintf(why, sizeof why, "%s", rill_error(ctx));
+        return rill_fail(ctx, RILL_ERR_OPTION, "domain %s: %s", domain->name, why);
+    }
+    return RILL_OK;
+}
+
+const char *rill_open_option(const rill_open_options *options, const char *name)
+{
+    for (int32_t i = 0; i < options->n_values; i++)
+        if (rill__same_name(options->values[i].name, name)) return options->values[i].value;
+    return NULL;
+}
+
+int rill_open_switch(const rill_open_options *options, const char *name)
+{
+    const char *value = rill_open_option(options, name);
+    return value != NULL && strcmp(value, "0") != 0 && strcmp(value, "false") != 0;
+}
+
+rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *domain, const rill_open_options *options)
+{
+    *out = NULL;
+    const rill_domain *table = rill_find_domain(ctx, domain);
+    if (table == NULL) return rill__fail_unknown(ctx, "domain", &ctx->domains, domain);
+    const size_t min_size = offsetof(rill_open_options, ensemble); /* in ABI version 1 */
+    rill_open_options own;
+    if (!rill__copy_struct(&own, sizeof own, options, min_size))
+        return rill_fail(ctx, RILL_ERR_ABI, "open options of %zu bytes, this rill takes %zu to %zu: rebuild the caller",
+                         options->struct_size, min_size, sizeof own);
+    RILL__TRY(check_options(ctx, table, &own));
+    if ((table->start == NULL) != (table->stop == NULL))
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has one of start and stop: both or none are needed", domain);
+    rill_model *model = rill_calloc(ctx, 1, sizeof *model);
+    if (model == NULL) return rill_fail_memory(ctx, sizeof *model, "a model");
+    model->ctx = ctx;
+    model->domain = table;
+    model->threads = own.threads;
+    rill_error_clear(ctx);
+    rill_status status = table->open(table, ctx, &own, &model->self, &model->info);
+    if (status < 0) {
+        rill_free(ctx, model, sizeof *model);
+        return rill__domain_status(ctx, table, status, "open");
+    }
+    status = check_info(ctx, table, &model->info);
+    if (status < 0) {
+        rill_model_close(model);
+        return status;
+    }
+    *out = model;
+    return RILL_OK;
+}
+
+void rill_model_close(rill_model *model)
+{
+    if (model == NULL) return;
+    model->domain->close(model->self);
+    rill_free(model->ctx, model, sizeof *model);
+}
+
+int rill_domain_has_runners(const rill_domain *domain)
+{
+    return domain->start != NULL;
+}
+
+rill_status rill__runner_start(rill_model *model, rill_context *ctx, int threads, rill__runner *out)
+{
+    const rill_domain *domain = model->domain;
+    *out = (rill__runner){.model = model};
+    if (domain->start == NULL) {
+        if (model->busy)
+            return rill_fail(ctx, RILL_ERR_ARGUMENT,
+                             "the model serves an engine already: destroy that one or open another");
+        model->busy = 1;
+        out->self = model->self;
+        out->reserved = &model->reserved;
+        return RILL_OK;
+    }
+    out->reserved = &out->own_reserved;
+    rill_error_clear(ctx);
+    rill_status status = domain->start(model->self, ctx, threads, &out->self);
+    if (status >= 0) return RILL_OK;
+    out->model = NULL;
+    return rill__domain_status(ctx, domain, status, "start");
+}
+
+void rill__runner_stop(rill__runner *runner)
+{
+    rill_model *model = runner->model;
+    if (model == NULL) return;
+    if (model->domain->start != NULL)
+        model->domain->stop(runner->self);
+    else
+        model->busy = 0;
+    runner->model = NULL;
+}
+
+const rill_domain *rill_model_domain(const rill_model *model)
+{
+    return model->domain;
+}
+
+const rill_domain_info *rill_model_info(const rill_model *model)
+{
+    return &model->info;
+}
+
+rill_status rill_model_action_name(const rill_model *model, int32_t action, rill_text *out)
+{
+    const rill_domain *domain = model->domain;
+    rill_context *ctx = out->ctx;
+    if (domain->action_name == NULL)
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "domain %s has no names for its actions", domain->name);
+    if (action < 0 || action >= model->info.actions)
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "action %d of %d does not exist", action, model->info.actions);
+    size_t old_length = out->length;
+    rill_error_clear(ctx);
+    rill_status status = domain->action_name(model->self, action, out);
+    if (status >= 0) return RILL_OK;
+    out->length = old_length;
+    if (out->data != NULL) out->data[old_length] = '\0';
+    if (rill_error_status(ctx) == status) return status;
+    return rill_fail(ctx, status, "domain %s: the name of action %d failed with %s", domain->name, action,
+                     rill_status_name(status));
+}
+
+int32_t rill__model_unknown(const rill_model *model)
+{
+    if (model->domain->unknown_action == NULL) return RILL_NO_ACTION;
+    int32_t action = model->domain->unknown_action(model->self);
+    return action >= 0 && action < model->info.actions ? action : RILL_NO_ACTION;
+}
+
+rill_status rill__model_recommend(const rill_model *model, rill_context *ctx, rill_settings *settings)
+{
+    static const char *const names[] = {"", "hf", "fairseq", "marian", "ct2"};
+    const rill_domain *domain = model->domain;
+    if (settings->like < RILL_LIKE_HF || settings->like > RILL_LIKE_CT2 || domain->recommend == NULL) return RILL_OK;
+    rill_text text = {.ctx = ctx};
+    rill_error_clear(ctx);
+    rill_status status = domain->recommend(model->self, names[settings->like], &text);
+    if (status >= 0 && text.length > 0) status = rill__settings_fill(ctx, settings, text.data);
+    rill_text_clear(&text);
+    return rill__domain_status(ctx, domain, status, "recommend");
+}
+
+int32_t rill_model_find_action(const rill_model *model, const char *text, size_t length)
+{
+    if (model->domain->find_action == NULL) return RILL_NO_ACTION;
+    int32_t action = model->domain->find_action(model->self, text, length);
+    return action >= 0 && action < model->info.actions ? action : RILL_NO_ACTION;
+}
+
+/* Those that a domain has written for a text, of n that it has told. */
+static rill_status check_actions(const rill_model *model, rill_context *ctx, const int32_t *action, int32_t written,
+                                 int32_t n)
+{
+    const char *domain = model->domain->name;
+    if (n < 0) return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s: tokenize told of %d actions", domain, n);
+    for (int32_t i = 0; i < written; i++)
+        if (action[i] < 0 || action[i] >= model->info.actions)
+            return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s: tokenize gave action %d of %d", domain, action[i],
+                             model->info.actions);
+    return RILL_OK;
+}
+
+/* The action that a word names; a number where the action of that number has no name. RILL_NO_ACTION: there is none. */
+static int32_t named_action(const rill_model *model, rill_context *ctx, const char *word, size_t length)
+{
+    const int32_t found = rill_model_find_action(model, word, length);
+    int64_t number = 0;
+    size_t digits = 0;
+    for (; digits < length && word[digits] >= '0' && word[digits] <= '9' && number <= INT32_MAX; digits++)
+        number = 10 * number + (word[digits] - '0');
+    if (found >= 0 || digits < length || number >= model->info.actions) return found;
+    rill_text name = {.ctx = ctx};
+    const rill_status status = rill_model_action_name(model, (int32_t)number, &name);
+    rill_text_clear(&name);
+    rill_error_clear(ctx);
+    return status == RILL_ERR_NOT_FOUND ? (int32_t)number : RILL_NO_ACTION;
+}
+
+/* For a domain without tokenize: names of actions with blanks between. */
+static rill_status read_action_names(const rill_model *model, rill_context *ctx, const char *text, size_t length,
+                                     int32_t *action, int32_t capacity, int32_t *n)
+{
+    for (size_t pos = 0, end; pos < length; pos = end) {
+        for (end = pos; end < length && (unsigned char)text[end] > ' ';) end++;
+        if (end == pos) {
+            end++;
+            continue;
+        }
+        const int32_t found = named_action(model, ctx, text + pos, end - pos);
+        if (found < 0)
+            return rill_fail(ctx, RILL_ERR_INPUT, "\"%.*s\" is the name of no action of the model",
+                             end - pos < 60 ? (int)(end - pos) : 60, text + pos);
+        if (*n < capacity) action[*n] = found;
+        ++*n;
+    }
+    return RILL_OK;
+}
+
+rill_status rill_model_tokenize(const rill_model *model, rill_context *ctx, const char *text, size_t length,
+                                int32_t *action, int32_t capacity, int32_t *n)
+{
+    enum { MAX_TEXT_BYTES = 1 << 26 }; /* tokenisers count in 32 bits, and normal forms are longer */
+    const rill_domain *domain = model->domain;
+    *n = 0;
+    if (domain->tokenize == NULL && domain->find_action == NULL)
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "domain %s makes no actions of texts", domain->name);
+    if (length > MAX_TEXT_BYTES)
+        return rill_fail(ctx, RILL_ERR_INPUT, "a text of %zu bytes: %d are possible", length, MAX_TEXT_BYTES);
+    RILL__TRY(rill__check_text(ctx, text, length));
+    rill_error_clear(ctx);
+    rill_status status = domain->tokenize != NULL
+                             ? domain->tokenize(model->self, ctx, text, length, action, capacity, n)
+                             : read_action_names(model, ctx, text, length, action, capacity, n);
+    if (status >= 0) status = check_actions(model, ctx, action, *n < capacity ? *n : capacity, *n);
+    if (status < 0) *n = 0;
+    return rill__domain_status(ctx, domain, status, "tokenize");
+}
+
+/* Parts that lie in the input, one behind the other. */
+static int is_valid_split(const rill_part *part, int32_t n, size_t length, size_t head)
+{
+    size_t min_begin = head;
+    for (int32_t i = 0; i < n; min_begin = part[i].begin + part[i].length, i++)
+        if (part[i].begin < min_begin || part[i].begin > length || part[i].length > length - part[i].begin) return 0;
+    return head <= length;
+}
+
+rill_status rill_model_split(const rill_model *model, rill_context *ctx, int always, const char *text, size_t length,
+                             rill_part *part, int32_t capacity, int32_t *n, size_t *head)
+{
+    const rill_domain *domain = model->domain;
+    *n = 0;
+    *head = 0;
+    if (domain->struct_size <= offsetof(rill_domain, split) || domain->split == NULL)
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "domain %s decodes inputs whole", domain->name);
+    RILL__TRY(rill__check_text(ctx, text, length));
+    rill_error_clear(ctx);
+    rill_status status = domain->split(model->self, ctx, always, text, length, part, capacity, n, head);
+    if (status >= 0 && !is_valid_split(part, *n < 2 ? 0 : *n < capacity ? *n : capacity, length, *head))
+        status = rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s: split gave no parts of the input", domain->name);
+    if (status < 0) *n = 0;
+    return rill__domain_status(ctx, domain, status, "split");
+}
+
+int32_t rill_model_first_action(const rill_model *model, rill_context *ctx, const char *input, size_t length)
+{
+    if (model->domain->first_action == NULL) return RILL_NO_ACTION;
+    const int32_t action = model->domain->first_action(model->self, ctx, input, length);
+    rill_error_clear(ctx);
+    return action >= 0 && action < model->info.actions ? action : RILL_NO_ACTION;
+}
+
+rill_status engine_check_fields(rill_engine *e)
+{
+    for (int32_t i = 0; i < e->output_writer.n_fields; i++) {
+        if (e->domain->field == NULL)
+            return rill_fail(e->ctx, RILL_ERR_OPTION, "%s: domain %s adds no fields to its outputs",
+                             e->output_writer.fields[i], e->domain->name);
+        rill_error_clear(e->ctx);
+        rill_status status = e->domain->field(e->self, e->output_writer.fields[i], NULL, NULL);
+        if (status < 0 && rill_error_status(e->ctx) != status)
+            rill_fail(e->ctx, status, "%s: domain %s has no such field", e->output_writer.fields[i], e->domain->name);
+        if (status < 0) return status;
+    }
+    return RILL_OK;
+}

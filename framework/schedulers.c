@@ -1,0 +1,198 @@
+/* The built-in policies: the order in which items are expanded, and when new ones come in.
+ *
+ *   batch            all items; new ones when the batch is empty. The field's usual loop
+ *   least-advanced   the items with the fewest timesteps, the rest pause; new ones when at most a share of N is in flight.
+ *                    Yang et al. 2020, algorithm 1
+ *   most-advanced    from the item with the most timesteps down. Yang et al. 2020, appendix A.2
+ *   top-up           all items in order of admission, encoding one batch ahead. "Faster Neural Machine Translation
+ *                    Inference", algorithms 5 and 6
+ *   all              all items, an earlier refill before a later one, within it those first that seem to have the most
+ *                    timesteps ahead of them: a run can end no sooner than its longest item. rill's own
+ *
+ * Orders are made by counting sort, since depths, sizes and refills are small numbers and a timestep is some hundred
+ * microseconds: a comparison sort of a thousand items would be seen. */
+#include <string.h>
+
+#include "builtin.h"
+
+enum { MAX_KEYS = 4096 }; /* larger keys share the last place: an order is a wish, not a promise */
+
+typedef struct sorter {
+    rill_context *ctx;
+    int32_t *count; /* [MOST_KEYS] zero between sorts */
+    int32_t *key;   /* [capacity] of the items in flight */
+    size_t capacity;
+} sorter;
+
+static rill_status sorter_create(const rill_scheduler *table, rill_context *ctx, const char *arguments, void **self)
+{
+    (void)table;
+    if (arguments[0] != '\0')
+        return rill_fail(ctx, RILL_ERR_OPTION, "this policy takes no arguments, not \"%s\"", arguments);
+    sorter *s = rill_calloc(ctx, 1, sizeof *s);
+    if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a policy");
+    s->ctx = ctx;
+    s->count = rill_calloc(ctx, MAX_KEYS, sizeof *s->count);
+    if (s->count == NULL) {
+        rill_free(ctx, s, sizeof *s);
+        return rill_fail_memory(ctx, MAX_KEYS * sizeof *s->count, "a policy");
+    }
+    *self = s;
+    return RILL_OK;
+}
+
+static void sorter_destroy(void *self)
+{
+    sorter *s = self;
+    if (s == NULL) return;
+    rill_free(s->ctx, s->count, MAX_KEYS * sizeof *s->count);
+    rill_free(s->ctx, s->key, s->capacity * sizeof *s->key);
+    rill_free(s->ctx, s, sizeof *s);
+}
+
+static int32_t clamp_key(int64_t key)
+{
+    return key < 0 ? 0 : key < MAX_KEYS ? (int32_t)key : MAX_KEYS - 1;
+}
+
+static void order_by_admission(const rill_sched_view *sched_view, int32_t *order)
+{
+    for (int32_t i = 0; i < sched_view->n; i++) order[i] = i;
+}
+
+/* --- selections --------------------------------------------------------------------------------------------------- */
+
+static rill_status choose_all(void *self, const rill_sched_view *sched_view, int32_t *order, int32_t *count)
+{
+    (void)self;
+    order_by_admission(sched_view, order);
+    *count = sched_view->n;
+    return RILL_OK;
+}
+
+static rill_status choose_least_advanced(void *self, const rill_sched_view *sched_view, int32_t *order, int32_t *count)
+{
+    (void)self;
+    int32_t min_timestep = INT32_MAX, n = 0;
+    for (int32_t i = 0; i < sched_view->n; i++)
+        if (sched_view->timestep[i] < min_timestep) min_timestep = sched_view->timestep[i];
+    for (int32_t i = 0; i < sched_view->n; i++)
+        if (sched_view->timestep[i] == min_timestep) order[n++] = i;
+    *count = n;
+    return RILL_OK;
+}
+
+static rill_status sorter_reserve(sorter *s, int32_t n)
+{
+    return RILL__GROW(s->ctx, s->key, s->capacity, (size_t)n, "a policy's order");
+}
+
+/* Stable counting sort of the items [from, end) of the flight, in order of admission, by descending key into order[from..end). What
+ * it counts with is zero before and after. */
+static inline void sort_descending(sorter *s, const rill_sched_view *sched_view,
+                                   int32_t (*key_fn)(const rill_sched_view *, int32_t), int32_t from, int32_t end,
+                                   int32_t *order)
+{
+    int32_t max_key = 0, place = from;
+    for (int32_t i = from; i < end; i++) {
+        const int32_t key = key_fn(sched_view, i);
+        s->key[i] = key;
+        s->count[key]++;
+        max_key = key > max_key ? key : max_key;
+    }
+    for (int32_t key = max_key; key >= 0; key--) {
+        const int32_t n = s->count[key];
+        s->count[key] = place;
+        place += n;
+    }
+    for (int32_t i = from; i < end; i++) order[s->count[s->key[i]]++] = i;
+    memset(s->count, 0, ((size_t)max_key + 1) * sizeof *s->count);
+}
+
+static inline int32_t item_depth(const rill_sched_view *sched_view, int32_t i)
+{
+    return clamp_key(sched_view->timestep[i]);
+}
+
+/* Timesteps that may lie ahead: two per unit of size (a parser needs 2n-1), less those behind. Items far behind their input's size come
+ * first, and all draw to a close together. One that outgrows the estimate is likely to go on for a share of what it has had: without
+ * that rule two runaway hypotheses of ATIS, the last to be served, took a tenth of the run alone. Both numbers were chosen on training
+ * and development inputs (docs/measurements/engine.md). */
+static inline int32_t remaining_timesteps(const rill_sched_view *sched_view, int32_t i)
+{
+    enum { PER_UNIT = 2 };
+    const int32_t size = clamp_key(sched_view->size[i]),
+                  n_done = sched_view->timestep[i]; /* twice the size must not overflow */
+    const int32_t expected = PER_UNIT * size - n_done, min_remaining = (int32_t)((int64_t)n_done * 3 / 4);
+    return clamp_key(expected > min_remaining ? expected : min_remaining);
+}
+
+static rill_status choose_most_advanced(void *self, const rill_sched_view *sched_view, int32_t *order, int32_t *count)
+{
+    RILL__TRY(sorter_reserve(self, sched_view->n));
+    sort_descending(self, sched_view, item_depth, 0, sched_view->n, order);
+    *count = sched_view->n;
+    return RILL_OK;
+}
+
+/* Items are listed in order of admission, so those of a refill stand together, an earlier one's first. */
+static rill_status choose_most_remaining(void *self, const rill_sched_view *sched_view, int32_t *order, int32_t *count)
+{
+    *count = sched_view->n;
+    RILL__TRY(sorter_reserve(self, sched_view->n));
+    for (int32_t from = 0, end; from < sched_view->n; from = end) {
+        for (end = from + 1; end < sched_view->n && sched_view->refill_index[end] == sched_view->refill_index[from];)
+            end++;
+        sort_descending(self, sched_view, remaining_timesteps, from, end, order);
+    }
+    return RILL_OK;
+}
+
+/* --- refills ------------------------------------------------------------------------------------------------------ */
+
+static rill_status refill_when_empty(void *self, const rill_sched_view *sched_view, int32_t *admit)
+{
+    (void)self;
+    *admit = sched_view->n == 0 ? sched_view->max_items : 0;
+    return RILL_OK;
+}
+
+static rill_status refill_at_share(void *self, const rill_sched_view *sched_view, int32_t *admit)
+{
+    (void)self;
+    *admit = sched_view->n <= sched_view->refill * sched_view->max_items ? sched_view->max_items
+                                                                         : 0; /* the engine caps it */
+    return RILL_OK;
+}
+
+/* A queue of one batch keeps encoding full even when refills are small. */
+static int32_t encode_batch_ahead(void *self, const rill_sched_view *sched_view)
+{
+    (void)self;
+    return sched_view->batch;
+}
+
+/* --- tables ------------------------------------------------------------------------------------------------------- */
+
+static const rill_scheduler builtin_schedulers[] = {
+    {RILL_ABI_VERSION, sizeof(rill_scheduler), "batch", "expand all items; admit when the batch is empty", NULL,
+     choose_all, refill_when_empty, NULL, NULL},
+    {RILL_ABI_VERSION, sizeof(rill_scheduler), "least-advanced",
+     "expand the items with the fewest timesteps; refill at a share", NULL, choose_least_advanced, refill_at_share,
+     NULL, NULL},
+    {RILL_ABI_VERSION, sizeof(rill_scheduler), "most-advanced",
+     "expand from the most advanced item down; refill at a share", sorter_create, choose_most_advanced, refill_at_share,
+     sorter_destroy, NULL},
+    {RILL_ABI_VERSION, sizeof(rill_scheduler), "top-up", "expand all items; encode ahead; top up at a share", NULL,
+     choose_all, refill_at_share, NULL, encode_batch_ahead},
+    {RILL_ABI_VERSION, sizeof(rill_scheduler), "all",
+     "expand all items, those with most ahead first; refill at a share", sorter_create, choose_most_remaining,
+     refill_at_share, sorter_destroy, NULL},
+};
+
+rill_status rill__register_schedulers(rill_context *ctx)
+{
+    for (size_t i = 0; i < sizeof builtin_schedulers / sizeof builtin_schedulers[0]; i++)
+        RILL__TRY(rill_register_scheduler(ctx, &builtin_schedulers[i]));
+    return RILL_OK;
+}

@@ -1,0 +1,110 @@
+/* rill_score_result_fill(): a row's answer from all actions that it has.
+ *
+ * The row's own arrays hold the best so far. Until there are M candidates are written behind each other; as long as they come in
+ * order that is all. Else they become a heap with the worst on top, which is sorted in the end. The order is total, since
+ * actions differ, so the answer does not depend on the order in which they come. */
+#include "rill/domain.h"
+
+/* The row at work. */
+typedef struct row_heap {
+    int32_t *action;
+    float *logp;
+    uint8_t *terminal; /* NULL: not told */
+    int32_t n, capacity;
+} row_heap;
+
+/* Whether entry i is chosen before action `b` of log-probability `logp`. */
+static int ranks_before(const row_heap *a, int32_t i, int32_t action, float logp)
+{
+    return a->logp[i] > logp || (a->logp[i] == logp && a->action[i] < action);
+}
+
+static void move_entry(const row_heap *a, int32_t to, int32_t from)
+{
+    a->action[to] = a->action[from];
+    a->logp[to] = a->logp[from];
+    if (a->terminal != NULL) a->terminal[to] = a->terminal[from];
+}
+
+static void put_entry(const row_heap *a, int32_t index, int32_t action, float logp, uint8_t terminal)
+{
+    a->action[index] = action;
+    a->logp[index] = logp;
+    if (a->terminal != NULL) a->terminal[index] = terminal;
+}
+
+/* Put an entry in its place in the heap [0, n) under the empty place `at`. */
+static void sift_down(const row_heap *a, int32_t n, int32_t index, int32_t action, float logp, uint8_t terminal)
+{
+    for (;;) {
+        int32_t child = 2 * index + 1;
+        if (child >= n) break;
+        if (child + 1 < n && ranks_before(a, child, a->action[child + 1], a->logp[child + 1])) child++;
+        if (ranks_before(a, child, action, logp)) break;
+        move_entry(a, index, child);
+        index = child;
+    }
+    put_entry(a, index, action, logp, terminal);
+}
+
+static void sift_entry(const row_heap *a, int32_t n, int32_t index, int32_t entry)
+{
+    sift_down(a, n, index, a->action[entry], a->logp[entry], a->terminal != NULL ? a->terminal[entry] : 0);
+}
+
+static void make_heap(const row_heap *a)
+{
+    for (int32_t i = a->n / 2 - 1; i >= 0; i--) sift_entry(a, a->n, i, i);
+}
+
+/* The worst goes to the end, again and again. */
+static void sort_heap(const row_heap *a)
+{
+    for (int32_t n = a->n - 1; n > 0; n--) {
+        int32_t action = a->action[n];
+        float logp = a->logp[n];
+        uint8_t terminal = a->terminal != NULL ? a->terminal[n] : 0;
+        move_entry(a, n, 0);
+        sift_down(a, n, 0, action, logp, terminal);
+    }
+}
+
+static void fill_picks(const rill_score_request *req, int32_t row, int32_t n, const int32_t *action, const float *logp,
+                       rill_score_result *out)
+{
+    for (int32_t q = rill_score_request_first_pick(req, row); q < req->n_picks && req->pick_row[q] == row; q++) {
+        out->pick_logp[q] = (float)RILL_SCORE_DEAD;
+        for (int32_t i = 0; i < n; i++)
+            if (action[i] == req->pick_action[q] && logp[i] > RILL_SCORE_DEAD) out->pick_logp[q] = logp[i];
+    }
+}
+
+void rill_score_result_fill(const rill_score_request *req, int32_t row, int32_t n, const int32_t *action,
+                            const float *logp, const uint8_t *terminal, rill_score_result *out)
+{
+    size_t base = (size_t)row * (size_t)out->stride;
+    row_heap a = {out->action + base, out->logp + base, terminal != NULL ? out->terminal + base : NULL, 0,
+                  req->max_choices};
+    int sorted = 1, heap = 0;
+    if (terminal != NULL) out->ends[row] = RILL_ENDS_BY_FLAG;
+    if (req->row_max_choices != NULL && req->row_max_choices[row] < a.capacity) a.capacity = req->row_max_choices[row];
+    for (int32_t i = 0; i < n && a.capacity > 0; i++) {
+        uint8_t kind = terminal != NULL ? terminal[i] : 0;
+        if (!(logp[i] > RILL_SCORE_DEAD) || !rill_score_request_allows(req, row, action[i])) continue;
+        int in_order = sorted && (a.n == 0 || ranks_before(&a, a.n - 1, action[i], logp[i]));
+        if (a.n < a.capacity) {
+            sorted = in_order;
+            put_entry(&a, a.n++, action[i], logp[i], kind);
+            continue;
+        }
+        if (in_order) continue;
+        if (!heap) make_heap(&a);
+        heap = 1;
+        sorted = 0;
+        if (!ranks_before(&a, 0, action[i], logp[i])) sift_down(&a, a.n, 0, action[i], logp[i], kind);
+    }
+    if (!sorted && !heap) make_heap(&a);
+    if (!sorted) sort_heap(&a);
+    out->count[row] = a.n;
+    fill_picks(req, row, n, action, logp, out);
+}

@@ -1,0 +1,102 @@
+/* The rules of stopping and finishing; stop_criteria.h. */
+#include "stop_criteria.h"
+
+#include <math.h>
+
+int32_t stop_max_length(const rill_settings *s, const rill_domain_info *info, const rill_input *input)
+{
+    int32_t own = input->max_length, max_length = info->max_positions > 0 ? info->max_positions
+                                                  : own > 0               ? own
+                                                                          : INT32_MAX;
+    double requested = floor(s->max_length_factor * (double)input->size) + s->max_length,
+           limit = own > 0 ? own : info->max_length;
+    if (s->max_length > 0 || s->max_length_factor > 0) limit = requested > 1 ? requested : 1;
+    /* The end action that is forced behind the last one takes a timestep too. */
+    if (s->at_limit == RILL_LIMIT_END && max_length < INT32_MAX) max_length--;
+    return limit < max_length ? (int32_t)limit : max_length;
+}
+
+rill_end_rule stop_end_rule(const item *it)
+{
+    const rill_settings *s = it->settings;
+    /* In the timestep after the last action nothing but the end is left. The limit wins over the least length: an item that may
+     * neither end nor go on would die. */
+    if (s->at_limit == RILL_LIMIT_END && it->timestep >= it->max_length) return RILL_END_REQUIRED;
+    return it->timestep < s->min_length ? RILL_END_NOT_YET : RILL_END_ALLOWED;
+}
+
+int stop_is_last_timestep(const item *it)
+{
+    return it->timestep + 1 - (it->settings->at_limit == RILL_LIMIT_END) >= it->max_length;
+}
+
+double rill_settings_rank(const rill_settings *s, double score, int32_t length)
+{
+    double alpha = s->length_penalty, word = s->word_penalty;
+    if (word != 0) score -= word * length;
+    return alpha == 0 ? score : score / pow(length > 0 ? length : 1, alpha);
+}
+
+item_output stop_make_output(const rill_settings *s, double score, int32_t hyp, int32_t length, int truncated, int end)
+{
+    return (item_output){.path_score = score,
+                         .final_score = rill_settings_rank(s, score, length + (s->count_end && end)),
+                         .hyp = hyp,
+                         .length = length,
+                         .truncated = truncated != 0,
+                         .has_end_action = end != 0};
+}
+
+/* "top": the best k, of which the leading ended ones leave. "immediate": ended ones among the first k leave, live ones fill up to
+ * k. "shrink": as many as there are places left, and ended ones leave theirs empty. At the limit "first" no live candidate stands
+ * in for an ended one. */
+child_quota stop_child_quota(const item *it)
+{
+    const rill_settings *s = it->settings;
+    int32_t k = s->k, places = k > it->n_outputs ? k - it->n_outputs : 0;
+    if (s->finish == RILL_FINISH_TOP) return (child_quota){.max_children = k, .max_live = k, .only_leading = 1};
+    if (s->finish == RILL_FINISH_SHRINK)
+        return (child_quota){.max_children = places, .max_live = k, .max_output_pos = places};
+    int no_more = s->at_limit == RILL_LIMIT_FIRST && stop_is_last_timestep(it);
+    return (child_quota){.max_children = no_more ? k : 2 * k, .max_live = k, .max_output_pos = k};
+}
+
+int32_t stop_beam_width(const item *it, int32_t width)
+{
+    int32_t max_width = it->settings->k;
+    if (it->settings->finish != RILL_FINISH_IMMEDIATE) max_width -= it->n_outputs;
+    if (max_width < 0) max_width = 0;
+    return width < max_width ? width : max_width;
+}
+
+/* What the best live candidate would rank as if it ended now, or, where length pays, at the limit. */
+static double best_future_score(const item *it, double best_live)
+{
+    const rill_settings *s = it->settings;
+    int32_t length = it->timestep + 1;
+    if (s->stop == RILL_STOP_BOUND_MAX && s->length_penalty > 0)
+        length = it->max_length + (s->at_limit == RILL_LIMIT_END || s->at_limit == RILL_LIMIT_END_FREE);
+    return rill_settings_rank(s, best_live, length);
+}
+
+static int has_enough_outputs(const item *it, double best_live)
+{
+    int32_t stop_after = it->settings->stop_after;
+    if (it->n_outputs < stop_after) return 0;
+    switch ((rill_stop)it->settings->stop) {
+    case RILL_STOP_TOP: return it->best_has_ended;
+    case RILL_STOP_BOUND:
+    case RILL_STOP_BOUND_MAX: return !(best_future_score(it, best_live) > it->outputs[0].final_score);
+    case RILL_STOP_COUNT: break;
+    }
+    return 1;
+}
+
+stop_reason stop_check_item(const item *it, double best_live, int requested)
+{
+    int none_live = best_live == RILL_SCORE_DEAD, at_end = stop_is_last_timestep(it);
+    if (at_end && it->settings->at_limit == RILL_LIMIT_FIRST) return STOP_OUTPUT_ALL;
+    if (has_enough_outputs(it, best_live)) return STOP_ENOUGH;
+    if (none_live || at_end) return STOP_OUTPUT_ALL;
+    return requested ? STOP_REQUESTED : STOP_NOT;
+}

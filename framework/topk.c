@@ -1,0 +1,527 @@
+/* Selection; topk.h says what it is for.
+ *
+ * Why an answer suffices. Bans strike at most as many of a row's best as there are bans, additions and factors move only the actions
+ * they name, those below zero and above one alone downwards, choices that a row has beyond its M leave their places to others, and an
+ * end rule or a reward moves no action past others but the end action. So the model's best M + bans + lowered ones + those beyond + 1
+ * have among them all that can be chosen, but for actions that may be lifted from behind them: an action with an addition, and the end
+ * action. Of these the log-probability is asked for (a pick). What may be chosen at all is a short list, whose every action is picked,
+ * or a set of actions, which the row's best are to come from; a long list of bans is such a set too. Sets are told from each other by
+ * content: many rows share few.
+ * Where any number of them may end and the domain alone knows which, everything is asked for. (Not where there are merely few:
+ * the best 197 of 197 cost a semantic parser more than its network does.)
+ *
+ * Each row is asked for what it needs and judged by no more, so its answer does not depend on the others of the call. (One limit,
+ * where not everything is asked for: a reward so large that rounding makes scores equal which were not can hide a smaller
+ * action that the model ranks later.)
+ *
+ * Arithmetic of a score, the same wherever an action comes from: logp, times its factor, plus its addition, plus the row's reward, in
+ * float.
+ *
+ * Divisions: a row's rules · asking · sets · memory · checking · choosing · the call. */
+#include "topk.h"
+
+#include <float.h>
+
+#include "certify.h"
+
+enum {
+    SHORT_LIST = 32,           /* allowed actions that are picked rather than made a set; bans that are not made one */
+    PART_MAX_CHOICES = 1 << 21 /* of a part of a call in which everything is asked for: 18 MB */
+};
+
+/* --- a row's rules ------------------------------------------------------------------------------------------------ */
+
+/* Entries of one row in a sorted, compressed list. */
+typedef struct span {
+    const int32_t *action;
+    int32_t n;
+} span;
+
+static span row_span(const int32_t *offset, const int32_t *action, int32_t row)
+{
+    if (offset == NULL) return (span){NULL, 0};
+    return (span){action + offset[row], offset[row + 1] - offset[row]};
+}
+
+/* Index of `action` in a sorted span, or -1. */
+static int32_t span_find(span s, int32_t action)
+{
+    int32_t low = 0, high = s.n;
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+        if (s.action[middle] < action)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < s.n && s.action[low] == action ? low : -1;
+}
+
+typedef struct row_rules {
+    int32_t max_choices;
+    span bans, allowed, additions, kept;
+    const float *add_score, *add_factor;
+    float reward, end_reward;
+    uint8_t end_rule; /* bits of rill_end_rule */
+} row_rules;
+
+static int32_t upper_limit(const modifier_table *a, int32_t row)
+{
+    return a->limit != NULL && a->limit[row] < a->max_choices ? a->limit[row] : a->max_choices;
+}
+
+static row_rules make_row_rules(const modifier_table *a, int32_t row)
+{
+    return (row_rules){.max_choices = upper_limit(a, row),
+                       .bans = row_span(a->ban_offset, a->ban_action, row),
+                       .allowed = row_span(a->allow_offset, a->allow_action, row),
+                       .additions = row_span(a->add_offset, a->add_action, row),
+                       .kept = row_span(a->bank_offset, a->bank_action, row),
+                       .add_score = a->add_offset != NULL ? a->add_score + a->add_offset[row] : NULL,
+                       .add_factor = a->add_factor != NULL ? a->add_factor + a->add_offset[row] : NULL,
+                       .reward = a->reward != NULL ? a->reward[row] : 0,
+                       .end_reward = a->end_reward != NULL ? a->end_reward[row] : 0,
+                       .end_rule = a->end_rule != NULL ? a->end_rule[row] : RILL_END_ALLOWED};
+}
+
+/* The row's few allowed actions are picked; of the others it needs nothing. */
+static int has_only_picks(const row_rules *r)
+{
+    return r->allowed.n > 0 && r->allowed.n <= SHORT_LIST;
+}
+
+static int needs_set(const row_rules *r)
+{
+    return r->allowed.n > SHORT_LIST || (r->bans.n > SHORT_LIST && !has_only_picks(r));
+}
+
+/* The end action may be struck from a row's best, or pass others. */
+static int may_move_end(const topk *s, const row_rules *r)
+{
+    return s->info->end_action >= 0 && (r->reward != 0 || r->end_reward != 0 || r->end_rule != RILL_END_ALLOWED);
+}
+
+/* --- asking ------------------------------------------------------------------------------------------------------- */
+
+/* Actions that may fall out of the row's best, or are not counted among them. */
+static int32_t n_lowered(const row_rules *r)
+{
+    int32_t n = r->kept.n;
+    for (int32_t i = 0; i < r->additions.n; i++)
+        n += r->add_score[i] < 0 || (r->add_factor != NULL && r->add_factor[i] > 1);
+    return n;
+}
+
+static int32_t row_max_choices(const topk *s, const row_rules *r)
+{
+    if (has_only_picks(r)) return 0;
+    int64_t need = (int64_t)r->max_choices + (needs_set(r) ? 0 : r->bans.n) + n_lowered(r) + may_move_end(s, r);
+    return need < s->info->actions ? (int32_t)need : s->info->actions;
+}
+
+/* Write the row's picks to `out`, ascending, or count them only where it is NULL. */
+static int32_t list_picks(const topk *s, const row_rules *r, int32_t *out)
+{
+    span named = has_only_picks(r) ? r->allowed : r->additions;
+    int32_t n = 0, end = may_move_end(s, r) && !has_only_picks(r) ? s->info->end_action : RILL_NO_ACTION;
+    for (int32_t i = 0; i <= named.n; i++) {
+        int32_t next = i < named.n ? named.action[i] : INT32_MAX;
+        if (end >= 0 && end < next) {
+            if (out != NULL) out[n] = end;
+            n++;
+        }
+        if (end <= next) end = RILL_NO_ACTION;
+        if (next < 0 || next == INT32_MAX) continue; /* nothing is allowed; the list is at its end */
+        if (out != NULL) out[n] = next;
+        n++;
+    }
+    return n;
+}
+
+static void make_picks(topk *s)
+{
+    int32_t n = 0;
+    for (int32_t r = 0; r < s->n; r++) {
+        row_rules rules = make_row_rules(s->modifiers, r);
+        s->pick_offset[r] = n;
+        n += list_picks(s, &rules, s->pick_action + n);
+        for (int32_t i = s->pick_offset[r]; i < n; i++) s->pick_row[i] = r;
+    }
+    s->pick_offset[s->n] = s->request.n_picks = n;
+    s->request.pick_row = s->pick_row;
+    s->request.pick_action = s->pick_action;
+}
+
+static void make_max_choices(topk *s)
+{
+    s->request.row_max_choices = s->row_max_choices;
+    for (int32_t r = 0; r < s->n; r++) {
+        row_rules rules = make_row_rules(s->modifiers, r);
+        s->row_max_choices[r] = s->modifiers->limits_only ? rules.max_choices : row_max_choices(s, &rules);
+    }
+}
+
+/* --- sets --------------------------------------------------------------------------------------------------------- */
+
+static void set_bit(uint64_t *set, int32_t action, int on)
+{
+    uint64_t bit = UINT64_C(1) << (action % 64);
+    set[action / 64] = on ? set[action / 64] | bit : set[action / 64] & ~bit;
+}
+
+/* What the row may choose: what it is allowed, or all, of what is ever legal, less what is banned. */
+static void write_set(const topk *s, const row_rules *r, uint64_t *set)
+{
+    size_t words = s->request.legal_words;
+    memset(set, r->allowed.n > 0 ? 0 : 0xFF, words * sizeof *set);
+    for (int32_t i = 0; i < r->allowed.n; i++) set_bit(set, r->allowed.action[i], 1);
+    for (size_t w = 0; w < words && s->info->legal != NULL; w++) set[w] &= s->info->legal[w];
+    for (int32_t i = 0; i < r->bans.n; i++) set_bit(set, r->bans.action[i], 0);
+}
+
+static size_t hash_set(const uint64_t *set, size_t words)
+{
+    uint64_t hash = 0;
+    for (size_t w = 0; w < words; w++) hash = (hash ^ set[w] ^ hash >> 29) * UINT64_C(0x9E3779B97F4A7C15);
+    return (size_t)(hash >> 32);
+}
+
+/* The number of the set that stands behind those there are: it stays only if it is new. `place` is an open-addressed table of
+ * `room` (a power of two) numbers, -1 where there is none. */
+static int32_t intern_set(topk *s, size_t size)
+{
+    const uint64_t *sets = s->sets;
+    int32_t *place = s->set_table;
+    size_t words = s->request.legal_words, index = hash_set(sets + (size_t)s->n_sets * words, words) & (size - 1);
+    for (; place[index] >= 0; index = (index + 1) & (size - 1))
+        if (memcmp(sets + (size_t)place[index] * words, sets + (size_t)s->n_sets * words, words * sizeof *sets) == 0)
+            return place[index];
+    return place[index] = s->n_sets++;
+}
+
+static void make_sets(topk *s, const topk_sizes *sizes)
+{
+    size_t words = s->request.legal_words;
+    int32_t other = -1; /* of a row that may choose all it has */
+    s->n_sets = 0;
+    if (sizes->sets == 0) return;
+    memset(s->set_table, 0xFF, sizes->table_size * sizeof *s->set_table);
+    if (s->info->legal != NULL) {
+        memcpy(s->sets, s->info->legal, words * sizeof *s->sets);
+        other = intern_set(s, sizes->table_size);
+    }
+    for (int32_t r = 0; r < s->n; r++) {
+        row_rules rules = make_row_rules(s->modifiers, r);
+        s->row_set[r] = other;
+        if (!needs_set(&rules)) continue;
+        write_set(s, &rules, s->sets + (size_t)s->n_sets * words);
+        s->row_set[r] = intern_set(s, sizes->table_size);
+    }
+    s->request.legal = s->sets;
+    s->request.legal_set = s->row_set;
+}
+
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+
+void topk_init(topk *s, rill_context *ctx, const rill_domain_info *info)
+{
+    *s = (topk){.ctx = ctx, .info = info};
+}
+
+void topk_finish(topk *s)
+{
+    rill_free(s->ctx, s->block, s->block_bytes);
+    *s = (topk){0};
+}
+
+static int32_t part_rows(const topk *s)
+{
+    int32_t rows = s->all_actions ? PART_MAX_CHOICES / s->request.max_choices : s->n;
+    return rows < 1 ? 1 : rows < s->n ? rows : s->n;
+}
+
+/* Places for a row's choices: its M, and those that it has beyond them. */
+static int32_t table_stride(const modifier_table *rules)
+{
+    return rules->max_choices + rules->max_kept;
+}
+
+/* Find out what the call needs; also the most that any row is asked for. */
+static topk_sizes measure_sizes(topk *s)
+{
+    topk_sizes sizes = {.rows = (size_t)s->n, .entries = (size_t)s->n * (size_t)table_stride(s->modifiers)};
+    s->request.max_choices = s->all_actions              ? s->info->actions
+                             : s->modifiers->limits_only ? s->modifiers->max_choices
+                                                         : 0;
+    if (s->modifiers->limits_only) return sizes;
+    for (int32_t r = 0; r < s->n && !s->all_actions; r++) {
+        row_rules rules = make_row_rules(s->modifiers, r);
+        int32_t wanted = row_max_choices(s, &rules);
+        if (wanted > s->request.max_choices) s->request.max_choices = wanted;
+        sizes.picks += (size_t)list_picks(s, &rules, NULL);
+        sizes.sets += (size_t)needs_set(&rules);
+    }
+    sizes.raw_rows = (size_t)part_rows(s);
+    sizes.raw_entries = sizes.raw_rows * (size_t)s->request.max_choices;
+    if (sizes.sets == 0) return sizes;
+    sizes.sets++; /* what is legal anywhere; and room to write one that may be there already */
+    for (sizes.table_size = 4; sizes.table_size < 2 * (sizes.sets + 1);) sizes.table_size *= 2;
+    return sizes;
+}
+
+#define CARVE(pointer, n) (pointer) = rill_carve(c, (n), sizeof *(pointer))
+
+static void carve_arrays(topk *s, rill_carver *c, const topk_sizes *sizes)
+{
+    choice_table *t = &s->choices;
+    rill_score_result *raw = &s->raw;
+    const size_t words = s->request.legal_words;
+    CARVE(t->count, sizes->rows);
+    CARVE(t->action, sizes->entries);
+    CARVE(t->logp, sizes->entries);
+    CARVE(t->terminal, sizes->entries);
+    CARVE(raw->ends, sizes->rows);
+    CARVE(s->row_max_choices, sizes->rows);
+    CARVE(s->max_rest, s->certify ? sizes->rows : 0);
+    t->score = t->logp;
+    if (s->modifiers->limits_only) return;
+    CARVE(t->score, sizes->entries);
+    CARVE(raw->count, sizes->raw_rows);
+    CARVE(raw->action, sizes->raw_entries);
+    CARVE(raw->logp, sizes->raw_entries);
+    CARVE(raw->terminal, sizes->raw_entries);
+    CARVE(s->pick_offset, sizes->rows + 1);
+    CARVE(s->pick_row, sizes->picks);
+    CARVE(s->pick_action, sizes->picks);
+    CARVE(raw->pick_logp, sizes->picks);
+    CARVE(s->row_set, sizes->rows);
+    CARVE(s->sets, (sizes->sets + 1) * words);
+    CARVE(s->set_table, sizes->table_size);
+}
+
+/* --- checking ----------------------------------------------------------------------------------------------------- */
+
+static int set_error(topk *s, int32_t row, const char *wrong)
+{
+    if (s->error == NULL) s->error_row = row;
+    if (s->error == NULL) s->error = wrong;
+    return 0;
+}
+
+/* What is the matter with choice i of row r of the answer, which topk_check_choice() found not to be an ordinary one; 0 when there is none:
+ * dead ones come last, and none behind them can be chosen. */
+int topk_check_unusual(topk *s, int32_t r, int32_t i)
+{
+    const rill_score_result *raw = &s->raw;
+    const size_t index = (size_t)r * (size_t)raw->stride + (size_t)i;
+    const int32_t action = raw->action[index];
+    const float logp = raw->logp[index], prev_logp = i > 0 ? raw->logp[index - 1] : FLT_MAX; /* it is finite, or dead */
+    if (!(logp <= prev_logp)) return set_error(s, r, "not numbers in order");
+    if (logp == (float)RILL_SCORE_DEAD) return 0;
+    if ((uint32_t)action >= (uint32_t)s->info->actions) return set_error(s, r, "unknown actions");
+    if (logp == prev_logp && i > 0 && action <= raw->action[index - 1])
+        return set_error(s, r, "equal, but not in order of action");
+    if (raw->terminal[index] > RILL_LAST) return set_error(s, r, "not of a known terminal kind");
+    if (!s->is_last_phase && raw->terminal[index] != RILL_LIVE)
+        return set_error(s, r, "terminal before the last phase");
+    return 1;
+}
+
+static int check_row(topk *s, int32_t r)
+{
+    const rill_score_result *raw = &s->raw;
+    if (raw->count[r] < 0 || raw->count[r] > s->request.max_choices) return set_error(s, r, "more than were asked for");
+    if (raw->ends[r] > RILL_ENDS_BY_FLAG || (raw->ends[r] == RILL_ENDS_BY_FLAG && !s->info->terminals_by_flag))
+        return set_error(s, r, "said to end in a way that the domain's info does not tell of");
+    return 1;
+}
+
+/* All of row r of a part. */
+static int read_row(topk *s, int32_t r)
+{
+    const rill_score_result *raw = &s->raw;
+    int32_t i = 0;
+    if (!check_row(s, r)) return 0;
+    for (; i < raw->count[r]; i++) {
+        const size_t index = (size_t)r * (size_t)raw->stride + (size_t)i;
+        topk_choice c = {raw->action[index], raw->logp[index], raw->logp[index], (rill_terminal)raw->terminal[index]};
+        if (!topk_check_choice(s, r, i, index, &c)) break;
+    }
+    s->raw.count[r] = i;
+    return s->error == NULL;
+}
+
+/* --- choosing ----------------------------------------------------------------------------------------------------- */
+
+/* Put a choice in its place among the row's best; the last one falls off when there are as many as may be. */
+static void insert_choice(topk *s, int32_t row, int32_t max_count, int32_t action, float logp, float score,
+                          rill_terminal terminal)
+{
+    choice_table *c = &s->choices;
+    int32_t *count = &c->count[row], pos = *count;
+    size_t base = (size_t)row * (size_t)c->stride;
+    for (; pos > 0; pos--) {
+        size_t prev = base + (size_t)pos - 1;
+        if (c->score[prev] > score || (c->score[prev] == score && c->action[prev] < action)) break;
+    }
+    if (s->certify && *count == max_count) {
+        const double cut_score = (double)(pos < max_count ? c->score[base + (size_t)max_count - 1] : score);
+        if (cut_score > s->max_rest[row]) s->max_rest[row] = cut_score;
+    }
+    if (pos >= max_count) return;
+    if (*count < max_count) (*count)++;
+    for (size_t i = base + (size_t)*count - 1; i > base + (size_t)pos; i--) {
+        c->action[i] = c->action[i - 1];
+        c->logp[i] = c->logp[i - 1];
+        c->score[i] = c->score[i - 1];
+        c->terminal[i] = c->terminal[i - 1];
+    }
+    c->action[base + (size_t)pos] = action;
+    c->logp[base + (size_t)pos] = logp;
+    c->score[base + (size_t)pos] = score;
+    c->terminal[base + (size_t)pos] = (uint8_t)terminal;
+}
+
+/* Judge one action and take it in if it passes. */
+static void consider_choice(topk *s, const row_rules *r, int32_t row, int32_t action, float logp,
+                            rill_terminal terminal)
+{
+    if (!(logp > RILL_SCORE_DEAD)) return; /* also NaN */
+    if (span_find(r->bans, action) >= 0) return;
+    if (r->allowed.n > 0 && span_find(r->allowed, action) < 0) return;
+    if ((r->end_rule & RILL_END_FORBIDDEN) && terminal != RILL_LIVE) return;
+    if ((r->end_rule & RILL_END_REQUIRED) && terminal == RILL_LIVE) return;
+    if ((r->end_rule & RILL_END_NOT_YET) && terminal == RILL_END) return;
+    float score = logp;
+    int32_t addition = span_find(r->additions, action);
+    if (addition >= 0 && r->add_factor != NULL) score *= r->add_factor[addition];
+    if (addition >= 0) score += r->add_score[addition];
+    score += terminal == RILL_END ? r->end_reward : r->reward;
+    if (!(score > RILL_SCORE_DEAD)) return;
+    insert_choice(s, row, r->max_choices, action, logp, score, terminal);
+}
+
+/* A pick's log-probability is a number, or dead. */
+static int check_picks(topk *s, int32_t row, span picks)
+{
+    for (int32_t i = 0; i < picks.n; i++)
+        if (!(s->raw.pick_logp[s->pick_offset[row] + i] <= FLT_MAX))
+            return set_error(s, row, "no numbers where picks were asked for");
+    return 1;
+}
+
+/* Look at those of the row's raw choices and picks that are named in rules->kept, or at the others. */
+static void choose_from(topk *s, const row_rules *rules, int32_t row, int32_t r, span picks, int only_kept)
+{
+    const rill_score_result *raw = &s->raw;
+    const size_t base = (size_t)r * (size_t)raw->stride;
+    int32_t n = raw->count[r];
+    if (!s->all_actions && s->request.row_max_choices[row] < n) n = s->request.row_max_choices[row];
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t action = raw->action[base + (size_t)i];
+        if (span_find(picks, action) < 0 && (span_find(rules->kept, action) >= 0) == only_kept)
+            consider_choice(s, rules, row, action, raw->logp[base + (size_t)i],
+                            (rill_terminal)raw->terminal[base + (size_t)i]);
+    }
+    for (int32_t i = 0; i < picks.n; i++)
+        if ((span_find(rules->kept, picks.action[i]) >= 0) == only_kept)
+            consider_choice(s, rules, row, picks.action[i], raw->pick_logp[s->pick_offset[row] + i],
+                            topk_terminal(s, raw->ends[r], picks.action[i]));
+}
+
+/* What the domain has not returned of the row, which is row r of its part. */
+static double unreturned_logp(const topk *s, int32_t row, int32_t r)
+{
+    const rill_score_result *raw = &s->raw;
+    if (s->all_actions) return RILL_SCORE_DEAD;
+    const int32_t max_choices_asked = s->request.row_max_choices[row],
+                  n = raw->count[r] < max_choices_asked ? raw->count[r] : max_choices_asked;
+    return certify_unreturned(n, max_choices_asked, s->info->actions, raw->logp + (size_t)r * (size_t)raw->stride);
+}
+
+/* Choose for row `row`, which is row r of its part: among its raw choices, and the picks wherever the model ranks them. Those that it
+ * has beyond its M come last: nothing falls off for them. */
+static void choose_row(topk *s, int32_t row, int32_t r)
+{
+    row_rules rules = make_row_rules(s->modifiers, row);
+    const span picks = s->all_actions ? (span){NULL, 0} : row_span(s->pick_offset, s->request.pick_action, row);
+    s->choices.count[row] = 0;
+    if (s->certify) s->max_rest[row] = unreturned_logp(s, row, r);
+    if (!check_picks(s, row, picks)) return;
+    choose_from(s, &rules, row, r, picks, 0);
+    if (rules.kept.n == 0) return;
+    rules.max_choices = s->choices.count[row] + rules.kept.n;
+    choose_from(s, &rules, row, r, picks, 1);
+}
+
+/* --- the call ----------------------------------------------------------------------------------------------------- */
+
+rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n)
+{
+    rill_carver carver = {0};
+    s->modifiers = rules;
+    s->n = n;
+    s->all_actions = s->info->terminals_by_flag &&
+                     !rules->limits_only; /* which of a row's choices may end the domain alone knows */
+    s->request = (rill_score_request){.legal_words = ((size_t)s->info->actions + 63) / 64};
+    const topk_sizes sizes = measure_sizes(s);
+    carve_arrays(s, &carver, &sizes);
+    RILL__TRY(rill_carve_reserve(s->ctx, &s->block, &s->block_bytes, &carver));
+    carve_arrays(s, &carver, &sizes);
+    const choice_table *t = &s->choices;
+    s->choices.stride = table_stride(rules);
+    s->raw.stride = s->request.max_choices;
+    if (rules->limits_only) { /* the raw choices are the choices */
+        s->raw = (rill_score_result){t->stride, t->count, t->action, t->logp, s->raw.ends, t->terminal, NULL};
+        if (rules->limit != NULL) make_max_choices(s);
+    } else if (!s->all_actions) {
+        make_max_choices(s);
+        make_sets(s, &sizes);
+        make_picks(s);
+    }
+    return RILL_OK;
+}
+
+int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_score_result *out)
+{
+    int32_t n_left = s->n - from, max_n = part_rows(s), n = n_left < max_n ? n_left : max_n;
+    memset(s->raw.ends, RILL_ENDS_BY_ACTION, (size_t)n);
+    *req = s->request;
+    *out = s->raw;
+    return n;
+}
+
+/* Without rules the raw choices are the choices: how many there are is all that must be known now. */
+static const char *take_unmodified(topk *s)
+{
+    int32_t *count = s->choices.count;
+    const modifier_table *rules = s->modifiers;
+    const int thorough = s->check_all, certify = s->certify;
+    s->unchecked = !thorough;
+    for (int32_t r = 0; r < s->n; r++) {
+        const int32_t max_count = upper_limit(rules, r);
+        if (!(thorough ? read_row(s, r) : check_row(s, r))) break;
+        if (count[r] > max_count) count[r] = max_count;
+        if (certify)
+            s->max_rest[r] = certify_unreturned(count[r], max_count, s->info->actions,
+                                                s->choices.logp + (size_t)r * (size_t)s->choices.stride);
+    }
+    return s->error;
+}
+
+const char *topk_take_result(topk *s, int32_t from, int32_t n, int last)
+{
+    s->is_last_phase = last;
+    s->error = NULL;
+    s->is_unbounded = 0;
+    s->unchecked = 0;
+    if (s->modifiers->limits_only) return take_unmodified(s);
+    for (int32_t r = 0; r < n; r++) {
+        if (read_row(s, r)) choose_row(s, from + r, r);
+        s->error_row = from + r;
+        if (s->error != NULL) break;
+        size_t first = (size_t)(from + r) * (size_t)s->choices.stride;
+        s->is_unbounded |= s->choices.count[from + r] > 0 && s->choices.score[first] > FLT_MAX;
+    }
+    return s->error;
+}

@@ -1,0 +1,121 @@
+/* Tracing; tracer.h. */
+#include "tracer.h"
+
+#include <string.h>
+
+rill_status tracer_selected(const tracer *t, const items *all, timestep *step)
+{
+    trace_columns *c = &step->trace;
+    const rill_array columns[] = {RILL_ARRAY(c->old_width), RILL_ARRAY(c->merged_width), RILL_ARRAY(c->new_width),
+                                  RILL_ARRAY(c->depth), RILL_ARRAY(c->id)};
+    if (t->fn == NULL) return RILL_OK;
+    c->n_hypotheses = 0;
+    RILL__TRY(
+        RILL__GROW(step->ctx, c->dropped, c->dropped_capacity, (size_t)step->n * (size_t)t->n_heuristics, "the trace"));
+    if (t->n_heuristics > 0) memset(c->dropped, 0, (size_t)step->n * (size_t)t->n_heuristics * sizeof *c->dropped);
+    RILL__TRY(rill_columns_grow(step->ctx, &c->memory, (size_t)step->n, columns, sizeof columns / sizeof *columns,
+                                "the trace"));
+    for (int32_t i = 0; i < step->n; i++) {
+        const item *it = &all->item[step->selected[i]];
+        c->old_width[i] = it->n_live;
+        c->depth[i] = it->timestep;
+        c->id[i] = it->id;
+    }
+    return RILL_OK;
+}
+
+void tracer_merged(const tracer *t, timestep *step)
+{
+    const int32_t *offset = step->candidates.offset;
+    if (t->fn == NULL) return;
+    for (int32_t i = 0; i < step->n; i++) step->trace.merged_width[i] = offset[i + 1] - offset[i];
+}
+
+rill_status tracer_reserve(const tracer *t, timestep *step)
+{
+    trace_columns *c = &step->trace;
+    if (t->fn == NULL || !t->with_hypotheses) return RILL_OK;
+    return RILL__GROW(step->ctx, c->hypotheses, c->hypotheses_capacity,
+                      (size_t)c->n_hypotheses + step->capacity.candidates, "the trace");
+}
+
+static void append_hypothesis(timestep *step, const rill_trace_hypothesis *h)
+{
+    trace_columns *c = &step->trace;
+    if ((size_t)c->n_hypotheses < c->hypotheses_capacity) c->hypotheses[c->n_hypotheses++] = *h;
+}
+
+void tracer_candidate(const tracer *t, timestep *step, int32_t i, int32_t j, int32_t rank, int32_t fate)
+{
+    const candidates *c = &step->candidates;
+    if (t->fn == NULL || !t->with_hypotheses) return;
+    append_hypothesis(step, &(rill_trace_hypothesis){.item = i,
+                                                     .phase = step->phase,
+                                                     .parent = c->parent_rank[j],
+                                                     .rank = rank,
+                                                     .action = c->action[j],
+                                                     .fate = fate,
+                                                     .path_score = c->path_score[j]});
+}
+
+void tracer_dropped(const tracer *t, timestep *step, int32_t link, int32_t i, int32_t j)
+{
+    if (t->fn == NULL) return;
+    step->trace.dropped[link * step->n + i]++;
+    tracer_candidate(t, step, i, j, -1, link);
+}
+
+void tracer_output(const tracer *t, timestep *step, int32_t i, int32_t parent, int32_t action, double score)
+{
+    if (t->fn == NULL || !t->with_hypotheses) return;
+    append_hypothesis(step, &(rill_trace_hypothesis){.item = i,
+                                                     .phase = step->phase,
+                                                     .parent = parent,
+                                                     .rank = -1,
+                                                     .action = action,
+                                                     .fate = RILL_FATE_OUTPUT,
+                                                     .path_score = score});
+}
+
+void tracer_committed(const tracer *t, const items *all, timestep *step)
+{
+    if (t->fn == NULL) return;
+    for (int32_t i = 0; i < step->n; i++) step->trace.new_width[i] = all->item[step->selected[i]].width;
+}
+
+void tracer_timestep(const tracer *t, const timestep *step, int64_t number, const rill_seconds *seconds)
+{
+    const trace_columns *c = &step->trace;
+    if (t->fn == NULL) return;
+    t->fn(t->user, &(rill_trace_event){.kind = RILL_TRACE_TIMESTEP,
+                                       .timestep = number,
+                                       .n = step->n,
+                                       .in_flight = step->n_running,
+                                       .rows = step->n_expanded,
+                                       .items = c->id,
+                                       .depths = c->depth,
+                                       .widths_before = c->old_width,
+                                       .widths_merged = c->merged_width,
+                                       .widths_after = c->new_width,
+                                       .seconds = *seconds,
+                                       .worker = t->worker,
+                                       .group = step->group,
+                                       .links = t->n_heuristics,
+                                       .dropped = c->dropped,
+                                       .n_hypotheses = c->n_hypotheses,
+                                       .hypotheses = c->hypotheses});
+}
+
+void tracer_item(const tracer *t, rill_trace_kind kind, int64_t number, int32_t slot, const item *it,
+                 rill_status status)
+{
+    if (t->fn == NULL) return;
+    t->fn(t->user, &(rill_trace_event){.kind = kind,
+                                       .timestep = number,
+                                       .item_id = it->id,
+                                       .slot = slot,
+                                       .item_timesteps = it->timestep,
+                                       .outputs = it->n_outputs,
+                                       .status = status,
+                                       .worker = t->worker});
+}

@@ -1,0 +1,219 @@
+/* Tries of allowed sequences; trie_file.h. And their scorer:
+ *
+ *   trie:FILE   outputs are sequences of the set in the file
+ *
+ * What a file claims is checked when it is read, so that walking it needs no doubt: children lie behind their parent and within the file,
+ * their actions ascend and are the model's. Files are little-endian, as are the machines that rill runs on.
+ *
+ * Divisions: reading · sharing · the scorer. */
+#include "trie_file.h"
+
+#include <sys/stat.h>
+
+#include "builtin.h"
+#include "rill/engine.h"
+#include "rill/file.h"
+#include "rill/scorer.h"
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+static rill_status fail_format(const rill_file *file, const char *what)
+{
+    return rill_fail(file->ctx, RILL_ERR_FORMAT, "%s: %s: `rill trie` makes such files", file->path, what);
+}
+
+static int children_in_order(const trie *t, uint32_t v)
+{
+    if (t->first[v + 1] < t->first[v] || t->first[v + 1] > t->header.nodes) return 0;
+    for (uint32_t c = t->first[v]; c < t->first[v + 1]; c++)
+        if (t->action[c] < 0 || (uint32_t)t->action[c] >= t->header.actions ||
+            (c > t->first[v] && t->action[c] <= t->action[c - 1]))
+            return 0;
+    return 1;
+}
+
+static rill_status check_nodes(const trie *t, const rill_file *file)
+{
+    uint32_t reached = 1; /* nodes below it have parents */
+    for (uint32_t v = 0; v < t->header.nodes; v++) {
+        if (v >= reached || t->first[v] != reached || !children_in_order(t, v))
+            return fail_format(file, "its nodes are out of order");
+        reached = t->first[v + 1];
+    }
+    return reached == t->header.nodes ? RILL_OK : fail_format(file, "its nodes are out of order");
+}
+
+static rill_status check_head(const trie_header *head, const rill_file *file)
+{
+    if (memcmp(head->magic, TRIE_MAGIC, sizeof head->magic) != 0) return fail_format(file, "no trie");
+    if (head->version != TRIE_VERSION || head->nodes < 2 || head->nodes > INT32_MAX)
+        return fail_format(file, "a trie of another version, or an empty one");
+    if (file->size != sizeof *head + ((uint64_t)head->nodes * 2 + 1) * 4)
+        return fail_format(file, "its size is not what it says");
+    return RILL_OK;
+}
+
+/* Into memory of the first context, whatever worker asks. */
+static rill_status read_trie(trie **out, const rill_file *file)
+{
+    rill_context *first = file->ctx->root_ctx;
+    trie_header head;
+    if (file->size < sizeof head) return fail_format(file, "no trie");
+    RILL__TRY(rill_file_get(file, 0, sizeof head, &head));
+    RILL__TRY(check_head(&head, file));
+    const size_t numbers = (size_t)head.nodes * 2 + 1, bytes = sizeof(trie) + numbers * 4;
+    trie *t = rill_alloc(first, bytes);
+    if (t == NULL) return rill_fail_memory(file->ctx, bytes, "a trie");
+    uint32_t *data = (uint32_t *)(t + 1);
+    *t = (trie){.bytes = bytes, .header = head, .first = data, .action = (const int32_t *)(data + head.nodes + 1)};
+    rill_status status = rill_file_get(file, sizeof head, numbers * 4, data);
+    if (status >= 0) status = check_nodes(t, file);
+    if (status < 0)
+        rill_free(first, t, bytes);
+    else
+        *out = t;
+    return status;
+}
+
+/* --- sharing ------------------------------------------------------------------------------------------------------ */
+
+static trie *find_trie(const rill_context *first, const struct stat *info, int64_t changed)
+{
+    for (trie *t = first->tries; t != NULL; t = t->next)
+        if (t->id.device == info->st_dev && t->id.number == info->st_ino && t->modified_ns == changed) return t;
+    return NULL;
+}
+
+/* The lock is held. */
+static rill_status acquire(trie **out, rill_context *first, const rill_file *file)
+{
+    struct stat info;
+    if (fstat(file->descriptor, &info) != 0) return fail_format(file, "it cannot be looked at");
+    const int64_t changed = (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
+    *out = find_trie(first, &info, changed);
+    if (*out == NULL) {
+        RILL__TRY(read_trie(out, file));
+        (*out)->id = (rill__file_id){info.st_dev, info.st_ino};
+        (*out)->modified_ns = changed;
+        (*out)->next = first->tries;
+        first->tries = *out;
+    }
+    (*out)->n_users++;
+    return RILL_OK;
+}
+
+rill_status trie_acquire(trie **out, rill_context *ctx, const char *path)
+{
+    rill_file file;
+    *out = NULL;
+    RILL__TRY(rill_file_open(&file, ctx, path, RILL_FILE_REGULAR));
+    pthread_mutex_lock(&ctx->root_ctx->lock);
+    const rill_status status = acquire(out, ctx->root_ctx, &file);
+    pthread_mutex_unlock(&ctx->root_ctx->lock);
+    rill_file_close(&file);
+    return status;
+}
+
+void trie_release(rill_context *ctx, trie *t)
+{
+    rill_context *first = ctx->root_ctx;
+    if (t == NULL) return;
+    pthread_mutex_lock(&first->lock);
+    if (--t->n_users == 0) {
+        trie **link = &first->tries;
+        while (*link != t) link = &(*link)->next;
+        *link = t->next;
+        rill_free(first, t, t->bytes);
+    }
+    pthread_mutex_unlock(&first->lock);
+}
+
+uint32_t trie_child(const trie *t, uint32_t node, int32_t action)
+{
+    uint32_t low = t->first[node], high = t->first[node + 1];
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (t->action[middle] < action)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < t->first[node + 1] && t->action[low] == action ? low : 0;
+}
+
+/* --- the scorer --------------------------------------------------------------------------------------------------- */
+
+typedef struct trie_scorer {
+    rill_context *ctx;
+    trie *trie; /* NULL: the instance says nothing */
+} trie_scorer;
+
+static void destroy_trie(void *self)
+{
+    trie_scorer *s = self;
+    if (s == NULL) return;
+    trie_release(s->ctx, s->trie);
+    rill_free(s->ctx, s, sizeof *s);
+}
+
+static rill_status create_trie(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
+{
+    (void)table;
+    trie_scorer *s = rill_alloc(ctx, sizeof *s);
+    if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a scorer");
+    *s = (trie_scorer){.ctx = ctx};
+    const rill_status status = arguments[0] != '\0' ? trie_acquire(&s->trie, ctx, arguments) : RILL_OK;
+    if (status < 0)
+        destroy_trie(s);
+    else
+        *self = s;
+    return status;
+}
+
+/* The action that outputs begin with and sequences do not (rill_domain.first_action), for hypotheses that are empty or have only
+ * that one; else RILL_NO_ACTION. */
+static int32_t leading_action(const trie_scorer *s, const rill_scorer_rows *rows, int32_t row)
+{
+    if (rows->timestep[row] > 1) return RILL_NO_ACTION;
+    const int32_t first = rill_model_first_action(rows->model, s->ctx, rows->text[row], rows->text_length[row]);
+    for (uint32_t c = s->trie->first[0]; c < s->trie->first[1]; c++)
+        if (s->trie->action[c] == first) return RILL_NO_ACTION;
+    return first;
+}
+
+/* A hypothesis's state is its node; the root is that of the empty one. Where it goes off the trie, which another scorer's end rule
+ * cannot make it do, nothing is allowed. */
+static rill_status score_trie(void *self, const rill_scorer_rows *rows, rill_modifiers *mods)
+{
+    const trie_scorer *s = self;
+    const trie *t = s->trie;
+    uint32_t *node = rows->state;
+    if (t == NULL) return RILL_OK;
+    if ((uint32_t)rows->info->actions != t->header.actions)
+        return rill_fail(s->ctx, RILL_ERR_OPTION, "trie: it is of a model with %u actions, and this one has %d",
+                         t->header.actions, rows->info->actions);
+    for (int32_t row = 0; row < rows->n; row++) {
+        const rill_hyp_node *h = &rows->hyp_nodes[rows->hyp_node[row]];
+        const int32_t first = leading_action(s, rows, row);
+        if (first >= 0 && h->parent < 0) RILL__TRY(rill_modifiers_allow(mods, row, first));
+        if (first >= 0 && h->parent < 0) continue;
+        node[row] = h->parent < 0 || first >= 0 ? 0 : trie_child(t, node[row], h->action);
+        const uint32_t end = t->first[node[row] + 1];
+        if (t->first[node[row]] == end) RILL__TRY(rill_modifiers_allow_none(mods, row));
+        for (uint32_t c = t->first[node[row]]; c < end; c++) RILL__TRY(rill_modifiers_allow(mods, row, t->action[c]));
+    }
+    return RILL_OK;
+}
+
+const rill_scorer rill__trie_scorer = {
+    .abi_version = RILL_ABI_VERSION,
+    .struct_size = sizeof(rill_scorer),
+    .name = "trie",
+    .arguments = "FILE",
+    .summary = "outputs are sequences of a set: a file that `rill trie` made",
+    .create = create_trie,
+    .score = score_trie,
+    .destroy = destroy_trie,
+    .state_bytes = sizeof(uint32_t),
+    .max_bonus = rill__no_bonus,
+};

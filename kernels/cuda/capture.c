@@ -1,0 +1,160 @@
+/* Runs that are recorded: a timestep is a hundred launches, and putting them into a queue one by one takes longer than they do.
+ *
+ * A record holds addresses and sizes, so it serves runs that lie alike in memory. Numbers of rows are rounded up to 4, 5, 6 or 7 times
+ * a power of two, kernels count their rows on the device, and what lies where follows from the rounded numbers. A record's key is
+ * all that its launches follow from. Programs over ragged inputs are not recorded: their lengths hardly ever come again.
+ *
+ * Invariant: two runs of one key put the same work into the queue. Divisions: which runs · keys · records. */
+#include "executor.h"
+
+#include <string.h>
+
+/* --- which runs --------------------------------------------------------------------------------------------------- */
+
+int cuda_can_capture(const cuda_run *r)
+{
+    return r->graph->n_ragged == 0 && !r->session->profiling && r->cuda->capture_failures < CUDA_MAX_CAPTURE_FAILURES;
+}
+
+size_t cuda_round_up(const cuda_run *r, size_t n)
+{
+    size_t unit = 1;
+    if (!r->captured || n <= 8) return !r->captured || n == 0 ? n : n <= 4 ? 4 : 8;
+    while (7 * unit < n) unit *= 2;
+    return (n + unit - 1) / unit * unit;
+}
+
+/* --- keys --------------------------------------------------------------------------------------------------------- */
+
+typedef struct run_key {
+    int64_t *at; /* NULL while numbers are counted */
+    size_t length;
+} run_key;
+
+static void add_number(run_key *k, size_t number)
+{
+    if (k->at != NULL) k->at[k->length] = (int64_t)number;
+    k->length++;
+}
+
+static void add_address(run_key *k, const void *address)
+{
+    add_number(k, (size_t)(uintptr_t)address);
+}
+
+static void make_run_key(const cuda_run *r, run_key *k)
+{
+    const dev_graph *p = r->graph;
+    const rill_network *network = r->host_run.network;
+    const rill_selection *s = r->host_arguments->selection;
+    const cuda_session *cuda = r->cuda;
+    const cuda_frame *frame = r->frame;
+    k->length = 0;
+    add_number(k, (size_t)(p - network->graph));
+    const size_t sizes[] = {r->host_run.block_rows, r->n_slots,    r->host_end, r->down_end,
+                            r->columns_end,         r->back_begin, r->back_end};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) add_number(k, sizes[i]);
+    for (size_t i = 0; i <= p->n_spaces; i++) add_number(k, r->max_rows[i]);
+    for (size_t i = 0; i < p->n_ops; i++) add_number(k, p->op[i].kind == DEV_ATTEND ? r->kv_index[i] : 0);
+    for (size_t i = 0; i < r->n_kv; i++) add_number(k, r->kv[i].max_length);
+    for (size_t i = 0; i < p->n_paths; i++) add_number(k, r->path_entries[i]);
+    for (size_t i = 0; i < network->n_subsets; i++) add_number(k, r->max_subset[i]);
+    add_number(k, s != NULL ? (size_t)s->max_choices : 0);
+    add_number(k, s != NULL ? cuda_round_up(r, (size_t)s->n_picks) : 0);
+    add_number(k, r->legal != NULL ? s->legal_words : SIZE_MAX);
+    add_number(k, r->watched != NULL ? r->host_arguments->ld_watched : 0);
+    add_address(k, frame->pinned);
+    add_address(k, frame->device_copy.base);
+    add_address(k, r->lane->workspace.base);
+    for (size_t i = 0; i <= network->n_tables; i++) add_address(k, cuda->table[i].base);
+    for (size_t i = 0; i < network->n_subsets; i++) add_address(k, cuda->subset[i].ids.base);
+}
+
+/* --- records ------------------------------------------------------------------------------------------------------ */
+
+static void free_capture(const rill_session *s, cuda_capture *g)
+{
+    gpu_graph_exec_free(g->exec);
+    rill_free(s->ctx, g->key, g->key_length * sizeof *g->key);
+    *g = (cuda_capture){.exec = NULL};
+}
+
+void cuda_captures_free(rill_session *s)
+{
+    cuda_session *cuda = s->module_data;
+    for (size_t i = 0; i < CUDA_MAX_CAPTURES; i++) free_capture(s, &cuda->capture[i]);
+    rill_free(s->ctx, cuda->key, cuda->key_capacity * sizeof *cuda->key);
+}
+
+/* Runs of this key, or NULL: there were none, as far as is remembered. */
+static cuda_capture *find_capture(cuda_session *cuda, const run_key *k)
+{
+    for (size_t i = 0; i < CUDA_MAX_CAPTURES; i++) {
+        cuda_capture *g = &cuda->capture[i];
+        if (g->key != NULL && g->key_length == k->length && memcmp(g->key, k->at, k->length * sizeof *k->at) == 0)
+            return g;
+    }
+    return NULL;
+}
+
+/* Remember the key in a place that is free, or that was used longest ago. */
+static rill_status add_capture(const cuda_run *r, const run_key *k)
+{
+    rill_context *ctx = r->session->ctx;
+    cuda_capture *g = &r->cuda->capture[0];
+    const size_t bytes = k->length * sizeof *k->at;
+    for (size_t i = 1; i < CUDA_MAX_CAPTURES; i++)
+        if (r->cuda->capture[i].last_used < g->last_used) g = &r->cuda->capture[i];
+    free_capture(r->session, g);
+    g->key = rill_alloc(ctx, bytes);
+    if (g->key == NULL) return rill_fail_memory(ctx, bytes, "a run");
+    memcpy(g->key, k->at, bytes);
+    g->key_length = k->length;
+    g->last_used = ++r->cuda->n_runs;
+    return RILL_OK;
+}
+
+/* Indices that follow from written columns are put into the queue as operations ask for them: once more, in a second try. */
+static void clear_written_indices(cuda_run *r)
+{
+    for (size_t i = 0; i < r->graph->n_indices; i++)
+        if (cuda_is_written(r->graph, (int32_t)i)) r->index[i] = NULL;
+}
+
+static gpu_graph_exec *capture_run(cuda_run *r, rill_status (*enqueue_fn)(cuda_run *))
+{
+    char why[GPU_ERROR_BYTES] = "";
+    gpu_graph_exec *graph = NULL;
+    if (gpu_capture_begin(r->cu_stream, why) == 0) {
+        (void)enqueue_fn(r); /* nothing is waited for, so nothing fails */
+        graph = gpu_capture_end(r->cu_stream, why);
+        clear_written_indices(r);
+    }
+    if (graph == NULL && ++r->cuda->capture_failures == CUDA_MAX_CAPTURE_FAILURES)
+        rill_log(r->session->ctx, RILL_LOG_INFO, "%s: runs are not recorded: %s", r->host_run.network->device->name,
+                 why);
+    return graph;
+}
+
+/* What comes for the first time may never come again, and has kernels to be loaded: it is recorded when it comes for the second. */
+rill_status cuda_capture_or_replay(cuda_run *r, rill_status (*enqueue_fn)(cuda_run *))
+{
+    cuda_session *cuda = r->cuda;
+    run_key k = {.at = NULL};
+    make_run_key(r, &k);
+    rill_status status = rill_grow(r->session->ctx, (void **)&cuda->key, &cuda->key_capacity, k.length,
+                                   sizeof *cuda->key, "a run");
+    if (status != RILL_OK) return status;
+    k.at = cuda->key;
+    make_run_key(r, &k);
+    cuda_capture *g = find_capture(cuda, &k);
+    if (g == NULL) {
+        status = add_capture(r, &k);
+        return status == RILL_OK ? enqueue_fn(r) : status;
+    }
+    g->last_used = ++cuda->n_runs;
+    if (g->exec == NULL) g->exec = capture_run(r, enqueue_fn);
+    if (g->exec == NULL) return enqueue_fn(r);
+    gpu_graph_launch(r->cu_stream, g->exec);
+    return RILL_OK;
+}

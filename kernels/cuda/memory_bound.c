@@ -1,0 +1,128 @@
+/* What runs take at most beside tables, by row, by slot and by unit of a slot, so that a bound on memory holds for all of a runner.
+ *
+ * It follows run.c's layouts: values and work of all programs of a line are one region, as large as the largest wants; each program has
+ * frames, one for each group, in pinned memory and on the device. Columns and the like are told roughly, and generously.
+ * Rows of programs that run ahead are slots, all others are those of a timestep. A region takes whole granules of the device's memory: the
+ * last of each is what a stream takes beside. */
+#include "executor.h"
+
+/* By rows of the run, and by units of ragged spaces. */
+typedef struct row_unit_bytes {
+    size_t row, unit;
+} row_unit_bytes;
+
+static row_unit_bytes max_bytes(row_unit_bytes a, row_unit_bytes b)
+{
+    return (row_unit_bytes){a.row > b.row ? a.row : b.row, a.unit > b.unit ? a.unit : b.unit};
+}
+
+static row_unit_bytes sum_bytes(row_unit_bytes a, row_unit_bytes b)
+{
+    return (row_unit_bytes){a.row + b.row, a.unit + b.unit};
+}
+
+static row_unit_bytes space_bytes(const dev_graph *p, rill_index_space space, size_t each)
+{
+    while (space != RILL_ROWS && p->space[space - 1].kind != DEV_SPACE_RAGGED) space = p->space[space - 1].parent;
+    return space == RILL_ROWS ? (row_unit_bytes){.row = each} : (row_unit_bytes){.unit = each};
+}
+
+static size_t max_row_symbols(const rill_network *network, rill_vocab_subset subset, size_t symbols)
+{
+    const rill_constant rows = subset != 0 ? network->subset[subset - 1].rows : 0;
+    return rows != 0 && network->constant[rows - 1].rows > symbols ? network->constant[rows - 1].rows : symbols;
+}
+
+static const cuda_fused_graph *get_fused_graph(const rill_network *network, const dev_graph *p)
+{
+    return &((const cuda_network *)network->module_data)->graph[p - network->graph];
+}
+
+static row_unit_bytes tensor_bytes(const rill_network *network, const dev_graph *p)
+{
+    row_unit_bytes all = {0};
+    for (size_t i = 0; i < p->n_buffers; i++) {
+        const dev_buffer *b = &p->buffer[i];
+        const size_t width = dev_padded(max_row_symbols(network, b->subset, b->width > 0 ? b->width : 1));
+        all = sum_bytes(
+            all, space_bytes(p, b->space, width * sizeof(float) + get_fused_graph(network, p)->rounded_bytes[i]));
+    }
+    return all;
+}
+
+/* For each row; M as large as one pass takes, or larger. */
+static size_t choices_work_bytes(const rill_network *network, const dev_op *op)
+{
+    enum { MANY = 128 };
+    const int mixes = op->kind == DEV_MIX;
+    const int32_t symbols = (int32_t)max_row_symbols(network,
+                                                     mixes ? op->as.mix.vocab_subset[0] : op->as.best.vocab_subset,
+                                                     (size_t)(mixes ? op->as.mix.symbols : op->as.best.symbols));
+    const size_t few = gpu_best_work_bytes(1, symbols, MANY - 1), many = gpu_best_work_bytes(1, symbols, MANY);
+    return (few > many ? few : many) + (size_t)(mixes ? op->as.mix.models : 0) * sizeof(float) + 16;
+}
+
+static row_unit_bytes graph_work_bytes(const rill_network *network, const dev_graph *p)
+{
+    row_unit_bytes panel = {0}, sums = {0}, choices = {0}, scan = {0};
+    for (size_t i = 0; i < p->n_ops; i++) {
+        const dev_op *op = &p->op[i];
+        if (op->kind == DEV_PRODUCT && op->as.product.vocab_subset == 0) {
+            const cuda_fused_op *f = &get_fused_graph(network, p)->op[i];
+            const size_t k = dev_padded((size_t)f->matrix.k), n = dev_padded((size_t)f->matrix.n);
+            panel = max_bytes(panel, space_bytes(p, op->space, f->input_rounded ? 0 : k * sizeof(float)));
+            sums = max_bytes(sums, space_bytes(p, op->space, f->single_launch ? 0 : n * sizeof(float)));
+        } else if (op->kind == DEV_SCAN) {
+            const size_t hidden = dev_padded(op->as.scan.hidden) * sizeof(float);
+            panel = max_bytes(panel, (row_unit_bytes){.row = hidden});
+            scan = max_bytes(scan, (row_unit_bytes){.row = 6 * hidden});
+        } else if (op->kind == DEV_BEST || op->kind == DEV_MIX) {
+            choices = max_bytes(choices, space_bytes(p, op->space, choices_work_bytes(network, op)));
+        }
+    }
+    return sum_bytes(sum_bytes(panel, sums), sum_bytes(choices, scan));
+}
+
+/* Of attention over long memories: it has a bound of its own. */
+static size_t attention_part_bytes(const dev_graph *p)
+{
+    size_t max = 0;
+    for (size_t i = 0; i < p->n_ops; i++) {
+        if (p->op[i].kind != DEV_ATTEND) continue;
+        const rill_attend *o = &p->op[i].as.attend;
+        const size_t part = gpu_attend_part_floats(INT32_MAX, (int32_t)o->heads, (int32_t)o->value_width, INT32_MAX);
+        max = part > max ? part : max;
+    }
+    return max * sizeof(float);
+}
+
+/* Pinned memory and its twin, which may have grown by half more than is wanted, of both groups. */
+static row_unit_bytes frame_bytes(const dev_graph *p)
+{
+    enum { FRAMES = 2 * DEV_GROUPS, ANSWERS = 1024 };
+    row_unit_bytes each = {.row = 16 * (p->n_columns + p->n_indices + p->n_spaces + 2 * p->n_ops) +
+                                  (p->has_selection ? ANSWERS : 0)};
+    if (p->n_ragged > 0) each.unit = 16 * (p->n_columns + p->n_indices + p->n_spaces + 2 * p->n_ops);
+    return (row_unit_bytes){each.row * FRAMES * 3 / 2, each.unit * FRAMES * 3 / 2};
+}
+
+void cuda_add_sizes(const rill_network *network, rill_network_bytes *out)
+{
+    row_unit_bytes work[2] = {{0}}, frames[2] = {{0}}; /* of what decodes, of what runs ahead */
+    size_t part[2] = {0};
+    for (size_t i = 0; i < network->n_graphs; i++) {
+        const dev_graph *p = &network->graph[i];
+        const int is_fill = ((const cuda_network *)network->module_data)->graph[i].is_fill;
+        work[is_fill] = max_bytes(work[is_fill], sum_bytes(tensor_bytes(network, p), graph_work_bytes(network, p)));
+        frames[is_fill] = sum_bytes(frames[is_fill], frame_bytes(p));
+        part[is_fill] = attention_part_bytes(p) > part[is_fill] ? attention_part_bytes(p) : part[is_fill];
+    }
+    /* Rows of what is recorded are rounded up, by a quarter at the most from 8 rows on. */
+    out->row = (int64_t)((work[0].row + frames[0].row) * 5 / 4);
+    out->slot += (int64_t)(work[1].row + frames[1].row);
+    const size_t regions = network->n_tables + 1 + network->n_subsets + network->n_graphs * DEV_GROUPS + 2;
+    out->session = (int64_t)(regions * gpu_granule_bytes(network->device->module_data) + part[0] + part[1]);
+    if (network->device->fast) out->session += 2 * (int64_t)GPU_FAST_WORK;
+    /* Ragged tables grow by half more than is wanted. */
+    out->unit += out->unit / 2 + (int64_t)(work[0].unit + work[1].unit + frames[0].unit + frames[1].unit);
+}

@@ -1,0 +1,249 @@
+/* Two queues, and what in one comes behind what in the other.
+ *
+ * Programs that fill the tables of slots and touch no nodes, the encoders, run ahead, in a queue of their own, as do the lists of slots
+ * and what the host writes into tables; all else decodes. What is done ahead is numbered. A run that decodes comes behind what filled
+ * its slots, and need not wait for what fills others.
+ *
+ * A run ahead may be given rows of slots that were dropped. That nothing reads them any more is what a domain may count on (domain.h): a
+ * slot is dropped when the answers of its rows are there. Runs that belong to no group which is still to be answered are waited for.
+ *
+ * Divisions: which programs · opening and closing · outside runs · slots · turns · answers. */
+#include "executor.h"
+
+#include <string.h>
+
+/* --- which programs ----------------------------------------------------------------------------------------------- */
+
+/* Whether it writes tables of slots, and touches nodes. */
+static void find_table_use(const rill_network *network, const dev_graph *p, int *fills, int *nodes)
+{
+    *fills = 0;
+    *nodes = p->n_paths > 0;
+    for (size_t i = 0; i < p->n_ops; i++)
+        for (size_t v = 0; v < DEV_VIEWS; v++) {
+            const dev_operand *o = &p->op[i].view[v];
+            if (o->base != DEV_BASE_TABLE) continue;
+            *nodes |= network->table[o->element].kind == RILL_TABLE_NODES;
+            *fills |= o->is_written && network->table[o->element].kind != RILL_TABLE_NODES;
+        }
+}
+
+/* One that fills slots while it decodes would have to be waited for: then all programs stay in one queue. */
+void cuda_find_fill_graphs(const rill_network *network)
+{
+    cuda_fused_graph *fused_graph = ((cuda_network *)network->module_data)->graph;
+    int fills, nodes, mixed = 0;
+    for (size_t i = 0; i < network->n_graphs; i++) {
+        find_table_use(network, &network->graph[i], &fills, &nodes);
+        fused_graph[i].is_fill = fills && !nodes;
+        mixed |= fills && nodes;
+    }
+    for (size_t i = 0; i < network->n_graphs && mixed; i++) fused_graph[i].is_fill = 0;
+}
+
+/* --- opening and closing ------------------------------------------------------------------------------------------ */
+
+rill_status cuda_streams_open(rill_session *s)
+{
+    char why[GPU_ERROR_BYTES];
+    const rill_network *network = s->network;
+    cuda_session *cuda = s->module_data;
+    int failed = 0;
+    cuda->frame = rill_calloc(s->ctx, network->n_graphs * DEV_GROUPS + 1, sizeof *cuda->frame);
+    if (cuda->frame == NULL)
+        return rill_fail_memory(s->ctx, network->n_graphs * DEV_GROUPS * sizeof *cuda->frame, "a stream");
+    failed |= gpu_stream_open(&cuda->decode.cu_stream, cuda->gpu, why) != 0;
+    failed = failed || gpu_stream_open(&cuda->fill.cu_stream, cuda->gpu, why) != 0;
+    for (size_t i = 0; i < CUDA_FILL_EVENTS && !failed; i++)
+        failed = gpu_event_open(&cuda->fills.event[i], cuda->gpu, why) != 0;
+    for (size_t i = 0; i < network->n_graphs * DEV_GROUPS && !failed; i++)
+        failed = gpu_event_open(&cuda->frame[i].event, cuda->gpu, why) != 0;
+    return failed ? cuda_fail(s->ctx, network->device->name, why) : RILL_OK;
+}
+
+static void close_frame(const rill_session *s, cuda_frame *f)
+{
+    const cuda_session *cuda = s->module_data;
+    gpu_free(cuda->gpu, &f->device_copy);
+    gpu_pinned_free(cuda->gpu, f->pinned);
+    gpu_event_close(f->event);
+    rill_free(s->ctx, f->layout_memory, f->layout_capacity);
+}
+
+void cuda_streams_close(rill_session *s)
+{
+    cuda_session *cuda = s->module_data;
+    cuda_fills *a = &cuda->fills;
+    const size_t frames = s->network->n_graphs * DEV_GROUPS;
+    for (size_t i = 0; cuda->frame != NULL && i < frames; i++) close_frame(s, &cuda->frame[i]);
+    for (size_t i = 0; i < CUDA_FILL_EVENTS; i++) gpu_event_close(a->event[i]);
+    gpu_pinned_free(cuda->gpu, a->staging);
+    gpu_free(cuda->gpu, &cuda->decode.workspace);
+    gpu_free(cuda->gpu, &cuda->fill.workspace);
+    rill_free(s->ctx, a->slot_fill, a->slot_fill_capacity * sizeof *a->slot_fill);
+    rill_free(s->ctx, cuda->frame, (frames + 1) * sizeof *cuda->frame);
+}
+
+/* --- outside runs ------------------------------------------------------------------------------------------------- */
+
+static void record_fill(cuda_session *cuda)
+{
+    cuda->fills.n_fills++;
+    gpu_event_record(cuda->fill.cu_stream, cuda->fills.event[cuda->fills.n_fills % CUDA_FILL_EVENTS]);
+}
+
+/* Rows that are filled may be those of slots that are no more, and who may still read them is waited for; but not groups that are still
+ * to be answered, unless all are meant. */
+static void wait_for_decoding(const rill_session *s, int all)
+{
+    const cuda_session *cuda = s->module_data;
+    for (size_t i = 0; i < s->network->n_graphs * DEV_GROUPS; i++) {
+        const cuda_frame *f = &cuda->frame[i];
+        const int answered_later = f->group > 0 && cuda->pending[f->group - 1] != NULL;
+        if (f->in_flight && f->run.lane == &cuda->decode && (all || !answered_later))
+            gpu_stream_wait_event(cuda->fill.cu_stream, f->event);
+    }
+}
+
+rill_status cuda_begin_staging(const rill_session *s, int32_t slot, size_t bytes, char **out)
+{
+    enum { MIN_STAGING = 1 << 16 };
+    char why[GPU_ERROR_BYTES];
+    cuda_session *cuda = s->module_data;
+    cuda_fills *a = &cuda->fills;
+    if (a->staging_bytes - a->staging_used < bytes) {
+        if (gpu_stream_sync(cuda->fill.cu_stream, why) != 0) return cuda_fail(s->ctx, s->network->device->name, why);
+        a->staging_used = 0;
+        const rill_status status = cuda_grow_pinned(s, &a->staging, &a->staging_bytes,
+                                                    bytes > MIN_STAGING ? bytes : MIN_STAGING);
+        if (status != RILL_OK) return status;
+    }
+    wait_for_decoding(s, slot == CUDA_ALL_SLOTS);
+    *out = a->staging + a->staging_used;
+    a->staging_used += dev_lines(bytes) < a->staging_bytes - a->staging_used ? dev_lines(bytes)
+                                                                             : a->staging_bytes - a->staging_used;
+    return RILL_OK;
+}
+
+/* Slots that are filled are known by number; more of them are none. */
+static rill_status grow_slot_fills(rill_session *s)
+{
+    cuda_fills *a = &((cuda_session *)s->module_data)->fills;
+    const size_t old_capacity = a->slot_fill_capacity;
+    const rill_status status = rill_grow(s->ctx, (void **)&a->slot_fill, &a->slot_fill_capacity, s->n_slots,
+                                         sizeof *a->slot_fill, "slots");
+    if (status == RILL_OK && a->slot_fill_capacity > old_capacity)
+        memset(a->slot_fill + old_capacity, 0, (a->slot_fill_capacity - old_capacity) * sizeof *a->slot_fill);
+    return status;
+}
+
+rill_status cuda_end_staging(rill_session *s, int32_t slot)
+{
+    cuda_session *cuda = s->module_data;
+    const rill_status status = slot != CUDA_ALL_SLOTS ? grow_slot_fills(s) : RILL_OK;
+    record_fill(cuda);
+    if (slot == CUDA_ALL_SLOTS || status != RILL_OK)
+        cuda->fills.required_fill = cuda->fills.n_fills;
+    else
+        cuda->fills.slot_fill[slot] = cuda->fills.n_fills;
+    return status;
+}
+
+/* --- slots -------------------------------------------------------------------------------------------------------- */
+
+/* What a run does with its slots: say that they are filled by that number, or find the last number of any. */
+typedef struct slot_visit {
+    cuda_run *r;
+    uint64_t fill, last;
+} slot_visit;
+
+static void visit_index(slot_visit *v, int32_t index)
+{
+    cuda_fills *a = &v->r->cuda->fills;
+    if (index == DEV_NO_INDEX || cuda_is_written(v->r->graph, index)) {
+        v->last = a->n_fills;
+        if (v->fill > 0) a->required_fill = v->fill;
+        return;
+    }
+    if (v->r->visited[index]) return;
+    v->r->visited[index] = 1;
+    const int32_t *slot = dev_index_entries(&v->r->block, index);
+    for (size_t row = 0; row < v->r->block.rows[v->r->graph->index[index].space]; row++) {
+        if (slot[row] < 0) continue;
+        if (v->fill > 0)
+            a->slot_fill[slot[row]] = v->fill;
+        else if (a->slot_fill[slot[row]] > v->last)
+            v->last = a->slot_fill[slot[row]];
+    }
+}
+
+/* Slots lead to rows of ragged tables, are rows of others, or are an operation's own. */
+static void visit_slots(slot_visit *v)
+{
+    const dev_graph *p = v->r->graph;
+    for (size_t i = 0; i < p->n_indices; i++)
+        if (p->index[i].kind == DEV_INDEX_RAGGED) visit_index(v, p->index[i].a);
+    for (size_t i = 0; i < p->n_ops; i++) {
+        const dev_op *op = &p->op[i];
+        if (op->kind != DEV_EMBED && op->slot != DEV_NO_INDEX) visit_index(v, op->slot);
+        for (size_t o = 0; o < DEV_VIEWS; o++)
+            if (op->view[o].base == DEV_BASE_TABLE &&
+                v->r->host_run.network->table[op->view[o].element].kind == RILL_TABLE_SLOTS)
+                visit_index(v, op->view[o].index);
+    }
+}
+
+/* --- turns -------------------------------------------------------------------------------------------------------- */
+
+static int is_fill_run(const cuda_run *r)
+{
+    return r->lane == &r->cuda->fill;
+}
+
+rill_status cuda_begin_run(cuda_run *r)
+{
+    cuda_fills *a = &r->cuda->fills;
+    const rill_status status = grow_slot_fills(r->session);
+    if (status != RILL_OK) return status;
+    if (is_fill_run(r)) {
+        wait_for_decoding(r->session, 0);
+        return RILL_OK;
+    }
+    slot_visit v = {.r = r, .last = a->required_fill};
+    visit_slots(&v);
+    if (v.last <= a->waited_fill) return RILL_OK;
+    gpu_stream_wait_event(r->cu_stream, a->event[v.last % CUDA_FILL_EVENTS]);
+    a->waited_fill = v.last;
+    return RILL_OK;
+}
+
+void cuda_end_run(cuda_run *r)
+{
+    gpu_event_record(r->cu_stream, r->frame->event);
+    r->frame->in_flight = 1;
+    if (!is_fill_run(r)) return;
+    record_fill(r->cuda);
+    slot_visit v = {.r = r, .fill = r->cuda->fills.n_fills};
+    visit_slots(&v);
+}
+
+/* --- answers ------------------------------------------------------------------------------------------------------ */
+
+rill_status cuda_finish_frame(rill_session *s, cuda_frame *f)
+{
+    char why[GPU_ERROR_BYTES];
+    cuda_session *cuda = s->module_data;
+    const int is_pending = f->group > 0 && cuda->pending[f->group - 1] == f;
+    if (!f->in_flight) return RILL_OK;
+    f->in_flight = 0;
+    if (is_pending) cuda->pending[f->group - 1] = NULL;
+    if (gpu_event_sync(f->event, why) != 0) return cuda_fail(s->ctx, s->network->device->name, why);
+    cuda_deliver_results(&f->run);
+    return RILL_OK;
+}
+
+rill_status cuda_collect(rill_session *s, int32_t group)
+{
+    cuda_frame *f = ((cuda_session *)s->module_data)->pending[group];
+    return f != NULL ? cuda_finish_frame(s, f) : RILL_OK;
+}

@@ -1,0 +1,268 @@
+/* A block: which rows its spaces have, and the indices by which operations find theirs.
+ *
+ * Spaces are made at a block's beginning, in the order of their declaration, from columns as the host gave them. Indices are made
+ * when an operation first asks; where a column's entries lie behind each other in the host's array they are that array.
+ * Divisions: rows of the host · spaces · the block · indices · operands. */
+#include "session.h"
+
+#include <string.h>
+
+/* --- rows of the host --------------------------------------------------------------------------------------------- */
+
+static size_t run_row(const dev_block *b, size_t row)
+{
+    const int32_t *order = b->run->order;
+    return order != NULL ? (size_t)order[b->begin + row] : b->begin + row;
+}
+
+size_t dev_host_row(const dev_block *b, rill_index_space space, size_t row)
+{
+    for (; space != RILL_ROWS; space = dev_get_space(b->run->graph, space)->parent) {
+        const dev_index_space *s = dev_get_space(b->run->graph, space);
+        const size_t up = (size_t)b->parent_row[space][row];
+        if (s->kind == DEV_SPACE_RAGGED)
+            return (size_t)b->run->unit_start[s->ragged_index][run_row(b, up)] + row - (size_t)b->child_row[space][up];
+        row = up;
+    }
+    return run_row(b, row);
+}
+
+/* --- spaces ------------------------------------------------------------------------------------------------------- */
+
+static void make_where(dev_block *b, rill_index_space space, const dev_index_space *s)
+{
+    const int32_t *entry = dev_index_entries(b, s->index);
+    int32_t n = 0;
+    for (size_t r = 0; r < b->rows[s->parent]; r++) {
+        if (s->needs_child_rows) b->child_row[space][r] = entry[r] >= 0 ? n : -1;
+        if (entry[r] >= 0) b->parent_row[space][n++] = (int32_t)r;
+    }
+    b->rows[space] = (size_t)n;
+}
+
+/* Number the distinct values of a column in order of appearance; a small open-addressed table remembers them. Negative entries
+ * stand for nothing. */
+static void make_distinct(dev_block *b, rill_index_space space, const dev_index_space *s)
+{
+    const int32_t *entry = dev_index_entries(b, s->index);
+    const size_t rows = b->rows[s->parent];
+    size_t places = 16;
+    while (places < 2 * rows) places *= 2;
+    int32_t *table = (int32_t *)(void *)(b->scratch + b->run->layout.hash_offset),
+            n = 0; /* number, -1 for an empty place */
+    int32_t *value = b->parent_row[space];
+    memset(table, 0xFF, places * sizeof *table);
+    for (size_t r = 0; r < rows; r++) {
+        if (entry[r] < 0) {
+            b->child_row[space][r] = -1;
+            continue;
+        }
+        size_t bucket = ((uint32_t)entry[r] * 2654435761u >> 7) & (places - 1);
+        while (table[bucket] >= 0 && value[table[bucket]] != entry[r]) bucket = (bucket + 1) & (places - 1);
+        if (table[bucket] < 0) {
+            table[bucket] = n;
+            value[n++] = entry[r];
+        }
+        b->child_row[space][r] = table[bucket];
+    }
+    b->rows[space] = (size_t)n;
+}
+
+static void make_ragged(dev_block *b, rill_index_space space, const dev_index_space *s)
+{
+    const int32_t *length = b->run->arguments->columns[s->column - 1];
+    int32_t *first = b->child_row[space], n = 0;
+    for (size_t r = 0; r < b->rows[RILL_ROWS]; r++) {
+        const int32_t units = length[run_row(b, r)];
+        first[r] = n;
+        b->lengths[space][r] = units;
+        for (int32_t t = 0; t < units; t++) b->parent_row[space][n++] = (int32_t)r;
+    }
+    first[b->rows[RILL_ROWS]] = n;
+    b->rows[space] = (size_t)n;
+}
+
+/* --- the block ---------------------------------------------------------------------------------------------------- */
+
+void dev_block_open(dev_block *b, const dev_run *run, size_t thread)
+{
+    const dev_layout *l = &run->layout;
+    const size_t spaces = run->graph->n_spaces + 1;
+    char *scratch = run->scratch + thread * l->bytes;
+    *b = (dev_block){
+        .run = run, .pool = run->parallel_ops ? run->session->pool : NULL, .scratch = scratch, .thread = thread};
+    void **pointer = (void **)(void *)(scratch + l->pointers_offset);
+    b->parent_row = (int32_t **)(void *)pointer;
+    b->child_row = (int32_t **)(void *)(pointer + spaces);
+    b->lengths = (int32_t **)(void *)(pointer + 2 * spaces);
+    b->rows = (size_t *)(void *)(pointer + 3 * spaces);
+    b->index = (const int32_t **)(void *)(pointer + 4 * spaces);
+    for (size_t s = 1; s < spaces; s++) {
+        b->parent_row[s] = (int32_t *)(void *)(scratch + l->parent_row_offset[s]);
+        b->child_row[s] = (int32_t *)(void *)(scratch + l->child_row_offset[s]);
+        b->lengths[s] = b->child_row[s] + l->max_rows[RILL_ROWS] + 1;
+    }
+}
+
+/* The units of a place: of the space that has most there. */
+static size_t row_units(const dev_run *run, size_t place)
+{
+    const dev_graph *p = run->graph;
+    const size_t row = run->order != NULL ? (size_t)run->order[place] : place;
+    int32_t max = 0;
+    for (size_t s = 0; s < p->n_spaces; s++) {
+        if (p->space[s].kind != DEV_SPACE_RAGGED) continue;
+        const int32_t units = run->arguments->columns[p->space[s].column - 1][row];
+        if (units > max) max = units;
+    }
+    return (size_t)max;
+}
+
+/* Places from `from` on whose units are not too many together; one at least. */
+static size_t count_block_rows(const dev_run *run, size_t from, size_t end)
+{
+    const size_t max = end - from < run->block_rows ? end - from : run->block_rows;
+    if (run->graph->n_ragged == 0) return max;
+    size_t n = 0, units = 0;
+    for (; n < max; n++) {
+        units += row_units(run, from + n);
+        if (n > 0 && units > run->block_units) break;
+    }
+    return n;
+}
+
+size_t dev_block_begin(dev_block *b, size_t from, size_t end)
+{
+    const dev_graph *p = b->run->graph;
+    b->begin = from;
+    b->rows[RILL_ROWS] = count_block_rows(b->run, from, end);
+    memset(b->index, 0, p->n_indices * sizeof *b->index);
+    for (rill_index_space space = 1; space <= (rill_index_space)p->n_spaces; space++) {
+        const dev_index_space *s = dev_get_space(b->run->graph, space);
+        if (s->kind == DEV_SPACE_WHERE)
+            make_where(b, space, s);
+        else if (s->kind == DEV_SPACE_DISTINCT)
+            make_distinct(b, space, s);
+        else
+            make_ragged(b, space, s);
+    }
+    return b->rows[RILL_ROWS];
+}
+
+/* --- indices ------------------------------------------------------------------------------------------------------ */
+
+/* The host's own entries where they stand in the block's order, or NULL. */
+static const int32_t *contiguous_entries(const dev_block *b, const dev_index *i)
+{
+    const dev_run *run = b->run;
+    const int32_t *column = run->arguments->columns[i->a];
+    if (run->graph->column[i->a].space != i->space || run->order != NULL) return NULL;
+    if (i->space == RILL_ROWS) return column + b->begin;
+    return column + run->unit_start[dev_get_space(b->run->graph, i->space)->ragged_index][b->begin];
+}
+
+/* Entries of a column for rows of its space or of one derived from it. */
+static const int32_t *copy_entries(const dev_block *b, const dev_index *i, int32_t *out)
+{
+    const rill_index_space column_space = b->run->graph->column[i->a].space;
+    const int32_t *column = b->run->arguments->columns[i->a];
+    for (size_t r = 0; r < b->rows[i->space]; r++) {
+        size_t row = r;
+        for (rill_index_space cur = i->space; cur != column_space; cur = dev_get_space(b->run->graph, cur)->parent)
+            row = (size_t)b->parent_row[cur][row];
+        out[r] = column[dev_host_row(b, column_space, row)];
+    }
+    return out;
+}
+
+/* The row of `to` that stands for a row of `from`, which `to` is derived from. */
+static int32_t descendant_row(const dev_block *b, rill_index_space from, int32_t row, rill_index_space to)
+{
+    if (to == from) return row;
+    const int32_t above = descendant_row(b, from, row, dev_get_space(b->run->graph, to)->parent);
+    return above >= 0 ? b->child_row[to][above] : -1;
+}
+
+static const int32_t *make_map(const dev_block *b, rill_index_space space, rill_index_space to, int32_t *out)
+{
+    if (space != RILL_ROWS && dev_get_space(b->run->graph, space)->parent == to) return b->parent_row[space];
+    if (to != RILL_ROWS && dev_get_space(b->run->graph, to)->parent == space) return b->child_row[to];
+    for (size_t r = 0; r < b->rows[space]; r++) {
+        int32_t row = (int32_t)r;
+        rill_index_space cur = space;
+        for (; !dev_is_derived(b->run->graph, to, cur); cur = dev_get_space(b->run->graph, cur)->parent)
+            row = b->parent_row[cur][row];
+        out[r] = descendant_row(b, cur, row, to);
+    }
+    return out;
+}
+
+/* The input of a row. */
+static int32_t input_row(const dev_block *b, rill_index_space space, size_t row)
+{
+    for (; space != RILL_ROWS; space = dev_get_space(b->run->graph, space)->parent)
+        row = (size_t)b->parent_row[space][row];
+    return (int32_t)row;
+}
+
+static const int32_t *make_own_numbers(const dev_block *b, rill_index_space space, int32_t *out)
+{
+    if (dev_get_space(b->run->graph, space)->kind == DEV_SPACE_DISTINCT) return b->parent_row[space];
+    for (size_t r = 0; r < b->rows[space]; r++) out[r] = (int32_t)r - b->child_row[space][b->parent_row[space][r]];
+    return out;
+}
+
+static const int32_t *make_index(dev_block *b, const dev_index *i, int32_t *out)
+{
+    const size_t rows = b->rows[i->space];
+    const int32_t *x, *y;
+    switch (i->kind) {
+    case DEV_INDEX_MAP: return make_map(b, i->space, i->a, out);
+    case DEV_INDEX_OWN: return make_own_numbers(b, i->space, out);
+    case DEV_INDEX_COLUMN: x = contiguous_entries(b, i); return x != NULL ? x : copy_entries(b, i, out);
+    case DEV_INDEX_UNIT:
+        x = dev_index_entries(b, i->b);
+        for (size_t r = 0; r < rows; r++) out[r] = b->child_row[i->a][input_row(b, i->space, r)] + x[r];
+        return out;
+    case DEV_INDEX_RAGGED:
+        x = dev_index_entries(b, i->a);
+        y = dev_index_entries(b, i->b);
+        for (size_t r = 0; r < rows; r++) out[r] = b->run->session->first[x[r]] + y[r];
+        return out;
+    }
+    return out;
+}
+
+const int32_t *dev_index_entries(dev_block *b, int32_t index)
+{
+    if (index == DEV_NO_INDEX) return NULL;
+    if (b->index[index] == NULL) {
+        int32_t *out = (int32_t *)(void *)(b->scratch + b->run->layout.index_offset[index]);
+        b->index[index] = make_index(b, &b->run->graph->index[index], out);
+    }
+    return b->index[index];
+}
+
+/* --- operands ----------------------------------------------------------------------------------------------------- */
+
+rill_operand dev_operand_rows(dev_block *b, const dev_operand *o)
+{
+    static const float nothing[DEV_PAD]; /* of tables without rows */
+    const dev_run *run = b->run;
+    rill_operand rows = {.index = dev_index_entries(b, o->index)};
+    if (o->base == DEV_BASE_TENSOR) {
+        const int32_t buffer = run->graph->tensor[o->element].buffer;
+        rows.data = (float *)(void *)(b->scratch + run->layout.tensor_offset[buffer]);
+        rows.ld = run->layout.tensor_ld[buffer];
+    } else if (o->base == DEV_BASE_TABLE) {
+        rows.data = run->session->table[o->element].rows;
+        rows.ld = run->network->table[o->element].ld;
+        if (rows.data == NULL)
+            return (rill_operand){.data = (float *)(uintptr_t)nothing, .ld = rows.ld, .index = rows.index};
+    } else if (o->base == DEV_BASE_CONSTANT) {
+        rows.data = (float *)(uintptr_t)run->network->constant[o->element].data;
+        rows.ld = run->network->constant[o->element].width;
+    }
+    if (rows.data != NULL) rows.data += o->first;
+    return rows;
+}

@@ -1,0 +1,463 @@
+/* Plans: what a device's programs are made of, from the first constant to the check at the end.
+ *
+ * Invariant: once a call has failed the plan keeps that failure, later calls do nothing, and all handles that they return are
+ * negative; so a handle that is in range belongs to a plan that is sound so far.
+ * Divisions: failures and arrays · weights and tables · programs · values' memory · the end. */
+#include "module.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- failures and arrays ------------------------------------------------------------------------------------------ */
+
+static int32_t keep_first_failure(rill_network *network, rill_status status, const char *format, va_list arguments)
+{
+    if (network->status != RILL_OK) return -1;
+    network->status = status;
+    vsnprintf(network->message, sizeof network->message, format, arguments);
+    return -1;
+}
+
+int32_t dev_network_fail(rill_network *network, rill_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    keep_first_failure(network, status, format, arguments);
+    va_end(arguments);
+    return -1;
+}
+
+void dev_build_fail(const dev_builder *b, const char *format, ...)
+{
+    char what[300];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    if (b->op != NULL)
+        dev_network_fail(b->network, RILL_ERR_ARGUMENT, "program %s, operation %zu (%s): %s", b->graph->name,
+                         b->graph->n_ops, b->operation, what);
+    else
+        dev_network_fail(b->network, RILL_ERR_ARGUMENT, "program %s: %s: %s", b->graph->name, b->operation, what);
+}
+
+int32_t dev_network_append(rill_network *network, void **array, size_t *count, size_t *capacity, size_t size)
+{
+    if (network->status != RILL_OK) return -1;
+    if (network->finished)
+        return dev_network_fail(network, RILL_ERR_ARGUMENT, "the plan is finished: nothing can be added");
+    if (*count >= INT32_MAX - 1) return dev_network_fail(network, RILL_ERR_ARGUMENT, "the plan has too many parts");
+    if (rill_grow(network->ctx, array, capacity, *count + 1, size, "a plan") != RILL_OK)
+        return dev_network_fail(network, RILL_ERR_MEMORY, "%s", rill_error(network->ctx));
+    memset((char *)*array + *count * size, 0, size);
+    return (int32_t)++ * count;
+}
+
+static void keep_name(char *to, const char *name)
+{
+    snprintf(to, DEV_NAME, "%s", name != NULL ? name : "");
+}
+
+rill_status rill_network_open(rill_network **out, rill_context *ctx, const rill_device *device)
+{
+    rill_network *network = *out = rill_calloc(ctx, 1, sizeof *network);
+    if (network == NULL) return rill_fail_memory(ctx, sizeof *network, "a plan");
+    network->ctx = ctx;
+    network->device = device;
+    return RILL_OK;
+}
+
+static void free_dev_graph(rill_context *ctx, dev_graph *p)
+{
+    rill_free(ctx, p->space, p->space_capacity * sizeof *p->space);
+    rill_free(ctx, p->column, p->column_capacity * sizeof *p->column);
+    rill_free(ctx, p->tensor, p->tensor_capacity * sizeof *p->tensor);
+    rill_free(ctx, p->buffer, p->buffer_capacity * sizeof *p->buffer);
+    rill_free(ctx, p->index, p->index_capacity * sizeof *p->index);
+    rill_free(ctx, p->path, p->path_capacity * sizeof *p->path);
+    rill_free(ctx, p->op, p->op_capacity * sizeof *p->op);
+    rill_free(ctx, p->prefetch, p->prefetch_capacity * sizeof *p->prefetch);
+}
+
+void rill_network_close(rill_network *network)
+{
+    if (network == NULL) return;
+    rill_context *ctx = network->ctx;
+    if (network->device->module != NULL) network->device->module->network_close(network);
+    for (size_t i = 0; i < network->n_matrices; i++)
+        rill_free(ctx, network->matrix[i].memory, network->matrix[i].bytes);
+    for (size_t i = 0; i < network->n_constants; i++)
+        rill_free(ctx, network->constant[i].memory, network->constant[i].bytes);
+    for (size_t i = 0; i < network->n_graphs; i++) free_dev_graph(ctx, &network->graph[i]);
+    rill_free(ctx, network->constant, network->constant_capacity * sizeof *network->constant);
+    rill_free(ctx, network->matrix, network->matrix_capacity * sizeof *network->matrix);
+    rill_free(ctx, network->table, network->table_capacity * sizeof *network->table);
+    rill_free(ctx, network->subset, network->subset_capacity * sizeof *network->subset);
+    rill_free(ctx, network->graph, network->graph_capacity * sizeof *network->graph);
+    rill_free(ctx, network, sizeof *network);
+}
+
+/* --- weights and tables ------------------------------------------------------------------------------------------- */
+
+rill_constant rill_network_constant(rill_network *network, const float *data, size_t rows, size_t width)
+{
+    size_t all;
+    if (rows < 1 || width < 1 || rows > INT32_MAX || __builtin_mul_overflow(rows, width, &all) ||
+        all > SIZE_MAX / sizeof *data)
+        return dev_network_fail(network, RILL_ERR_ARGUMENT, "a constant of %zu x %zu floats cannot be", rows, width);
+    if (data == NULL) return dev_network_fail(network, RILL_ERR_ARGUMENT, "a constant has no data");
+    const int32_t handle = DEV_APPEND(network, network, constant, n_constants, constant_capacity);
+    if (handle > 0) network->constant[handle - 1] = (dev_constant){.data = data, .rows = rows, .width = width};
+    return handle;
+}
+
+rill_dtype dev_dtype(rill_weight_type type)
+{
+    if (type == RILL_WEIGHT_F32) return RILL_DTYPE_F32;
+    return type == RILL_WEIGHT_INT8 ? RILL_DTYPE_U8S8 : RILL_DTYPE_BF16; /* f16 by its size: it is a GPU's */
+}
+
+static int check_type(rill_network *network, rill_weight_type type)
+{
+    if (type < RILL_WEIGHT_F32 || type > RILL_WEIGHT_F16)
+        dev_network_fail(network, RILL_ERR_ARGUMENT, "weights of an unknown type, %d", (int)type);
+    else if (type == RILL_WEIGHT_F16 && network->device->module == NULL)
+        dev_network_fail(network, RILL_ERR_OPTION,
+                         "weights: the processor multiplies in f32, bf16 and int8: f16 is for GPUs");
+    return network->status == RILL_OK;
+}
+
+static int check_matrix(rill_network *network, size_t n, size_t k, const float *w, size_t stride)
+{
+    if (w != NULL && n >= 1 && k >= 1 && stride >= k && n <= INT32_MAX && k <= INT32_MAX) return 1;
+    dev_network_fail(network, RILL_ERR_ARGUMENT, "a matrix of %zu x %zu, rows %zu apart, cannot be", n, k, stride);
+    return 0;
+}
+
+/* The form in which kernels multiply by the matrix, whose sizes and dtype are set. */
+static rill_status pack(rill_network *network, dev_matrix *matrix, const float *w, size_t stride)
+{
+    const size_t n = matrix->w.n, k = matrix->w.k, bytes = rill_gemm_pack_size(n, k, matrix->w.dtype);
+    if (bytes == 0) dev_network_fail(network, RILL_ERR_FORMAT, "weights of %zu x %zu are too many", n, k);
+    matrix->memory = bytes > 0 ? rill_alloc(network->ctx, bytes) : NULL;
+    if (matrix->memory == NULL) dev_network_fail(network, RILL_ERR_MEMORY, "no memory for weights of %zu x %zu", n, k);
+    if (network->status != RILL_OK) return network->status;
+    matrix->bytes = bytes;
+    (void)rill_gemm_pack_f32(&matrix->w, n, k, w, stride, matrix->w.dtype,
+                             matrix->memory); /* fails only for what has no size */
+    return RILL_OK;
+}
+
+rill_matrix rill_network_matrix(rill_network *network, rill_weight_type type, size_t n, size_t k, const float *w,
+                                size_t stride)
+{
+    if (network->status != RILL_OK || !check_type(network, type) || !check_matrix(network, n, k, w, stride)) return -1;
+    const int32_t handle = DEV_APPEND(network, network, matrix, n_matrices, matrix_capacity);
+    if (handle < 0) return handle;
+    dev_matrix *matrix = &network->matrix[handle - 1];
+    const rill_dtype dtype = dev_dtype(type);
+    const dev_module *module = network->device->module;
+    *matrix = (dev_matrix){.w = {.n = n, .k = k, .dtype = dtype}, .type = type};
+    if (module != NULL) {
+        module->add_matrix(network, (size_t)handle - 1, w, stride);
+        return network->status == RILL_OK ? handle : -1;
+    }
+    if (pack(network, matrix, w, stride) != RILL_OK) return -1;
+    return handle;
+}
+
+/* [rows, n] of the plan's own; its floats are yet to be written. */
+static rill_constant make_constant(rill_network *network, size_t rows, size_t n)
+{
+    size_t bytes;
+    void *memory = NULL;
+    if (!__builtin_mul_overflow(rows, n * sizeof(float), &bytes) && rows > 0) memory = rill_alloc(network->ctx, bytes);
+    if (memory == NULL)
+        return dev_network_fail(network, RILL_ERR_MEMORY, "no memory for a product of %zu x %zu", rows, n);
+    const rill_constant handle = rill_network_constant(network, memory, rows, n);
+    if (handle > 0)
+        network->constant[handle - 1].memory = memory, network->constant[handle - 1].bytes = bytes;
+    else
+        rill_free(network->ctx, memory, bytes);
+    return handle;
+}
+
+rill_constant rill_network_product(rill_network *network, const float *a, size_t rows, size_t k, const float *w,
+                                   size_t n, size_t stride, const float *bias)
+{
+    dev_matrix matrix = {.w = {.n = n, .k = k, .dtype = RILL_DTYPE_F32}};
+    if (network->status != RILL_OK || !check_matrix(network, n, k, w, stride) ||
+        pack(network, &matrix, w, stride) != RILL_OK)
+        return -1;
+    const rill_constant out = make_constant(network, rows, n);
+    if (out > 0) {
+        const rill_gemm gemm = {.w = &matrix.w,
+                                .rows = rows,
+                                .a = {.data = (float *)(uintptr_t)a, .ld = k},
+                                .bias = bias,
+                                .c = {.data = network->constant[out - 1].memory, .ld = n}};
+        network->device->kernels.gemm(&gemm, NULL);
+    }
+    rill_free(network->ctx, matrix.memory, matrix.bytes);
+    return out;
+}
+
+rill_table rill_network_table(rill_network *network, rill_table_kind kind, size_t width, const char *what)
+{
+    if (kind < RILL_TABLE_NODES || kind > RILL_TABLE_HOST || width < 1 || width > INT32_MAX)
+        return dev_network_fail(network, RILL_ERR_ARGUMENT, "table %s: kind %d of width %zu cannot be", what, (int)kind,
+                                width);
+    const int32_t handle = DEV_APPEND(network, network, table, n_tables, table_capacity);
+    if (handle < 0) return handle;
+    network->table[handle - 1] = (dev_table){
+        .kind = kind, .width = width, .ld = width < DEV_PAD ? width : dev_padded(width)};
+    keep_name(network->table[handle - 1].name, what);
+    return handle;
+}
+
+/* Whether a handle names one of `count`; none, 0, does where it may be left out. */
+static int check_handle(rill_network *network, int32_t handle, size_t count, int optional, const char *what)
+{
+    if (network->status != RILL_OK) return 0;
+    if (handle > 0 ? (size_t)handle <= count : handle == 0 && optional) return 1;
+    dev_network_fail(network, RILL_ERR_ARGUMENT, "there is no %s %d", what, (int)handle);
+    return 0;
+}
+
+rill_vocab_subset rill_network_vocab_subset(rill_network *network, rill_constant rows, rill_constant bias,
+                                            rill_weight_type type, const char *what)
+{
+    if (!check_handle(network, rows, network->n_constants, 1, "constant") ||
+        !check_handle(network, bias, network->n_constants, 1, "constant") || !check_type(network, type))
+        return -1;
+    if (bias > 0 && (rows == 0 || network->constant[bias - 1].rows != 1 ||
+                     network->constant[bias - 1].width != network->constant[rows - 1].rows))
+        return dev_network_fail(network, RILL_ERR_ARGUMENT, "list %s: its bias is not one row with an entry per symbol",
+                                what);
+    const int32_t handle = DEV_APPEND(network, network, subset, n_subsets, subset_capacity);
+    if (handle < 0) return handle;
+    network->subset[handle - 1] = (dev_vocab_subset){
+        .rows = rows, .bias = bias, .type = type, .dtype = dev_dtype(type)};
+    keep_name(network->subset[handle - 1].name, what);
+    return handle;
+}
+
+/* --- programs ----------------------------------------------------------------------------------------------------- */
+
+rill_graph rill_graph_begin(rill_network *network, const char *name)
+{
+    const int32_t handle = DEV_APPEND(network, network, graph, n_graphs, graph_capacity);
+    if (handle < 0) return handle;
+    keep_name(network->graph[handle - 1].name, name);
+    return handle;
+}
+
+static dev_graph *find_graph(rill_network *network, rill_graph graph)
+{
+    return check_handle(network, graph, network->n_graphs, 0, "program") ? &network->graph[graph - 1] : NULL;
+}
+
+/* A builder of something that is no operation. */
+static dev_builder make_builder(rill_network *network, dev_graph *graph, const char *what)
+{
+    return (dev_builder){.network = network, .graph = graph, .operation = what};
+}
+
+static int check_space(const dev_builder *b, rill_index_space space)
+{
+    if (b->network->status != RILL_OK) return 0;
+    if (space >= 0 && (size_t)space <= b->graph->n_spaces) return 1;
+    dev_build_fail(b, "there is no space %d", (int)space);
+    return 0;
+}
+
+static rill_index_space add_space(rill_network *network, rill_graph graph, dev_index_space space, const char *what)
+{
+    dev_graph *p = find_graph(network, graph);
+    if (p == NULL) return -1;
+    const dev_builder b = make_builder(network, p, what);
+    if (!check_space(&b, space.parent)) return -1;
+    if (space.parent != RILL_ROWS && p->space[space.parent - 1].kind == DEV_SPACE_DISTINCT) {
+        dev_build_fail(&b, "nothing can be derived from a space of distinct values");
+        return -1;
+    }
+    space.index = dev_column_index(&b, space.parent, space.column, "the column");
+    if (network->status != RILL_OK) return -1;
+    space.ragged_index = (int32_t)p->n_ragged;
+    const int32_t handle = DEV_APPEND(network, p, space, n_spaces, space_capacity);
+    if (handle < 0) return handle;
+    p->space[handle - 1] = space;
+    p->n_ragged += space.kind == DEV_SPACE_RAGGED;
+    return handle;
+}
+
+rill_index_space rill_index_space_where(rill_network *network, rill_graph graph, rill_index_space of,
+                                        rill_column column)
+{
+    return add_space(network, graph, (dev_index_space){.kind = DEV_SPACE_WHERE, .parent = of, .column = column},
+                     "a space by where");
+}
+
+rill_index_space rill_index_space_distinct(rill_network *network, rill_graph graph, rill_index_space of,
+                                           rill_column column)
+{
+    return add_space(network, graph, (dev_index_space){.kind = DEV_SPACE_DISTINCT, .parent = of, .column = column},
+                     "a space of distinct values");
+}
+
+rill_index_space rill_index_space_ragged(rill_network *network, rill_graph graph, rill_column length)
+{
+    return add_space(network, graph, (dev_index_space){.kind = DEV_SPACE_RAGGED, .parent = RILL_ROWS, .column = length},
+                     "a ragged space");
+}
+
+rill_column rill_column_input(rill_network *network, rill_graph graph, rill_index_space of, const char *what)
+{
+    dev_graph *p = find_graph(network, graph);
+    if (p == NULL) return -1;
+    const dev_builder b = make_builder(network, p, what);
+    if (!check_space(&b, of)) return -1;
+    if (of != RILL_ROWS && p->space[of - 1].kind != DEV_SPACE_RAGGED) {
+        dev_build_fail(&b, "columns are given for the run's rows or for units");
+        return -1;
+    }
+    const int32_t handle = DEV_APPEND(network, p, column, n_columns, column_capacity);
+    if (handle < 0) return handle;
+    p->column[handle - 1] = (dev_column){.space = of};
+    keep_name(p->column[handle - 1].name, what);
+    return handle;
+}
+
+rill_tensor rill_tensor_make(rill_network *network, rill_graph graph, rill_index_space of, size_t width)
+{
+    dev_graph *p = find_graph(network, graph);
+    if (p == NULL) return -1;
+    const dev_builder b = make_builder(network, p, "a value");
+    if (!check_space(&b, of)) return -1;
+    if (width < 1 || width > INT32_MAX) {
+        dev_build_fail(&b, "%zu floats cannot be", width);
+        return -1;
+    }
+    const int32_t handle = DEV_APPEND(network, p, tensor, n_tensors, tensor_capacity);
+    if (handle > 0) p->tensor[handle - 1] = (dev_tensor){.space = of, .width = width, .first_op = -1, .last_op = -1};
+    return handle;
+}
+
+void rill_graph_prefetch(rill_network *network, rill_graph graph, rill_table table, rill_column slot)
+{
+    dev_graph *p = find_graph(network, graph);
+    if (p == NULL || !check_handle(network, table, network->n_tables, 0, "table")) return;
+    const dev_builder b = make_builder(network, p, "what its successor reads");
+    if (network->table[table - 1].kind != RILL_TABLE_RAGGED) {
+        dev_build_fail(&b, "table %s is not ragged", network->table[table - 1].name);
+        return;
+    }
+    const dev_prefetch expected = {.table = table - 1, .slot = dev_column_index(&b, RILL_ROWS, slot, "slot")};
+    const int32_t handle = DEV_APPEND(network, p, prefetch, n_prefetches, prefetch_capacity);
+    if (handle > 0) p->prefetch[handle - 1] = expected;
+}
+
+/* --- values' memory ----------------------------------------------------------------------------------------------- */
+
+/* The buffer, of those free when the value is first written, that it makes least larger. */
+static dev_buffer *find_buffer(dev_graph *p, const dev_tensor *value)
+{
+    dev_buffer *best = NULL;
+    for (size_t i = 0; i < p->n_buffers; i++) {
+        dev_buffer *b = &p->buffer[i];
+        if (b->space != value->space || b->subset != value->subset || b->last_op >= value->first_op) continue;
+        if (best == NULL) best = b;
+        const int fits = b->width >= value->width, fitted = best->width >= value->width;
+        if (fits != fitted ? fits : fits ? b->width < best->width : b->width > best->width) best = b;
+    }
+    return best;
+}
+
+/* Values share memory where one is done with before another begins. */
+static void assign_buffers(rill_network *network, dev_graph *p)
+{
+    for (int32_t op = 0; op < (int32_t)p->n_ops; op++) {
+        for (size_t v = 0; v < p->n_tensors; v++) {
+            dev_tensor *value = &p->tensor[v];
+            if (value->first_op != op) continue;
+            dev_buffer *buffer = find_buffer(p, value);
+            if (buffer == NULL) {
+                if (DEV_APPEND(network, p, buffer, n_buffers, buffer_capacity) < 0) return;
+                buffer = &p->buffer[p->n_buffers - 1];
+                *buffer = (dev_buffer){.space = value->space, .subset = value->subset};
+            }
+            if (buffer->width < value->width) buffer->width = value->width;
+            buffer->last_op = value->last_op;
+            value->buffer = (int32_t)(buffer - p->buffer);
+        }
+    }
+}
+
+/* --- the end ------------------------------------------------------------------------------------------------------ */
+
+static void raise_max(size_t *to, size_t n)
+{
+    if (n > *to) *to = n;
+}
+
+/* "product 512 x 128": outputs and inputs. */
+static void name_op(const rill_network *network, dev_op *op)
+{
+    const char *word = dev_op_name(op->kind);
+    const size_t size = sizeof op->name;
+    if (op->kind == DEV_PRODUCT && op->as.product.vocab_subset == 0) {
+        const rill_weights *w = &network->matrix[op->as.product.matrix - 1].w;
+        snprintf(op->name, size, "%s %zu x %zu", word, w->n, w->k);
+    } else if (op->kind == DEV_SCAN) {
+        snprintf(op->name, size, "%s %zu", word, op->as.scan.hidden);
+    } else if (op->kind == DEV_ATTEND) {
+        snprintf(op->name, size, "%s %s", word, op->as.attend.path ? "path" : op->as.attend.own_units ? "own" : "slot");
+    } else {
+        snprintf(op->name, size, "%s", word);
+    }
+}
+
+rill_status rill_network_finish(rill_network *network)
+{
+    for (size_t i = 0; i < network->n_graphs && network->status == RILL_OK; i++) {
+        dev_graph *p = &network->graph[i];
+        assign_buffers(network, p);
+        for (size_t i_op = 0; i_op < p->n_ops; i_op++) name_op(network, &p->op[i_op]);
+        raise_max(&network->max_indices, p->n_indices);
+        raise_max(&network->max_tensors, p->n_buffers);
+        raise_max(&network->max_spaces, p->n_spaces + 1);
+        raise_max(&network->max_paths, p->n_paths);
+    }
+    if (network->status != RILL_OK) return rill_fail(network->ctx, network->status, "%s", network->message);
+    const rill_status status = network->device->module != NULL ? network->device->module->finish(network) : RILL_OK;
+    network->finished = status == RILL_OK;
+    return status;
+}
+
+/* Of a list's symbol: its number and, where the list has them, its bias and its part of a strip of packed rows. */
+static int64_t symbol_bytes(const rill_network *network, const dev_vocab_subset *subset)
+{
+    enum { STRIP = RILL_VOCAB_SUBSET_PADDING + 1 };
+    size_t bytes = sizeof(int32_t) + (subset->bias != 0 ? sizeof(float) : 0);
+    if (subset->rows != 0 && network->device->module == NULL)
+        bytes += rill_gemm_pack_size(STRIP, network->constant[subset->rows - 1].width, subset->dtype) / STRIP;
+    return (int64_t)bytes;
+}
+
+rill_network_bytes rill_network_sizes(const rill_network *network)
+{
+    rill_network_bytes bytes = {.slot = 2 * (int64_t)sizeof(int32_t)};
+    int paths = 0;
+    for (size_t i = 0; i < network->n_graphs; i++) paths |= network->graph[i].n_paths > 0;
+    if (paths) bytes.node += (int64_t)sizeof(int32_t);
+    for (size_t i = 0; i < network->n_tables; i++) {
+        const int64_t row = (int64_t)(network->table[i].ld * sizeof(float));
+        if (network->table[i].kind == RILL_TABLE_NODES) bytes.node += row;
+        if (network->table[i].kind == RILL_TABLE_SLOTS) bytes.slot += row;
+        if (network->table[i].kind == RILL_TABLE_RAGGED) bytes.unit += row;
+    }
+    for (size_t i = 0; i < network->n_subsets; i++) bytes.symbol += symbol_bytes(network, &network->subset[i]);
+    if (network->device->module != NULL) network->device->module->add_sizes(network, &bytes);
+    return bytes;
+}

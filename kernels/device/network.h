@@ -1,0 +1,318 @@
+/* network.h: what a plan and its programs are made of. Inner header of the device's CPU executor.
+ *
+ * A builder's views are turned into operands when the operation is added: what the rows belong to, and an `index`, an array of int32
+ * that says which row. Indices are numbered in their program, equal ones once, and made in a block when an operation first asks.
+ *
+ * Handles count from 1; handle h is element h - 1 of its array, but for spaces, where 0 is RILL_ROWS. */
+#ifndef RILL_DEVICE_NETWORK_H
+#define RILL_DEVICE_NETWORK_H
+
+#include "kernels.h"
+#include "rill/device.h"
+
+enum { DEV_NAME = 48 };               /* bytes of a name that are kept */
+enum { DEV_LINE = 64, DEV_PAD = 16 }; /* bytes of a cache line; its floats */
+
+static inline size_t dev_padded(size_t width)
+{
+    return (width + DEV_PAD - 1) / DEV_PAD * DEV_PAD;
+}
+
+static inline size_t dev_lines(size_t bytes)
+{
+    return (bytes + DEV_LINE - 1) / DEV_LINE * DEV_LINE;
+}
+
+struct rill_device {
+    rill_context *ctx;
+    rill_kernels kernels;
+    char name[160];
+    int fast;                        /* products may depend on the batch */
+    const struct dev_module *module; /* NULL: the processor */
+    void *module_data;               /* the module's */
+    /* For tests: what blocks and spans are made of, and shares of attention kept at a time; 0: as run.c and ops.c decide. */
+    size_t block_rows, span_rows, max_attention_weights;
+};
+
+typedef struct dev_constant {
+    const float *data;
+    size_t rows, width;
+    void *memory; /* of data that is the plan's own, else NULL */
+    size_t bytes;
+} dev_constant;
+
+typedef struct dev_matrix {
+    rill_weights w;
+    void *memory;
+    size_t bytes;
+    rill_weight_type type;
+} dev_matrix;
+
+typedef struct dev_table {
+    rill_table_kind kind;
+    size_t width,
+        ld; /* floats of a row, and from row to row: rows begin on cache lines unless they are shorter than one */
+    char name[DEV_NAME];
+} dev_table;
+
+typedef struct dev_vocab_subset {
+    rill_constant rows, bias; /* 0: none */
+    rill_dtype dtype;
+    rill_weight_type type;
+    char name[DEV_NAME];
+} dev_vocab_subset;
+
+/* --- programs ----------------------------------------------------------------------------------------------------- */
+
+typedef enum dev_index_space_kind {
+    DEV_SPACE_ROWS,
+    DEV_SPACE_WHERE,
+    DEV_SPACE_DISTINCT,
+    DEV_SPACE_RAGGED
+} dev_index_space_kind;
+
+typedef struct dev_index_space {
+    dev_index_space_kind kind;
+    rill_index_space parent;
+    rill_column column;
+    int32_t index;        /* the column's entries for rows of `of` */
+    int needs_child_rows; /* rows of `of` are asked which row of this space is theirs */
+    int32_t ragged_index; /* how many ragged spaces there are before this one */
+} dev_index_space;
+
+typedef struct dev_column {
+    rill_index_space space;
+    int32_t n_writes; /* how many operations have written it so far */
+    char name[DEV_NAME];
+} dev_column;
+
+typedef struct dev_tensor {
+    rill_index_space space;
+    size_t width;
+    rill_vocab_subset subset;  /* its rows are as wide as the row's list; 0: `width` */
+    int32_t first_op, last_op; /* operations that write it first and touch it last; -1: none yet */
+    int32_t buffer;
+} dev_tensor;
+
+/* Memory of values that never live at the same time. */
+typedef struct dev_buffer {
+    rill_index_space space;
+    rill_vocab_subset subset;
+    size_t width;
+    int32_t last_op;
+} dev_buffer;
+
+typedef enum dev_index_kind {
+    DEV_INDEX_COLUMN, /* the entries of column `a`, as they are after `b` writers */
+    DEV_INDEX_MAP,    /* rows of space `a` */
+    DEV_INDEX_UNIT,   /* units of the ragged space `a` that the index `b` numbers in the row's input */
+    DEV_INDEX_RAGGED, /* rows of ragged tables: of the slots in index `a`, the units in index `b` */
+    DEV_INDEX_OWN,    /* of a distinct space the values that rows stand for; of a ragged one units' numbers */
+} dev_index_kind;
+
+typedef struct dev_index {
+    dev_index_kind kind;
+    rill_index_space space;
+    int32_t a, b;
+} dev_index;
+
+enum { DEV_NO_INDEX = -1 }; /* row r is row r */
+
+typedef enum dev_view_kind {
+    DEV_VIEW_NONE,
+    DEV_VIEW_VALUE,
+    DEV_VIEW_UNIT,
+    DEV_VIEW_TABLE,
+    DEV_VIEW_CONSTANT,
+    DEV_VIEW_RAGGED
+} dev_view_kind;
+
+typedef enum dev_base { DEV_BASE_NONE, DEV_BASE_TENSOR, DEV_BASE_TABLE, DEV_BASE_CONSTANT } dev_base;
+
+typedef struct dev_operand {
+    dev_base base;
+    int32_t element; /* element of its array */
+    int32_t index;
+    int is_written;
+    size_t first;
+} dev_operand;
+
+typedef struct dev_path {
+    int32_t node, parent, depth; /* indices; parent may be DEV_NO_INDEX */
+    rill_index_space space;
+} dev_path;
+
+typedef enum dev_op_kind {
+    DEV_PRODUCT,
+    DEV_LSTM,
+    DEV_GRU,
+    DEV_SCAN,
+    DEV_ATTEND,
+    DEV_NORMALISE,
+    DEV_ACTIVATE,
+    DEV_EMBED,
+    DEV_SUM,
+    DEV_COPY,
+    DEV_MASK,
+    DEV_PATH,
+    DEV_BEST,
+    DEV_MIX,
+    DEV_OP_KINDS
+} dev_op_kind;
+
+/* Where in dev_op.view an operation's views are. */
+enum {
+    DEV_A = 0,
+    DEV_A2 = 1,
+    DEV_ADD = 2,
+    DEV_OUT = 3,
+    DEV_GATES = 0,
+    DEV_C = 1,
+    DEV_C_OUT = 2,
+    DEV_H_OUT = 3,
+    DEV_HIDDEN = 1,
+    DEV_H = 2,
+    DEV_LAST_H = 1,
+    DEV_LAST_C = 2,
+    DEV_QUERY = 0,
+    DEV_KEYS = 1,
+    DEV_VALUES = 2,
+    DEV_X = 0,
+    DEV_RESIDUAL = 1,
+    DEV_GATE = 1,
+    DEV_POSITION = 1,
+    DEV_LOGITS = 0,
+    DEV_SUM_OUT = RILL_SUM_TERMS,
+    DEV_VIEWS = RILL_MIX_MODELS
+};
+
+typedef struct dev_op {
+    dev_op_kind kind;
+    char name[32]; /* for profiles: what it is, and its widths where there are several of the kind */
+    rill_index_space space;
+    dev_operand view[DEV_VIEWS];
+    int32_t slot; /* index: slots of lists, of memories; symbols of an embedding by a matrix */
+    int32_t
+        position; /* index: an attention's rows among the units of their input; DEV_NO_INDEX: the last of their path */
+    int32_t reuse_quantised; /* product: the one before has quantised the same rows */
+    int32_t path;
+    union {
+        rill_product product;
+        rill_lstm_cell lstm;
+        rill_gru_cell gru;
+        rill_scan scan;
+        rill_attend attend;
+        rill_normalise normalise;
+        rill_activate activate;
+        rill_embedding embed;
+        rill_sum sum;
+        rill_copy copy;
+        rill_mask mask;
+        rill_best_choices best;
+        rill_mix mix;
+    } as;
+} dev_op;
+
+typedef struct dev_prefetch {
+    int32_t table, slot; /* element; index */
+} dev_prefetch;
+
+typedef struct dev_graph {
+    char name[DEV_NAME];
+    dev_index_space *space;
+    dev_column *column;
+    dev_tensor *tensor;
+    dev_buffer *buffer;
+    dev_index *index;
+    dev_path *path;
+    dev_op *op;
+    dev_prefetch *prefetch;
+    size_t n_spaces, n_columns, n_tensors, n_buffers, n_indices, n_paths, n_ops, n_prefetches;
+    size_t space_capacity, column_capacity, tensor_capacity, buffer_capacity, index_capacity, path_capacity,
+        op_capacity, prefetch_capacity;
+    size_t weight_bytes;         /* of the matrices that are multiplied with */
+    size_t n_ragged;             /* ragged spaces */
+    rill_index_space scan_space; /* of the first scan; 0: there is none */
+    int has_selection, has_watched;
+} dev_graph;
+
+struct rill_network {
+    rill_context *ctx;
+    const rill_device *device;
+    dev_constant *constant;
+    dev_matrix *matrix;
+    dev_table *table;
+    dev_vocab_subset *subset;
+    dev_graph *graph;
+    size_t n_constants, n_matrices, n_tables, n_subsets, n_graphs;
+    size_t constant_capacity, matrix_capacity, table_capacity, subset_capacity, graph_capacity;
+    size_t max_indices, max_tensors, max_spaces, max_paths; /* of any program */
+    int finished;
+    void *module_data;  /* the device's module's */
+    rill_status status; /* of the first failure */
+    char message[400];
+};
+
+/* --- network.c ------------------------------------------------------------------------------------------------------- */
+
+/* Keep the plan's first failure. Returns -1, a failed handle. */
+int32_t dev_network_fail(rill_network *network, rill_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Append one zeroed element to an array of the plan. Returns its handle, or -1. */
+int32_t dev_network_append(rill_network *network, void **array, size_t *count, size_t *capacity, size_t size);
+#define DEV_APPEND(plan, owner, name, count, room) \
+    dev_network_append(plan, (void **)&(owner)->name, &(owner)->count, &(owner)->room, sizeof *(owner)->name)
+
+/* The dtype in which the device keeps weights of this type. */
+rill_dtype dev_dtype(rill_weight_type type);
+
+/* --- views.c ------------------------------------------------------------------------------------------------------ */
+
+/* What an operation is being built from, for messages. */
+typedef struct dev_builder {
+    rill_network *network;
+    dev_graph *graph;
+    dev_op *op;
+    const char *operation;
+} dev_builder;
+
+/* Keep "program P, operation N (WORD): ..." as the plan's failure. */
+void dev_build_fail(const dev_builder *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* What a space is; of the run's rows too. */
+const dev_index_space *dev_get_space(const dev_graph *graph, rill_index_space space);
+
+/* Whether rows of `space` are derived from, or are, rows of `from`. */
+int dev_is_derived(const dev_graph *graph, rill_index_space space, rill_index_space from);
+
+/* The number of an index, equal ones once; DEV_NO_INDEX after a failure. */
+int32_t dev_add_index(rill_network *network, dev_graph *graph, dev_index wanted);
+
+/* The index that leads from rows of a space to rows of `to`, which they are derived from; DEV_NO_INDEX for its own. */
+int32_t dev_map_index(const dev_builder *b, rill_index_space space, rill_index_space to);
+
+/* The index of a column's entries for the rows of a space. */
+int32_t dev_column_index(const dev_builder *b, rill_index_space space, rill_column column, const char *what);
+
+typedef enum dev_use {
+    DEV_READ = 0,
+    DEV_WRITE = 1,
+    DEV_OPTIONAL = 2,       /* the view may be none */
+    DEV_SAME_SPACE = 4,     /* it is a value of the space itself */
+    DEV_IGNORE_ROW = 8,     /* the rows are found in another way: the view's row is not read */
+    DEV_MAY_BE_ABSENT = 16, /* rows may be negative */
+} dev_use;
+
+/* Check a view of `width` floats, seen from rows of `space`, and put it into the operation at `place`. */
+void dev_build_view(const dev_builder *b, rill_index_space space, int place, rill_view view, size_t width, int use,
+                    const char *what);
+
+/* ---- build_ops.c ----------------------------------------------------------------------------------------------------- */
+
+const char *dev_op_name(dev_op_kind kind);
+
+/* Whether two operands are the same floats of the same rows. */
+int dev_same_operand(const dev_operand *a, const dev_operand *b);
+
+#endif

@@ -1,0 +1,303 @@
+/* The code of the library that is written in Lua: read.lua, sweep.lua and place.lua, and what it stands on.
+ *
+ * It is compiled into a script's state when the script first needs it. It has the table `own`, and copies of the libraries' tables
+ * that were made before the script ran; no script gets hold of either. The functions of C in `own` raise nothing but want of memory
+ * and used-up limits: a place in this code would tell nobody anything. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "native/ffi.h"
+#include "rill/file.h"
+#include "rill/search_config.h"
+#include "run_config.h"
+#include "tables/declaration.h"
+
+static const char globals_key, internal_key; /* their addresses: the registry's keys of the copies, and of `own` */
+
+static const struct {
+    const char *name, *text;
+    size_t length;
+} FILES[] = {
+#include "script_lua.h"
+};
+
+/* --- what settings and options there are ---------------------------------------------------------------------------- */
+
+/* NULL, or why the setting of this name cannot have the value. */
+static const char *setting_problem(lua_State *L, const char *name, const char *value)
+{
+    rill_settings trial;
+    rill_settings_default(&trial);
+    return rill_settings_set(script_from_lua(L)->ctx, &trial, name, value) < 0 ? rill_error(script_from_lua(L)->ctx)
+                                                                               : NULL;
+}
+
+/* takes(name): "boolean", "number", "string", or "either" where texts say what Lua's numbers cannot. */
+static int own_takes(lua_State *L)
+{
+    const rill_option *s = rill_option_find(rill_setting_table(), lua_tostring(L, 1));
+    switch (s->type) {
+    case RILL_OPTION_SWITCH: lua_pushliteral(L, "boolean"); break;
+    case RILL_OPTION_INT: lua_pushliteral(L, "number"); break;
+    case RILL_OPTION_REAL: lua_pushstring(L, isinf(s->max) ? "either" : "number"); break;
+    case RILL_OPTION_BYTES: lua_pushliteral(L, "either"); break;
+    default: lua_pushliteral(L, "string"); break;
+    }
+    return 1;
+}
+
+/* refusal(name, text): nil, or why without the setting's name, which the key says. */
+static int own_refusal(lua_State *L)
+{
+    const char *name = lua_tostring(L, 1), *why = setting_problem(L, name, lua_tostring(L, 2));
+    size_t n = strlen(name);
+    if (why != NULL && strncmp(why, name, n) == 0 && strncmp(why + n, ": ", 2) == 0) why += n + 2;
+    lua_pushstring(L, why);
+    return 1;
+}
+
+/* domains(): how many there are. */
+static int own_domains(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer)rill_registry_size(script_from_lua(L)->ctx).domains);
+    return 1;
+}
+
+/* settings(): their names, in order. */
+static int own_settings(lua_State *L)
+{
+    script_push_settings(L);
+    return 1;
+}
+
+/* --- parameters of grids ------------------------------------------------------------------------------------------ */
+
+static const rill_script_parameter PARAMETERS[] = {
+    {"delta", "absolute", NULL},    {"absolute", "absolute", NULL},
+    {"relative", "relative", NULL}, {"relative_local", "relative_local", NULL},
+    {"M", NULL, "max_candidates"},  {NULL, NULL, NULL}};
+
+const rill_script_parameter *rill_script_parameter_table(void)
+{
+    return PARAMETERS;
+}
+
+/* parameters(): the heuristics by their names, and the settings. */
+static int own_parameters(lua_State *L)
+{
+    lua_newtable(L);
+    lua_newtable(L);
+    for (const rill_script_parameter *p = PARAMETERS; p->name != NULL; p++) {
+        lua_pushstring(L, p->heuristic != NULL ? p->heuristic : p->setting);
+        lua_setfield(L, p->heuristic != NULL ? -3 : -2, p->name);
+    }
+    return 2;
+}
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+/* nearest(kind, word): the one of rill.names[kind] that was meant, or nil. */
+static int own_nearest(lua_State *L)
+{
+    lua_pushstring(L, script_name_nearest(L, lua_tostring(L, 1), lua_tostring(L, 2)));
+    return 1;
+}
+
+/* gone(name): what is said of an option that rill had once, or nil. */
+static int own_gone(lua_State *L)
+{
+    lua_pushstring(L, rill_removed_option("setting", lua_tostring(L, 1)));
+    return 1;
+}
+
+static int own_is_heuristic(lua_State *L)
+{
+    lua_pushboolean(L, rill_find_heuristic(script_from_lua(L)->ctx, lua_tostring(L, 1)) != NULL);
+    return 1;
+}
+
+/* What the value at 1 is called: what declared a KIND (2), a function alone, a native one. */
+static int find_declared_name(lua_State *L)
+{
+    static const struct {
+        const char *word;
+        const script_declaration *function_declaration; /* NULL: functions alone cannot be one */
+    } kinds[] = {{"heuristic", &script_heuristic_declaration},
+                 {"scorer", &script_scorer_declaration},
+                 {"policy", &script_scheduler_declaration},
+                 {"domain", NULL}};
+    char native[SCRIPT_NAME_MAX];
+    script_kind kind = SCRIPT_HEURISTIC;
+    while (strcmp(kinds[kind].word, lua_tostring(L, 2)) != 0) kind++;
+    const char *word = kinds[kind].word, *name = kind == SCRIPT_DOMAIN ? script_domain_name(L, 1) : NULL;
+    const script_table *t = script_table_get(L, 1);
+    if (script_native_is(L, 1)) {
+        script_native_register(L, 1, kind, native);
+        name = native;
+    }
+    if (name == NULL && lua_isfunction(L, 1) && kinds[kind].function_declaration != NULL)
+        t = script_declare_function(L, 1, kinds[kind].function_declaration);
+    if (t != NULL && t->declaration->kind != kind)
+        return luaL_error(L, "%s %s stands where a %s is expected", t->declaration->word, t->name, word);
+    if (name == NULL && t == NULL)
+        return luaL_error(L, "a %s where a %s is expected: \"NAME:ARGUMENTS\", {\"NAME\", ARGUMENTS...}%s",
+                          luaL_typename(L, 1), word,
+                          kinds[kind].function_declaration != NULL ? ", a function, or what declared one" : "");
+    lua_pushstring(L, t != NULL ? t->name : name);
+    return 1;
+}
+
+/* who(value, kind): the name, or nil and why. */
+static int own_who(lua_State *L)
+{
+    rill_script *s = script_from_lua(L);
+    lua_settop(L, 2);
+    lua_pushcfunction(L, find_declared_name);
+    lua_insert(L, 1);
+    s->raised_status = RILL_OK;
+    int code = lua_pcall(L, 2, 1, 0);
+    if (code == LUA_OK) return 1;
+    if (code == LUA_ERRMEM || s->raised_status == RILL_ERR_MEMORY || s->is_exhausted) return lua_error(L);
+    lua_pushnil(L);
+    lua_insert(L, 1);
+    return 2;
+}
+
+/* rill.sweep(grid [, function]) */
+static int make_sweep(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    if (!lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TFUNCTION);
+    lua_settop(L, 2);
+    script_internal_call(L, "sweep", 2, 1);
+    return 1;
+}
+
+/* --- opening ------------------------------------------------------------------------------------------------------ */
+
+/* What can be named, for scripts that ask and for messages. */
+static void add_names(lua_State *L)
+{
+    char spelt[SCRIPT_NAME_MAX];
+    for (const rill_script_parameter *p = PARAMETERS; p->name != NULL; p++) script_name_add(L, "sweep", p->name);
+    for (const rill_option *s = rill_setting_table(); s->name != NULL; s++)
+        script_name_add(L, "search", script_lua_name(s->name, spelt));
+    script_config_keys(L);
+    for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i += 3, lua_pop(L, 1))
+        script_name_add(L, "config", lua_tostring(L, -1));
+    lua_pop(L, 2);
+}
+
+void script_open_config(lua_State *L)
+{
+    lua_pushglobaltable(L);
+    script_push_copy(L, 1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &globals_key);
+    lua_pop(L, 1);
+    add_names(L);
+    lua_pushcfunction(L, make_sweep);
+    lua_setfield(L, -2, "sweep");
+}
+
+/* --- calling ------------------------------------------------------------------------------------------------------ */
+
+/* Push `own`, made if it is not there. */
+static void push_internal(lua_State *L)
+{
+    static const luaL_Reg functions[] = {{"takes", own_takes},
+                                         {"refusal", own_refusal},
+                                         {"settings", own_settings},
+                                         {"keys", script_config_keys},
+                                         {"nearest", own_nearest},
+                                         {"gone", own_gone},
+                                         {"is_heuristic", own_is_heuristic},
+                                         {"who", own_who},
+                                         {"domains", own_domains},
+                                         {"parameters", own_parameters},
+                                         {NULL, NULL}};
+    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &internal_key) != LUA_TNIL) return;
+    lua_pop(L, 1);
+    luaL_newlib(L, functions);
+    lua_pushstring(L, script_from_lua(L)->path);
+    lua_setfield(L, -2, "path");
+    for (size_t i = 0; i < sizeof FILES / sizeof *FILES; i++) {
+        if (luaL_loadbufferx(L, FILES[i].text, FILES[i].length, SCRIPT_INTERNAL, "t") != LUA_OK) lua_error(L);
+        lua_rawgetp(L, LUA_REGISTRYINDEX, &globals_key);
+        lua_setupvalue(L, -2, 1);
+        lua_pushvalue(L, -2);
+        lua_call(L, 1, 0);
+    }
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &internal_key);
+}
+
+/* Put own.NAME under the `arguments` values on top of the stack. */
+static void insert_internal(lua_State *L, const char *name, int arguments)
+{
+    push_internal(L);
+    lua_getfield(L, -1, name);
+    lua_remove(L, -2);
+    lua_insert(L, -1 - arguments);
+}
+
+rill_status script_internal_call(lua_State *L, const char *name, int arguments, int results)
+{
+    luaL_checkstack(L, LUA_MINSTACK, "a configuration");
+    insert_internal(L, name, arguments);
+    if (lua_pcall(L, arguments, results, 0) == LUA_OK) return RILL_OK;
+    if (!lua_istable(L, -1)) return lua_error(L);
+    int text = lua_rawgeti(L, -1, 1) == LUA_TSTRING;
+    lua_rawgeti(L, -2, 2);
+    if (!text) return luaL_error(L, "%s", lua_tostring(L, -1));
+    rill_status status = script_config_fail(script_from_lua(L), lua_tostring(L, -2), lua_tostring(L, -1));
+    lua_pop(L, 3);
+    return status;
+}
+
+/* --- messages ----------------------------------------------------------------------------------------------------- */
+
+enum { SOURCE_MAX = 1 << 20 };
+
+typedef struct place {
+    const char *text, *key;
+    size_t length;
+    int line;
+} place;
+
+static int find_line(lua_State *L)
+{
+    place *p = lua_touserdata(L, 1);
+    lua_pushlstring(L, p->text, p->length);
+    lua_pushstring(L, p->key);
+    insert_internal(L, "line", 2);
+    lua_call(L, 2, 1);
+    p->line = (int)lua_tointeger(L, -1);
+    return 0;
+}
+
+int script_config_line(rill_script *s, const char *text, size_t length, const char *key)
+{
+    place p = {text, key, length, 0};
+    script_protect(s, find_line, &p);
+    return p.line;
+}
+
+/* The file may be gone, or there never was one: then there is no line. */
+rill_status script_config_fail(rill_script *s, const char *key, const char *sentence)
+{
+    char line[32] = "", why[SCRIPT_MESSAGE_MAX];
+    rill_text text = {.ctx = s->ctx};
+    snprintf(why, sizeof why, "%s", sentence); /* it may be the context's own record */
+    int line_number = rill_file_read(&text, s->path, SOURCE_MAX) < 0
+                          ? 0
+                          : script_config_line(s, text.data, text.length, key);
+    if (line_number > 0) snprintf(line, sizeof line, ":%d", line_number);
+    rill_text_clear(&text);
+    return rill_fail(s->ctx, RILL_ERR_OPTION, "%s%s: %s%s%s", s->path, line, key, key[0] != '\0' ? ": " : "", why);
+}
+
+rill_status rill_script_config_refuse(rill_script *script, const char *key, const char *why)
+{
+    return script_config_fail(script, key, why);
+}

@@ -1,0 +1,45 @@
+/* Which entry of a configuration's chains does not work: names are known and arguments read only when an engine is made, long
+ * after the table was. Then entries are tried alone, so that the message can name the place. */
+#include <stdio.h>
+#include <string.h>
+
+#include "run_config.h"
+
+/* Heuristics, scorers and policies are found and made alike. */
+#define RETURN_WORKS(type, find)                                              \
+    do {                                                                      \
+        const type *table = find(ctx, entry->name);                           \
+        if (table == NULL) return 0;                                          \
+        if (table->create == NULL) return entry->arguments[0] == '\0';        \
+        if (table->create(table, ctx, entry->arguments, &self) < 0) return 0; \
+        if (table->destroy != NULL) table->destroy(self);                     \
+        return 1;                                                             \
+    } while (0)
+
+static int entry_works(rill_context *ctx, script_kind kind, const rill_chain_entry *entry)
+{
+    void *self = NULL;
+    if (kind == SCRIPT_HEURISTIC) RETURN_WORKS(rill_heuristic, rill_find_heuristic);
+    if (kind == SCRIPT_SCORER) RETURN_WORKS(rill_scorer, rill_find_scorer);
+    RETURN_WORKS(rill_scheduler, rill_find_scheduler);
+}
+
+/* Record the message with the place of the entry that it is about: it is named, and fails alone. */
+void rill_script_config_locate_error(rill_script *script, const rill_script_config *config)
+{
+    static const char *const keys[] = {"heuristics[%d]", "scorers[%d]", "policy"};
+    const rill_script_chain *const chains[] = {&config->heuristics, &config->scorers, &config->scheduler};
+    rill_context *ctx = script->ctx;
+    char message[SCRIPT_MESSAGE_MAX], key[SCRIPT_NAME_MAX];
+    rill_status status = rill_error_status(ctx);
+    int found = 0;
+    snprintf(message, sizeof message, "%s", rill_error(ctx));
+    for (int kind = SCRIPT_HEURISTIC; kind <= SCRIPT_SCHEDULER && !found; kind++)
+        for (int32_t i = 0; i < chains[kind]->n && !found; i++) {
+            const rill_chain_entry *entry = &chains[kind]->entry[i];
+            found = strstr(message, entry->name) != NULL && !entry_works(ctx, (script_kind)kind, entry);
+            if (found) snprintf(key, sizeof key, keys[kind], (int)i + 1);
+        }
+    if (found) script_config_fail(script, key, message);
+    rill_fail(ctx, status, "%s", found ? rill_error(ctx) : message);
+}

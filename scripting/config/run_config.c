@@ -1,0 +1,271 @@
+/* A run described by a Lua table, as a struct: read.lua and sweep.lua make flat lists of it, FIELDS says where these go.
+ *
+ * A configuration is a userdata, and its texts are the strings of those lists, which it holds on to. The registry holds it until it
+ * is freed. */
+#include <assert.h>
+#include <string.h>
+
+#include "rill/search_config.h"
+#include "run_config.h"
+
+typedef struct config_owner {
+    rill_script_config config; /* first: callers hold a pointer to it */
+    rill_script *script;
+    int reference;
+} config_owner;
+
+/* --- storing ------------------------------------------------------------------------------------------------------ */
+
+typedef enum field_type { NOTHING, TEXT, NUMBER, LIST, PAIRS, CHAIN, SWEEP } field_type;
+typedef struct field {
+    const char *name; /* in the table that own.read() makes */
+    const char *read; /* what reads it in read.lua, if it is a key; "": settings are read apart; NULL: it is no key */
+    field_type type;
+    size_t offset, count; /* of lists: the pointer, how many */
+} field;
+
+/* All keys of a configuration, in the order in which they are looked at, and what comes of them. */
+#define CONFIG_OFFSET(member) offsetof(rill_script_config, member)
+static const field FIELDS[] = {
+    {"model", "model", TEXT, CONFIG_OFFSET(model), 0},
+    {"domain", "domain", TEXT, CONFIG_OFFSET(domain), 0},
+    {"domain_args", "text", TEXT, CONFIG_OFFSET(domain_arguments), 0},
+    {"input", "path", TEXT, CONFIG_OFFSET(input), 0},
+    {"output", "path", TEXT, CONFIG_OFFSET(output), 0},
+    {"references", "path", TEXT, CONFIG_OFFSET(references), 0},
+    {"constraints", "path", TEXT, CONFIG_OFFSET(constraints), 0},
+    {"tsv", "form", TEXT, CONFIG_OFFSET(tsv), 0},
+    {"jsonl", "form", TEXT, CONFIG_OFFSET(jsonl), 0},
+    {"stats", "path", TEXT, CONFIG_OFFSET(stats), 0},
+    {"trace", "path", TEXT, CONFIG_OFFSET(trace), 0},
+    {"tokenized", "flag", NUMBER, CONFIG_OFFSET(tokenized), 0},
+    {"threads", "threads", NUMBER, CONFIG_OFFSET(threads), 0},
+    {"workers", "threads", NUMBER, CONFIG_OFFSET(workers), 0},
+    {"plugins", "plugins", LIST, CONFIG_OFFSET(plugins), CONFIG_OFFSET(n_plugins)},
+    {"n_best", "", NOTHING, 0, 0},
+    {"distinct", "", NOTHING, 0, 0},
+    {"unordered", "", NOTHING, 0, 0},
+    {"search", "", NOTHING, 0, 0},
+    {"heuristics", "heuristics", CHAIN, CONFIG_OFFSET(heuristics.entry), CONFIG_OFFSET(heuristics.n)},
+    {"scorers", "scorers", CHAIN, CONFIG_OFFSET(scorers.entry), CONFIG_OFFSET(scorers.n)},
+    {"policy", "policy", CHAIN, CONFIG_OFFSET(scheduler.entry), CONFIG_OFFSET(scheduler.n)},
+    {"sweep", "sweep", SWEEP, CONFIG_OFFSET(sweep), CONFIG_OFFSET(n_sweep)},
+    {"tune", "tune", NUMBER, CONFIG_OFFSET(has_tune), 0},
+    {"also", NULL, LIST, CONFIG_OFFSET(ensemble), CONFIG_OFFSET(n_ensemble)},
+    {"options", NULL, PAIRS, CONFIG_OFFSET(options), CONFIG_OFFSET(n_options)},
+    {"settings", NULL, PAIRS, CONFIG_OFFSET(settings), CONFIG_OFFSET(n_settings)},
+    {"point", NULL, PAIRS, CONFIG_OFFSET(point), CONFIG_OFFSET(n_point)},
+};
+enum { N_FIELDS = sizeof FIELDS / sizeof *FIELDS };
+static_assert(sizeof(rill_script_pair) == 2 * sizeof(char *) && sizeof(rill_chain_entry) == 2 * sizeof(char *),
+              "pairs are lists of texts");
+
+/* The texts of the list on top of the stack, in memory that the list holds on to. */
+static const char **read_texts(lua_State *L)
+{
+    lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
+    const char **texts = lua_newuserdatauv(L, (size_t)(n + 1) * sizeof *texts, 0);
+    for (lua_Integer i = 0; i < n; i++) {
+        lua_rawgeti(L, -2, i + 1);
+        texts[i] = lua_tostring(L, -1);
+        lua_pop(L, 1);
+    }
+    lua_rawseti(L, -2, 0);
+    return texts;
+}
+
+/* The list of lists on top of the stack: each a name and its values. */
+static const rill_script_axis *read_axes(lua_State *L, int64_t *points)
+{
+    lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
+    rill_script_axis *axes = lua_newuserdatauv(L, (size_t)(n + 1) * sizeof *axes, 0);
+    *points = 1;
+    for (lua_Integer i = 0; i < n; i++) {
+        lua_rawgeti(L, -2, i + 1);
+        const char **texts = read_texts(L);
+        axes[i] = (rill_script_axis){texts[0], texts + 1, (int32_t)lua_rawlen(L, -1) - 1};
+        *points *= axes[i].n;
+        lua_pop(L, 1);
+    }
+    lua_rawseti(L, -2, 0);
+    return axes;
+}
+
+/* The value is on top of the stack. */
+static void store_field(lua_State *L, const field *f, rill_script_config *config)
+{
+    char *target = (char *)config + f->offset;
+    const void *list = NULL;
+    if (f->type == NUMBER) {
+        *(int32_t *)target = lua_isboolean(L, -1) ? lua_toboolean(L, -1) : (int32_t)lua_tointeger(L, -1);
+    } else if (f->type == TEXT) {
+        *(const char **)target = lua_tostring(L, -1);
+    } else {
+        list = f->type == SWEEP ? (const void *)read_axes(L, &config->sweep_points) : read_texts(L);
+        memcpy(target, &list, sizeof list);
+        *(int32_t *)((char *)config + f->count) = (int32_t)lua_rawlen(L, -1) /
+                                                  (f->type == LIST || f->type == SWEEP ? 1 : 2);
+    }
+    if (f->type == CHAIN) ((rill_script_chain *)target)->said = 1;
+}
+
+/* `of`: what has the option; NULL: it is no option. */
+static void add_key(lua_State *L, const char *name, const char *read, const char *option_owner)
+{
+    const char *const texts[] = {name, read, option_owner};
+    for (int i = 0; i < 3; i++) {
+        if (texts[i] != NULL)
+            lua_pushstring(L, texts[i]);
+        else
+            lua_pushboolean(L, 0);
+        lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+    }
+}
+
+/* What reads an option's value in read.lua. */
+static const char *option_reader(const rill_option *row)
+{
+    switch (row->type) {
+    case RILL_OPTION_PATH: return "path";
+    case RILL_OPTION_SWITCH: return "flag";
+    case RILL_OPTION_WORD: return "text";
+    case RILL_OPTION_TEXT: return row->argument[0] == '[' ? "form" : "text";
+    default: return "amount";
+    }
+}
+
+/* Keys like the others, as they are written in Lua. */
+static void add_options(lua_State *L, const rill_option *row, const char *option_owner)
+{
+    char spelt[SCRIPT_NAME_MAX];
+    for (; row != NULL && row->name != NULL; row++)
+        add_key(L, script_lua_name(row->name, spelt), option_reader(row), option_owner);
+}
+
+int script_config_keys(lua_State *L)
+{
+    lua_newtable(L);
+    for (int i = 0; i < N_FIELDS && FIELDS[i].read != NULL; i++) add_key(L, FIELDS[i].name, FIELDS[i].read, NULL);
+    const rill_domain *d;
+    add_options(L, rill_output_table(), "outputs");
+    add_key(L, "lmbr", "path", "the chain");
+    add_key(L, "lmbr_self", "amount", "the chain");
+    for (size_t i = 0; (d = rill_domain_at(script_from_lua(L)->ctx, i)) != NULL; i++)
+        add_options(L, d->options, d->name);
+    return 1;
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+static rill_status create_config(lua_State *L, const char *reader, int arguments, rill_script_config **out)
+{
+    rill_status status = script_internal_call(L, reader, arguments, 1);
+    if (status < 0) return status;
+    int table_index = lua_gettop(L);
+    config_owner *o = lua_newuserdatauv(L, sizeof *o, 1);
+    *o = (config_owner){.config.struct_size = sizeof o->config,
+                        .config.script = script_from_lua(L)->path,
+                        .script = script_from_lua(L)};
+    for (int i = 0; i < N_FIELDS; i++) {
+        if (lua_getfield(L, table_index, FIELDS[i].name) != LUA_TNIL) store_field(L, &FIELDS[i], &o->config);
+        lua_pop(L, 1);
+    }
+    if (lua_getfield(L, table_index, "budget") != LUA_TNIL)
+        status = script_budget_create(L, lua_gettop(L), &o->config.budget, &o->config.budget_user);
+    if (status >= 0 && lua_getfield(L, table_index, "cube_key") != LUA_TNIL)
+        status = script_cube_key_create(L, lua_gettop(L), &o->config.cube_key, &o->config.cube_key_user);
+    lua_settop(L, table_index + 1);
+    lua_insert(L, table_index);
+    lua_setiuservalue(L, table_index, 1);
+    o->reference = luaL_ref(L, LUA_REGISTRYINDEX);
+    if (status < 0)
+        rill_script_config_free(&o->config);
+    else
+        *out = &o->config;
+    return status;
+}
+
+rill_status script_config_take(lua_State *L, int arguments, rill_script_config **out)
+{
+    return create_config(L, "read", arguments, out);
+}
+
+void rill_script_config_free(rill_script_config *config)
+{
+    if (config != NULL)
+        luaL_unref(((config_owner *)config)->script->L, LUA_REGISTRYINDEX, ((config_owner *)config)->reference);
+}
+
+rill_status script_point_take(lua_State *L, rill_script_config **out)
+{
+    lua_settop(L, 4);
+    for (int i = 1; i <= 4; i++) lua_pushvalue(L, i);
+    rill_status status = script_internal_call(L, "apply", 4, 4);
+    if (status < 0) return status;
+    if (lua_isfunction(L, 3)) {
+        lua_pushvalue(L, 3);
+        lua_pushvalue(L, 5);
+        lua_pushvalue(L, 8);
+        lua_call(L, 2, 0);
+    }
+    lua_settop(L, 7);
+    rill_script_config_free(*out);
+    *out = NULL;
+    return script_config_take(L, 3, out);
+}
+
+/* --- what the script returned ------------------------------------------------------------------------------------- */
+
+void script_config_result(lua_State *L)
+{
+    const rill_script *s = script_from_lua(L);
+    if (s->result == LUA_NOREF)
+        lua_pushnil(L);
+    else
+        lua_rawgeti(L, LUA_REGISTRYINDEX, s->result);
+}
+
+typedef struct config_reading {
+    const char *reader; /* of what the script returned, in read.lua; NULL: a point of its sweep is read */
+    int64_t index;      /* of that point */
+    rill_script_config *config;
+    rill_status status;
+} config_reading;
+
+static int read_protected(lua_State *L)
+{
+    config_reading *r = lua_touserdata(L, 1);
+    script_config_result(L);
+    lua_replace(L, 1);
+    if (r->reader != NULL) {
+        r->status = create_config(L, r->reader, 1, &r->config);
+        return 0;
+    }
+    lua_pushvalue(L, 1);
+    lua_pushinteger(L, r->index);
+    script_internal_call(L, "point", 2, 3);
+    r->status = script_point_take(L, &r->config);
+    return 0;
+}
+
+static rill_status read_result(rill_script *script, config_reading r, rill_script_config **out)
+{
+    rill_status status = script_protect(script, read_protected, &r);
+    *out = r.config;
+    return status < 0 ? status : r.status;
+}
+
+rill_status rill_script_sweep_point(rill_script *script, int64_t index, rill_script_config **out)
+{
+    return read_result(script, (config_reading){.index = index}, out);
+}
+
+rill_status rill_script_config_read(rill_script *script, rill_script_config **out)
+{
+    return read_result(script, (config_reading){.reader = "read"}, out);
+}
+
+rill_status rill_script_config_plugins(rill_script *script, rill_script_config **out)
+{
+    return read_result(script, (config_reading){.reader = "read_plugins"}, out);
+}

@@ -1,0 +1,286 @@
+/* Functions of the standard library with their work in C charged for before it is done.
+ *
+ * Every function that a script finds in the library is put into a wrapper, so that one that was not thought of is charged too: for
+ * each argument, and for each byte of a text, since a text may be gone through, copied, or read as a number. Those that look at a
+ * part of a text alone, or make more than they are given, have a cost of their own. Lists are counted element by element (limited_lists.c),
+ * patterns by what they look at (pattern.c), blocks by their size (script_memory.c).
+ *
+ * Divisions: arguments · texts · the wrapper · compiling · opening. */
+#include <string.h>
+
+#include "limits.h"
+
+/* Integers of a script are taken from outside [0, this] into it, so that costs cannot overflow. */
+#define MAX_CALL_COST (INT64_MAX / 4)
+
+/* Reading a number takes two or three nanoseconds for each digit, which is the most that is done with a byte. */
+enum { BYTES_PER_UNIT = 4 };
+
+/* A function of the library. */
+typedef struct script_work {
+    const char *name;
+    int text; /* the argument that is a text of which not every byte is looked at, or one of these: */
+    int64_t (*cost)(lua_State *L); /* of that, and of what it makes; NULL: nothing */
+} script_work;
+
+enum { NO_ARGUMENT = 0, EVERY_ARGUMENT = -1 /* texts are handed on as they are */ };
+
+/* --- arguments ---------------------------------------------------------------------------------------------------- */
+
+static int64_t arguments_cost(lua_State *L, int except)
+{
+    int n = lua_gettop(L);
+    int64_t bytes = 0;
+    for (int i = 1; i <= n && except != EVERY_ARGUMENT; i++)
+        if (i != except && lua_type(L, i) == LUA_TSTRING) bytes += (int64_t)lua_rawlen(L, i);
+    return bytes / BYTES_PER_UNIT + n;
+}
+
+/* Reading a number from the text that the argument may be. */
+static int64_t number_cost(lua_State *L, int index)
+{
+    return lua_type(L, index) == LUA_TSTRING ? (int64_t)lua_rawlen(L, index) / BYTES_PER_UNIT : 0;
+}
+
+/* select(n, ...) */
+static int64_t select_cost(lua_State *L)
+{
+    return number_cost(L, 1);
+}
+
+/* insert(list, place, value): without a place the value is the second. */
+static int64_t insert_cost(lua_State *L)
+{
+    return lua_gettop(L) == 3 ? number_cost(L, 2) : 0;
+}
+
+static int64_t clamped_integer(lua_State *L, int index)
+{
+    lua_Integer value = lua_tointeger(L, index);
+    return value < 0 ? 0 : value < MAX_CALL_COST ? value : MAX_CALL_COST;
+}
+
+/* --- texts -------------------------------------------------------------------------------------------------------- */
+
+/* Place `index` in a text of so many bytes: counted from its end if it is below 0. */
+static int64_t text_position(lua_State *L, int index, int64_t length, int64_t otherwise)
+{
+    lua_Integer place = lua_isnoneornil(L, index) ? otherwise : lua_tointeger(L, index);
+    if (place < 0) place = place < -length ? 0 : length + place + 1;
+    return place < 0 ? 0 : place < length ? place : length;
+}
+
+/* Bytes of the text at 1 from the place at 2 to the one at 3. */
+static int64_t span_length(lua_State *L, int64_t first, int64_t last)
+{
+    int64_t length = (int64_t)lua_rawlen(L, 1), span;
+    first = text_position(L, 2, length, first);
+    last = text_position(L, 3, length, last < 0 ? first : last);
+    span = last - first + 1;
+    return span > 0 ? span : 0;
+}
+
+/* byte, codepoint(s, i, j): one place unless a second is given. */
+static int64_t places_cost(lua_State *L)
+{
+    int64_t span = span_length(L, 1, -1);
+    if (!script_reserve_stack(L, span)) luaL_error(L, "string slice too long");
+    return span;
+}
+
+/* utf8.len(s, i, j): all of it. */
+static int64_t utf8_len_cost(lua_State *L)
+{
+    return span_length(L, 1, INT64_MAX) / BYTES_PER_UNIT;
+}
+
+/* Of rep(s, n, separator): it asks for the memory of the whole before it begins, so more than there may be costs nothing. */
+static int64_t rep_cost(lua_State *L)
+{
+    int64_t n = clamped_integer(L, 2), each = (int64_t)(lua_rawlen(L, 1) + (lua_isstring(L, 3) ? lua_rawlen(L, 3) : 0)),
+            bytes;
+    if (each == 0 && n > 0) { /* the library goes round n times for nothing */
+        lua_pushinteger(L, 0);
+        lua_replace(L, 2);
+    }
+    if (each == 0) return 0;
+    if (__builtin_mul_overflow(n, each, &bytes) || (uint64_t)bytes > script_from_lua(L)->options.memory) return 0;
+    return n / 4 + bytes / 64;
+}
+
+/* A number is written in 0.1 to 10 microseconds: the most for large ones with a hundred digits behind the point. */
+static int64_t format_cost(lua_State *L)
+{
+    enum { FORMAT_ITEM_COST = 40, LONG_FORMAT_COST = 2000 };
+    size_t length;
+    const char *text = lua_tolstring(L, 1, &length), *end = text + length;
+    int64_t cost = 0;
+    for (; text != NULL && (text = memchr(text, '%', (size_t)(end - text))) != NULL; text++) {
+        size_t digits = strspn(text + 1, "-+ #0123456789.");
+        cost += memchr("fFeEgGaA", text[1 + digits], 8) != NULL ? FORMAT_ITEM_COST * 10 : FORMAT_ITEM_COST;
+        if (digits > 2 && text[1 + digits] == 'f') cost += LONG_FORMAT_COST;
+    }
+    return cost;
+}
+
+/* pack(format, ...): what the values are is counted; "c" fills up to the size behind it. */
+static int64_t pack_cost(lua_State *L)
+{
+    const char *format = lua_tostring(L, 1);
+    const int64_t max_bytes = (int64_t)(script_from_lua(L)->options.memory < INT64_MAX / 2
+                                            ? script_from_lua(L)->options.memory
+                                            : INT64_MAX / 2);
+    int64_t bytes = 0;
+    for (; format != NULL && *format != '\0'; format++) {
+        int64_t size = 0;
+        if (*format != 'c') continue;
+        for (; format[1] >= '0' && format[1] <= '9' && size < max_bytes; format++) size = 10 * size + (format[1] - '0');
+        bytes += size < max_bytes ? size : max_bytes;
+        if (bytes > max_bytes) bytes = max_bytes;
+    }
+    return bytes / BYTES_PER_UNIT;
+}
+
+/* unpack(format, text, place): texts in it may reach to its end. */
+static int64_t unpack_cost(lua_State *L)
+{
+    const char *format = lua_tostring(L, 1);
+    int64_t length = (int64_t)lua_rawlen(L, 2);
+    if (format == NULL || strpbrk(format, "csz") == NULL) return 0;
+    return (length - text_position(L, 3, length, 1)) / BYTES_PER_UNIT;
+}
+
+/* --- the wrapper -------------------------------------------------------------------------------------------------- */
+
+/* Upvalue 2 says what is charged for, upvalue 3 is the original. It runs in this call's frame, so its own upvalue, if it has one, is the
+ * first here too. */
+static int call_charged(lua_State *L)
+{
+    const script_work *work = lua_touserdata(L, lua_upvalueindex(2));
+    lua_CFunction function = lua_tocfunction(L, lua_upvalueindex(3));
+    script_charge(L, 1 + arguments_cost(L, work->text));
+    if (work->cost != NULL) script_charge(L, work->cost(L));
+    return function(L);
+}
+
+static const script_work default_work = {NULL, NO_ARGUMENT, NULL};
+static const script_work base_work[] = {
+    {"assert", EVERY_ARGUMENT, NULL},   {"error", EVERY_ARGUMENT, NULL},
+    {"ipairs", EVERY_ARGUMENT, NULL},   {"next", EVERY_ARGUMENT, NULL},
+    {"pairs", EVERY_ARGUMENT, NULL},    {"rawequal", EVERY_ARGUMENT, NULL},
+    {"rawget", EVERY_ARGUMENT, NULL},   {"rawlen", EVERY_ARGUMENT, NULL},
+    {"rawset", EVERY_ARGUMENT, NULL},   {"select", EVERY_ARGUMENT, select_cost},
+    {"tostring", EVERY_ARGUMENT, NULL}, {"type", EVERY_ARGUMENT, NULL},
+    {NULL, NO_ARGUMENT, NULL},
+};
+static const script_work table_work[] = {{"insert", EVERY_ARGUMENT, insert_cost},
+                                         {"pack", EVERY_ARGUMENT, NULL},
+                                         {"sort", NO_ARGUMENT, script_sort_order},
+                                         {NULL, NO_ARGUMENT, NULL}};
+static const script_work string_work[] = {
+    {"byte", 1, places_cost},
+    {"find", 1, NULL},
+    {"format", NO_ARGUMENT, format_cost},
+    {"gmatch", 1, NULL},
+    {"gsub", 1, NULL},
+    {"len", 1, NULL},
+    {"match", 1, NULL},
+    {"pack", NO_ARGUMENT, pack_cost},
+    {"rep", 1, rep_cost},
+    {"sub", 1, NULL},
+    {"unpack", 2, unpack_cost},
+    {NULL, NO_ARGUMENT, NULL},
+};
+static const script_work utf8_work[] = {
+    {"codepoint", 1, places_cost}, {"codes", 1, NULL}, {"len", 1, utf8_len_cost}, {NULL, NO_ARGUMENT, NULL}};
+static const script_work no_work[] = {{NULL, NO_ARGUMENT, NULL}};
+
+static const script_work *find_work(const script_work *table, const char *name)
+{
+    while (table->name != NULL && strcmp(table->name, name) != 0) table++;
+    return table->name != NULL ? table : &default_work;
+}
+
+/* Put each function in the table on top of the stack into its wrapper. */
+static void charge_functions(lua_State *L, const script_work *table)
+{
+    for (lua_pushnil(L); lua_next(L, -2) != 0;) {
+        if (!lua_iscfunction(L, -1) || lua_type(L, -2) != LUA_TSTRING) {
+            lua_pop(L, 1);
+            continue;
+        }
+        if (lua_getupvalue(L, -1, 1) == NULL) lua_pushnil(L);
+        lua_pushlightuserdata(L, (void *)find_work(table, lua_tostring(L, -3)));
+        lua_pushvalue(L, -3);
+        lua_pushcclosure(L, call_charged, 3);
+        lua_replace(L, -2);
+        lua_pushvalue(L, -2);
+        lua_insert(L, -2);
+        lua_rawset(L, -4); /* fields may be assigned to under lua_next() */
+    }
+}
+
+/* --- compiling ---------------------------------------------------------------------------------------------------- */
+
+/* Text goes to the compiler in pieces, each charged for when it is asked for. A name is looked for in all functions around it, and a
+ * jump is appended to a list that is walked, so that a text can take far longer than its length tells: between two pieces the time is
+ * looked at. */
+typedef struct compile_source {
+    const char *text;
+    size_t length;
+} compile_source;
+
+static const char *next_piece(lua_State *L, void *user, size_t *size)
+{
+    enum { PIECE = 4096, COMPILE_BYTE_COST = 4 };
+    compile_source *from = user;
+    const char *piece = from->text;
+    *size = from->length < PIECE ? from->length : PIECE;
+    from->text += *size;
+    from->length -= *size;
+    script_charge(L, COMPILE_BYTE_COST * (int64_t)*size);
+    return piece;
+}
+
+/* Each "goto" is checked against those that wait for their labels: the square of their number. */
+static int64_t goto_cost(const char *text, size_t length)
+{
+    static const char word[] = "goto";
+    int64_t jumps = 0;
+    for (const char *pos = text, *end = text + length; (pos = memmem(pos, (size_t)(end - pos), word, 4)) != NULL;
+         pos += 4)
+        jumps++;
+    return jumps < INT32_MAX ? jumps * jumps : MAX_CALL_COST;
+}
+
+int script_compile(lua_State *L, const char *text, size_t length, const char *name)
+{
+    compile_source from = {text, length};
+    script_charge(L, goto_cost(text, length));
+    return lua_load(L, next_piece, &from, name, "t");
+}
+
+/* --- opening ------------------------------------------------------------------------------------------------------ */
+
+void script_open_work(lua_State *L)
+{
+    static const struct {
+        const char *name;
+        const script_work *work;
+        void (*open)(lua_State *L);
+    } libraries[] = {{"string", string_work, script_open_patterns},
+                     {"table", table_work, script_open_lists},
+                     {"math", no_work, NULL},
+                     {"utf8", utf8_work, NULL}};
+    charge_functions(L, base_work);
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+        lua_getfield(L, -1, libraries[i].name);
+        if (libraries[i].open != NULL) libraries[i].open(L);
+        charge_functions(L, libraries[i].work);
+        lua_pop(L, 1);
+    }
+    lua_pushliteral(L, ""); /* arithmetic with texts */
+    lua_getmetatable(L, -1);
+    charge_functions(L, no_work);
+    lua_pop(L, 2);
+}

@@ -1,0 +1,108 @@
+/* rill.names: what scripts can name, by kind; and texts of scripts as C reads them.
+ *
+ * For editors that complete names, and for the test that compares docs/scripting.md with the code. Every list is made of the table
+ * that names are looked up in, when that is opened, so that it cannot say anything else. In alphabetical order. */
+#include <string.h>
+
+#include "state.h"
+
+static const char names_key = 0; /* its address: the registry's key of the table kind -> list */
+
+/* Push the table, made if it is not there. */
+static void push_all(lua_State *L)
+{
+    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &names_key) == LUA_TTABLE) return;
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &names_key);
+}
+
+static void push_list(lua_State *L, const char *kind)
+{
+    push_all(L);
+    if (lua_getfield(L, -1, kind) != LUA_TTABLE) {
+        lua_pop(L, 1);
+        lua_newtable(L);
+        lua_pushvalue(L, -1);
+        lua_setfield(L, -3, kind);
+    }
+    lua_remove(L, -2);
+}
+
+void script_name_add(lua_State *L, const char *kind, const char *name)
+{
+    push_list(L, kind);
+    lua_Integer pos = (lua_Integer)lua_rawlen(L, -1) + 1;
+    for (; pos > 1; pos--) { /* insertion: lists are short */
+        lua_rawgeti(L, -1, pos - 1);
+        if (strcmp(lua_tostring(L, -1), name) < 0) {
+            lua_pop(L, 1);
+            break;
+        }
+        lua_rawseti(L, -2, pos);
+    }
+    lua_pushstring(L, name);
+    lua_rawseti(L, -2, pos);
+    lua_pop(L, 1);
+}
+
+const char *script_name_nearest(lua_State *L, const char *kind, const char *word)
+{
+    enum { MAX_NEAREST_NAMES = 128 };
+    const char *names[MAX_NEAREST_NAMES];
+    script_charge(L, SCRIPT_NEAREST_WORK);
+    push_list(L, kind);
+    const size_t n = lua_rawlen(L, -1) < MAX_NEAREST_NAMES ? (size_t)lua_rawlen(L, -1) : MAX_NEAREST_NAMES;
+    for (size_t i = 0; i < n; i++, lua_pop(L, 1)) {
+        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        names[i] = lua_tostring(L, -1); /* the list holds on to it */
+    }
+    lua_pop(L, 1);
+    return rill_nearest(word, names, n);
+}
+
+const char *script_text(lua_State *L, int index, const char *what)
+{
+    size_t length;
+    const char *text = lua_tolstring(L, index, &length);
+    if (strlen(text) != length) luaL_error(L, "%s has a zero byte in it: \"%s\" is all that would be seen", what, text);
+    return text;
+}
+
+void script_replace_zeros(lua_State *L)
+{
+    size_t length;
+    luaL_Buffer shown;
+    const char *text = lua_tolstring(L, -1, &length);
+    if (strlen(text) == length) return;
+    char *copy_start = luaL_buffinitsize(L, &shown, length);
+    memcpy(copy_start, text, length);
+    for (char *zero = copy_start; (zero = memchr(zero, '\0', (size_t)(copy_start + length - zero))) != NULL;)
+        *zero = '?';
+    luaL_pushresultsize(&shown, length);
+    lua_replace(L, -2);
+}
+
+void script_push_copy(lua_State *L, int depth)
+{
+    lua_newtable(L);
+    for (lua_pushnil(L); lua_next(L, -3) != 0; lua_pop(L, 1)) {
+        lua_pushvalue(L, -2);
+        lua_pushvalue(L, -2);
+        if (depth > 0 && lua_istable(L, -1)) {
+            script_push_copy(L, depth - 1);
+            lua_remove(L, -2);
+        }
+        lua_rawset(L, -5);
+    }
+}
+
+/* Scripts get a copy: the lists are what messages are made of. */
+void script_open_names(lua_State *L)
+{
+    push_all(L);
+    script_push_copy(L, 1);
+    lua_setfield(L, -3, "names");
+    lua_pop(L, 1);
+}

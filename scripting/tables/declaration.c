@@ -1,0 +1,479 @@
+/* Declarations and calls; declaration.h says what they are.
+ *
+ * Divisions: reading a declaration · tables · objects · functions alone · instances · calls · blame. */
+#include "declaration.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- reading a declaration ---------------------------------------------------------------------------------------- */
+
+static const char *const texts[] = {"name", "arguments", "summary"};
+enum { NAME, ARGUMENTS, SUMMARY, TEXTS };
+enum { MAX_DECLARATION_KEYS = TEXTS + 2 + SCRIPT_MAX_FUNCTIONS }; /* with create and a number */
+
+static size_t list_keys(const script_declaration *d, const char **keys)
+{
+    size_t n = 0;
+    for (int i = 0; i < TEXTS; i++)
+        if (i != ARGUMENTS || d->has_arguments) keys[n++] = texts[i];
+    keys[n++] = "create";
+    if (d->number_key != NULL) keys[n++] = d->number_key;
+    for (int i = 0; d->functions[i] != NULL; i++) keys[n++] = d->functions[i];
+    return n;
+}
+
+/* A misspelt key would otherwise be a function that is never called. */
+static void check_key(lua_State *L, const script_declaration *d, int index)
+{
+    const char *keys[MAX_DECLARATION_KEYS];
+    size_t n = list_keys(d, keys);
+    if (lua_type(L, index) != LUA_TSTRING)
+        luaL_error(L, "rill.%s: a key is a name, not %s", d->word, luaL_tolstring(L, index, NULL));
+    const char *key = script_text(L, index, lua_pushfstring(L, "rill.%s: a key", d->word));
+    lua_pop(L, 1);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(keys[i], key) == 0) return;
+    const char *near = rill_nearest(key, keys, n);
+    if (near != NULL) luaL_error(L, "rill.%s: unknown key \"%s\": did you mean \"%s\"?", d->word, key, near);
+    luaL_error(L, "rill.%s: unknown key \"%s\"", d->word, key);
+}
+
+static void check_keys(lua_State *L, const script_declaration *d)
+{
+    if (lua_type(L, 1) != LUA_TTABLE)
+        luaL_error(L, "rill.%s wants a table, as in rill.%s{ name = \"mine\", %s = function ... end }", d->word,
+                   d->word, d->functions[0]);
+    lua_settop(L, 1);
+    lua_pushnil(L);
+    while (lua_next(L, 1)) {
+        lua_pop(L, 1);
+        check_key(L, d, 2);
+    }
+}
+
+static int raw_field(lua_State *L, const char *key)
+{
+    lua_pushstring(L, key);
+    return lua_rawget(L, 1);
+}
+
+/* Pushes the text. Names are written on command lines, where ':' and ',' separate. */
+static const char *read_name(lua_State *L, const script_declaration *d)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-_";
+    size_t length;
+    if (raw_field(L, "name") != LUA_TSTRING) luaL_error(L, "rill.%s: name = \"...\" is missing", d->word);
+    const char *name = lua_tolstring(L, -1, &length);
+    if (length == 0 || strspn(name, allowed) != length)
+        luaL_error(L, "rill.%s: the name \"%s\" must be made of a-z, 0-9, - and _", d->word, name);
+    if (length >= SCRIPT_NAME_MAX)
+        luaL_error(L, "rill.%s: the name \"%s\" is longer than %d bytes", d->word, name, SCRIPT_NAME_MAX - 1);
+    return name;
+}
+
+/* Pushes the text. */
+static const char *read_text(lua_State *L, const script_declaration *d, const char *key, const char *otherwise)
+{
+    size_t length;
+    int type = raw_field(L, key);
+    if (type == LUA_TNIL) return lua_pushstring(L, otherwise);
+    if (type != LUA_TSTRING)
+        luaL_error(L, "rill.%s: %s must be a string, not a %s", d->word, key, luaL_typename(L, -1));
+    const char *text = lua_tolstring(L, -1, &length);
+    if (strlen(text) != length || strpbrk(text, "\r\n") != NULL)
+        luaL_error(L, "rill.%s: %s must be one line", d->word, key);
+    return text;
+}
+
+static int read_function(lua_State *L, const script_declaration *d, const char *key, int mandatory)
+{
+    int type = raw_field(L, key);
+    if (type == LUA_TNIL && !mandatory) {
+        lua_pop(L, 1);
+        return LUA_NOREF;
+    }
+    if (type == LUA_TNIL) luaL_error(L, "rill.%s: %s = function ... end is missing", d->word, key);
+    if (type != LUA_TFUNCTION)
+        luaL_error(L, "rill.%s: %s must be a function, not a %s", d->word, key, luaL_typename(L, -1));
+    return luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+static int32_t read_number(lua_State *L, const script_declaration *d)
+{
+    int is_integer;
+    const int type = raw_field(L, d->number_key);
+    const lua_Integer value = type == LUA_TNIL ? 0 : lua_tointegerx(L, -1, &is_integer);
+    if (type != LUA_TNIL && (type != LUA_TNUMBER || !is_integer || value < 0 || value > d->max_number))
+        luaL_error(L, "rill.%s: %s must be a whole number from 0 to %d", d->word, d->number_key, (int)d->max_number);
+    lua_pop(L, 1);
+    return (int32_t)value;
+}
+
+/* --- tables ------------------------------------------------------------------------------------------------------- */
+
+/* A table of the script with its texts, in its list already. */
+static script_table *make_table(lua_State *L, const script_declaration *d, const char *const text[TEXTS])
+{
+    rill_script *s = script_from_lua(L);
+    int n = 0;
+    for (const script_table *t = s->tables; t != NULL; t = t->next) n++;
+    /* They are not Lua's memory, whose limit does not see them. */
+    if (n >= SCRIPT_MAX_TABLES)
+        luaL_error(L, "rill.%s: a script may declare %d things; is this in a loop?", d->word, SCRIPT_MAX_TABLES);
+    script_table *t = rill_calloc(s->ctx, 1, sizeof *t);
+    if (t == NULL) script_raise(L, rill_fail_memory(s->ctx, sizeof *t, "a declaration"));
+    t->script = s;
+    t->declaration = d;
+    t->create = LUA_NOREF;
+    for (int i = 0; i < SCRIPT_MAX_FUNCTIONS; i++) t->function[i] = LUA_NOREF;
+    t->next = s->tables;
+    s->tables = t;
+    for (int i = 0; i < TEXTS; i++) t->text_size += strlen(text[i]) + 1;
+    t->text = rill_alloc(s->ctx, t->text_size);
+    if (t->text == NULL) script_raise(L, rill_fail_memory(s->ctx, t->text_size, "a declaration"));
+    char *copy = t->text;
+    const char **const copies[TEXTS] = {&t->name, &t->arguments, &t->summary};
+    for (int i = 0; i < TEXTS; i++) {
+        size_t size = strlen(text[i]) + 1;
+        *copies[i] = memcpy(copy, text[i], size);
+        copy += size;
+    }
+    return t;
+}
+
+void script_tables_free(rill_script *s)
+{
+    while (s->tables != NULL) {
+        script_table *t = s->tables;
+        s->tables = t->next;
+        rill_free(s->ctx, t->text, t->text_size);
+        rill_free(s->ctx, t, sizeof *t);
+    }
+}
+
+/* --- objects: what rill.heuristic{} and its relatives return ---------------------------------------------------------- */
+
+static const char object_key; /* its address is the metatable's place in the registry */
+
+static int object_text(lua_State *L)
+{
+    const script_table *t = script_table_get(L, 1);
+    if (t == NULL) return luaL_typeerror(L, 1, "declaration");
+    lua_pushfstring(L, "%s %s", t->declaration->word, t->name);
+    return 1;
+}
+
+static void push_object_metatable(lua_State *L)
+{
+    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &object_key) == LUA_TTABLE) return;
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushcfunction(L, object_text);
+    lua_setfield(L, -2, "__tostring");
+    lua_pushstring(L, "declaration");
+    lua_setfield(L, -2, "__name");
+    lua_pushboolean(L, 0);
+    lua_setfield(L, -2, "__metatable");
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &object_key);
+}
+
+static void push_object(lua_State *L, script_table *t)
+{
+    script_table **object = lua_newuserdatauv(L, sizeof *object, 0);
+    *object = t;
+    push_object_metatable(L);
+    lua_setmetatable(L, -2);
+}
+
+script_table *script_table_get(lua_State *L, int index)
+{
+    script_table **object = lua_touserdata(L, index);
+    if (object == NULL || !lua_getmetatable(L, index)) return NULL;
+    int same = lua_rawgetp(L, LUA_REGISTRYINDEX, &object_key) == LUA_TTABLE && lua_rawequal(L, -1, -2);
+    lua_pop(L, 2);
+    return same ? *object : NULL;
+}
+
+static void publish_table(lua_State *L, script_table *t)
+{
+    rill_status status = t->declaration->publish != NULL ? t->declaration->publish(t) : RILL_OK;
+    if (status < 0) script_raise(L, status);
+}
+
+static int declare(lua_State *L)
+{
+    const script_declaration *d = lua_touserdata(L, lua_upvalueindex(1));
+    const char *text[TEXTS] = {NULL, "", NULL};
+    check_keys(L, d);
+    text[NAME] = read_name(L, d);
+    if (d->has_arguments) text[ARGUMENTS] = read_text(L, d, "arguments", "");
+    text[SUMMARY] = read_text(L, d, "summary", lua_pushfstring(L, "declared in %s", script_from_lua(L)->path));
+    script_table *t = make_table(L, d, text);
+    if (d->number_key != NULL) t->number = read_number(L, d);
+    t->create = read_function(L, d, "create", 0);
+    for (int i = 0; d->functions[i] != NULL; i++)
+        t->function[i] = read_function(L, d, d->functions[i], i < d->mandatory);
+    push_object(L, t);
+    publish_table(L, t);
+    return 1;
+}
+
+void script_declaration_open(lua_State *L, const script_declaration *d)
+{
+    const char *keys[MAX_DECLARATION_KEYS];
+    size_t n = list_keys(d, keys);
+    for (size_t i = 0; i < n; i++) script_name_add(L, d->word, keys[i]);
+    lua_pushlightuserdata(L, (void *)d);
+    lua_pushcclosure(L, declare, 1);
+    lua_setfield(L, -2, d->word);
+}
+
+/* --- functions alone ---------------------------------------------------------------------------------------------- */
+
+const void *script_find(const rill_context *ctx, script_kind kind, const char *name)
+{
+    switch (kind) {
+    case SCRIPT_HEURISTIC: return rill_find_heuristic(ctx, name);
+    case SCRIPT_SCORER: return rill_find_scorer(ctx, name);
+    case SCRIPT_SCHEDULER: return rill_find_scheduler(ctx, name);
+    case SCRIPT_DOMAIN: return rill_find_domain(ctx, name);
+    }
+    return NULL;
+}
+
+/* Two scripts of one context may both have functions alone. */
+static void make_unused_name(const rill_script *s, const script_declaration *d, char name[SCRIPT_NAME_MAX])
+{
+    int n = 0;
+    for (const script_table *t = s->tables; t != NULL; t = t->next) n += t->is_function && t->declaration == d;
+    do snprintf(name, SCRIPT_NAME_MAX, "script-%s-%d", d->word, ++n);
+    while (script_find(s->ctx, d->kind, name) != NULL);
+}
+
+static script_table *make_function_table(lua_State *L, int function, const script_declaration *d)
+{
+    char name[SCRIPT_NAME_MAX];
+    rill_script *s = script_from_lua(L);
+    make_unused_name(s, d, name);
+    const char *summary = lua_pushfstring(L, "a function of %s", s->path);
+    script_table *t = make_table(L, d, (const char *const[TEXTS]){name, "", summary});
+    lua_pop(L, 1);
+    t->is_function = 1;
+    lua_pushvalue(L, function);
+    t->function[0] = luaL_ref(L, LUA_REGISTRYINDEX);
+    push_object(L, t);
+    publish_table(L, t);
+    return t;
+}
+
+/* The registry keeps a table function -> object for every declaration, under its address. */
+script_table *script_declare_function(lua_State *L, int index, const script_declaration *d)
+{
+    int function = lua_absindex(L, index);
+    if (lua_rawgetp(L, LUA_REGISTRYINDEX, d) != LUA_TTABLE) {
+        lua_pop(L, 1);
+        lua_newtable(L);
+        lua_pushvalue(L, -1);
+        lua_rawsetp(L, LUA_REGISTRYINDEX, d);
+    }
+    lua_pushvalue(L, function);
+    lua_rawget(L, -2);
+    script_table *t = script_table_get(L, -1);
+    if (t != NULL) return t;
+    lua_pop(L, 1);
+    t = make_function_table(L, function, d);
+    lua_pushvalue(L, function);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, -4);
+    return t;
+}
+
+/* Protected. */
+static int make_function_instance(lua_State *L)
+{
+    script_table *t = script_declare_function(L, 1, lua_touserdata(L, 2));
+    t->as.function_instance = (script_instance){t, LUA_NOREF};
+    *(void **)lua_touserdata(L, 3) = &t->as.function_instance;
+    return 0;
+}
+
+rill_status script_function_make(lua_State *L, int index, const script_declaration *declaration, void **user)
+{
+    rill_script *s = script_from_lua(L);
+    int function = lua_absindex(L, index);
+    s->raised_status = RILL_OK;
+    lua_pushcfunction(L, make_function_instance);
+    lua_pushvalue(L, function);
+    lua_pushlightuserdata(L, (void *)declaration);
+    lua_pushlightuserdata(L, user);
+    int code = lua_pcall(L, 3, 0, 0);
+    if (code == LUA_OK) return RILL_OK;
+    rill_status status = code == LUA_ERRMEM || s->raised_status == RILL_ERR_MEMORY ? RILL_ERR_MEMORY : RILL_ERR_PLUGIN;
+    rill_fail(s->ctx, status, "the function %s: %s", declaration->word, lua_tostring(L, -1));
+    lua_pop(L, 1);
+    return status;
+}
+
+/* --- instances ---------------------------------------------------------------------------------------------------- */
+
+typedef struct instance_creation {
+    script_instance *instance;
+    const char *arguments;
+    rill_status refused;
+} instance_creation;
+
+/* Protected: the value of an instance. A create that returns nil, or nil and a sentence, refuses. */
+static int make_value(lua_State *L)
+{
+    instance_creation *m = lua_touserdata(L, 1);
+    const script_table *t = m->instance->table;
+    if (t->create == LUA_NOREF) {
+        lua_pushstring(L, m->arguments);
+    } else {
+        lua_rawgeti(L, LUA_REGISTRYINDEX, t->create);
+        lua_pushstring(L, m->arguments);
+        lua_call(L, 1, 2);
+        if (lua_isnil(L, -2)) {
+            const char *why = lua_isstring(L, -1) ? script_text(L, -1, "create: the sentence")
+                                                  : "refused without a reason (create returned nil)";
+            m->refused = rill_fail(t->script->ctx, RILL_ERR_OPTION, "%s %s: arguments \"%s\"%s%s: %s",
+                                   t->declaration->word, t->name, m->arguments, t->arguments[0] != '\0' ? " for " : "",
+                                   t->arguments, why);
+            return 0;
+        }
+        lua_pop(L, 1);
+    }
+    m->instance->value = luaL_ref(L, LUA_REGISTRYINDEX);
+    return 0;
+}
+
+static int takes_arguments(const script_table *t)
+{
+    return t->declaration->has_arguments ? t->arguments[0] != '\0' : t->create != LUA_NOREF;
+}
+
+rill_status script_instance_create(const void *table, rill_context *ctx, const char *arguments, void **self)
+{
+    const script_table *t = table;
+    *self = NULL;
+    if (arguments == NULL) arguments = "";
+    if (arguments[0] != '\0' && !takes_arguments(t))
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s %s takes no arguments, \"%s\" was given", t->declaration->word,
+                         t->name, arguments);
+    script_instance *instance = rill_calloc(ctx, 1, t->declaration->instance_size);
+    if (instance == NULL) return rill_fail_memory(ctx, t->declaration->instance_size, t->name);
+    *instance = (script_instance){t, LUA_NOREF};
+    instance_creation m = {instance, arguments, RILL_OK};
+    rill_status status = script_protect(t->script, make_value, &m);
+    if (status < 0 && status != RILL_ERR_MEMORY)
+        rill_fail(ctx, status, "%s %s with arguments \"%s\": %s", t->declaration->word, t->name, arguments,
+                  rill_error(ctx));
+    if (status == RILL_OK) status = m.refused;
+    if (status < 0)
+        script_instance_destroy(instance);
+    else
+        *self = instance;
+    return status;
+}
+
+void script_instance_destroy(void *self)
+{
+    script_instance *instance = self;
+    if (instance == NULL) return;
+    const script_table *t = instance->table;
+    luaL_unref(t->script->L, LUA_REGISTRYINDEX, instance->value);
+    if (t->declaration->instance_finish != NULL) t->declaration->instance_finish(instance);
+    rill_free(t->script->ctx, instance, t->declaration->instance_size);
+}
+
+/* --- calls -------------------------------------------------------------------------------------------------------- */
+
+typedef struct instance_call {
+    const script_instance *instance;
+    int which;
+    const script_view_class *kind;
+    void *data;
+    void (*take)(lua_State *L, void *out);
+    void *out;
+} instance_call;
+
+/* Protected: pushing the view may fail too. */
+static int call_instance(lua_State *L)
+{
+    const instance_call *v = lua_touserdata(L, 1);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, v->instance->table->function[v->which]);
+    lua_pushvalue(L, -1); /* stays at index 2, for messages */
+    script_view_push(L, v->kind, v->data);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, v->instance->value);
+    lua_call(L, 2, v->take != NULL);
+    if (v->take != NULL) v->take(L, v->out);
+    return 0;
+}
+
+rill_status script_instance_call(const script_instance *instance, int which, const script_view_class *kind, void *data,
+                                 void (*take)(lua_State *L, void *out), void *out)
+{
+    instance_call v = {instance, which, kind, data, take, out};
+    return script_protect(instance->table->script, call_instance, &v);
+}
+
+void script_refuse_array(lua_State *L, void *instead)
+{
+    lua_Debug function;
+    if (!script_array_is(L, -1)) return;
+    lua_pushvalue(L, 2);
+    lua_getinfo(L, ">S", &function);
+    lua_pushfstring(L, "%s:%d: the function returned an array, which would be lost: %s", function.short_src,
+                    function.linedefined, (const char *)instead);
+    lua_error(L);
+}
+
+/* --- blame -------------------------------------------------------------------------------------------------------- */
+
+typedef enum failing_inputs { NO_INPUT_FAILS, SOME_INPUT_FAILS, EVERY_INPUT_FAILS } failing_inputs;
+
+/* What fails alone; *id: the first of some inputs. */
+static failing_inputs find_failing_input(rill_script *s, int32_t n, int64_t *id,
+                                         rill_status (*call_one)(void *, int32_t, int64_t *), void *user)
+{
+    const rill_script_options limits = s->options;
+    int failed = 0, passed = 0;
+    /* A call that met a limit is not made n times over: twice its share of the limit finds the endless loop, or an input that
+     * needs far more than the others, for twice the limit at most. */
+    if (s->has_hit_limit && limits.instructions > 0) s->options.instructions = 2 * (limits.instructions / n) + 1;
+    if (s->has_hit_limit && limits.seconds > 0) s->options.seconds = 2 * limits.seconds / n;
+    for (int32_t i = 0; i < n && !(failed && passed); i++) {
+        int64_t tried_id;
+        if (call_one(user, i, &tried_id) >= 0) {
+            passed = 1;
+        } else if (!failed) {
+            failed = 1;
+            *id = tried_id;
+        }
+    }
+    s->options = limits;
+    return !failed ? NO_INPUT_FAILS : passed ? SOME_INPUT_FAILS : EVERY_INPUT_FAILS;
+}
+
+rill_status script_locate_error(const script_instance *instance, rill_status status, int32_t n, int64_t first,
+                                rill_status (*call_one)(void *user, int32_t i, int64_t *id), void *user)
+{
+    const script_table *t = instance->table;
+    rill_script *s = t->script;
+    char message[SCRIPT_MESSAGE_MAX];
+    int64_t id = first;
+    const int again = n > 1 && status != RILL_ERR_MEMORY; /* no input's fault, and would want memory again */
+    snprintf(message, sizeof message, "%s", rill_error(s->ctx));
+    const failing_inputs found = again ? find_failing_input(s, n, &id, call_one, user) : NO_INPUT_FAILS;
+    if (n == 1 || found == SOME_INPUT_FAILS)
+        return rill_fail(s->ctx, status, "%s %s, while decoding input %lld (line %lld): %s", t->declaration->word,
+                         t->name, (long long)id, (long long)id + 1, message);
+    return rill_fail(s->ctx, status, "%s %s, in a timestep of %d inputs, the first is input %lld (line %lld)%s: %s",
+                     t->declaration->word, t->name, n, (long long)first, (long long)first + 1,
+                     !again                    ? ""
+                     : found == NO_INPUT_FAILS ? ", none fails alone"
+                                               : ", each fails alone",
+                     message);
+}

@@ -1,0 +1,153 @@
+/* Domains written in Lua: what script_domain.c (the declaration), domain_open.c (models), domain_run.c (the engine's calls) and
+ * domain_choices.c (a row's choices) share.
+ *
+ * Two ways to write one. The plain one keeps states for the script, one Lua value per node: start() makes the state of the
+ * empty hypothesis, advance() the one after an action, choices() says what may follow. The other way is rill/domain.h as it
+ * is: encode(), step() and score() on the rows of a whole timestep, with states wherever the script wants them.
+ *
+ * Invariant: a model's references and C memory are released by close() alone; a Lua error anywhere leaves them in place. */
+#ifndef RILL_SCRIPTING_SCRIPT_DOMAIN_H
+#define RILL_SCRIPTING_SCRIPT_DOMAIN_H
+
+#include "arrays/arrays.h"
+#include "tables.h"
+
+typedef enum domain_function {
+    DOMAIN_OPEN,
+    DOMAIN_START,
+    DOMAIN_ADVANCE,
+    DOMAIN_CHOICES,
+    DOMAIN_ENCODE,
+    DOMAIN_STEP,
+    DOMAIN_SCORE,
+    DOMAIN_FINALIZE,
+    DOMAIN_DROP,
+    DOMAIN_FREE,
+    DOMAIN_CLOSE,
+    DOMAIN_MEASURE,
+    DOMAIN_CANONICAL,
+    DOMAIN_TOKENIZE,
+    DOMAIN_FUNCTIONS
+} domain_function;
+
+/* What rill.domain{} made. A userdata that the registry keeps as long as the script lives: the context has its table. */
+typedef struct script_domain {
+    rill_domain table; /* the first: a pointer to it points to this struct */
+    rill_script *script;
+    int declared;                   /* reference: the checked fields of the declaration; owns the table's strings */
+    int function[DOMAIN_FUNCTIONS]; /* references; LUA_NOREF: not given */
+    int by_rows;                    /* encode, step and score rather than start, advance and choices */
+} script_domain;
+
+/* One opened model. References are to the registry, LUA_NOREF until they are made. */
+typedef struct script_model {
+    const script_domain *domain;
+    rill_script *script;
+    rill_domain_info info;
+    int32_t end_action; /* -1: none */
+    int self;           /* what open() returned, or the options */
+    int opened;         /* there is a self, so close() must be called */
+    int description, separator;
+    int names, ids; /* tables id + 1 -> name and name -> id, when actions have names */
+    int states;     /* table node + 1 -> state */
+    int starts;     /* table slot + 1 -> what start() returned */
+    int texts;      /* table slot + 1 -> the input's text */
+    int rows;       /* metatable of the tables that step() and score() of the script get */
+    int handle;     /* userdata that points here, NULL after close: what functions of the script's hold on to */
+    struct script_model **handle_target;
+    int64_t *inputs; /* [inputs_capacity] id of each slot's input */
+    size_t inputs_capacity;
+
+    /* the row being answered */
+    int32_t n;         /* its choices */
+    int32_t *action;   /* [n] */
+    float *logp;       /* [n] */
+    uint8_t *terminal; /* [n] of rill_terminal */
+    size_t action_capacity, logp_capacity, terminal_capacity;
+    uint8_t *seen; /* [info.actions] the action is among the choices */
+    int has_last;  /* some of them are RILL_LAST */
+
+    /* what is going on */
+    const struct domain_score_call *score_call; /* score() in progress */
+    const void *score_call_rows;                /* identity of the table that the script's score() got */
+    int32_t slot;                               /* whose row or input is being worked on; -1: nothing in particular */
+    rill_status late_status; /* failure of a function whose C side returns none: the next call returns it */
+    char late_message[SCRIPT_MESSAGE_MAX];
+} script_model;
+
+/* Sizes of inputs: sums of as many as there may be fit 64 bits. */
+#define DOMAIN_MAX_SIZE (INT64_C(1) << 52)
+
+/* A score() call. */
+typedef struct domain_score_call {
+    const rill_rows *rows;
+    const rill_score_request *request;
+    rill_score_result *out;
+} domain_score_call;
+
+/* --- domain_open.c ------------------------------------------------------------------------------------------------ */
+
+rill_status domain_open(const rill_domain *table, rill_context *ctx, const rill_open_options *options, void **self,
+                        rill_domain_info *info);
+void domain_close(void *self);
+
+/* --- domain_options.c --------------------------------------------------------------------------------------------- */
+
+/* The rows that options of the declared fields at `declared` stand for, which keep them; NULL: there are none. Raises. */
+const rill_option *domain_options_read(lua_State *L, int declared);
+
+/* Push what is given of these options: a table of names with "_" for "-", and values. */
+void domain_options_push(lua_State *L, const rill_option *rows, const rill_open_options *options);
+
+/* --- domain_run.c and domain_output.c: the other members of the table; `self` is a script_model --------------------- */
+
+rill_status domain_reserve(void *self, int32_t nodes, int32_t slots);
+rill_status domain_encode(void *self, int32_t n, rill_input *inputs);
+rill_status domain_step(void *self, const rill_rows *rows);
+rill_status domain_score(void *self, const rill_rows *rows, const rill_score_request *score_request,
+                         rill_score_result *out);
+rill_status domain_finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out);
+void domain_drop(void *self, int32_t slot);
+void domain_free(void *self, int32_t n, const int32_t *nodes);
+int64_t domain_measure(void *self, const char *text, size_t length);
+rill_status domain_canonical(const rill_domain *table, rill_context *ctx, const char *text, size_t length,
+                             rill_text *out);
+rill_status domain_action_name(void *self, int32_t action, rill_text *out);
+int32_t domain_find_action(void *self, const char *text, size_t length);
+rill_status domain_tokenize(void *self, rill_context *ctx, const char *text, size_t length, int32_t *action,
+                            int32_t capacity, int32_t *n);
+
+/* rows:answer(), for the metatable of rows; upvalue 1 is the model's handle. */
+int domain_rows_answer(lua_State *L);
+
+/* Run fn(call) protected. A failure is told with the domain, `what` was going on and the input it happened to. */
+rill_status domain_protect(script_model *m, const char *what, lua_CFunction fn, void *call);
+
+/* The same for what cannot fail: a failure is kept for the next call that can; an earlier record of the context stays. */
+void domain_protect_deferred(script_model *m, const char *what, lua_CFunction fn, void *call);
+
+/* --- domain_choices.c ---------------------------------------------------------------------------------------------- */
+
+/* The action that the value at `index` stands for: a name, or a whole number. It is not converted, since lua_next() needs a key as it is.
+ * `ids` is the index of the table of that reference, 0 when actions have no names; `what` begins the message. Raises. */
+int32_t domain_read_action(lua_State *L, const script_model *m, int index, int ids, const char *what);
+
+/* Take the choices of a row from the table at `scores` (action -> log-probability) and from `last` (true, a set of actions,
+ * or nil). Raises. */
+void domain_choices_read(lua_State *L, script_model *m, int scores, int last, int ids);
+
+/* Give what was read as the answer on row `row`. */
+void domain_choices_fill(const script_model *m, const domain_score_call *score_call, int32_t row);
+
+/* Push the action as scripts see it: its name, or its number. */
+void domain_push_action(lua_State *L, const script_model *m, int32_t action);
+
+/* --- shared ------------------------------------------------------------------------------------------------------- */
+
+/* Push what a reference of the registry stands for; nil for LUA_NOREF and LUA_REFNIL. */
+static inline void domain_push(lua_State *L, int reference)
+{
+    lua_rawgeti(L, LUA_REGISTRYINDEX, reference);
+}
+
+#endif

@@ -1,0 +1,268 @@
+/* Heuristics written in Lua: rill.heuristic{} and the `b` that they get.
+ *
+ * One call of the script per timestep, whatever the number of items: `b` is a view of the engine's rill_candidates, and its fields
+ * are arrays over the engine's own memory. What the script leaves in the marks is brought into the form that the engine
+ * documents: 0 or 1; a width below 0 is refused.
+ *
+ * Divisions: fields · methods · calls · declaring. */
+#include "declaration.h"
+
+/* --- fields ------------------------------------------------------------------------------------------------------- */
+
+enum {
+    N,
+    SIZE,
+    PHASE,
+    ITEM_ID,
+    K,
+    TIMESTEP,
+    OUTPUTS,
+    BEST_OUTPUT,
+    BEST,
+    SCORE,
+    ACTION_LOGP,
+    PARENT_RANK,
+    ACTION,
+    ENDED,
+    KEEP,
+    WIDTH,
+    STOP
+};
+
+static const char *const fields[] = {"n",       "size",        "phase", "item_id", "k",           "timestep",
+                                     "outputs", "best_output", "best",  "score",   "action_logp", "parent_rank",
+                                     "action",  "ended",       "keep",  "width",   "stop",        NULL};
+
+static int32_t n_candidates(const rill_candidates *b)
+{
+    return b->offset[b->n];
+}
+
+static void push_items(lua_State *L, array_type type, const void *data, const rill_candidates *b)
+{
+    script_array_push(L, type, data, b->n, ARRAY_ITEMS, ARRAY_READ_ONLY);
+}
+
+static void push_cells(lua_State *L, array_type type, const void *data, const rill_candidates *b)
+{
+    script_array_push(L, type, data, n_candidates(b), ARRAY_CELLS, ARRAY_READ_ONLY);
+}
+
+static void read_field(lua_State *L, const script_view *view, int field)
+{
+    const rill_candidates *b = view->data;
+    switch (field) {
+    case N: lua_pushinteger(L, b->n); break;
+    case SIZE: lua_pushinteger(L, n_candidates(b)); break;
+    case PHASE: lua_pushinteger(L, b->phase); break;
+    case ITEM_ID: push_items(L, ARRAY_I64, b->item_id, b); break;
+    case K: push_items(L, ARRAY_I32, b->k, b); break;
+    case TIMESTEP: push_items(L, ARRAY_I32, b->timestep, b); break;
+    case OUTPUTS: push_items(L, ARRAY_I32, b->outputs, b); break;
+    case BEST_OUTPUT: push_items(L, ARRAY_F64, b->best_output_score, b); break;
+    case BEST: push_items(L, ARRAY_F64, b->best_path_score, b); break;
+    case SCORE: push_cells(L, ARRAY_F64, b->path_score, b); break;
+    case ACTION_LOGP: push_cells(L, ARRAY_F32, b->action_logp, b); break;
+    case PARENT_RANK: push_cells(L, ARRAY_I32, b->parent_rank, b); break;
+    case ACTION: push_cells(L, ARRAY_I32, b->action, b); break;
+    case ENDED: push_cells(L, ARRAY_U8, b->ended, b); break;
+    case KEEP: script_array_push(L, ARRAY_U8, b->keep, n_candidates(b), ARRAY_CELLS, ARRAY_MARKS); break;
+    case WIDTH: script_array_push(L, ARRAY_I32, b->width, b->n, ARRAY_ITEMS, ARRAY_MARKS); break;
+    case STOP: script_array_push(L, ARRAY_U8, b->stop, b->n, ARRAY_ITEMS, ARRAY_MARKS); break;
+    }
+}
+
+static int write_field(lua_State *L, const script_view *view, int field)
+{
+    rill_candidates *b = view->data;
+    switch (field) {
+    case KEEP:
+        script_array_check_marks(L, 3, ARRAY_U8, n_candidates(b), ARRAY_CELLS, "b.keep");
+        script_array_store(L, 3, ARRAY_U8, b->keep, n_candidates(b), ARRAY_CELLS);
+        return 1;
+    case WIDTH:
+        script_array_check_marks(L, 3, ARRAY_I32, b->n, ARRAY_ITEMS, "b.width");
+        script_array_store(L, 3, ARRAY_I32, b->width, b->n, ARRAY_ITEMS);
+        return 1;
+    case STOP:
+        script_array_check_marks(L, 3, ARRAY_U8, b->n, ARRAY_ITEMS, "b.stop");
+        script_array_store(L, 3, ARRAY_U8, b->stop, b->n, ARRAY_ITEMS);
+        return 1;
+    }
+    return 0;
+}
+
+/* --- methods ------------------------------------------------------------------------------------------------------ */
+
+static int method_range(lua_State *L)
+{
+    const rill_candidates *b = script_view_self(L)->data;
+    lua_Integer i = luaL_checkinteger(L, 2);
+    luaL_argcheck(L, i >= 1 && i <= b->n, 2, "not the number of an item");
+    lua_pushinteger(L, b->offset[i - 1] + 1);
+    lua_pushinteger(L, b->offset[i]);
+    return 2;
+}
+
+/* Before anything else is put to index 2. */
+static void require_value(lua_State *L)
+{
+    luaL_argcheck(L, !lua_isnone(L, 2), 2, "a number, a boolean or an array expected, got no value");
+}
+
+/* The value at index 2 as a mask over n things. On the stack as long as it is needed. */
+static const uint8_t *read_mask(lua_State *L, int32_t n, array_level level, const char *name)
+{
+    require_value(L);
+    script_array_check_marks(L, 2, ARRAY_U8, n, level, name);
+    uint8_t *mask = lua_newuserdatauv(L, (size_t)n, 0);
+    script_array_store(L, 2, ARRAY_U8, mask, n, level);
+    return mask;
+}
+
+static int method_drop(lua_State *L)
+{
+    const rill_candidates *b = script_view_self(L)->data;
+    const uint8_t *mask = read_mask(L, n_candidates(b), ARRAY_CELLS, "the mask of b:drop()");
+    for (int32_t i = 0; i < n_candidates(b); i++) b->keep[i] &= !mask[i];
+    return 0;
+}
+
+static int method_halt(lua_State *L)
+{
+    const rill_candidates *b = script_view_self(L)->data;
+    const uint8_t *mask = read_mask(L, b->n, ARRAY_ITEMS, "the mask of b:halt()");
+    for (int32_t i = 0; i < b->n; i++) b->stop[i] |= mask[i];
+    return 0;
+}
+
+static int method_narrow(lua_State *L)
+{
+    const rill_candidates *b = script_view_self(L)->data;
+    require_value(L);
+    int32_t *width = lua_newuserdatauv(L, (size_t)b->n * sizeof *width, 0);
+    script_array_store(L, 2, ARRAY_I32, width, b->n, ARRAY_ITEMS);
+    for (int32_t i = 0; i < b->n; i++)
+        if (width[i] < b->width[i]) b->width[i] = width[i] > 0 ? width[i] : 0;
+    return 0;
+}
+
+static const luaL_Reg methods[] = {
+    {"range", method_range}, {"drop", method_drop}, {"narrow", method_narrow}, {"halt", method_halt}, {NULL, NULL}};
+
+static const script_view_class candidates_class = {"beams", fields, methods, read_field, write_field};
+
+rill_candidates *script_candidates_check(lua_State *L, int index)
+{
+    return script_view_check(L, index, &candidates_class)->data;
+}
+
+/* --- calls -------------------------------------------------------------------------------------------------------- */
+
+/* What a script assigned has been looked at already, where its line could be told; what a native function wrote has not. */
+static rill_status check_widths(const script_instance *self, const rill_candidates *b)
+{
+    const rill_script *s = self->table->script;
+    for (int32_t i = 0; i < b->n; i++)
+        if (b->width[i] < 0)
+            return rill_fail(s->ctx, RILL_ERR_PLUGIN, "%s: the function left b.width at %d: a width is 0 or more",
+                             s->path, (int)b->width[i]);
+    return RILL_OK;
+}
+
+static void normalise_marks(rill_candidates *b)
+{
+    int32_t size = n_candidates(b);
+    for (int32_t i = 0; i < size; i++) b->keep[i] = b->keep[i] != 0;
+    for (int32_t i = 0; i < b->n; i++) b->stop[i] = b->stop[i] != 0;
+}
+
+static rill_status call_script(const script_instance *self, rill_candidates *b)
+{
+    rill_script *s = self->table->script;
+    script_frame frame = script_begin(s, b->offset, b->n);
+    rill_status status = script_instance_call(self, 0, &candidates_class, b, script_refuse_array,
+                                              (void *)"marks are assigned, as in b.keep = mask");
+    script_end(s, frame);
+    return status == RILL_OK ? check_widths(self, b) : status;
+}
+
+typedef struct failed_call {
+    const script_instance *self;
+    const rill_candidates *beams;
+} failed_call;
+
+/* The same call for item i alone. Marks are the engine's to forget: the run is over. */
+static rill_status call_script_for_item(void *user, int32_t i, int64_t *id)
+{
+    const failed_call *c = user;
+    rill_candidates one = *c->beams;
+    int32_t first = one.offset[i], offset[2] = {0, one.offset[i + 1] - first};
+    *id = one.item_id[i];
+    one.n = 1;
+    one.offset = offset;
+    one.item_id += i;
+    one.k += i;
+    one.timestep += i;
+    one.outputs += i;
+    one.best_output_score += i;
+    one.best_path_score += i;
+    one.width += i;
+    one.stop += i;
+    one.path_score += first;
+    one.action_logp += first;
+    one.parent_rank += first;
+    one.action += first;
+    one.ended += first;
+    one.keep += first;
+    return call_script(c->self, &one);
+}
+
+static rill_status apply(void *self, rill_candidates *b)
+{
+    if (b->n == 0) return RILL_OK;
+    rill_status status = call_script(self, b);
+    if (status < 0) {
+        failed_call c = {self, b};
+        return script_locate_error(self, status, b->n, b->item_id[0], call_script_for_item, &c);
+    }
+    normalise_marks(b);
+    return RILL_OK;
+}
+
+/* --- declaring ---------------------------------------------------------------------------------------------------- */
+
+static rill_status create(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
+{
+    return script_instance_create(table, ctx, arguments, self);
+}
+
+static rill_status publish(script_table *t)
+{
+    rill_heuristic *h = &t->as.heuristic;
+    *h = (rill_heuristic){.abi_version = RILL_ABI_VERSION,
+                          .struct_size = sizeof *h,
+                          .name = t->name,
+                          .arguments = t->arguments,
+                          .summary = t->summary,
+                          .create = create,
+                          .apply = apply,
+                          .destroy = script_instance_destroy};
+    return rill_register_heuristic(t->script->ctx, h);
+}
+
+const script_declaration script_heuristic_declaration = {
+    .kind = SCRIPT_HEURISTIC,
+    .word = "heuristic",
+    .functions = {"apply"},
+    .mandatory = 1,
+    .has_arguments = 1,
+    .instance_size = sizeof(script_instance),
+    .publish = publish,
+};
+
+void script_open_heuristics(lua_State *L)
+{
+    script_view_open(L, &candidates_class);
+    script_declaration_open(L, &script_heuristic_declaration);
+}

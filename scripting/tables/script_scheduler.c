@@ -1,0 +1,277 @@
+/* Policies and budgets written in Lua: rill.policy{} and the `flight` that their functions get.
+ *
+ * What a policy returns is a wish that the engine bends to its guarantees (scheduler.h); here it is only made sure that a wish is
+ * one: indexes in range, numbers that are numbers. Divisions: fields · answers · failures · calls · budgets · declaring. */
+#include <math.h>
+#include <stdio.h>
+
+#include "arrays/array.h"
+#include "declaration.h"
+
+enum { CHOOSE, REFILL, ENCODE_AHEAD };
+
+typedef struct scheduler_instance {
+    script_instance base;
+    rill_status late_status; /* encode_ahead cannot fail: the next call does in its place, with this sentence */
+    char message[SCRIPT_MESSAGE_MAX];
+} scheduler_instance;
+
+/* --- fields ------------------------------------------------------------------------------------------------------- */
+
+enum { N, ITEM_ID, TIMESTEP, WIDTH, SIZE, WAVE, BATCH, K, MAX_ITEMS, BUDGET, REFILL_SHARE, WAITING, TIMESTEPS };
+
+static const char *const fields[] = {"n", "item_id",   "timestep", "width",  "size",    "wave",      "batch",
+                                     "k", "max_items", "budget",   "refill", "waiting", "timesteps", NULL};
+
+static void read_field(lua_State *L, const script_view *view, int field)
+{
+    const rill_sched_view *f = view->data;
+    switch (field) {
+    case N: lua_pushinteger(L, f->n); break;
+    case ITEM_ID: script_array_push(L, ARRAY_I64, f->item_id, f->n, ARRAY_PLAIN, 0); break;
+    case TIMESTEP: script_array_push(L, ARRAY_I32, f->timestep, f->n, ARRAY_PLAIN, 0); break;
+    case WIDTH: script_array_push(L, ARRAY_I32, f->width, f->n, ARRAY_PLAIN, 0); break;
+    case SIZE: script_array_push(L, ARRAY_I64, f->size, f->n, ARRAY_PLAIN, 0); break;
+    case WAVE: script_array_push(L, ARRAY_I64, f->refill_index, f->n, ARRAY_PLAIN, 0); break;
+    case BATCH: lua_pushinteger(L, f->batch); break;
+    case K: lua_pushinteger(L, f->k); break;
+    case MAX_ITEMS: lua_pushinteger(L, f->max_items); break;
+    case BUDGET: lua_pushinteger(L, f->budget); break;
+    case REFILL_SHARE: lua_pushnumber(L, f->refill); break;
+    case WAITING: lua_pushinteger(L, f->waiting); break;
+    case TIMESTEPS: lua_pushinteger(L, f->timesteps); break;
+    }
+}
+
+static const luaL_Reg methods[] = {{NULL, NULL}};
+
+static const script_view_class sched_view_class = {"flight", fields, methods, read_field, NULL};
+
+const rill_sched_view *script_sched_view_check(lua_State *L, int index)
+{
+    return script_view_check(L, index, &sched_view_class)->data;
+}
+
+/* --- answers: read from the top of the stack ------------------------------------------------------------------------- */
+
+typedef struct order {
+    int32_t n; /* items there are to choose from */
+    int32_t *index;
+    int32_t count;
+} order;
+
+static void check_order_count(lua_State *L, const order *o, lua_Unsigned count)
+{
+    if (count > (lua_Unsigned)o->n)
+        luaL_error(L, "choose returned %I indexes for %d items", (LUAI_UACINT)count, (int)o->n);
+}
+
+static void take_array(lua_State *L, order *o)
+{
+    const array *a = array_check(L, script_from_lua(L), -1);
+    double local[ARRAY_LOCAL];
+    check_order_count(L, o, (lua_Unsigned)a->n);
+    const double *index = array_doubles(L, a, local);
+    for (; o->count < a->n; o->count++) {
+        double x = index[o->count];
+        if (!(x >= 1 && x <= o->n && x == floor(x)))
+            luaL_error(L, "choose returned %f: an index is a whole number in 1..%d", (LUAI_UACNUMBER)x, (int)o->n);
+        o->index[o->count] = (int32_t)x - 1;
+    }
+}
+
+static void take_table(lua_State *L, order *o)
+{
+    lua_Unsigned count = lua_rawlen(L, -1);
+    check_order_count(L, o, count);
+    while (o->count < (int32_t)count) {
+        int is_integer;
+        lua_rawgeti(L, -1, o->count + 1);
+        lua_Integer x = lua_tointegerx(L, -1, &is_integer);
+        if (!is_integer || x < 1 || x > o->n)
+            luaL_error(L, "choose returned %s: an index is a whole number in 1..%d", luaL_tolstring(L, -1, NULL),
+                       (int)o->n);
+        lua_pop(L, 1);
+        o->index[o->count++] = (int32_t)x - 1;
+    }
+}
+
+static void take_order(lua_State *L, void *out)
+{
+    if (script_array_is(L, -1))
+        take_array(L, out);
+    else if (lua_istable(L, -1))
+        take_table(L, out);
+    else
+        luaL_error(L, "choose returned a %s: a table or an array of indexes expected, most wanted first",
+                   luaL_typename(L, -1));
+}
+
+typedef struct amount {
+    const char *word;
+    double value;
+    int is_given; /* nil is not */
+} amount;
+
+static void take_amount(lua_State *L, void *out)
+{
+    amount *a = out;
+    a->is_given = lua_type(L, -1) == LUA_TNUMBER;
+    if (a->is_given) a->value = lua_tonumber(L, -1);
+    if (!a->is_given && !lua_isnil(L, -1))
+        luaL_error(L, "%s returned a %s: a number expected", a->word, luaL_typename(L, -1));
+    if (a->is_given && isnan(a->value)) luaL_error(L, "%s returned a number that is none (0/0)", a->word);
+}
+
+static void take_needed_amount(lua_State *L, void *out)
+{
+    take_amount(L, out);
+    if (!((amount *)out)->is_given) luaL_error(L, "%s returned nothing: a number expected", ((amount *)out)->word);
+}
+
+static int32_t clamp(double x)
+{
+    return x < 0 ? 0 : x < INT32_MAX ? (int32_t)x : INT32_MAX;
+}
+
+/* --- calls -------------------------------------------------------------------------------------------------------- */
+
+/* Put into words where a call failed. A wrong answer comes when the function has returned, so its own place is told. */
+static rill_status fail_scheduler_call(const script_instance *self, rill_status status, int which,
+                                       const rill_sched_view *f)
+{
+    const script_table *t = self->table;
+    rill_context *ctx = t->script->ctx;
+    lua_Debug place;
+    char inputs[120] = "";
+    lua_rawgeti(t->script->L, LUA_REGISTRYINDEX, t->function[which]);
+    lua_getinfo(t->script->L, ">S", &place);
+    if (f->n > 0)
+        snprintf(inputs, sizeof inputs, ", the first is input %lld (line %lld)", (long long)f->item_id[0],
+                 (long long)f->item_id[0] + 1);
+    return rill_fail(ctx, status, "%s %s, %s() of %s:%d with %d items in flight%s: %s", t->declaration->word, t->name,
+                     t->declaration->functions[which], place.short_src, place.linedefined, f->n, inputs,
+                     rill_error(ctx));
+}
+
+static rill_status call_script_scheduler(const script_instance *self, int which, const rill_sched_view *f,
+                                         void (*take)(lua_State *L, void *out), void *out)
+{
+    rill_script *s = self->table->script;
+    script_frame frame = script_begin(s, NULL, 0);
+    rill_status status = script_instance_call(self, which, &sched_view_class, (void *)f, take, out);
+    script_end(s, frame);
+    return status < 0 ? fail_scheduler_call(self, status, which, f) : RILL_OK;
+}
+
+static rill_status fail_late(const scheduler_instance *self)
+{
+    return self->late_status < 0 ? rill_fail(self->base.table->script->ctx, self->late_status, "%s", self->message)
+                                 : RILL_OK;
+}
+
+static rill_status choose(void *self, const rill_sched_view *f, int32_t *index, int32_t *count)
+{
+    order o = {f->n, index, 0};
+    rill_status status = fail_late(self);
+    if (status == RILL_OK) status = call_script_scheduler(self, CHOOSE, f, take_order, &o);
+    *count = o.count;
+    return status;
+}
+
+static rill_status refill(void *self, const rill_sched_view *f, int32_t *admit)
+{
+    amount a = {"refill", 0, 0};
+    rill_status status = fail_late(self);
+    if (status == RILL_OK) status = call_script_scheduler(self, REFILL, f, take_needed_amount, &a);
+    *admit = clamp(a.value);
+    return status;
+}
+
+/* A policy that does not say when: new inputs come when at most a share of N is in flight. */
+static rill_status default_refill(void *self, const rill_sched_view *f, int32_t *admit)
+{
+    (void)self;
+    *admit = f->n <= f->refill * f->max_items ? f->max_items - f->n : 0;
+    return RILL_OK;
+}
+
+static int32_t encode_ahead(void *self, const rill_sched_view *f)
+{
+    amount a = {"encode_ahead", 0, 0};
+    scheduler_instance *p = self;
+    if (p->late_status < 0) return 0;
+    p->late_status = call_script_scheduler(&p->base, ENCODE_AHEAD, f, take_needed_amount, &a);
+    if (p->late_status < 0) snprintf(p->message, sizeof p->message, "%s", rill_error(p->base.table->script->ctx));
+    return clamp(a.value);
+}
+
+/* --- budgets ------------------------------------------------------------------------------------------------------ */
+
+static const script_declaration budget_declaration = {
+    .kind = SCRIPT_SCHEDULER, /* never registered */
+    .word = "budget",
+    .functions = {"budget"},
+    .instance_size = sizeof(script_instance),
+};
+
+/* Between 0 and 1 lies the smallest budget, not none; an infinite one is none. One below 0 is refused here, where its place
+ * can be told. */
+static rill_status call_budget(void *user, const rill_sched_view *f, int32_t *budget)
+{
+    amount a = {"the budget function", 0, 0};
+    rill_status status = call_script_scheduler(user, 0, f, take_amount, &a);
+    if (status < 0 || !a.is_given) return status;
+    if (a.value < 0) {
+        const script_instance *self = user;
+        status = rill_fail(self->table->script->ctx, RILL_ERR_PLUGIN,
+                           "%s returned %g: a budget is at least 1, or 0 for none", a.word, a.value);
+        return fail_scheduler_call(self, status, 0, f);
+    }
+    if (a.value > 0 && a.value < 1) a.value = 1;
+    *budget = isinf(a.value) ? 0 : clamp(a.value);
+    return RILL_OK;
+}
+
+rill_status script_budget_create(lua_State *L, int index, rill_budget_fn *fn, void **user)
+{
+    *fn = call_budget;
+    return script_function_make(L, index, &budget_declaration, user);
+}
+
+/* --- declaring ---------------------------------------------------------------------------------------------------- */
+
+static rill_status create(const rill_scheduler *table, rill_context *ctx, const char *arguments, void **self)
+{
+    return script_instance_create(table, ctx, arguments, self);
+}
+
+static rill_status publish(script_table *t)
+{
+    rill_scheduler *p = &t->as.scheduler;
+    *p = (rill_scheduler){.abi_version = RILL_ABI_VERSION,
+                          .struct_size = sizeof *p,
+                          .name = t->name,
+                          .summary = t->summary,
+                          .create = create,
+                          .choose = choose,
+                          .refill = t->function[REFILL] != LUA_NOREF ? refill : default_refill,
+                          .encode_ahead = t->function[ENCODE_AHEAD] != LUA_NOREF ? encode_ahead : NULL,
+                          .destroy = script_instance_destroy};
+    return rill_register_scheduler(t->script->ctx, p);
+}
+
+const script_declaration script_scheduler_declaration = {
+    .kind = SCRIPT_SCHEDULER,
+    .word = "policy",
+    .functions = {"choose", "refill", "encode_ahead"},
+    .mandatory = 1,
+    .instance_size = sizeof(scheduler_instance),
+    .publish = publish,
+};
+
+void script_open_schedulers(lua_State *L)
+{
+    script_view_open(L, &sched_view_class);
+    script_declaration_open(L, &script_scheduler_declaration);
+}

@@ -1,0 +1,44 @@
+/* random_network.h: random tales and worlds for the executor's property test. Everything follows from the dice. */
+#ifndef TEST_DEVICE_MAKER_H
+#define TEST_DEVICE_MAKER_H
+
+#include "interpreter.h"
+#include "support/dice.h"
+
+/* Columns and spaces that every tale has; those of units are 0 in one without ragged spaces. */
+typedef struct skeleton {
+    rill_column node, old, old_or_none, slot, full_slot, unit, own_slot, symbol, symbol_or_none, chosen, depth,
+        old_depth, tag;
+    rill_column length, shorter, filled, some_unit;
+    rill_column unit_symbol, unit_or_none, unit_chosen, unit_tag, unit_symbol2;
+    rill_index_space units, units2, where, distinct, where_units, filled_rows, distinct_where, distinct_units;
+} skeleton;
+
+typedef struct problem {
+    dice d;
+    net_spec t;
+    skeleton s;
+    world w;
+    int32_t n, old_nodes, old_slots;
+    size_t hidden, symbols;
+    rill_table nodes, states, slots, ragged, host;
+    rill_constant rows, wide; /* [ROWS, hidden], [ROWS, 4 hidden] */
+    rill_vocab_subset mask, list[2];
+    rill_selection selection; /* of all rows; answers are not there */
+    int32_t n_legal;
+    rill_weight_type narrow;
+} problem;
+
+enum { CONSTANT_ROWS = 24 };
+
+/* Weights are in fp32, bf16 and one type more, which the device knows. */
+problem *make_problem(uint64_t seed, rill_weight_type narrow);
+void free_problem(problem *p);
+
+/* A copy of the world that a run may change. */
+world *copy_world(const problem *p);
+void free_world(world *w);
+
+float *random_floats(dice *d, size_t count, float scale);
+
+#endif

@@ -1,0 +1,32 @@
+/* random_network_internal.h: the maker's parts. Inner header. */
+#ifndef TEST_MAKER_INTERNAL_H
+#define TEST_MAKER_INTERNAL_H
+
+#include "random_network.h"
+
+/* What a view must be: a value of the space itself; one whose rows may be absent; no value. */
+typedef enum view_need { ANY = 0, PLAIN = 1, ABSENT = 2, NO_VALUE = 4 } view_need;
+
+rill_index_space root_space(const net_spec *t, rill_index_space space);
+int is_distinct(const net_spec *t, rill_index_space space);
+
+rill_constant add_constant(problem *p, size_t rows, size_t width);
+rill_weight_type random_type(problem *p);
+rill_matrix add_matrix(problem *p, size_t n, size_t k, rill_weight_type type);
+rill_tensor add_value(problem *p, rill_index_space space, size_t width);
+spec_op *add_op(problem *p, spec_op_kind kind, rill_index_space space);
+
+/* Something of `width` floats that rows of the space can read, but not `but`. */
+spec_view find_view(problem *p, rill_index_space space, size_t width, int needs, const spec_view *but);
+/* Where an operation writes: a value of its own, or rows that belong to the row; nothing that is read. */
+spec_view place_output(problem *p, rill_index_space space, size_t width);
+spec_view place_new_output(problem *p, rill_index_space space, size_t width, const spec_view *reads, int n);
+/* Whether there is room for one more operation and what it needs. */
+int has_capacity(const problem *p);
+
+/* random_network_ops.c */
+void make_op(problem *p);
+void make_best(problem *p);
+void make_mix(problem *p);
+
+#endif

@@ -1,0 +1,344 @@
+/* Streams: rows that are given out and come back, memory that cannot be had, plans that several threads share, profiles. */
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "random_network.h"
+#include "session.h"
+#include "support/harness.h"
+
+/* --- ranges ------------------------------------------------------------------------------------------------------- */
+
+enum { OWNERS = 40, ROWS = 2000 };
+
+/* Free ranges are what nobody has, sorted, apart from each other and from the end. */
+static void check_ranges(const dev_ranges *r, const dev_range *owner)
+{
+    static char used[ROWS];
+    memset(used, 0, sizeof used);
+    int32_t end = 0, out = 0, free_rows = 0;
+    for (int i = 0; i < OWNERS; i++) {
+        for (int32_t k = 0; k < owner[i].count; k++) {
+            assert_false(used[owner[i].first + k]);
+            used[owner[i].first + k] = 1;
+        }
+        if (owner[i].count > 0 && owner[i].first + owner[i].count > end) end = owner[i].first + owner[i].count;
+        out += owner[i].count;
+    }
+    for (size_t i = 0; i < r->count; i++) {
+        assert_true(r->free[i].count > 0);
+        assert_true(i == 0 || r->free[i - 1].first + r->free[i - 1].count < r->free[i].first);
+        for (int32_t k = 0; k < r->free[i].count; k++) assert_false(used[r->free[i].first + k]);
+        free_rows += r->free[i].count;
+    }
+    assert_int_equal(r->end, end);
+    assert_int_equal(out + free_rows, r->end);
+}
+
+static void freed_ranges_are_reused(void **state)
+{
+    (void)state;
+    for (int64_t seed = 0; seed < harness_iterations(200); seed++) {
+        dice d = dice_seeded(harness_seed(1) + (uint64_t)seed);
+        dev_range memory[OWNERS + 1], owner[OWNERS] = {0};
+        dev_ranges r = {.free = memory};
+        for (int step = 0; step < 200; step++) {
+            dev_range *o = &owner[dice_range(&d, 0, OWNERS - 1)];
+            if (o->count > 0) {
+                dev_ranges_give(&r, o->first, o->count);
+                *o = (dev_range){0, 0};
+            } else {
+                o->count = dice_range(&d, 1, 20);
+                o->first = dev_ranges_take(&r, o->count);
+            }
+            check_ranges(&r, owner);
+        }
+    }
+    dev_ranges full = {.end = INT32_MAX - 3};
+    assert_int_equal(dev_ranges_take(&full, 4), -1);
+    assert_int_equal(dev_ranges_take(&full, 3), INT32_MAX - 3);
+}
+
+/* --- a small plan ------------------------------------------------------------------------------------------------- */
+
+typedef struct small {
+    rill_device *device;
+    rill_network *plan;
+    rill_graph program;
+    rill_table memory, host;
+    rill_vocab_subset list;
+} small;
+
+static const float numbers[64];
+
+/* Units of an input, doubled into the slot's rows. */
+static small open_small(rill_context *ctx)
+{
+    small s = {0};
+    assert_int_equal(rill_device_open(&s.device, ctx, NULL), RILL_OK);
+    assert_int_equal(rill_network_open(&s.plan, ctx, s.device), RILL_OK);
+    const rill_constant rows = rill_network_constant(s.plan, numbers, 8, 8);
+    const rill_matrix matrix = rill_network_matrix(s.plan, RILL_WEIGHT_F32, 8, 8, numbers, 8);
+    s.memory = rill_network_table(s.plan, RILL_TABLE_RAGGED, 8, "memory");
+    s.host = rill_network_table(s.plan, RILL_TABLE_HOST, 8, "positions");
+    s.list = rill_network_vocab_subset(s.plan, rows, RILL_NONE, RILL_WEIGHT_F32, "shortlist");
+    s.program = rill_graph_begin(s.plan, "encode");
+    const rill_column slot = rill_column_input(s.plan, s.program, RILL_ROWS, "slot");
+    const rill_column length = rill_column_input(s.plan, s.program, RILL_ROWS, "length");
+    const rill_index_space units = rill_index_space_ragged(s.plan, s.program, length);
+    const rill_column symbol = rill_column_input(s.plan, s.program, units, "symbol");
+    rill_op_product(s.plan, s.program, units,
+                    &(rill_product){.matrix = matrix,
+                                    .a = rill_view_constant(rows, symbol),
+                                    .out = rill_view_ragged(s.memory, slot, RILL_OWN)});
+    assert_int_equal(rill_network_finish(s.plan), RILL_OK);
+    return s;
+}
+
+static void close_small(small *s)
+{
+    rill_network_close(s->plan);
+    rill_device_close(s->device);
+}
+
+static rill_status run_small(rill_session *stream, const small *s, int32_t n, const int32_t *slot,
+                             const int32_t *length, const int32_t *symbol)
+{
+    const int32_t *columns[] = {slot, length, symbol};
+    const rill_run_arguments arguments = {.struct_size = sizeof arguments, .n = n, .columns = columns};
+    return rill_session_run(stream, s->program, &arguments);
+}
+
+/* --- slots -------------------------------------------------------------------------------------------------------- */
+
+static void dropped_slots_are_reused(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    small s = open_small(ctx);
+    rill_session *stream;
+    dice d = dice_seeded(harness_seed(5));
+    enum { SLOTS = 50, LONGEST = 30 };
+    assert_int_equal(rill_session_open(&stream, ctx, s.plan, 1), RILL_OK);
+    assert_int_equal(rill_session_reserve(stream, 0, SLOTS), RILL_OK);
+    /* Ten at a time, whichever slots they take: rows stay few, however many slots have been used. */
+    for (int round = 0; round < 300; round++) {
+        int32_t slot[10], units[10];
+        for (int32_t i = 0; i < 10; i++) {
+            slot[i] = (round * 7 + i) % SLOTS;
+            units[i] = dice_range(&d, 0, LONGEST);
+        }
+        assert_int_equal(rill_session_set_slots(stream, 10, slot, units), RILL_OK);
+        for (int32_t i = 0; i < 10; i++) {
+            assert_int_equal(rill_session_units(stream, slot[i]), units[i]);
+            rill_session_drop(stream, slot[i]);
+            assert_int_equal(rill_session_units(stream, slot[i]), 0);
+        }
+        assert_int_equal(stream->ranges.end, 0);
+    }
+    assert_true(stream->table[s.memory - 1].capacity <= 2 * 10 * LONGEST);
+    /* A slot whose next item fits keeps its rows. */
+    const int32_t slot = 3, longer = 9, shorter = 4;
+    assert_int_equal(rill_session_set_slots(stream, 1, &slot, &longer), RILL_OK);
+    const int32_t first = stream->first[slot];
+    assert_int_equal(rill_session_set_slots(stream, 1, &slot, &shorter), RILL_OK);
+    assert_int_equal(stream->first[slot], first);
+    assert_int_equal(rill_session_units(stream, slot), shorter);
+    rill_session_close(stream);
+    close_small(&s);
+    rill_context_destroy(ctx);
+}
+
+/* --- what a caller can do wrong ----------------------------------------------------------------------------------- */
+
+static void caller_errors_are_reported(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    small s = open_small(ctx);
+    rill_session *stream;
+    const int32_t slot[] = {0, 1}, length[] = {1, -1}, many[] = {INT32_MAX, INT32_MAX}, symbol[] = {0, 0},
+                  unsorted[] = {3, 3}, outside[] = {8};
+    assert_int_equal(rill_session_open(&stream, ctx, s.plan, 1), RILL_OK);
+    assert_int_equal(rill_session_reserve(stream, 0, 2), RILL_OK);
+    assert_int_equal(run_small(stream, &s, 2, slot, length, symbol), RILL_ERR_ARGUMENT);
+    assert_int_equal(run_small(stream, &s, 2, slot, many, symbol), RILL_ERR_ARGUMENT);
+    assert_int_equal(run_small(stream, &s, 0, slot, many, symbol), RILL_OK);
+    assert_int_equal(rill_session_set_slots(stream, 2, slot, many), RILL_ERR_MEMORY);
+    assert_int_equal(rill_session_units(stream, 0), 0);
+    assert_int_equal(stream->ranges.end, 0);
+    assert_int_equal(rill_session_fill(stream, s.host, 1, 1, numbers), RILL_ERR_ARGUMENT);
+    assert_int_equal(rill_session_fill(stream, s.memory, 0, 1, numbers), RILL_ERR_ARGUMENT);
+    assert_int_equal(rill_session_fill(stream, s.host, 0, 2, numbers), RILL_OK);
+    assert_int_equal(rill_session_fill(stream, s.host, 2, 2, numbers), RILL_OK);
+    assert_int_equal(rill_session_set_vocab_subset(stream, s.list, 0, 2, unsorted), RILL_ERR_ARGUMENT);
+    assert_int_equal(rill_session_set_vocab_subset(stream, s.list, 0, 1, outside), RILL_ERR_ARGUMENT);
+    assert_int_equal(rill_session_set_vocab_subset(stream, s.list, 2, 1, symbol), RILL_ERR_ARGUMENT);
+    assert_int_equal(rill_session_set_vocab_subset(stream, s.list, 1, 1, symbol), RILL_OK);
+    assert_int_equal(rill_session_vocab_subset_size(stream, s.list, 1), 1);
+    rill_session_drop(stream, 1);
+    assert_int_equal(rill_session_vocab_subset_size(stream, s.list, 1), 0);
+    rill_session_close(stream);
+    close_small(&s);
+    rill_context_destroy(ctx);
+}
+
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+
+/* Everything that a runner does, once. Returns what failed, or RILL_OK. */
+static rill_status use_problem(rill_context *ctx, problem *p, int runs, const harness_memory *memory, int64_t *grown)
+{
+    rill_device *device = NULL;
+    rill_network *plan = NULL;
+    rill_session *s = NULL;
+    rill_graph program = 0;
+    int32_t slots[SPEC_MAX_SLOTS], *columns[SPEC_MAX_PARTS];
+    int32_t *count = calloc((size_t)p->n + 1, 4), *action = calloc((size_t)p->n * (size_t)p->selection.stride + 1, 4);
+    float *logp = calloc((size_t)p->n * (size_t)p->selection.stride + 1, 4),
+          *pick = calloc((size_t)p->selection.n_picks + 1, 4);
+    rill_selection ask = p->selection;
+    ask.count = count, ask.action = action, ask.logp = logp, ask.pick_logp = pick;
+    for (int32_t i = 0; i < p->w.slots; i++) slots[i] = i;
+    for (rill_column c = 1; c <= p->t.columns; c++) columns[c - 1] = p->t.column[c].entry;
+    rill_status status = rill_device_open(&device, ctx, NULL);
+    if (status == RILL_OK) status = rill_network_open(&plan, ctx, device);
+    if (status == RILL_OK) status = build_network(&p->t, plan, &program);
+    if (status == RILL_OK) status = rill_session_open(&s, ctx, plan, 2);
+    if (status == RILL_OK) status = rill_session_reserve(s, p->w.nodes, p->w.slots);
+    if (status == RILL_OK) status = rill_session_set_slots(s, p->w.slots, slots, p->w.units);
+    if (status == RILL_OK) status = rill_session_fill(s, p->host, 0, p->w.host_rows, p->w.rows[p->host]);
+    for (rill_vocab_subset l = 1; l <= p->t.lists; l++)
+        for (int32_t i = 0; i < p->w.slots && status == RILL_OK; i++)
+            status = rill_session_set_vocab_subset(s, l, i, p->w.symbols[l][i], p->w.symbol[l][i]);
+    for (int32_t i = 1; i <= p->t.tables && status == RILL_OK; i++) {
+        const dev_table_rows *rows = &s->table[i - 1];
+        if (rows->rows != NULL) memset(rows->rows, 0, rows->capacity * plan->table[i - 1].ld * sizeof(float));
+    }
+    if (status == RILL_OK && s->node_parent != NULL)
+        memcpy(s->node_parent, p->w.parent, (size_t)p->w.nodes * sizeof *s->node_parent);
+    const rill_run_arguments arguments = {
+        .struct_size = sizeof arguments, .n = p->n, .columns = (const int32_t *const *)columns, .selection = &ask};
+    for (int i = 0; i < runs && status == RILL_OK; i++) {
+        const int64_t old_requests = memory->requests;
+        status = rill_session_run(s, program, &arguments);
+        *grown = memory->requests - old_requests;
+    }
+    rill_session_close(s);
+    rill_network_close(plan);
+    rill_device_close(device);
+    free(count), free(action), free(logp), free(pick);
+    return status;
+}
+
+/* Tags are written; the next try begins as the first did. */
+static void each_allocation_may_fail(void **state)
+{
+    (void)state;
+    for (uint64_t seed = harness_seed(1); seed < harness_seed(1) + (uint64_t)harness_iterations(12); seed++) {
+        rill_status status = RILL_ERR_MEMORY;
+        int64_t grown = 1;
+        for (int64_t n = 1; status != RILL_OK; n++) {
+            problem *p = make_problem(seed, RILL_WEIGHT_INT8);
+            harness_memory memory = {.failing_request = n};
+            const rill_context_options options = harness_memory_options(&memory);
+            rill_context *ctx;
+            status = rill_context_create(&ctx, &options);
+            if (status == RILL_OK) {
+                status = use_problem(ctx, p, 2, &memory, &grown);
+                assert_int_equal(rill_memory_used(ctx), 0);
+                rill_context_destroy(ctx);
+            }
+            assert_true(status == RILL_OK || status == RILL_ERR_MEMORY);
+            assert_int_equal(memory.wrong_sizes, 0);
+            assert_int_equal(memory.blocks, 0);
+            free_problem(p);
+        }
+        assert_int_equal(grown, 0); /* the second run of two allocates nothing */
+    }
+}
+
+/* --- several threads ---------------------------------------------------------------------------------------------- */
+
+typedef struct runner {
+    const small *s;
+    int64_t sum;
+} runner;
+
+static void *run_alone(void *user)
+{
+    runner *r = user;
+    rill_context *ctx;
+    rill_session *stream;
+    const int32_t slot[] = {0, 1, 2}, length[] = {2, 0, 3}, symbol[] = {1, 2, 3, 4, 5};
+    if (rill_context_create(&ctx, NULL) != RILL_OK) return NULL;
+    if (rill_session_open(&stream, ctx, r->s->plan, 2) == RILL_OK) {
+        int good = rill_session_reserve(stream, 0, 3) == RILL_OK &&
+                   rill_session_set_slots(stream, 3, slot, length) == RILL_OK;
+        for (int i = 0; i < 50 && good; i++) r->sum += run_small(stream, r->s, 3, slot, length, symbol) == RILL_OK;
+        rill_session_close(stream);
+    }
+    rill_context_destroy(ctx);
+    return NULL;
+}
+
+static void threads_share_a_plan(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    small s = open_small(ctx);
+    runner runners[3];
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++) {
+        runners[i] = (runner){.s = &s};
+        assert_int_equal(pthread_create(&threads[i], NULL, run_alone, &runners[i]), 0);
+    }
+    for (int i = 0; i < 3; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(runners[i].sum, 50);
+    }
+    close_small(&s);
+    rill_context_destroy(ctx);
+}
+
+/* --- profiles ----------------------------------------------------------------------------------------------------- */
+
+static void profiles_count_what_is_done(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    small s = open_small(ctx);
+    rill_session *stream;
+    rill_op_profile profile;
+    const int32_t slot[] = {0, 1, 2}, length[] = {2, 0, 3}, symbol[] = {1, 2, 3, 4, 5};
+    assert_int_equal(rill_session_open(&stream, ctx, s.plan, 2), RILL_OK);
+    assert_int_equal(rill_session_reserve(stream, 0, 3), RILL_OK);
+    assert_int_equal(rill_session_set_slots(stream, 3, slot, length), RILL_OK);
+    assert_int_equal(rill_session_profile_row(stream, 0, &profile), 0);
+    assert_int_equal(rill_session_profile(stream, 1), RILL_OK);
+    for (int i = 0; i < 4; i++) assert_int_equal(run_small(stream, &s, 3, slot, length, symbol), RILL_OK);
+    assert_int_equal(rill_session_profile_row(stream, 0, &profile), 1);
+    assert_string_equal(profile.program, "encode");
+    assert_string_equal(profile.operation, "product 8 x 8");
+    assert_int_equal(profile.rows, 4 * 5);
+    assert_true(profile.calls >= 4 && profile.seconds > 0.0);
+    assert_true(profile.flops == 4.0 * 5.0 * 2.0 * 8.0 * 8.0);
+    assert_true(profile.bytes > 4.0 * 5.0 * 2.0 * 8.0 * 4.0);
+    assert_int_equal(profile.arithmetic, RILL_ARITHMETIC_F32);
+    assert_int_equal(rill_session_profile_row(stream, 1, &profile), 0);
+    assert_int_equal(rill_session_profile(stream, 1), RILL_OK);
+    assert_int_equal(rill_session_profile_row(stream, 0, &profile), 1);
+    assert_int_equal(profile.calls, 0);
+    assert_int_equal(rill_session_profile(stream, 0), RILL_OK);
+    rill_session_close(stream);
+    close_small(&s);
+    rill_context_destroy(ctx);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(freed_ranges_are_reused),    cmocka_unit_test(dropped_slots_are_reused),
+    cmocka_unit_test(caller_errors_are_reported), cmocka_unit_test(each_allocation_may_fail),
+    cmocka_unit_test(threads_share_a_plan),       cmocka_unit_test(profiles_count_what_is_done),
+};
+
+HARNESS_MAIN(tests)

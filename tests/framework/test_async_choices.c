@@ -1,0 +1,503 @@
+/* What an engine does while items are busy: in a timestep that was submitted to a domain that answers later. See framework/decode_loop.c.
+ * What comes of it is test_async.c's; here a run is followed by its trace, its policy and its domain, and what is chosen is foretold.
+ *
+ * Divisions: what is followed · watching · choosing · the choice foretold · random runs · giving up. */
+#include <stdio.h>
+#include <string.h>
+
+#include "rill/engine.h"
+#include "support/async_domain.h"
+#include "support/dice.h"
+#include "support/harness.h"
+#include "support/tables.h"
+#include "support/toy_domain.h"
+
+/* --- what is followed --------------------------------------------------------------------------------------------- */
+
+enum { MAX_INPUTS = 64, PATIENCE = 8, ROUNDS = 4 };
+
+typedef enum input_state {
+    INPUT_NONE,
+    INPUT_WAITING,
+    INPUT_ENCODED,
+    INPUT_IN_FLIGHT
+} input_state; /* ready: encoded, and not in flight */
+
+typedef struct model_of_engine {
+    rill_context *ctx;
+    rill_model *model;
+    rill_engine *engine;
+    async_table late;
+    toy_model toy;
+    rill_status (*step)(void *self, const rill_rows *rows); /* the late domain's own */
+    rill_status (*encode)(void *self, int32_t m, rill_input *inputs);
+    void (*free)(void *self, int32_t n, const int32_t *nodes);
+    rill_engine_setup setup;
+    int32_t refill; /* inputs admitted when so many have gone; 1: whenever there is room */
+
+    input_state state[MAX_INPUTS];
+    int64_t n_inputs, size[MAX_INPUTS], wave[MAX_INPUTS], waves, in_slot[MAX_INPUTS], expanded[MAX_INPUTS];
+    int32_t timesteps[MAX_INPUTS], width[MAX_INPUTS], passed_over[MAX_INPUTS];
+    int64_t flight[MAX_INPUTS]; /* ids, in order of admission */
+    int32_t n;
+    int refilled, finished[MAX_INPUTS];
+    int64_t nodes; /* states that the domain keeps */
+    int64_t expansions, next_check, n_overdue, sent_back;
+
+    /* The choice at hand: made by the policy's call, carried out by the domain's. */
+    int is_choosing, fits;
+    int64_t chosen[MAX_INPUTS];
+    int32_t n_chosen, n_skipped, n_overtook, n_first;
+    int64_t skipped[MAX_INPUTS];
+    int64_t submitted[2][MAX_INPUTS]; /* by group */
+    int32_t n_submitted[2];
+    int64_t budget_left, budget; /* room: what is left of most */
+} model_of_engine;
+
+static model_of_engine *sim; /* that of the run at hand: policies and domains have no user of a test's */
+
+/* Of all runs. */
+static struct {
+    int64_t overtook_busy, waited, waited_first, firsts, oldest, sent_back, cancelled_ready[3];
+} all_runs;
+
+static int is_busy(int64_t id)
+{
+    for (int g = 0; g < 2; g++)
+        for (int32_t i = 0; i < sim->n_submitted[g]; i++)
+            if (sim->submitted[g][i] == id) return 1;
+    return 0;
+}
+
+static int flight_index(int64_t id)
+{
+    for (int32_t i = 0; i < sim->n; i++)
+        if (sim->flight[i] == id) return i;
+    fail_msg("input %lld is not in flight", (long long)id);
+    return -1;
+}
+
+static void leave_flight(int64_t id, input_state to)
+{
+    const int32_t place = flight_index(id);
+    memmove(&sim->flight[place], &sim->flight[place + 1], (size_t)(--sim->n - place) * sizeof *sim->flight);
+    sim->state[id] = to;
+    sim->passed_over[id] = 0;
+}
+
+static int64_t live_width(void)
+{
+    int64_t sum = 0;
+    for (int32_t i = 0; i < sim->n; i++) sum += sim->width[sim->flight[i]];
+    return sum;
+}
+
+/* --- watching ----------------------------------------------------------------------------------------------------- */
+
+/* Inputs come in in order, those that begin anew before those that wait; whoever has been given up meanwhile. */
+static void watch_admitted(const rill_trace_event *event)
+{
+    const int64_t id = event->item_id;
+    for (int64_t earlier = 0; earlier < id; earlier++)
+        assert_true(sim->state[earlier] != INPUT_WAITING && sim->state[earlier] != INPUT_ENCODED);
+    assert_int_equal(sim->state[id], INPUT_ENCODED);
+    if (sim->refilled) sim->waves++;
+    sim->refilled = 0;
+    sim->state[id] = INPUT_IN_FLIGHT;
+    sim->wave[id] = sim->waves;
+    sim->in_slot[event->slot] = id;
+    sim->timesteps[id] = sim->passed_over[id] = 0;
+    sim->width[id] = 1;
+    sim->expanded[id] = sim->expansions;
+    sim->flight[sim->n++] = id;
+}
+
+/* Those of a timestep were as the policy saw them, and they are all that it did not see when the other one was chosen. */
+static void watch_timestep(const rill_trace_event *event)
+{
+    assert_int_equal(event->n, sim->n_submitted[event->group]);
+    for (int32_t i = 0; i < event->n; i++) {
+        const int64_t id = event->items[i];
+        assert_int_equal(id, sim->submitted[event->group][i]);
+        assert_int_equal(event->depths[i], sim->timesteps[id]);
+        assert_int_equal(event->widths_before[i], sim->width[id]);
+        sim->timesteps[id]++;
+    }
+    sim->n_submitted[event->group] = 0;
+}
+
+static void watch(void *user, const rill_trace_event *event)
+{
+    (void)user;
+    switch (event->kind) {
+    case RILL_TRACE_ADMITTED: watch_admitted(event); break;
+    case RILL_TRACE_TIMESTEP: watch_timestep(event); break;
+    case RILL_TRACE_FINISHED:
+        sim->finished[event->item_id] = 1;
+        /* Its timestep is told behind it. */
+        leave_flight(event->item_id, INPUT_NONE);
+        break;
+    case RILL_TRACE_RESTARTED:
+        assert_false(is_busy(event->item_id));
+        sim->sent_back++;
+        leave_flight(event->item_id, INPUT_ENCODED);
+        break;
+    }
+}
+
+static rill_status encode_watched(void *self, int32_t m, rill_input *inputs)
+{
+    for (int32_t i = 0; i < m; i++) sim->state[inputs[i].id] = INPUT_ENCODED;
+    return sim->encode(self, m, inputs);
+}
+
+static void free_watched(void *self, int32_t n, const int32_t *nodes)
+{
+    sim->nodes -= n;
+    sim->free(self, n, nodes);
+}
+
+/* --- choosing ----------------------------------------------------------------------------------------------------- */
+
+/* As the engine is to do it (scheduler.h, "an item wider than the budget is expanded alone"). */
+static void choose_or_skip(int64_t id)
+{
+    if (is_busy(id)) return;
+    for (int32_t i = 0; i < sim->n_chosen; i++)
+        if (sim->chosen[i] == id) return;
+    if (sim->width[id] > sim->budget_left && sim->n_chosen > 0) {
+        if (sim->passed_over[id] < PATIENCE) sim->skipped[sim->n_skipped++] = id;
+        return;
+    }
+    sim->n_overtook = sim->n_skipped;
+    sim->chosen[sim->n_chosen++] = id;
+    sim->budget_left -= sim->width[id] < sim->budget_left ? sim->width[id] : sim->budget_left;
+}
+
+static void find_neglected(void)
+{
+    if (sim->expansions < sim->next_check) return;
+    for (int32_t i = 0; i < sim->n; i++) {
+        const int64_t id = sim->flight[i];
+        if (sim->expansions - sim->expanded[id] > ROUNDS * live_width() && sim->passed_over[id] < PATIENCE)
+            sim->passed_over[id] = PATIENCE;
+    }
+    sim->next_check = sim->expansions + live_width();
+}
+
+static void begin_choice(int64_t budget)
+{
+    sim->n_chosen = sim->n_skipped = sim->n_overtook = sim->n_first = 0;
+    sim->budget_left = sim->budget = budget;
+}
+
+/* Half of all where these are enough for two groups. */
+static int64_t submit_budget(int64_t all)
+{
+    const int64_t budget = sim->setup.settings.budget,
+                  half = all >= 2 * sim->late.group_rows ? (all + 1) / 2 : INT64_MAX;
+    return half < budget ? half : budget;
+}
+
+static int64_t free_nodes(void)
+{
+    return sim->setup.settings.max_nodes > 0 ? sim->setup.settings.max_nodes - sim->nodes : INT64_MAX;
+}
+
+/* Overdue ones, then the newest first, as the policy says. */
+static void predict_choice(void)
+{
+    int64_t wanted = 0;
+    begin_choice(submit_budget(live_width()));
+    find_neglected();
+    for (int32_t i = 0; i < sim->n && sim->budget_left > 0; i++) {
+        if (sim->passed_over[sim->flight[i]] < PATIENCE) continue;
+        const int32_t n_before = sim->n_chosen;
+        choose_or_skip(sim->flight[i]);
+        sim->n_first += sim->n_chosen - n_before;
+    }
+    for (int32_t i = sim->n - 1; i >= 0 && sim->budget_left > 0; i--) choose_or_skip(sim->flight[i]);
+    for (int32_t i = 0; i < sim->n_chosen; i++) wanted += sim->width[sim->chosen[i]];
+    sim->fits = wanted <= free_nodes();
+    sim->is_choosing = 1;
+}
+
+/* Where nodes are too few for that. */
+static void predict_oldest(void)
+{
+    int64_t n_free = free_nodes();
+    begin_choice(sim->budget);
+    for (int32_t i = 0; i < sim->n && sim->budget_left > 0; i++) {
+        const int64_t id = sim->flight[i];
+        if (sim->width[id] > n_free) continue;
+        const int32_t n_before = sim->n_chosen;
+        choose_or_skip(id);
+        if (sim->n_chosen > n_before) n_free -= sim->width[id];
+    }
+    all_runs.oldest++;
+}
+
+/* What is seen is the idle items, as they are, in order of admission. */
+static rill_status check_choice(void *self, const rill_sched_view *seen, int32_t *order, int32_t *count)
+{
+    int32_t place = 0;
+    (void)self;
+    if (sim->is_choosing) { /* nothing came of the choice before, for which the other group had to be over */
+        assert_false(sim->fits);
+        all_runs.waited++;
+        all_runs.waited_first += sim->n_first > 0;
+    }
+    for (int32_t i = 0; i < seen->n; i++, place++) {
+        while (place < sim->n && is_busy(sim->flight[place])) place++;
+        assert_true(place < sim->n);
+        const int64_t id = sim->flight[place], other = sim->flight[i];
+        assert_int_equal(seen->item_id[i], id);
+        assert_int_equal(seen->timestep[i], sim->timesteps[id]);
+        assert_int_equal(seen->size[i], sim->size[id]);
+        assert_int_equal(seen->refill_index[i], sim->wave[id]);
+        const int differs = seen->width[i] != sim->width[other] && seen->timestep[i] != sim->timesteps[other] &&
+                            seen->size[i] != sim->size[other] && seen->refill_index[i] != sim->wave[other];
+        all_runs.overtook_busy += place > i && differs;
+        sim->width[id] = seen->width[i]; /* of which the timestep will tell */
+        order[seen->n - 1 - i] = i;
+    }
+    while (place < sim->n && is_busy(sim->flight[place])) place++;
+    assert_int_equal(place, sim->n);
+    *count = seen->n;
+    predict_choice();
+    return RILL_OK;
+}
+
+static rill_status admit_some(void *self, const rill_sched_view *seen, int32_t *admit)
+{
+    (void)self;
+    const int32_t free_slots = seen->max_items - seen->n;
+    *admit = free_slots >= sim->refill ? free_slots : 0;
+    sim->refilled = 1;
+    return RILL_OK;
+}
+
+static const rill_scheduler following_scheduler = TEST_POLICY("follows", .choose = check_choice, .refill = admit_some);
+
+/* --- the choice foretold ------------------------------------------------------------------------------------------ */
+
+/* The choice stands: those that were overtaken have been passed over, and those that go have not any more. */
+static void commit_group(int32_t group)
+{
+    for (int32_t i = 0; i < sim->n_overtook; i++) sim->passed_over[sim->skipped[i]]++;
+    for (int32_t i = 0; i < sim->n_chosen; i++) {
+        sim->passed_over[sim->chosen[i]] = 0;
+        sim->expansions += sim->width[sim->chosen[i]];
+        sim->submitted[group][i] = sim->chosen[i];
+    }
+    for (int32_t i = 0; i < sim->n_chosen; i++) sim->expanded[sim->chosen[i]] = sim->expansions;
+    sim->n_submitted[group] = sim->n_chosen;
+    sim->n_overdue += sim->n_first;
+    sim->is_choosing = 0;
+}
+
+/* With an overdue one that had to wait since nodes were too few, it still goes first. */
+static rill_status step_watched(void *self, const rill_rows *rows)
+{
+    int32_t row = 0;
+    assert_true(sim->is_choosing);
+    assert_int_equal(sim->n_submitted[rows->group], 0);
+    assert_true(sim->fits || sim->n_submitted[!rows->group] == 0);
+    if (!sim->fits) predict_oldest();
+    for (int32_t i = 0; i < sim->n_chosen; i++)
+        for (int32_t w = 0; w < sim->width[sim->chosen[i]]; w++, row++) {
+            assert_true(row < rows->n);
+            assert_int_equal(sim->in_slot[rows->slot[row]], sim->chosen[i]);
+        }
+    assert_int_equal(row, rows->n);
+    sim->nodes += rows->n;
+    commit_group(rows->group);
+    return sim->step(self, rows);
+}
+
+/* --- random runs -------------------------------------------------------------------------------------------------- */
+
+static const char *make_input_text(int64_t id)
+{
+    static char text[32];
+    snprintf(text, sizeof text, "in %d", (int)id);
+    return text;
+}
+
+static void submit(void)
+{
+    const char *text = make_input_text(sim->n_inputs);
+    const int64_t id = sim->n_inputs++;
+    sim->state[id] = INPUT_WAITING;
+    sim->size[id] = toy_input_read(&sim->toy, text, strlen(text)).depth;
+    assert_int_equal(rill_engine_submit(sim->engine, text, strlen(text)), RILL_OK);
+}
+
+/* The settings of f->setup and f->refill are there. */
+static void begin(model_of_engine *run, const char *arguments, int32_t group_rows)
+{
+    static const rill_chain_entry policy = {"follows", ""};
+    char message[100];
+    rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = arguments};
+    sim = run;
+    assert_int_equal(toy_model_parse(&sim->toy, arguments, message, sizeof message), RILL_OK);
+    sim->waves = -1;
+    sim->ctx = harness_context(NULL);
+    async_make(&sim->late, "late", &toy_domain, group_rows);
+    sim->step = sim->late.domain.step;
+    sim->encode = sim->late.domain.encode;
+    sim->free = sim->late.domain.free;
+    sim->late.domain.step = step_watched;
+    sim->late.domain.encode = encode_watched;
+    sim->late.domain.free = free_watched;
+    assert_int_equal(rill_register_domain(sim->ctx, &sim->late.domain), RILL_OK);
+    assert_int_equal(rill_model_open(&sim->model, sim->ctx, "late", &open), RILL_OK);
+    assert_int_equal(rill_register_scheduler(sim->ctx, &following_scheduler), RILL_OK);
+    sim->setup.scheduler = &policy;
+    sim->setup.trace = watch;
+    assert_int_equal(rill_engine_create(&sim->engine, sim->ctx, sim->model, &sim->setup), RILL_OK);
+}
+
+static void end(void)
+{
+    rill_stats stats = {.struct_size = sizeof stats};
+    rill_engine_stats(sim->engine, &stats);
+    assert_int_equal(stats.passed_over_first, sim->n_overdue);
+    assert_int_equal(stats.expansions, sim->expansions);
+    assert_int_equal(stats.restarted, sim->sent_back);
+    assert_int_equal(stats.nodes_in_use, 0);
+    assert_int_equal(sim->nodes, 0);
+    rill_engine_destroy(sim->engine);
+    rill_model_close(sim->model);
+    rill_context_destroy(sim->ctx);
+}
+
+/* Give up some that are ready, wherever they stand among these, and some in flight. */
+static void cancel_waiting(dice *d)
+{
+    int64_t ready[MAX_INPUTS];
+    int32_t n = 0;
+    for (int64_t id = 0; id < sim->n_inputs; id++)
+        if (sim->state[id] == INPUT_ENCODED) ready[n++] = id;
+    if (sim->n > 0 && dice_chance(d, 2)) {
+        const rill_status status = rill_engine_cancel(sim->engine, sim->flight[dice_range(d, 0, sim->n - 1)]);
+        assert_true(status == RILL_OK || status == RILL_ERR_NOT_FOUND);
+    }
+    if (n < 3 || !dice_chance(d, 30)) return;
+    const int32_t chosen = dice_range(d, 0, n - 1);
+    all_runs.cancelled_ready[chosen == 0 ? 0 : chosen == n - 1 ? 2 : 1]++;
+    sim->state[ready[chosen]] = INPUT_NONE;
+    assert_int_equal(rill_engine_cancel(sim->engine, ready[chosen]), RILL_OK);
+}
+
+static void decode_all(int64_t n_inputs, dice *d)
+{
+    int64_t taken = 0;
+    rill_result result;
+    while (!rill_engine_idle(sim->engine) || sim->n_inputs < n_inputs) {
+        while (sim->n_inputs < n_inputs && rill_engine_free_slots(sim->engine) > 0) submit();
+        if (sim->n_inputs == n_inputs) rill_engine_close_input(sim->engine);
+        assert_true(rill_engine_step(sim->engine) >= 0);
+        if (d != NULL) cancel_waiting(d);
+        for (; rill_engine_next(sim->engine, &result) == RILL_OK; taken++)
+            if (result.status != RILL_OK && (d == NULL || result.status != RILL_ERR_CANCELLED))
+                fail_msg("%s", result.message);
+    }
+    assert_int_equal(taken, n_inputs);
+}
+
+/* The policy sees the idle items as they are, and its choice is carried out by the rules; an item that is overdue stays so when nodes are
+ * too few for a second group, where nothing is chosen and nothing counted; whoever is given up, those who wait keep their order. */
+static void choices_are_as_predicted(void **state)
+{
+    (void)state;
+    for (int64_t i = 0; i < harness_iterations(600); i++) {
+        model_of_engine run = {.refill = 1 + (int32_t)(i % 4)};
+        dice d = dice_seeded(dice_mix(harness_seed(1) + (uint64_t)i, 95));
+        char arguments[120];
+        snprintf(arguments, sizeof arguments, "seed=%d actions=6 depth=%d legal=60 ending=5 state=parent", (int)i,
+                 (int)DICE_PICK(&d, 6, 20, 30));
+        rill_engine_setup_default(&run.setup);
+        run.setup.settings.k = dice_range(&d, 2, 8);
+        run.setup.settings.n = run.setup.settings.max_items = dice_range(&d, 4, 12);
+        run.setup.settings.budget = run.setup.settings.k + dice_range(&d, 0, 12);
+        if (i % 3 != 0) run.setup.settings.max_nodes = run.setup.settings.k * dice_range(&d, 3, 12);
+        begin(&run, arguments, DICE_PICK(&d, 1, 2, 4, 10));
+        decode_all(dice_range(&d, 10, 40), i % 2 ? &d : NULL);
+        end();
+        all_runs.firsts += run.n_overdue;
+        all_runs.sent_back += run.sent_back;
+    }
+    HARNESS_ASSERT_COVERED(all_runs.waited > 100 && all_runs.waited_first > 20 && all_runs.firsts > 100);
+    HARNESS_ASSERT_COVERED(all_runs.overtook_busy > 100 && all_runs.oldest > 100 && all_runs.sent_back > 30);
+    for (int where = 0; where < 3; where++) HARNESS_ASSERT_COVERED(all_runs.cancelled_ready[where] > 10);
+}
+
+/* Of a toy whose first four inputs are long. */
+static const char *long_arguments(void)
+{
+    static char arguments[80];
+    char message[100];
+    toy_model toy;
+    for (int seed = 1, longest = 0; longest < 4; seed++) {
+        snprintf(arguments, sizeof arguments, "seed=%d depth=8 actions=8 ending=0 legal=100", seed);
+        assert_int_equal(toy_model_parse(&toy, arguments, message, sizeof message), RILL_OK);
+        for (longest = 0; longest < 4 && toy_input_read(&toy, make_input_text(longest), 4).depth > 5;) longest++;
+    }
+    return arguments;
+}
+
+/* --- giving up ---------------------------------------------------------------------------------------------------- */
+
+/* An item, at any place in flight and at any time, that is given up is not here to be given up once more. A busy one leaves behind its
+ * timestep, any other one at once; the others never hear of it. Returns whether it was busy, -1 when there is none at that place. */
+static int cancel_at_step(int32_t steps, int32_t place)
+{
+    model_of_engine run = {.refill = 1};
+    rill_result result;
+    rill_engine_setup_default(&run.setup);
+    run.setup.settings.k = 3;
+    run.setup.settings.n = run.setup.settings.max_items = 4;
+    run.setup.settings.budget = 1000;
+    begin(&run, long_arguments(), 1);
+    while (sim->n_inputs < 4) submit();
+    for (int32_t i = 0; i < steps; i++) assert_int_equal(rill_engine_step(sim->engine), RILL_OK);
+    const int64_t id = place < sim->n ? sim->flight[place] : -1;
+    const int busy = id >= 0 ? is_busy(id) : -1;
+    if (id >= 0) {
+        assert_int_equal(rill_engine_cancel(sim->engine, id), RILL_OK);
+        assert_int_equal(sim->finished[id], !busy);
+    }
+    assert_int_equal(rill_engine_cancel(sim->engine, id), RILL_ERR_NOT_FOUND);
+    rill_engine_close_input(sim->engine);
+    while (rill_engine_step(sim->engine) == RILL_OK)
+        assert_int_equal(rill_engine_cancel(sim->engine, id), RILL_ERR_NOT_FOUND);
+    for (int64_t i = 0; i < 4; i++) {
+        assert_int_equal(rill_engine_next(sim->engine, &result), RILL_OK);
+        assert_int_equal(result.id, i);
+        assert_int_equal(result.status, i == id ? RILL_ERR_CANCELLED : RILL_OK);
+        assert_int_equal(result.n_outputs, i != id);
+        assert_true(i < sim->n_inputs && sim->finished[i]);
+    }
+    end();
+    return busy;
+}
+
+static void cancelled_items_are_dropped_once(void **state)
+{
+    (void)state;
+    int32_t seen[4][2] = {{0}};
+    for (int32_t steps = 0; steps < 10; steps++)
+        for (int32_t place = 0; place < 4; place++) {
+            const int busy = cancel_at_step(steps, place);
+            if (busy >= 0) seen[place][busy]++;
+        }
+    for (int32_t place = 0; place < 4; place++) assert_true(seen[place][0] > 0 && seen[place][1] > 0);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(choices_are_as_predicted),
+    cmocka_unit_test(cancelled_items_are_dropped_once),
+};
+
+HARNESS_MAIN(tests)

@@ -1,0 +1,466 @@
+/* Layers of settings: who overrides whom, what is left out of defaults, and what is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rill/rill.h"
+
+static rill_context *ctx;
+static rill_option_source *request_source, *high_source, *low_source;
+static rill_search_config *made_config;
+
+static int set_up(void **state)
+{
+    (void)state;
+    return rill_context_create(&ctx, NULL) != RILL_OK || rill_register_builtins(ctx) != RILL_OK;
+}
+
+static void free_sources(void)
+{
+    rill_search_config_free(made_config);
+    rill_option_source_free(request_source);
+    rill_option_source_free(high_source);
+    rill_option_source_free(low_source);
+    made_config = NULL;
+    request_source = high_source = low_source = NULL;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    free_sources();
+    rill_context_destroy(ctx);
+    return 0;
+}
+
+/* Three empty layers of these origins. */
+static void make_sources(rill_origin high_origin, rill_origin low_origin)
+{
+    free_sources();
+    assert_int_equal(rill_option_source_create(&request_source, ctx, RILL_FROM_USER), RILL_OK);
+    assert_int_equal(rill_option_source_create(&high_source, ctx, high_origin), RILL_OK);
+    assert_int_equal(rill_option_source_create(&low_source, ctx, low_origin), RILL_OK);
+}
+
+static int reset_sources(void **state)
+{
+    (void)state;
+    make_sources(RILL_FROM_USER, RILL_FROM_USER);
+    return 0;
+}
+
+static void set(rill_option_source *layer, const char *name, const char *value)
+{
+    assert_int_equal(rill_option_source_set(layer, name, value), RILL_OK);
+}
+
+static rill_status make_config(void)
+{
+    const rill_option_source *const soft[] = {high_source, low_source};
+    rill_search_config_free(made_config);
+    return rill_search_config_make(&made_config, ctx, request_source, soft, 2);
+}
+
+/* A model's defaults as they usually are. */
+static void set_typical(rill_option_source *layer)
+{
+    set(layer, "k", "12");
+    set(layer, "max_candidates", "3");
+    set(layer, "max_items", "50");
+    set(layer, "budget", "100");
+    set(layer, "absolute", "10");
+}
+
+static void higher_source_wins(void **state)
+{
+    (void)state;
+    set_typical(low_source);
+    set(high_source, "k", "8");
+    set(high_source, "n", "3");
+    set(request_source, "n", "4");
+    assert_int_equal(make_config(), RILL_OK);
+    assert_int_equal(made_config->resolved.k, 8);
+    assert_int_equal(made_config->resolved.n, 4);
+    assert_int_equal(made_config->resolved.max_candidates, 3);
+    assert_int_equal(made_config->resolved.budget, 100);
+    assert_int_equal(made_config->setup.n_heuristics, 1);
+    assert_string_equal(made_config->setup.heuristics[0].name, "absolute");
+    assert_string_equal(made_config->setup.heuristics[0].arguments, "10");
+}
+
+/* Whoever asks for a list gets the search that the model recommends for one output. */
+static void chains_come_from_one_source(void **state)
+{
+    static const char *const lists[] = {"2", "5", "20", "131072"};
+    static const char *const searches[] = {"",    "method=greedy", "method=fixed", "like=hf", "like=marian",
+                                           "k=3", "absolute=3",    "groups=4",     "exact=1"};
+    (void)state;
+    for (int i = 0; i < 9; i++) {
+        reset_sources(NULL);
+        if (strncmp(searches[i], "gr", 2) != 0) set_typical(low_source);
+        assert_int_equal(rill_option_source_set_all(high_source, searches[i]), RILL_OK);
+        assert_int_equal(make_config(), RILL_OK);
+        rill_search_config *one = made_config;
+        made_config = NULL;
+        for (int n = 0; n < 4; n++) {
+            set(request_source, "n-best", lists[n]);
+            assert_int_equal(make_config(), RILL_OK);
+            assert_int_equal(made_config->resolved.n_best, (int)strtol(lists[n], NULL, 10));
+            assert_true(rill_search_config_same_search(one, made_config));
+        }
+        rill_search_config_free(one);
+    }
+}
+
+/* A preset shapes the search, and says nothing of which outputs are given. */
+static void preset_keeps_set_options(void **state)
+{
+    (void)state;
+    set(request_source, "like", "hf");
+    set(high_source, "require_end", "1");
+    set(high_source, "distinct", "1");
+    set(high_source, "min_length", "3");
+    assert_int_equal(make_config(), RILL_OK);
+    assert_true(made_config->resolved.require_end && made_config->resolved.distinct &&
+                made_config->resolved.min_length == 0);
+}
+
+static void chain_is_replaced(void **state)
+{
+    (void)state;
+    set_typical(low_source);
+    set(request_source, "relative-local", "0.1");
+    set(request_source, "heuristic", "relative:0.2");
+    assert_int_equal(make_config(), RILL_OK);
+    assert_int_equal(made_config->setup.n_heuristics, 2);
+    assert_string_equal(made_config->setup.heuristics[0].name, "relative_local");
+    assert_string_equal(made_config->setup.heuristics[1].name, "relative");
+    assert_string_equal(made_config->setup.heuristics[1].arguments, "0.2");
+}
+
+static void conflicting_defaults_are_ignored(void **state)
+{
+    static const char *const methods[] = {"greedy", "fixed", "fixed-stream", "var-batch"};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        reset_sources(NULL);
+        set_typical(low_source);
+        set(request_source, "method", methods[i]);
+        assert_int_equal(make_config(), RILL_OK);
+        assert_string_equal(made_config->resolved.method, methods[i]);
+        int pruned = !strcmp(methods[i], "var-batch");
+        assert_int_equal(made_config->setup.n_heuristics, pruned);
+        assert_int_equal(made_config->resolved.k, i == 0 ? 1 : 12);
+        assert_int_equal(made_config->resolved.max_items, i == 2 ? 50 : 10);
+        if (pruned) assert_int_equal(made_config->resolved.max_candidates, 3);
+    }
+}
+
+static void conflicting_options_are_refused(void **state)
+{
+    static const char *const conflicts[][3] = {
+        {"greedy", "k", "5"},         {"fixed", "absolute", "2"},        {"fixed-stream", "max-candidates", "3"},
+        {"var-batch", "refill", "1"}, {"greedy", "finish", "immediate"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof conflicts / sizeof conflicts[0]; i++) {
+        reset_sources(NULL);
+        set_typical(low_source);
+        set(request_source, "method", conflicts[i][0]);
+        set(request_source, conflicts[i][1], conflicts[i][2]);
+        assert_int_equal(make_config(), RILL_ERR_OPTION);
+    }
+}
+
+static void finish_goes_with_method(void **state)
+{
+    (void)state;
+    set(low_source, "method", "var-stream");
+    set(low_source, "finish", "top");
+    set(request_source, "method", "fixed");
+    assert_int_equal(make_config(), RILL_OK);
+    assert_int_equal(made_config->resolved.finish, RILL_FINISH_IMMEDIATE);
+    set(request_source, "finish", "top");
+    assert_int_equal(make_config(), RILL_OK);
+    assert_int_equal(made_config->resolved.finish, RILL_FINISH_TOP);
+}
+
+static void defaults_give_way(void **state)
+{
+    (void)state;
+    set(low_source, "stop_after", "4");
+    set(request_source, "patience", "2");
+    assert_int_equal(make_config(), RILL_OK);
+    assert_int_equal(made_config->resolved.stop_after, 20);
+}
+
+static void options_set_twice(void **state)
+{
+    (void)state;
+    set(request_source, "max-items", "5");
+    set(request_source, "max_items", "6");
+    assert_string_equal(rill_option_source_get(request_source, "max-items"), "6");
+    assert_int_equal(rill_option_source_set(request_source, "no-such", "1"), RILL_ERR_OPTION);
+    assert_int_equal(rill_option_source_set(request_source, "k", "0"), RILL_ERR_OPTION);
+    assert_null(rill_option_source_get(request_source, "k"));
+}
+
+static void chain_syntax(void **state)
+{
+    int32_t n;
+    (void)state;
+    set(request_source, "heuristic", "a");
+    set(request_source, "heuristic", "b:");
+    set(request_source, "heuristic", "c:1:2,x=y");
+    const rill_chain_entry *entry = rill_option_source_chain(request_source, RILL_CHAIN_HEURISTICS, &n);
+    assert_int_equal(n, 3);
+    assert_string_equal(entry[0].arguments, "");
+    assert_string_equal(entry[1].name, "b");
+    assert_string_equal(entry[2].arguments, "1:2,x=y");
+    assert_int_equal(rill_option_source_set(request_source, "heuristic", ""), RILL_ERR_OPTION);
+    assert_int_equal(rill_option_source_set(request_source, "heuristic", ":1"), RILL_ERR_OPTION);
+    set(request_source, "policy", "all");
+    set(request_source, "policy", "top-up:1");
+    entry = rill_option_source_chain(request_source, RILL_CHAIN_SCHEDULER, &n);
+    assert_true(n == 1 && strcmp(entry[0].name, "top-up") == 0);
+}
+
+static void option_texts(void **state)
+{
+    (void)state;
+    set(high_source, "weights", "f32");
+    set(high_source, "policy", "all");
+    assert_false(
+        rill_option_source_sets_search(high_source)); /* how it is opened and scheduled is not how it is searched */
+    assert_int_equal(rill_option_source_set_all(high_source, "  k=7 absolute=2  min_length=3 "), RILL_OK);
+    assert_true(rill_option_source_sets_search(high_source));
+    assert_true(rill_option_source_has_chain(high_source, RILL_CHAIN_HEURISTICS) &&
+                !rill_option_source_has_chain(high_source, RILL_CHAIN_SCORERS));
+    assert_int_equal(make_config(), RILL_OK);
+    assert_true(made_config->resolved.k == 7 && made_config->resolved.min_length == 3 &&
+                made_config->setup.n_heuristics == 1);
+    assert_int_equal(rill_option_source_set_all(high_source, "k=7 budget"), RILL_ERR_PLUGIN);
+    assert_int_equal(rill_option_source_set_all(high_source, "kk=7"), RILL_ERR_OPTION);
+    set(high_source, "max-length", "2");
+    assert_int_equal(rill_option_source_check(high_source), RILL_ERR_OPTION); /* below min-length */
+    assert_int_equal(rill_option_source_check(low_source), RILL_OK);
+}
+
+/* Of domains that share an option, each may know words that another does not: what one of them takes is taken. */
+static void values_of_several_domains(void **state)
+{
+    static const rill_option options[] = {
+        {"input-format", "loud|soft", "", "", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0}, {0}};
+    const rill_registry_mark mark = rill_registry_size(ctx);
+    rill_domain toned = *rill_find_domain(ctx, "shiftreduce");
+    (void)state;
+    toned.name = "toned";
+    toned.options = options;
+    assert_int_equal(rill_register_domain(ctx, &toned), RILL_OK);
+    set(request_source, "input-format", "auto");
+    set(request_source, "input_format", "soft");
+    assert_string_equal(rill_option_source_get(request_source, "input-format"), "soft");
+    assert_int_equal(rill_option_source_set(request_source, "input-format", "shrill"), RILL_ERR_OPTION);
+    assert_ptr_equal(rill_option_row(ctx, "input_format"),
+                     rill_option_find(rill_find_domain(ctx, "shiftreduce")->options, "input-format"));
+    assert_ptr_equal(rill_option_row(ctx, "max_items"), rill_option_find(rill_setting_table(), "max-items"));
+    assert_ptr_equal(rill_option_row(ctx, "policy"), rill_option_find(rill_chain_table(), "policy"));
+    assert_null(rill_option_row(ctx, "nothing"));
+    rill_registry_restore(ctx, mark);
+}
+
+/* Options of domains are a layer's like any other; the nearest layer's value comes to the model. */
+static void domain_values(void **state)
+{
+    const rill_option_source *const layers[] = {request_source, NULL, high_source, low_source};
+    rill_pair *pair;
+    int32_t n;
+    (void)state;
+    assert_int_equal(rill_option_sources_domain_values(ctx, layers, 4, &pair, &n), RILL_OK);
+    assert_true(n == 0 && pair == NULL);
+    set(low_source, "input_format", "tree");
+    set(low_source, "weights", "int8");
+    set(high_source, "weights", "bf16");
+    set(high_source, "weights", "f32");
+    assert_string_equal(rill_option_source_get(high_source, "weights"), "f32");
+    assert_string_equal(rill_option_source_get(low_source, "input-format"), "tree");
+    assert_null(rill_option_source_get(request_source, "weights"));
+    assert_int_equal(rill_option_sources_domain_values(ctx, layers, 4, &pair, &n), RILL_OK);
+    assert_int_equal(n, 2);
+    assert_string_equal(pair[0].name, "weights");
+    assert_string_equal(pair[0].value, "f32");
+    assert_string_equal(pair[1].name, "input-format");
+    rill_free(ctx, pair, (size_t)n * sizeof *pair);
+    assert_int_equal(rill_option_source_set(high_source, "wieghts", "f32"), RILL_ERR_OPTION);
+    assert_non_null(strstr(rill_error(ctx), "\"weights\""));
+}
+
+/* What differs in schedule alone is the same search; one whose answers may differ is another. */
+static void equal_searches(void **state)
+{
+    static const char *const same[][2] = {{"n", "3"}, {"budget", "50"}, {"sort", "length"}, {"n-best", "2"}};
+    static const char *const other[][2] = {
+        {"k", "3"}, {"distinct", "1"}, {"unknown-penalty", "inf"}, {"absolute", "3"}};
+    rill_search_config *plain;
+    (void)state;
+    assert_int_equal(make_config(), RILL_OK);
+    plain = made_config;
+    made_config = NULL;
+    for (size_t i = 0; i < 4; i++) {
+        reset_sources(NULL);
+        set(request_source, same[i][0], same[i][1]);
+        assert_int_equal(make_config(), RILL_OK);
+        assert_true(rill_search_config_same_search(plain, made_config));
+        set(request_source, other[i][0], other[i][1]);
+        assert_int_equal(make_config(), RILL_OK);
+        assert_false(rill_search_config_same_search(plain, made_config));
+    }
+    rill_search_config_free(plain);
+}
+
+static void worker_copies(void **state)
+{
+    rill_option_source *worker_copy;
+    rill_search_config *own;
+    (void)state;
+    set(high_source, "k", "7");
+    set(request_source, "n", "3");
+    assert_int_equal(rill_option_source_create(&worker_copy, ctx, RILL_FROM_USER), RILL_OK);
+    set(worker_copy, "k", "8");
+    assert_int_equal(make_config(), RILL_OK);
+    assert_int_equal(rill_search_config_worker_copy(made_config, ctx, 1, &own), RILL_OK);
+    assert_null(own);
+    assert_int_equal(rill_option_source_set_worker_copy(high_source, 1, worker_copy), RILL_OK);
+    assert_int_equal(rill_search_config_worker_copy(made_config, ctx, 0, &own), RILL_OK);
+    assert_null(own);
+    assert_int_equal(rill_search_config_worker_copy(made_config, ctx, 1, &own), RILL_OK);
+    assert_true(own->resolved.k == 8 && own->resolved.n == 3);
+    rill_search_config_free(own);
+    rill_option_source_free(worker_copy);
+}
+
+static rill_status budget_of_seven(void *user, const rill_sched_view *flight, int32_t *budget)
+{
+    (void)user;
+    (void)flight;
+    *budget = 7;
+    return RILL_OK;
+}
+
+/* What a file of the user's cannot have its way with is told; a model's defaults are not. */
+static void ignored_options_are_reported(void **state)
+{
+    (void)state;
+    make_sources(RILL_FROM_FILE, RILL_FROM_USER);
+    set_typical(high_source);
+    set(high_source, "method", "top-up");
+    set(high_source, "finish", "top");
+    set(high_source, "policy", "all");
+    set_typical(low_source);
+    assert_int_equal(make_config(), RILL_OK);
+    assert_string_equal(made_config->ignored, "");
+    assert_string_equal(made_config->setup.scheduler->name, "all");
+    set(request_source, "method", "greedy");
+    assert_int_equal(make_config(), RILL_OK);
+    assert_string_equal(
+        made_config->ignored,
+        "heuristics (absolute:10), policy (all), search.finish, search.k, search.max_items, search.max_candidates");
+    assert_null(made_config->setup.scheduler);
+    set(request_source, "k", "1");
+    assert_int_equal(make_config(), RILL_OK);
+    assert_string_equal(
+        made_config->ignored,
+        "heuristics (absolute:10), policy (all), search.finish, search.max_items, search.max_candidates");
+}
+
+static void consistent_sources_are_taken(void **state)
+{
+    (void)state;
+    make_sources(RILL_FROM_USER, RILL_FROM_FILE);
+    set(low_source, "method", "fixed");
+    set(low_source, "max-candidates", "5"); /* is what it must be only under the k and finish behind it */
+    set(low_source, "finish", "top");
+    set(low_source, "k", "5");
+    assert_int_equal(make_config(), RILL_OK);
+    assert_int_equal(made_config->resolved.k, 5);
+    assert_string_equal(made_config->ignored, "");
+    set(request_source, "sort", "length"); /* nothing to do with them */
+    set(low_source, "flush-every", "3");
+    assert_int_equal(make_config(), RILL_OK);
+    assert_int_equal(made_config->resolved.k, 5);
+    assert_int_equal(made_config->resolved.finish, RILL_FINISH_TOP);
+    assert_string_equal(made_config->ignored, "search.flush_every");
+}
+
+static void empty_chain_counts_as_set(void **state)
+{
+    (void)state;
+    set_typical(low_source);
+    set(low_source, "scorer", "word_reward:0.5");
+    rill_option_source_set_chain(high_source, RILL_CHAIN_HEURISTICS);
+    rill_option_source_set_chain(high_source, RILL_CHAIN_SCORERS);
+    assert_int_equal(make_config(), RILL_OK);
+    assert_int_equal(made_config->setup.n_heuristics, 0);
+    assert_int_equal(made_config->setup.n_scorers, 0);
+    set(request_source, "absolute", "3");
+    assert_int_equal(make_config(), RILL_OK);
+    assert_int_equal(made_config->setup.n_heuristics, 1);
+}
+
+static void scheduler_goes_with_method(void **state)
+{
+    (void)state;
+    set(low_source, "policy", "all");
+    assert_int_equal(make_config(), RILL_OK);
+    assert_string_equal(made_config->setup.scheduler->name, "all");
+    set(high_source, "method", "top-up");
+    assert_int_equal(make_config(), RILL_OK);
+    assert_null(made_config->setup.scheduler);
+}
+
+static void budget_function(void **state)
+{
+    (void)state;
+    set(low_source, "budget", "100");
+    rill_option_source_set_budget(high_source, budget_of_seven, high_source);
+    assert_int_equal(make_config(), RILL_OK);
+    assert_true(made_config->setup.budget == budget_of_seven && made_config->setup.budget_user == high_source);
+    assert_int_equal(made_config->setup.settings.budget, 0);
+    assert_int_equal(made_config->resolved.budget, 0);
+    assert_int_equal(made_config->resolved.max_items, 1000); /* as under any budget */
+    set(request_source, "budget", "9");
+    assert_int_equal(make_config(), RILL_OK);
+    assert_true(made_config->setup.budget == NULL);
+    assert_int_equal(made_config->resolved.budget, 9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(higher_source_wins, reset_sources),
+        cmocka_unit_test_setup(chains_come_from_one_source, reset_sources),
+        cmocka_unit_test_setup(preset_keeps_set_options, reset_sources),
+        cmocka_unit_test_setup(chain_is_replaced, reset_sources),
+        cmocka_unit_test_setup(conflicting_defaults_are_ignored, reset_sources),
+        cmocka_unit_test_setup(conflicting_options_are_refused, reset_sources),
+        cmocka_unit_test_setup(finish_goes_with_method, reset_sources),
+        cmocka_unit_test_setup(defaults_give_way, reset_sources),
+        cmocka_unit_test_setup(ignored_options_are_reported, reset_sources),
+        cmocka_unit_test_setup(consistent_sources_are_taken, reset_sources),
+        cmocka_unit_test_setup(empty_chain_counts_as_set, reset_sources),
+        cmocka_unit_test_setup(scheduler_goes_with_method, reset_sources),
+        cmocka_unit_test_setup(budget_function, reset_sources),
+        cmocka_unit_test_setup(options_set_twice, reset_sources),
+        cmocka_unit_test_setup(chain_syntax, reset_sources),
+        cmocka_unit_test_setup(option_texts, reset_sources),
+        cmocka_unit_test_setup(values_of_several_domains, reset_sources),
+        cmocka_unit_test_setup(domain_values, reset_sources),
+        cmocka_unit_test_setup(equal_searches, reset_sources),
+        cmocka_unit_test_setup(worker_copies, reset_sources),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
