@@ -297,7 +297,7 @@ static const char epilogue[] = "Exit code: 0 all fine; 1 failure, or outputs tha
                                "Examples:\n"
                                "  rill bench -m model --tsv test.tsv\n"
                                "  rill bench -m model -i test.de --methods fixed,fixed:finish=top,fixed-stream\n"
-                               "  rill bench -m model --tsv test.tsv --budget 100 \\\n"
+                               "  rill bench -m model --tsv test.tsv --max-batch-hypotheses 100 \\\n"
                                "    --methods var-stream,stream-all --json bench.json\n";
 
 static int take_methods(bench *b, const char *value)

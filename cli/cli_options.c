@@ -30,69 +30,43 @@ static int is_optional(const cli_option *option)
     return option->argument && option->argument[0] == '[';
 }
 
-static const cli_option *find(const cli_syntax *syntax, const char *name, size_t length, char letter)
+/* `word` is the name or an alias. */
+static int is_called(const cli_option *option, const char *word)
 {
-    for (const cli_group *g = syntax->groups; g->title; g++)
-        for (const cli_option *o = cli_group_options(g); o->name; o++) {
-            if (letter && o->letter == letter) return o;
-            if (!letter && strlen(o->name) == length && !memcmp(o->name, name, length)) return o;
-        }
-    return NULL;
+    const rill_option table[] = {{.name = option->name, .aliases = option->aliases}, {.name = NULL}};
+    return rill_option_find(table, word) != NULL;
 }
 
-/* What other decoders call it, words with a blank on either side; said where the command has the option. */
-static const struct {
-    const char *option, *words, *said;
-} foreign_options[] = {
-    {"k", " b beam beams beam-size beam-width num-beams ", "the beam's width is -k"},
-    {"n", " batch batch-size max-batch-size ", "how many inputs are decoded together is -n"},
-    {"length-penalty", " lenpen normalize ", "outputs are ordered by --length-penalty"},
-    {"n-best", " num-return-sequences num-hypotheses ", "how many outputs an input gives is --n-best"},
-    {"weights", " fp16 bf16 int8 half quantize quantization compute-type ", "how weights are kept is --weights"},
-    {"device", " gpu gpus cuda ", "what computes is --device"},
-    {"max-length", " max-new-tokens max-decoding-length max-len max-len-b ", "the longest output is --max-length"},
-    {"workers", " inter-threads num-workers jobs ", "inputs are decoded side by side by --workers"},
-    {"threads", " intra-threads cpu-threads num-threads ", "threads inside an operation are --threads"},
-    {"source-lang", " src src-lang ", "the language of inputs is --source-lang"},
-    {"target-lang", " tgt tgt-lang ", "the language of outputs is --target-lang"},
-    {"plot", " svg ", "a page of pictures, which saves them as SVG, is written by --plot"},
-    {"jsonl", " json ", "objects, one per line, are read and written by --jsonl"},
-};
-
-/* Whether that is where the word is from, which is then said. */
-static int is_foreign_option(const cli_syntax *syntax, const char *dashes, const char *word, size_t length)
+static const cli_option *find(const cli_syntax *syntax, const char *name, size_t length, char letter)
 {
-    char padded[68];
-    snprintf(padded, sizeof padded, " %.*s ", (int)length, word);
-    for (char *p = padded; *p; p++)
-        if (*p == '_') *p = '-';
-    for (size_t i = 0; i < sizeof foreign_options / sizeof *foreign_options; i++) {
-        const char *name = foreign_options[i].option;
-        const cli_option *option = strstr(foreign_options[i].words, padded) ? find(syntax, name, strlen(name), 0)
-                                                                            : NULL;
-        if (!option) continue;
-        cli_message("unknown option %s%.*s: %s %s", dashes, (int)length, word, foreign_options[i].said,
-                    option->argument);
-        return 1;
-    }
-    return 0;
+    char word[64];
+    snprintf(word, sizeof word, "%.*s", letter ? 1 : (int)length, letter ? &letter : name);
+    for (const cli_group *g = syntax->groups; g->title; g++)
+        for (const cli_option *o = cli_group_options(g); o->name; o++)
+            if ((letter && o->letter == letter) || is_called(o, word)) return o;
+    return NULL;
 }
 
 static int refuse_unknown_option(const cli_syntax *syntax, const char *name, size_t length)
 {
     char word[64];
-    const char *near = "help";
+    rill_option_near near = {.name = ""};
     snprintf(word, sizeof word, "%.*s", (int)length, name);
-    near = rill_nearest(word, &near, 1);
+    if (rill_refused_option("setting", word))
+        return cli_fail("unknown option --%s: %s", word, rill_refused_option("setting", word));
+    rill_option_nearer(&(rill_option){.name = "help"}, word, &near);
     for (const cli_group *g = syntax->groups; g->title; g++)
-        for (const cli_option *o = cli_group_options(g); o->name; o++) {
-            const char *both[] = {near ? near : o->name, o->name};
-            near = rill_nearest(word, both, 2);
-        }
-    if (rill_removed_option("setting", word))
-        return cli_fail("unknown option --%s: %s", word, rill_removed_option("setting", word));
-    if (near) return cli_fail("unknown option --%s; did you mean --%s?", word, near);
+        for (const cli_option *o = cli_group_options(g); o->name; o++)
+            rill_option_nearer(&(rill_option){.name = o->name, .aliases = o->aliases}, word, &near);
+    if (near.name[0]) return cli_fail("unknown option --%s; did you mean --%s?", word, near.name);
     return cli_fail("unknown option --%s; --help lists all", word);
+}
+
+/* An option is no value: --n-best alone, a switch in Marian, does not take the next one. */
+static int fail_no_value(const cli_option *option)
+{
+    return cli_fail("option --%s needs a value: --%s %s%s", option->name, option->name, option->argument,
+                    strcmp(option->name, "n-best") ? "" : " (in Marian it is a switch)");
 }
 
 /* What stands at argv[*at] and begins with two dashes. */
@@ -107,7 +81,6 @@ static int parse_long(const cli_syntax *syntax, int argc, char **argv, int *arg_
     }
     const cli_option *option = find(syntax, name, length, 0);
     if (!option && !helped) return CLI_OK;
-    if (!option && is_foreign_option(syntax, "--", name, length)) return CLI_FAILED;
     if (!option) return refuse_unknown_option(syntax, name, length);
     if (cli_option_is_switch(option)) {
         if (value) return cli_fail("option --%s takes no value, but \"%s\" was given", option->name, value);
@@ -115,8 +88,7 @@ static int parse_long(const cli_syntax *syntax, int argc, char **argv, int *arg_
     }
     if (!value && is_optional(option)) return syntax->take_option(syntax->user, option, "");
     if (!value) {
-        if (*arg_index + 1 >= argc)
-            return cli_fail("option --%s needs a value: --%s %s", option->name, option->name, option->argument);
+        if (*arg_index + 1 >= argc || !strncmp(argv[*arg_index + 1], "--", 2)) return fail_no_value(option);
         value = argv[++*arg_index];
     }
     return syntax->take_option(syntax->user, option, value);
@@ -137,7 +109,6 @@ static int parse_letters(const cli_syntax *syntax, int argc, char **argv, int *a
         }
         const cli_option *option = find(syntax, NULL, 0, *p);
         if (!option && !helped) return CLI_OK;
-        if (!option && is_foreign_option(syntax, "-", p, 1)) return CLI_FAILED;
         if (!option) return cli_fail("unknown option -%c; --help lists all", *p);
         const char *value = "";
         if (!cli_option_is_switch(option)) {

@@ -1,7 +1,7 @@
 /* A small parser of command lines, driven by tables.
  *
  * Accepted: --name VALUE, --name=VALUE, -x VALUE, -xVALUE, switches -abc in one word, "--" before arguments that begin with
- * a dash. Names are matched whole: an abbreviation that works today would mean something else when an option is added. An
+ * a dash. An option has aliases, and "_" is "-" in a name. Names are matched whole: an abbreviation that works today would mean something else when an option is added. An
  * unknown name is answered with the nearest known one. -h and --help print the tables and need no entry in them. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
@@ -18,6 +18,7 @@ typedef struct cli_option {
     size_t member;       /* of options that are only noted: see cli_option_store() */
     const char *initial; /* the default, where help does not tell it; NULL or "": there is none to tell */
     const char *domains; /* whose it is, where not everybody's: "mt, semparse"; NULL: there is nothing to tell */
+    const char *aliases; /* other names, with blanks between; of one letter: "-k" too; NULL: none */
     const struct cli_option *table; /* of a first row: the table, which has grown since, is there; else NULL */
 } cli_option;
 

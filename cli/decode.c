@@ -168,7 +168,7 @@ static const command_variant decode_variant = {
                "  rill decode -m model --jsonl -o out.jsonl one.jsonl two.jsonl\n"
                "  rill decode -m model --shard 3/8 -i all.txt > part-3.txt\n"
                "  rill decode -m model --n-best 10 --stats stats.json < in > nbest\n"
-               "  rill decode -m model -k 50 --absolute 1.5 --max-candidates 5 < in > out\n"
+               "  rill decode -m model -k 50 --prune-absolute 1.5 --max-children 5 < in > out\n"
                "  rill decode --config run.lua -k 5 < questions.txt\n"
                "  echo \"show flights from ci0 to ci1\" | rill decode -m model --quiet\n",
     take_input,
@@ -301,7 +301,7 @@ static void warn_suspect_key(decode *d, const rill_result *result)
     const char *name = cli_records_suspect_key(result);
     if (!name) return;
     snprintf(message, sizeof message,
-             "the member \"%s\" is kept as it is, like all: an input's own settings are members of \"rill\"", name);
+             "a member that means \"%s\" elsewhere is kept as it is, like all: an input's own settings are members of \"rill\"", name);
     print_about_line(d, "warning: ", result->id, message);
 }
 

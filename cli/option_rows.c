@@ -5,10 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The first alias of one letter; 0: none. */
+static char row_letter(const rill_option *row)
+{
+    const char *alias = row->aliases ? row->aliases : "";
+    for (size_t length; (length = strcspn(alias, " ")) > 0; alias += length, alias += *alias == ' ')
+        if (length == 1) return *alias;
+    return 0;
+}
+
 static cli_option make_option(const rill_option *row)
 {
     return (cli_option){.name = row->name,
-                        .letter = row->name[1] ? 0 : row->name[0],
+                        .aliases = row->aliases,
+                        .letter = row_letter(row),
                         .argument = row->argument,
                         .help = row->help,
                         .initial = row->initial,

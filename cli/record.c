@@ -133,20 +133,19 @@ static const char *value_text(const json_t *value, rill_option_type type, char o
 /* A name that is no setting's, with the nearest one that is. */
 static rill_status fail_setting_name(cli_records *r, rill_request *request, const char *name)
 {
-    const char *names[64];
     char what[160];
     if (rill_option_row(r->ctx, name))
         return fail_record(r, request, "\"rill\": \"%s\" is the run's, and no input has its own", name);
-    size_t n = 0;
-    for (const rill_option *row = rill_domain_input_rows(r->domain); row && row->name && n < 16; row++)
-        names[n++] = row->name;
-    for (const rill_option *row = rill_setting_table(); row->name && n < sizeof names / sizeof *names; row++)
-        if (rill_setting_is_per_request(row) && row->type != RILL_OPTION_TEXT) names[n++] = row->name;
-    const char *near = rill_nearest(name, names, n), *gone = rill_removed_option("setting", name);
-    if (gone)
-        rill_print_message(what, sizeof what, "%.60s\" is no setting: %s", name, gone);
-    else if (near)
-        rill_print_message(what, sizeof what, "%.60s\" is no setting; did you mean \"%s\"?", name, near);
+    rill_option_near near = {.name = ""};
+    for (const rill_option *row = rill_domain_input_rows(r->domain); row && row->name; row++)
+        rill_option_nearer(row, name, &near);
+    for (const rill_option *row = rill_setting_table(); row->name; row++)
+        if (rill_setting_is_per_request(row) && row->type != RILL_OPTION_TEXT) rill_option_nearer(row, name, &near);
+    const char *why = rill_refused_option("setting", name);
+    if (why)
+        rill_print_message(what, sizeof what, "%.60s\" is no setting: %s", name, why);
+    else if (near.name[0])
+        rill_print_message(what, sizeof what, "%.60s\" is no setting; did you mean \"%s\"?", name, near.name);
     else
         rill_print_message(what, sizeof what, "%.60s\" is no setting; `rill list settings` names them", name);
     return fail_record(r, request, "\"rill\": \"%s", what);
@@ -186,6 +185,7 @@ static rill_status take_settings(cli_records *r, const json_t *settings, rill_re
     rill_option_source *source;
     rill_search_config *search_config = NULL;
     rill_text_reset(&r->options);
+    const rill_option_style style = rill_option_set_style(r->ctx, RILL_OPTION_PLAIN);
     rill_status status = rill_option_source_create(&source, r->ctx, RILL_FROM_USER);
     json_object_foreach((json_t *)(uintptr_t)settings, name, value) if (status == RILL_OK)
         status = take_setting(r, name, value, source, request);
@@ -202,6 +202,7 @@ static rill_status take_settings(cli_records *r, const json_t *settings, rill_re
     }
     rill_search_config_free(search_config);
     rill_option_source_free(source);
+    rill_option_set_style(r->ctx, style);
     return status;
 }
 

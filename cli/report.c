@@ -221,7 +221,7 @@ json_t *cli_settings_json(const rill_settings *s, const rill_search_config *sear
     }
     json_object_set_new(object, "sort_window", integer_json(s->sort_window));
     if (setup->cube_key) json_object_set_new(object, "cube_key", json_string("function"));
-    if (setup->budget) json_object_set_new(object, "budget", json_string("function"));
+    if (setup->budget) json_object_set_new(object, "max_batch_hypotheses", json_string("function"));
     json_object_set_new(object, "heuristics", chain_json(setup->heuristics, setup->n_heuristics));
     json_object_set_new(object, "scorers", chain_json(setup->scorers, setup->n_scorers));
     if (setup->scheduler) json_object_set_new(object, "policy", json_string(setup->scheduler->name));

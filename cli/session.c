@@ -61,11 +61,11 @@ const cli_option cli_model_options[] = {
     {"tokenized", 0, "", "inputs are in the model's own form: they are split at blanks and not changed",
      STORED(open.tokenized)},
     {"threads", 0, "T", "threads inside each operation, which shorten the time of a single input (default 1)",
-     .id = TAKE_THREADS},
+     .id = TAKE_THREADS, .aliases = "intra-threads num-threads"},
     {"workers", 0, "W",
-     "inputs go to W decoders side by side, each with n, max-items and budget of its own; no answer changes (default auto: "
+     "inputs go to W decoders side by side, each with its own --batch-size, --max-in-flight and --max-batch-hypotheses; no answer changes (default auto: "
      "`rill decode` and `rill run` take one for each processor where there is much to read, 1 otherwise; one for each GPU)",
-     .id = TAKE_WORKERS},
+     .id = TAKE_WORKERS, .aliases = "inter-threads jobs"},
     PLUGIN_OPTIONS,
     VERBOSE_OPTION,
     {.name = NULL},
@@ -291,6 +291,7 @@ int cli_session_start(cli_session *session)
     session->script.print = print_line;
     session->script.print_user = session;
     if (rill_context_create(&session->ctx, &options) < 0) return cli_fail_memory("the context");
+    rill_option_set_style(session->ctx, RILL_OPTION_DASHED);
     if (rill_register_builtins(session->ctx) < 0) return cli_fail_context(session->ctx);
     session->builtin_mark = rill_registry_size(session->ctx);
     if (fill_rows(session) != CLI_OK) return CLI_FAILED;

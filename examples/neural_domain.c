@@ -432,7 +432,7 @@ static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_
 /* `--device NAME` on a command line, `device = "NAME"` in a script: whatever stands here can be given wherever settings can. */
 static const rill_option own_options[] = {
     {"device", "NAME", "cpu", "what runs the model: cpu, cuda, cuda:NUMBER or auto", RILL_OPTION_TEXT,
-     RILL_OPTION_MODEL, 0, 0, 0},
+     RILL_OPTION_MODEL, 0, 0, 0, NULL},
     {0},
 };
 

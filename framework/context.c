@@ -86,6 +86,7 @@ rill_status rill_context_create_worker(rill_context **out, rill_context *parent,
     ctx->allocate_user = parent->allocate_user;
     ctx->log = parent->log;
     ctx->log_user = parent->log_user;
+    ctx->option_style = parent->option_style;
     rill_status status = rill__registry_share(ctx, parent, shared);
     if (status < 0) {
         rill_context_destroy(ctx);

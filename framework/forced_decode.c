@@ -79,9 +79,9 @@ const rill_scorer rill__forced_scorer = {
 
 /* How it is searched, where one path is all there is. */
 static const rill_pair forced_settings[] = {
-    {"k", "1"},         {"n-best", "1"},      {"stop-after", "1"},        {"keep", "all"},
+    {"beam-size", "1"}, {"n-best", "1"},      {"stop-after", "1"},        {"keep", "all"},
     {"stop", "count"},  {"at-limit", "open"}, {"min-length", "0"},        {"max-length", "1000000"},
-    {"min-width", "0"}, {"require-end", "0"}, {"max-length-factor", "0"}, {"no-repeat-ngram", "0"},
+    {"min-width", "0"}, {"require-end", "0"}, {"max-length-factor", "0"}, {"no-repeat-ngram-size", "0"},
 };
 /* Of the rest these shape an output's score, or nothing. */
 static const char *const allowed_settings[] = {"like",      "length-penalty",  "word-penalty",
@@ -97,10 +97,12 @@ static int is_allowed_setting(const rill_option *row)
 
 rill_status rill_option_source_force_decode(rill_option_source *layer)
 {
+    char label[RILL_OPTION_MAX];
     for (const rill_option *row = rill_setting_table(); row->name; row++)
         if (!is_allowed_setting(row) && rill_option_source_get(layer, row->name) != NULL)
             return rill_fail(layer->ctx, RILL_ERR_OPTION,
-                             "%s is for a search, and given outputs need none: leave it out", row->name);
+                             "%s is for a search, and given outputs need none: leave it out",
+                             rill__option_label(layer->ctx, row->name, label));
     if (rill_option_source_has_chain(layer, RILL_CHAIN_HEURISTICS))
         return rill_fail(layer->ctx, RILL_ERR_OPTION,
                          "heuristics are for a search, and given outputs need none: leave them out");

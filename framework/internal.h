@@ -35,6 +35,7 @@ struct rill_context {
     void *allocate_user;
     rill_log_fn log;
     void *log_user;
+    rill_option_style option_style;
     _Atomic size_t used, peak; /* those of workers' contexts included */
     rill_context *parent;      /* of a worker's context, else NULL */
     rill_context *root_ctx;    /* the one that is no worker's: itself, or the parent's first */
@@ -75,6 +76,9 @@ static inline int rill__copy_struct(void *own, size_t size, const void *from, si
     memcpy(own, &size, sizeof size);
     return 1;
 }
+
+/* An option's name as the context's user writes it: "--beam-size", "beam_size". Returns `out`. */
+const char *rill__option_label(const rill_context *ctx, const char *name, char out[RILL_OPTION_MAX]);
 
 /* "-" and "_" are one. */
 int rill__same_name(const char *a, const char *b);

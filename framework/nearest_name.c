@@ -1,4 +1,5 @@
 /* "Did you mean": the nearest known name, by edit distance. */
+#include <stdio.h>
 #include <string.h>
 
 #include "internal.h"
@@ -52,6 +53,20 @@ const char *rill__nearer_name(const char *name, const char *candidate, const cha
     if (distance >= *best_distance) return found;
     *best_distance = distance;
     return candidate;
+}
+
+void rill_option_nearer(const rill_option *row, const char *word, rill_option_near *near)
+{
+    char candidate[RILL_OPTION_MAX];
+    const char *names[] = {row->name, row->aliases != NULL ? row->aliases : ""};
+    if (near->name[0] == '\0') near->distance = rill__max_distance(word);
+    for (int i = 0; i < 2; i++)
+        for (size_t length; (length = strcspn(names[i], " ")) > 0;
+             names[i] += length, names[i] += strspn(names[i], " ")) {
+            snprintf(candidate, sizeof candidate, "%.*s", (int)length, names[i]);
+            if (rill__nearer_name(word, candidate, NULL, &near->distance) != NULL)
+                memcpy(near->name, candidate, sizeof candidate);
+        }
 }
 
 const char *rill__nearest_in_table(const char *name, const void *names, size_t stride)

@@ -9,25 +9,57 @@
 
 #include "internal.h"
 
+/* The first `length` bytes of `a`. */
+static int same_word(const char *a, size_t length, const char *b)
+{
+    for (; length > 0 && *b != '\0'; a++, b++, length--)
+        if (*a != *b && !((*a == '-' || *a == '_') && (*b == '-' || *b == '_'))) return 0;
+    return length == 0 && *b == '\0';
+}
+
 int rill__same_name(const char *a, const char *b)
 {
-    for (; *a != '\0' && *b != '\0'; a++, b++)
-        if (*a != *b && !((*a == '-' || *a == '_') && (*b == '-' || *b == '_'))) return 0;
-    return *a == *b;
+    return same_word(a, strlen(a), b);
+}
+
+static int has_name(const rill_option *option, const char *name)
+{
+    if (rill__same_name(option->name, name)) return 1;
+    const char *alias = option->aliases != NULL ? option->aliases : "";
+    for (size_t length; (length = strcspn(alias, " ")) > 0; alias += length, alias += *alias == ' ')
+        if (same_word(alias, length, name)) return 1;
+    return 0;
 }
 
 const rill_option *rill_option_find(const rill_option *table, const char *name)
 {
     if (table == NULL) return NULL;
-    while (table->name != NULL && !rill__same_name(table->name, name)) table++;
+    while (table->name != NULL && !has_name(table, name)) table++;
     return table->name != NULL ? table : NULL;
 }
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
+const char *rill__option_label(const rill_context *ctx, const char *name, char out[RILL_OPTION_MAX])
+{
+    snprintf(out, RILL_OPTION_MAX, "%s%s", ctx->option_style == RILL_OPTION_DASHED ? "--" : "", name);
+    for (char *p = out; ctx->option_style == RILL_OPTION_UNDERSCORED && *p != '\0'; p++)
+        if (*p == '-') *p = '_';
+    return out;
+}
+
+rill_option_style rill_option_set_style(rill_context *ctx, rill_option_style style)
+{
+    const rill_option_style old = ctx->option_style;
+    ctx->option_style = style;
+    return old;
+}
+
 static rill_status fail_value(rill_context *ctx, const rill_option *option, const char *value, const char *wanted)
 {
-    return rill_fail(ctx, RILL_ERR_OPTION, "%s: \"%s\" is not %s", option->name, value, wanted);
+    char label[RILL_OPTION_MAX];
+    return rill_fail(ctx, RILL_ERR_OPTION, "%s: \"%s\" is not %s", rill__option_label(ctx, option->name, label), value,
+                     wanted);
 }
 
 static rill_status read_number(rill_context *ctx, const rill_option *option, const char *value, double *out)
@@ -81,10 +113,20 @@ static int32_t find_word(const char *words, const char *value)
     }
 }
 
+/* What other toolkits call the types of numbers. */
+static const char *short_type(const char *value)
+{
+    static const char *const names[][2] = {{"float32", "f32"}, {"bfloat16", "bf16"}, {"float16", "f16"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i][0], value) == 0) return names[i][1];
+    return value;
+}
+
 static rill_status read_word(rill_context *ctx, const rill_option *option, const char *value, int32_t *out)
 {
     char wanted[96];
     *out = find_word(option->argument, value);
+    if (*out == 0) *out = find_word(option->argument, short_type(value));
     snprintf(wanted, sizeof wanted, "%s%s", strchr(option->argument, '|') != NULL ? "one of " : "", option->argument);
     return *out != 0 ? RILL_OK : fail_value(ctx, option, value, wanted);
 }
@@ -152,19 +194,37 @@ const char *rill_option_write(const rill_option *option, const void *from, char 
     return out;
 }
 
-const char *rill_removed_option(const char *what, const char *name)
+const char *rill_refused_option(const char *what, const char *name)
 {
     static const struct {
         const char *what, *name, *instead;
-    } gone[] = {
+    } refused[] = {
         {"setting", "backend", "rill's own kernels compute all products: leave it out"},
         {"setting", "deterministic", "without \"fast\" no answer depends on the schedule: leave it out"},
+        {"setting", "max-len-a", "fairseq's a of ax + b is max-length-factor"},
+        {"setting", "max-len-b", "fairseq's b of ax + b: set max-length-factor to a and max-length to b"},
+        {"setting", "do-sample", "set num-samples to the number of outputs to draw; without it rill searches"},
+        {"setting", "sampling", "set num-samples to the number of outputs to draw; without it rill searches"},
+        {"setting", "early-stopping",
+         "transformers' true is stop count, false is stop bound, never is stop bound-max; like hf sets its defaults"},
+        {"setting", "disable-unk", "set unknown-penalty to inf"},
+        {"setting", "allow-unk", "set unknown-penalty to 0, or leave it out"},
+        {"setting", "fp16", "set weights to f16"},
+        {"setting", "half", "set weights to f16"},
+        {"setting", "bf16", "set weights to bf16"},
+        {"setting", "int8", "set weights to int8"},
+        {"setting", "gpu", "set device to cuda, or to cuda:NUMBER"},
+        {"setting", "gpus", "set device to cuda:0,cuda:1 and so on"},
+        {"setting", "cuda", "set device to cuda, or to cuda:NUMBER"},
+        {"setting", "device-index", "set device to cuda:NUMBER"},
+        {"setting", "cpu-threads", "Marian's threads decode side by side, as workers do; threads are inside an operation"},
+        {"setting", "num-workers", "fairseq's workers load data; workers decode side by side"},
         {"heuristic", "beam_width",
-         "how many hypotheses a beam has is k, and the heuristic relative takes a ratio of probabilities"},
-        {"heuristic", "max_candidates", "set the option max-candidates"},
+         "the number of hypotheses in a beam is beam-size, and the heuristic relative takes a ratio of probabilities"},
+        {"heuristic", "max_candidates", "set the option max-children"},
         {"heuristic", "patience", "set the option patience"},
     };
-    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
-        if (strcmp(gone[i].what, what) == 0 && rill__same_name(gone[i].name, name)) return gone[i].instead;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (strcmp(refused[i].what, what) == 0 && rill__same_name(refused[i].name, name)) return refused[i].instead;
     return NULL;
 }

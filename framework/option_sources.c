@@ -73,20 +73,23 @@ rill_status rill_option_source_set_worker_copy(rill_option_source *layer, int32_
 
 /* --- chains ------------------------------------------------------------------------------------------------------- */
 
-#define TYPED_ROW(name, argument, type, kind, help)                               \
-    {                                                                             \
-        name, argument, "", help, RILL_OPTION_##type, RILL_OPTION_##kind, 0, 0, 0 \
+#define TYPED_ROW(name, aliases, argument, type, kind, help)                               \
+    {                                                                                      \
+        name, argument, "", help, RILL_OPTION_##type, RILL_OPTION_##kind, 0, 0, 0, aliases \
     }
-#define ROW(name, argument, kind, help) TYPED_ROW(name, argument, TEXT, kind, help)
+#define ROW(name, argument, kind, help) TYPED_ROW(name, NULL, argument, TEXT, kind, help)
+#define PRUNE "prune-" /* and the heuristic's name */
 static const rill_option CHAIN_OPTIONS[] = {
-    ROW("absolute", "D", SEARCH, "drop candidates more than D below the best"),
-    ROW("relative", "R", SEARCH, "drop candidates with less than R times the best's probability"),
-    ROW("relative-local", "R", SEARCH, "the same, for the probability of the last action alone"),
+    TYPED_ROW(PRUNE "absolute", "absolute", "D", TEXT, SEARCH, "drop candidates more than D below the best"),
+    TYPED_ROW(PRUNE "relative", "relative", "R", TEXT, SEARCH,
+              "drop candidates with less than R times the best's probability"),
+    TYPED_ROW(PRUNE "relative-local", "relative-local", "R", TEXT, SEARCH,
+              "the same, for the probability of the last action alone"),
     ROW("heuristic", "NAME:ARGS", SEARCH,
         "any heuristic of `rill list heuristics`; all are applied in the order given, the three above too"),
     ROW("scorer", "NAME:ARGS", SEARCH, "add a scorer of `rill list scorers`; may be repeated"),
     TYPED_ROW(
-        "lmbr", "FILE[,NAME=X...]", PATH, SEARCH,
+        "lmbr", NULL, "FILE[,NAME=X...]", PATH, SEARCH,
         "reward n-grams of actions by their posteriors in FILE, which `rill evidence` made; lambda, T, p, r and theta are "
         "explained in docs/guides/lmbr.md"),
     ROW("lmbr-self", "N[,NAME=X...]", SEARCH,
@@ -102,7 +105,7 @@ const rill_option *rill_chain_table(void)
 
 #define OUTPUT(name, argument, type, help)                                        \
     {                                                                             \
-        name, argument, "", help, RILL_OPTION_##type, RILL_OPTION_OUTPUT, 0, 1, 0 \
+        name, argument, "", help, RILL_OPTION_##type, RILL_OPTION_OUTPUT, 0, 1, 0, NULL \
     }
 static const rill_option OUTPUT_OPTIONS[] = {
     OUTPUT("alignment", "[=FORM]", TEXT,
@@ -187,7 +190,7 @@ static rill_status set_chain(rill_option_source *layer, const rill_option *row, 
     for (int i = 0; i < RILL_CHAINS; i++)
         if (strcmp(row->name, chains[i]) == 0)
             return add_to_chain(layer, (rill_chain)i, value, length, value[length] != '\0' ? value + length + 1 : "");
-    return rill_option_source_add_to_chain(layer, RILL_CHAIN_HEURISTICS, registered_name(layer->ctx, row->name), value);
+    return rill_option_source_add_to_chain(layer, RILL_CHAIN_HEURISTICS, registered_name(layer->ctx, row->name + sizeof PRUNE - 1), value);
 }
 
 void rill_option_source_set_chain(rill_option_source *layer, rill_chain chain)
@@ -229,47 +232,50 @@ static rill_status check_option(rill_context *ctx, const rill_option *row, const
     return rill_option_read(ctx, row, value, NULL);
 }
 
+/* Under one name or two: of two values, one would be lost. */
+static rill_status check_repeated(const rill_option_source *layer, const rill_option *row, const char *old_value,
+                                  const char *value)
+{
+    char label[RILL_OPTION_MAX];
+    if (old_value == NULL || strcmp(old_value, value) == 0) return RILL_OK;
+    return rill_fail(layer->ctx, RILL_ERR_OPTION, "%s is given twice, \"%s\" and \"%s\"",
+                     rill__option_label(layer->ctx, row->name, label), old_value, value);
+}
+
 static rill_status set_option(rill_option_source *layer, const rill_option *row, const char *value)
 {
     size_t i = 0;
     while (i < layer->n_options && strcmp(layer->option[i].name, row->name) != 0) i++;
+    if (i < layer->n_options) return check_repeated(layer, row, layer->option[i].value, value);
     RILL__TRY(RILL__GROW(layer->ctx, layer->option, layer->options_capacity, i + 1, "a layer of options"));
-    const int is_new = i == layer->n_options;
     char *copy = copy_text(layer->ctx, value, strlen(value));
-    char *name = is_new && copy != NULL ? copy_text(layer->ctx, row->name, strlen(row->name)) : NULL;
-    if (copy == NULL || (is_new && name == NULL)) {
+    char *name = copy != NULL ? copy_text(layer->ctx, row->name, strlen(row->name)) : NULL;
+    if (name == NULL) {
         free_text(layer->ctx, copy);
         return RILL_ERR_MEMORY;
     }
-    if (is_new) {
-        layer->option[i] = (rill_pair){name, NULL};
-        layer->n_options++;
-    }
-    free_text(layer->ctx, layer->option[i].value);
-    layer->option[i].value = copy;
+    layer->option[layer->n_options++] = (rill_pair){name, copy};
     return RILL_OK;
 }
 
-static void find_nearer(const char *name, const rill_option *table, const char **near, size_t *best_distance)
+static void find_nearer(const char *name, const rill_option *table, rill_option_near *near)
 {
-    for (; table != NULL && table->name != NULL; table++)
-        *near = rill__nearer_name(name, table->name, *near, best_distance);
+    for (; table != NULL && table->name != NULL; table++) rill_option_nearer(table, name, near);
 }
 
 static rill_status fail_unknown_option(rill_context *ctx, const char *name)
 {
-    if (rill_removed_option("setting", name) != NULL)
+    if (rill_refused_option("setting", name) != NULL)
         return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\": %s", name,
-                         rill_removed_option("setting", name));
-    const char *near = NULL;
-    size_t best_distance = rill__max_distance(name);
+                         rill_refused_option("setting", name));
+    rill_option_near near = {0};
     const rill_domain *d;
-    find_nearer(name, rill_setting_table(), &near, &best_distance);
-    find_nearer(name, CHAIN_OPTIONS, &near, &best_distance);
-    find_nearer(name, OUTPUT_OPTIONS, &near, &best_distance);
-    for (size_t i = 0; (d = rill_domain_at(ctx, i)) != NULL; i++) find_nearer(name, d->options, &near, &best_distance);
-    if (near != NULL)
-        return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\": did you mean \"%s\"?", name, near);
+    find_nearer(name, rill_setting_table(), &near);
+    find_nearer(name, CHAIN_OPTIONS, &near);
+    find_nearer(name, OUTPUT_OPTIONS, &near);
+    for (size_t i = 0; (d = rill_domain_at(ctx, i)) != NULL; i++) find_nearer(name, d->options, &near);
+    if (near.name[0] != '\0')
+        return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\": did you mean \"%s\"?", name, near.name);
     return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\"", name);
 }
 
@@ -278,15 +284,13 @@ static rill_status set_setting(rill_option_source *layer, const rill_option *row
     rill_settings trial;
     rill_settings_default(&trial);
     RILL__TRY(rill_settings_set(layer->ctx, &trial, row->name, value));
-    char *copy = copy_text(layer->ctx, value, strlen(value));
-    if (copy == NULL) return RILL_ERR_MEMORY;
     char **place = &layer->value[row - rill_setting_table()];
-    free_text(layer->ctx, *place);
-    *place = copy;
-    return RILL_OK;
+    RILL__TRY(check_repeated(layer, row, *place, value));
+    if (*place == NULL) *place = copy_text(layer->ctx, value, strlen(value));
+    return *place != NULL ? RILL_OK : RILL_ERR_MEMORY;
 }
 
-rill_status rill_option_source_set(rill_option_source *layer, const char *name, const char *value)
+static rill_status set_any(rill_option_source *layer, const char *name, const char *value)
 {
     const rill_option *row = rill_option_row(layer->ctx, name);
     if (row == NULL) return fail_unknown_option(layer->ctx, name);
@@ -294,6 +298,21 @@ rill_status rill_option_source_set(rill_option_source *layer, const char *name, 
     if (row == rill_option_find(CHAIN_OPTIONS, name)) return set_chain(layer, row, value);
     RILL__TRY(check_option(layer->ctx, row, value));
     return set_option(layer, row, value);
+}
+
+/* Messages about a file write names as its keys are written. */
+static rill_option_style enter_style(const rill_option_source *layer)
+{
+    rill_context *ctx = layer->ctx;
+    return rill_option_set_style(ctx, layer->origin == RILL_FROM_FILE ? RILL_OPTION_UNDERSCORED : ctx->option_style);
+}
+
+rill_status rill_option_source_set(rill_option_source *layer, const char *name, const char *value)
+{
+    const rill_option_style style = enter_style(layer);
+    const rill_status status = set_any(layer, name, value);
+    rill_option_set_style(layer->ctx, style);
+    return status;
 }
 
 rill_status rill_option_source_set_all(rill_option_source *layer, const char *text)
@@ -333,7 +352,7 @@ const char *rill__source_value(const rill_option_source *layer, const rill_optio
 const char *rill_option_source_get(const rill_option_source *layer, const char *name)
 {
     const rill_option *row = rill_option_find(rill_setting_table(), name);
-    if (row != NULL && layer->budget != NULL && strcmp(row->name, "budget") == 0) return "function";
+    if (row != NULL && layer->budget != NULL && row->offset == offsetof(rill_settings, budget)) return "function";
     if (row != NULL) return rill__source_value(layer, row);
     row = rill_option_row(layer->ctx, name);
     for (size_t i = 0; row != NULL && i < layer->n_options; i++)
@@ -357,7 +376,7 @@ int rill_option_source_sets_search(const rill_option_source *layer)
     return sets_search;
 }
 
-rill_status rill_option_source_check(const rill_option_source *layer)
+static rill_status check_alone(const rill_option_source *layer)
 {
     rill_settings settings;
     rill_settings_default(&settings);
@@ -366,6 +385,14 @@ rill_status rill_option_source_check(const rill_option_source *layer)
         if (value != NULL) RILL__TRY(rill_settings_set(layer->ctx, &settings, row->name, value));
     }
     return rill_settings_resolve(layer->ctx, &settings, layer->chain[RILL_CHAIN_HEURISTICS].n > 0);
+}
+
+rill_status rill_option_source_check(const rill_option_source *layer)
+{
+    const rill_option_style style = enter_style(layer);
+    const rill_status status = check_alone(layer);
+    rill_option_set_style(layer->ctx, style);
+    return status;
 }
 
 /* Whether a nearer layer than layers[at] gives the option too. */

@@ -34,8 +34,8 @@ rill_status rill__fail_unknown(rill_context *ctx, const char *what, const rill__
     size_t best_distance = rill__max_distance(name);
     for (size_t i = 0; i < list->n; i++)
         near = rill__nearer_name(name, ((const table_head *)list->entry[i])->name, near, &best_distance);
-    if (rill_removed_option(what, name) != NULL)
-        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "unknown %s \"%s\": %s", what, name, rill_removed_option(what, name));
+    if (rill_refused_option(what, name) != NULL)
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "unknown %s \"%s\": %s", what, name, rill_refused_option(what, name));
     if (near != NULL)
         return rill_fail(ctx, RILL_ERR_NOT_FOUND, "unknown %s \"%s\": did you mean \"%s\"?", what, name, near);
     return rill_fail(ctx, RILL_ERR_NOT_FOUND, "unknown %s \"%s\": `rill list` names them, plugins add more", what,

@@ -58,6 +58,9 @@ static rill_status check_options(rill_context *ctx, const rill_domain *domain, c
         if (row == NULL)
             return rill_fail(ctx, RILL_ERR_OPTION, "domain %s has no option %s, \"%.60s\" was given", domain->name,
                              pair->name, pair->value);
+        if (!rill__same_name(row->name, pair->name))
+            return rill_fail(ctx, RILL_ERR_OPTION, "domain %s: option %s is called %s here", domain->name, pair->name,
+                             row->name);
         if (rill_option_read(ctx, row, pair->value, NULL) == RILL_OK) continue;
         char why[512];
         snprintf(why, sizeof why, "%s", rill_error(ctx));

@@ -152,7 +152,7 @@ static void select_budget(search_config *p)
 {
     for (int i = OWN; i < p->n; i++) {
         const rill_option_source *layer = get_source(p, i);
-        if (layer == NULL || rill_option_source_get(layer, "budget") == NULL) continue;
+        if (layer == NULL || rill_option_source_get(layer, "max-batch-hypotheses") == NULL) continue;
         p->config.setup.budget = layer->budget;
         p->config.setup.budget_user = layer->budget_user;
         return;
@@ -245,8 +245,8 @@ static rill_status compose_sources(search_config *p)
     const char *method = nearer_value(p, p->n, setting_row("method"));
     if (method == NULL) method = defaults.method;
     const rill_method_info *info = find_method(method);
-    const char *sample = nearer_value(p, p->n, setting_row("sample")),
-               *groups = nearer_value(p, p->n, setting_row("groups"));
+    const char *sample = nearer_value(p, p->n, setting_row("num-samples")),
+               *groups = nearer_value(p, p->n, setting_row("beam-groups"));
     const int divided = (sample != NULL && read_int(sample) > 0) || (groups != NULL && read_int(groups) > 1);
     select_heuristics(p, info != NULL && info->pruned && !divided);
     select_scorers(p);
@@ -275,7 +275,10 @@ static rill_status make(search_config **out, rill_context *ctx, const rill_optio
     for (int i = 0; i < n; i++) p->defaults[i] = soft[i];
     p->config.ignored = p->ignored;
     rill_engine_setup_default(&p->config.setup);
+    const rill_option_style style = ctx->option_style;
+    if (firm != NULL && firm->origin == RILL_FROM_FILE) rill_option_set_style(ctx, RILL_OPTION_UNDERSCORED);
     const rill_status status = compose_sources(p);
+    rill_option_set_style(ctx, style);
     if (status < 0)
         rill_free(ctx, p, sizeof *p);
     else

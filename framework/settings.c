@@ -16,31 +16,39 @@
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
 /* clang-format off */
+#define NAMED(name, aliases, argument, initial, type, kind, least, most, member, help) \
+    {name, argument, initial, help, RILL_OPTION_##type, RILL_OPTION_##kind, least, most, offsetof(rill_settings, member), aliases}
 #define ROW(name, argument, initial, type, kind, least, most, member, help) \
-    {name, argument, initial, help, RILL_OPTION_##type, RILL_OPTION_##kind, least, most, offsetof(rill_settings, member)}
+    NAMED(name, NULL, argument, initial, type, kind, least, most, member, help)
 static const rill_option OPTIONS[] = {
     ROW("method", "NAME", "stream-all", TEXT, SCHEDULE, 0, 0, method, "search method"),
-    ROW("k", "K", "10; greedy: 1", INT, SEARCH, 1, 65536, k, "beam width"),
-    ROW("n", "N", "10", INT, SCHEDULE, 1, 1048576, n, "batch size: items decoded together"),
-    ROW("max-items", "N", "n, or 100 n under a budget", INT, SCHEDULE, 1, 1048576, max_items,
-        "items in flight, streaming methods"),
-    ROW("budget", "B", "0: none", INT, SCHEDULE, 0, INT_MAX, budget, "most candidates expanded per timestep"),
-    ROW("refill", "E", "1/6; top-up 1/2", REAL, SCHEDULE, 0, 1, refill,
-        "admit inputs when at most this share of max-items is in flight"),
-    ROW("max-candidates", "M", "k; 2k under finish immediate", INT, SEARCH, 1, 131072, max_candidates,
-        "children kept per parent"),
+    NAMED("beam-size", "k b num-beams beam beams beam-width", "K", "10; greedy: 1", INT, SEARCH, 1, 65536, k,
+        "beam size"),
+    NAMED("batch-size", "n mini-batch max-batch-size max-sentences", "N", "10", INT, SCHEDULE, 1, 1048576, n,
+        "inputs decoded together"),
+    NAMED("max-in-flight", "max-items", "N", "batch-size, or 100 times that with max-batch-hypotheses", INT, SCHEDULE, 1, 1048576,
+        max_items, "inputs in flight, streaming methods"),
+    NAMED("max-batch-hypotheses", "budget", "B", "0: no limit", INT, SCHEDULE, 0, INT_MAX, budget,
+        "most hypotheses expanded per timestep"),
+    NAMED("refill-threshold", "refill", "E", "1/6; top-up 1/2", REAL, SCHEDULE, 0, 1, refill,
+        "admit inputs when at most this share of max-in-flight is in flight"),
+    NAMED("max-children", "max-candidates", "M", "beam-size; twice that with finish immediate", INT, SEARCH, 1, 131072,
+        max_candidates, "children kept per parent"),
     ROW("finish", "top|immediate|shrink", "the method's", WORD, SEARCH, 0, 0, finish,
         "when an ended hypothesis leaves the beam"),
-    ROW("stop-after", "Z", "k", INT, SEARCH, 1, 131072, stop_after, "outputs after which an item stops"),
-    ROW("patience", "P", "", REAL, SEARCH, 1e-6, 65536, patience, "stop after round(k*P) outputs; instead of stop-after"),
-    ROW("min-length", "L", "0", INT, SEARCH, 0, INT_MAX, min_length, "actions before a hypothesis may end"),
-    ROW("max-length", "L", "the model's", INT, SEARCH, 1, INT_MAX, max_length, "most actions of a hypothesis"),
-    ROW("length-penalty", "A", "0: by score; 1: by mean", REAL, SEARCH, -25, 25, length_penalty,
+    ROW("stop-after", "Z", "beam-size", INT, SEARCH, 1, 131072, stop_after, "outputs after which an input stops"),
+    ROW("patience", "P", "", REAL, SEARCH, 1e-6, 65536, patience,
+        "stop after round(P * beam-size) outputs; instead of stop-after"),
+    NAMED("min-length", "min-new-tokens min-decoding-length min-len", "L", "0", INT, SEARCH, 0, INT_MAX, min_length,
+        "actions before a hypothesis may end"),
+    NAMED("max-length", "max-new-tokens max-decoding-length max-len", "L", "the model's", INT, SEARCH, 1, INT_MAX, max_length,
+        "most actions of a hypothesis"),
+    NAMED("length-penalty", "lenpen normalize", "A", "0: by score; 1: by mean", REAL, SEARCH, -25, 25, length_penalty,
         "order outputs by score / length^A"),
-    ROW("n-best", "N", "1", INT, OUTPUT, 1, 131072, n_best,
-        "outputs given per input, of what the search finds"),
+    NAMED("n-best", "num-hypotheses num-return-sequences nbest", "N", "1", INT, OUTPUT, 1, 131072, n_best,
+        "outputs per input, of those that the search finds"),
     ROW("distinct", "", "", SWITCH, OUTPUT, 0, 1, distinct, "leave out outputs whose text is that of a better one"),
-    ROW("sort", "none|length|longest-first[:W]", "none; W: the larger of max-items and 1000", TEXT, SCHEDULE, 0, 0, sort,
+    ROW("sort", "none|length|longest-first[:W]", "none; W: the larger of max-in-flight and 1000", TEXT, SCHEDULE, 0, 0, sort,
         "admit inputs by size within windows of W inputs"),
     ROW("flush-every", "T", "0: never", INT, SCHEDULE, 0, INT_MAX, flush_every,
         "every T timesteps finish all in flight before admitting more"),
@@ -48,14 +56,14 @@ static const rill_option OPTIONS[] = {
     ROW("check", "", "", SWITCH, SCHEDULE, 0, 1, check,
         "check while decoding that heuristics and scorers look at one item at a time (slow)"),
     ROW("max-nodes", "N", "0: no bound", INT, SCHEDULE, 0, INT_MAX, max_nodes,
-        "most states kept at once; items wait, no answer changes"),
+        "most states kept at once; inputs wait, no answer changes"),
     ROW("memory", "SIZE", "0: no bound", BYTES, SCHEDULE, 0, 9e15, memory,
         "the same in bytes, inputs in flight included, as in 2G"),
     ROW("like", "hf|fairseq|marian|ct2", "", WORD, SEARCH, 0, 0, like,
-        "decode by another decoder's conventions where nothing else is given"),
+        "follow another decoder's conventions where no option says otherwise"),
     ROW("keep", "all|first|best", "all", WORD, SEARCH, 0, 0, keep, "outputs kept once there are stop-after"),
     ROW("stop", "count|bound|bound-max|top", "count: at once", WORD, SEARCH, 0, 0, stop,
-        "when an item that has stop-after outputs stops"),
+        "when an input that has stop-after outputs stops"),
     ROW("at-limit", "open|first|end|end-free|best-ended", "open: as they are", WORD, SEARCH, 0, 0, at_limit,
         "how hypotheses end at the length limit"),
     ROW("count-end", "", "", SWITCH, SEARCH, 0, 1, count_end, "count the end action in the length that penalties use"),
@@ -64,10 +72,10 @@ static const rill_option OPTIONS[] = {
     ROW("word-penalty", "W", "0", REAL, SEARCH, -1e6, 1e6, word_penalty,
         "order outputs by (score - W * length) / length^A"),
     ROW("min-width", "W", "0", INT, SEARCH, 0, 131072, min_width,
-        "fewest candidates that heuristics leave an item, its outputs included"),
+        "fewest candidates that heuristics leave an input, its outputs included"),
     ROW("require-end", "", "", SWITCH, OUTPUT, 0, 1, require_end,
         "give no output that was cut short; an input with no other fails"),
-    ROW("unknown-penalty", "U", "0", REAL, SEARCH, -1e6, HUGE_VAL, unknown_penalty,
+    NAMED("unknown-penalty", "unkpen", "U", "0", REAL, SEARCH, -1e6, HUGE_VAL, unknown_penalty,
         "taken from the score of the unknown action; inf: never choose it"),
     ROW("cube", "none|naive|accelerated", "none", WORD, SEARCH, 0, 0, cube,
         "cube pruning: expand one hypothesis for all that end alike; naive scores anew what it takes of the others"),
@@ -77,20 +85,20 @@ static const rill_option OPTIONS[] = {
         "search until the n best are certified, behind the beam search; sets certify"),
     ROW("exact-rows", "N", "10000", INT, SEARCH, 1, INT_MAX, exact_rows,
         "most hypotheses that exact search expands for an input"),
-    ROW("no-repeat-ngram", "N", "0: any may", INT, SEARCH, 0, INT_MAX, no_repeat_ngram,
-        "no N actions in a row may be in an output twice"),
+    NAMED("no-repeat-ngram-size", "no-repeat-ngram", "N", "0: any may repeat", INT, SEARCH, 0, INT_MAX, no_repeat_ngram,
+        "no output has the same N actions in a row twice"),
     ROW("repetition-penalty", "P", "1: none", REAL, SEARCH, 1e-3, 1e3, repetition_penalty,
         "multiply log-probabilities of actions that the output has already by P"),
-    ROW("sample", "N", "0: search", INT, SEARCH, 1, 65536, sample, "draw N outputs in place of searching for the best"),
-    ROW("temperature", "T", "1", REAL, SEARCH, 1e-3, 1e3, temperature, "divide scores by T before drawing"),
-    ROW("top-k", "K", "50", INT, SEARCH, 0, INT_MAX, top_k,
+    NAMED("num-samples", "sample", "N", "0: search", INT, SEARCH, 1, 65536, sample, "draw N outputs instead of searching for the best"),
+    NAMED("temperature", "sampling-temperature", "T", "1", REAL, SEARCH, 1e-3, 1e3, temperature, "divide scores by T before drawing"),
+    NAMED("top-k", "sampling-topk", "K", "50", INT, SEARCH, 0, INT_MAX, top_k,
         "draw among the best K choices of a hypothesis; 0: among all, which takes longer"),
-    ROW("top-p", "P", "1", REAL, SEARCH, 1e-6, 1, top_p, "draw among the fewest best choices that have probability P"),
-    ROW("seed", "S", "0", INT, SEARCH, 0, INT_MAX, seed, "what is drawn by, with the number of the input"),
-    ROW("groups", "G", "1", INT, SEARCH, 1, 65536, groups,
-        "divide the beam into G groups, each of which avoids what those before it choose"),
-    ROW("diversity", "D", "0.5", REAL, SEARCH, 1e-6, 1e6, diversity,
-        "what a choice loses for each group before that has made it"),
+    NAMED("top-p", "sampling-topp", "P", "1", REAL, SEARCH, 1e-6, 1, top_p, "draw among the fewest best choices that have probability P"),
+    ROW("seed", "S", "0", INT, SEARCH, 0, INT_MAX, seed, "seed of the random numbers, which the number of the input changes too"),
+    NAMED("beam-groups", "groups num-beam-groups diverse-beam-groups", "G", "1", INT, SEARCH, 1, 65536, groups,
+        "divide the beam into G groups, each of which avoids the choices of earlier ones"),
+    NAMED("diversity-penalty", "diversity diverse-beam-strength", "D", "0.5", REAL, SEARCH, 1e-6, 1e6, diversity,
+        "subtracted from a choice for each earlier group that made it"),
     {0},
 };
 /* clang-format on */
@@ -138,8 +146,10 @@ static rill_status read_sort(rill_context *ctx, rill_settings *settings, const c
         settings->sort_window = window;
         return RILL_OK;
     }
+    char label[RILL_OPTION_MAX];
     return rill_fail(ctx, RILL_ERR_OPTION,
-                     "sort: \"%s\" is not none, length, longest-first, or one of the last two with :W", value);
+                     "%s: \"%s\" is not none, length, longest-first, or one of the last two with :W",
+                     rill__option_label(ctx, "sort", label), value);
 }
 
 static rill_status find_method(rill_context *ctx, const char *value, const rill_method_info **out)
@@ -190,11 +200,12 @@ const char *rill_settings_get(const rill_settings *settings, const rill_option *
 
 static rill_status unknown_setting(rill_context *ctx, const char *name)
 {
-    const char *near = rill__nearest_in_table(name, &OPTIONS[0].name, sizeof OPTIONS[0]),
-               *gone = rill_removed_option("setting", name);
-    if (gone != NULL) return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\": %s", name, gone);
-    if (near != NULL)
-        return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\": did you mean \"%s\"?", name, near);
+    const char *why = rill_refused_option("setting", name);
+    rill_option_near near = {0};
+    if (why != NULL) return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\": %s", name, why);
+    for (const rill_option *o = OPTIONS; o->name != NULL; o++) rill_option_nearer(o, name, &near);
+    if (near.name[0] != '\0')
+        return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\": did you mean \"%s\"?", name, near.name);
     return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\"", name);
 }
 
@@ -240,7 +251,7 @@ const rill_method_info *rill_method_table(void)
 
 /* --- samples and groups ------------------------------------------------------------------------------------------- */
 
-/* Samples, and the hypotheses of groups, are a beam whose places what ends leaves empty. Presets have no say in that. */
+/* Sampling and groups keep a beam of fixed size, in which an ended hypothesis leaves its place empty. Presets do not change that. */
 static void fill_fixed_beam(rill_settings *s)
 {
     if (s->sample == 0 && s->groups <= 1) return;
@@ -258,56 +269,75 @@ static void fill_fixed_beam(rill_settings *s)
     if (s->top_p == 0) s->top_p = 1;
 }
 
-/* What does not go with a beam of such places. */
-static rill_status check_fixed_beam(rill_context *ctx, const rill_settings *s, int greedy, int has_heuristics,
-                                    const char *what, const char *why)
+/* "--finish cannot be combined with --num-samples"; `value`: of the first, " greedy", or "". */
+static rill_status fail_combination(rill_context *ctx, const char *name, const char *value, const char *with)
 {
+    char a[RILL_OPTION_MAX], b[RILL_OPTION_MAX];
+    return rill_fail(ctx, RILL_ERR_OPTION, "%s%s cannot be combined with %s", rill__option_label(ctx, name, a), value,
+                     rill__option_label(ctx, with, b));
+}
+
+/* Samples and groups keep a fixed beam: these options shape another. */
+static rill_status check_fixed_beam(rill_context *ctx, const rill_settings *s, int greedy, int has_heuristics,
+                                    const char *with)
+{
+    char label[RILL_OPTION_MAX];
     const struct {
         const char *name;
         int contradicts;
-    } searches[] = {{"method greedy", greedy},
-                    {"finish", s->finish != RILL_FINISH_SHRINK},
+    } searches[] = {
+{"finish", s->finish != RILL_FINISH_SHRINK},
                     {"stop", s->stop != RILL_STOP_COUNT},
                     {"keep", s->keep != RILL_KEEP_ALL},
                     {"stop-after", s->stop_after != s->k},
                     {"patience", s->patience > 0},
-                    {"max-candidates", s->max_candidates != s->k},
+                    {"max-children", s->max_candidates != s->k},
                     {"min-width", s->min_width > 0},
-                    {"at-limit best-ended", s->at_limit == RILL_LIMIT_BEST_ENDED},
                     {"cube", s->cube > RILL_CUBE_NONE},
-                    {"certify", s->certify || s->exact},
-                    {"a heuristic", has_heuristics}};
+                    {"exact", s->exact},
+                    {"certify", s->certify}};
+    if (greedy) return fail_combination(ctx, "method", " greedy", with);
+    if (s->at_limit == RILL_LIMIT_BEST_ENDED) return fail_combination(ctx, "at-limit", " best-ended", with);
     for (size_t i = 0; i < sizeof searches / sizeof *searches; i++)
-        if (searches[i].contradicts)
-            return rill_fail(ctx, RILL_ERR_OPTION, "%s contradicts %s: %s", searches[i].name, what, why);
-    return RILL_OK;
+        if (searches[i].contradicts) return fail_combination(ctx, searches[i].name, "", with);
+    if (!has_heuristics) return RILL_OK;
+    return rill_fail(ctx, RILL_ERR_OPTION, "heuristics cannot be combined with %s",
+                     rill__option_label(ctx, with, label));
 }
 
 static rill_status check_sample(rill_context *ctx, const rill_settings *s, int greedy, int has_heuristics)
 {
-    static const char why[] = "what is drawn is not searched for";
+    char a[RILL_OPTION_MAX], b[RILL_OPTION_MAX];
     const int seeded = s->seed != 0 ||
                        (s->given & option_bit(rill_option_find(OPTIONS, "seed"))) != 0; /* 0 is a seed */
-    const int how = s->temperature != 0 || s->top_k != 0 || s->top_p != 0 || seeded;
-    if (s->sample == 0 && how)
-        return rill_fail(ctx, RILL_ERR_OPTION,
-                         "temperature, top-k, top-p and seed say how to draw, and nothing is drawn: set sample");
+    const char *how = s->temperature != 0 ? "temperature"
+                      : s->top_k != 0     ? "top-k"
+                      : s->top_p != 0     ? "top-p"
+                      : seeded            ? "seed"
+                                          : NULL;
+    if (s->sample == 0 && how != NULL)
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s is for sampling: set %s too", rill__option_label(ctx, how, a),
+                         rill__option_label(ctx, "num-samples", b));
     if (s->sample == 0) return RILL_OK;
-    if (s->k != s->sample || s->groups > 1)
-        return rill_fail(ctx, RILL_ERR_OPTION, "%s contradicts sample: %s", s->groups > 1 ? "groups" : "k", why);
-    RILL__TRY(check_fixed_beam(ctx, s, greedy, has_heuristics, "sample", why));
+    if (s->groups > 1) return fail_combination(ctx, "beam-groups", "", "num-samples");
+    if (s->k != s->sample) return fail_combination(ctx, "beam-size", "", "num-samples");
+    RILL__TRY(check_fixed_beam(ctx, s, greedy, has_heuristics, "num-samples"));
     if (s->n_best <= s->sample) return RILL_OK;
-    return rill_fail(ctx, RILL_ERR_OPTION, "n-best %d contradicts sample: %d outputs are drawn", s->n_best, s->sample);
+    return rill_fail(ctx, RILL_ERR_OPTION, "%s %d is more than %s %d", rill__option_label(ctx, "n-best", a), s->n_best,
+                     rill__option_label(ctx, "num-samples", b), s->sample);
 }
 
 static rill_status check_groups(rill_context *ctx, const rill_settings *s, int greedy, int has_heuristics)
 {
+    char a[RILL_OPTION_MAX], b[RILL_OPTION_MAX];
     if (s->groups <= 1 && s->diversity != 0)
-        return rill_fail(ctx, RILL_ERR_OPTION, "diversity is between groups, and there is one: set groups");
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s needs groups: set %s too",
+                         rill__option_label(ctx, "diversity-penalty", a), rill__option_label(ctx, "beam-groups", b));
     if (s->groups <= 1) return RILL_OK;
     if (s->k % s->groups != 0)
-        return rill_fail(ctx, RILL_ERR_OPTION, "k %d has no equal parts for %d groups", s->k, s->groups);
-    return check_fixed_beam(ctx, s, greedy, has_heuristics, "groups", "a group's places are its own");
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s %d is no multiple of %s %d", rill__option_label(ctx, "beam-size", a),
+                         s->k, rill__option_label(ctx, "beam-groups", b), s->groups);
+    return check_fixed_beam(ctx, s, greedy, has_heuristics, "beam-groups");
 }
 
 /* --- presets ------------------------------------------------------------------------------------------------------ */
@@ -318,12 +348,12 @@ static const struct preset {
     const char *settings;
     const char *unpenalised; /* more, when the length does not count */
 } presets[] = {
-    [RILL_LIKE_HF] = {"k=5 finish=immediate keep=best stop=bound at-limit=first count-end=1 length-penalty=1", ""},
-    [RILL_LIKE_FAIRSEQ] = {"k=5 finish=immediate keep=first at-limit=end count-end=1 length-penalty=1 min-length=1 "
+    [RILL_LIKE_HF] = {"beam-size=5 finish=immediate keep=best stop=bound at-limit=first count-end=1 length-penalty=1", ""},
+    [RILL_LIKE_FAIRSEQ] = {"beam-size=5 finish=immediate keep=first at-limit=end count-end=1 length-penalty=1 min-length=1 "
                            "max-length=200",
                            ""},
-    [RILL_LIKE_MARIAN] = {"k=12 finish=shrink count-end=1 max-length-factor=3 unknown-penalty=inf", ""},
-    [RILL_LIKE_CT2] = {"k=2 finish=immediate at-limit=first count-end=1 length-penalty=1 min-length=1 max-length=256",
+    [RILL_LIKE_MARIAN] = {"beam-size=12 finish=shrink count-end=1 max-length-factor=3 unknown-penalty=inf", ""},
+    [RILL_LIKE_CT2] = {"beam-size=2 finish=immediate at-limit=first count-end=1 length-penalty=1 min-length=1 max-length=256",
                        "stop=top"},
 };
 
@@ -340,9 +370,9 @@ static int is_set(const rill_settings *settings, const rill_option *option)
 /* A beam of one that ends at its first end action is what greedy search is everywhere. */
 static int is_greedy_setting(const char *name)
 {
-    static const char *const own[] = {"k", "finish", "keep", "stop"};
+    static const char *const own[] = {"beam-size", "finish", "keep", "stop"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (strcmp(own[i], name) == 0) return 1;
+        if (rill__same_name(own[i], name)) return 1;
     return 0;
 }
 
@@ -360,7 +390,7 @@ rill_status rill__settings_fill(rill_context *ctx, rill_settings *settings, cons
         name[sign] = '\0';
         const rill_option *option = rill_option_find(OPTIONS, name);
         if (option == NULL) return unknown_setting(ctx, name);
-        if (!is_set(settings, option) && !(m->greedy && is_greedy_setting(name)))
+        if (!is_set(settings, option) && !(m->greedy && is_greedy_setting(option->name)))
             RILL__TRY(read_value(ctx, settings, option, name + sign + 1));
         settings->given |= option_bit(option);
         text += length;
@@ -378,10 +408,13 @@ static rill_status fill_preset(rill_context *ctx, rill_settings *s)
 
 /* --- resolving ---------------------------------------------------------------------------------------------------- */
 
-static rill_status fail_contradiction(rill_context *ctx, const rill_settings *settings, const char *option,
-                                      const char *why)
+/* `option`: NULL for heuristics; `why`: of the method. */
+static rill_status fail_method(rill_context *ctx, const rill_settings *settings, const char *option, const char *why)
 {
-    return rill_fail(ctx, RILL_ERR_OPTION, "%s contradicts method %s: %s", option, settings->method, why);
+    char label[RILL_OPTION_MAX], method[RILL_OPTION_MAX];
+    return rill_fail(ctx, RILL_ERR_OPTION, "%s cannot be combined with %s %s, which %s",
+                     option != NULL ? rill__option_label(ctx, option, label) : "heuristics",
+                     rill__option_label(ctx, "method", method), settings->method, why);
 }
 
 int32_t rill__max_children(const rill_settings *s)
@@ -393,18 +426,18 @@ int32_t rill__max_children(const rill_settings *s)
 
 static rill_status resolve_beam(rill_context *ctx, rill_settings *s, const rill_method_info *m, int has_heuristics)
 {
-    if (m->greedy && s->k > 1) return fail_contradiction(ctx, s, "k", "its beam holds one hypothesis");
+    if (m->greedy && s->k > 1) return fail_method(ctx, s, "beam-size", "has a beam of one hypothesis");
     if (s->k == 0) s->k = m->greedy ? 1 : 10;
     if (s->finish != RILL_FINISH_DEFAULT && s->finish != m->finish && !m->finish_free)
-        return fail_contradiction(ctx, s, "finish", "it finishes at the top");
+        return fail_method(ctx, s, "finish", "finishes at the top");
     if (s->finish == RILL_FINISH_DEFAULT) s->finish = m->finish;
     int32_t children = rill__max_children(s);
     if (!m->pruned && has_heuristics)
-        return fail_contradiction(ctx, s, "a heuristic", "it never prunes; use a var- method");
+        return fail_method(ctx, s, NULL, "never prunes: use a var- method");
     if (!m->pruned && s->max_candidates != 0 && s->max_candidates != children)
-        return fail_contradiction(ctx, s, "max-candidates", "it never prunes; use a var- method");
+        return fail_method(ctx, s, "max-children", "never prunes: use a var- method");
     if (!m->pruned && s->min_width != 0)
-        return fail_contradiction(ctx, s, "min-width", "it never prunes; use a var- method");
+        return fail_method(ctx, s, "min-width", "never prunes: use a var- method");
     if (s->max_candidates == 0) s->max_candidates = children;
     return RILL_OK;
 }
@@ -414,9 +447,9 @@ static rill_status resolve_schedule(rill_context *ctx, rill_settings *s, const r
     if (s->n == 0) s->n = 10;
     if (!m->streaming) {
         if (s->max_items != 0 && s->max_items != s->n)
-            return fail_contradiction(ctx, s, "max-items", "it always holds n items");
-        if (s->refill > 0) return fail_contradiction(ctx, s, "refill", "it admits inputs when the batch is empty");
-        if (s->flush_every != 0) return fail_contradiction(ctx, s, "flush-every", "it finishes every batch anyway");
+            return fail_method(ctx, s, "max-in-flight", "always holds batch-size inputs");
+        if (s->refill > 0) return fail_method(ctx, s, "refill-threshold", "admits inputs when the batch is empty");
+        if (s->flush_every != 0) return fail_method(ctx, s, "flush-every", "finishes every batch anyway");
         s->max_items = s->n;
         s->refill = 0;
     }
@@ -431,9 +464,9 @@ static rill_status resolve_schedule(rill_context *ctx, rill_settings *s, const r
 
 static rill_status resolve_stops(rill_context *ctx, rill_settings *s)
 {
+    char a[RILL_OPTION_MAX], b[RILL_OPTION_MAX];
     if (s->patience > 0) {
-        if (s->stop_after != 0)
-            return rill_fail(ctx, RILL_ERR_OPTION, "patience and stop-after set the same thing: give one of them");
+        if (s->stop_after != 0) return fail_combination(ctx, "patience", "", "stop-after");
         double outputs = floor(s->k * s->patience + 0.5);
         const double max_outputs =
             rill_option_find(OPTIONS, "stop-after")->max; /* resolved twice it is a number like any other */
@@ -445,18 +478,19 @@ static rill_status resolve_stops(rill_context *ctx, rill_settings *s)
     if (s->cube == 0) s->cube = RILL_CUBE_NONE;
     if (s->keep == 0) s->keep = bound ? RILL_KEEP_BEST : RILL_KEEP_ALL;
     if (bound && s->keep != RILL_KEEP_BEST)
-        return rill_fail(
-            ctx, RILL_ERR_OPTION,
-            "stop bound and bound-max compare with the worst of the best outputs: they go with keep best%s",
-            s->like != 0 ? "; like fills in whichever of them is not given" : "");
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s bound and bound-max need %s best%s",
+                         rill__option_label(ctx, "stop", a), rill__option_label(ctx, "keep", b),
+                         s->like != 0 ? "; like sets the one that is not set" : "");
     if (s->at_limit == 0) s->at_limit = RILL_LIMIT_OPEN;
     if (s->stop_after == 0) s->stop_after = s->stop == RILL_STOP_TOP ? 1 : s->k;
     if (s->max_length > 0 && s->max_length_factor == 0 && s->min_length > s->max_length)
-        return rill_fail(ctx, RILL_ERR_OPTION, "min-length %d is above max-length %d", s->min_length, s->max_length);
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s %d is above %s %d", rill__option_label(ctx, "min-length", a),
+                         s->min_length, rill__option_label(ctx, "max-length", b), s->max_length);
     if (s->n_best == 0) s->n_best = 1;
     if (s->exact) s->certify = 1;
     if (s->exact_rows > 0 && !s->exact)
-        return rill_fail(ctx, RILL_ERR_OPTION, "exact-rows limits exact search, and there is none: set exact");
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s limits exact search: set %s too",
+                         rill__option_label(ctx, "exact-rows", a), rill__option_label(ctx, "exact", b));
     if (s->exact && s->exact_rows == 0) s->exact_rows = 10000;
     return RILL_OK;
 }
@@ -481,8 +515,9 @@ static rill_status check_ranges(rill_context *ctx, const rill_settings *settings
         if (o->type == RILL_OPTION_BYTES) value = (double)*(const int64_t *)place;
         int unset = value == 0 || (o->offset == offsetof(rill_settings, refill) && value < 0);
         if (unset || (value >= o->min && value <= max_value)) continue;
-        return rill_fail(ctx, RILL_ERR_OPTION, "%s: %.10g is not a number from %.10g to %.10g", o->name, value, o->min,
-                         max_value);
+        char label[RILL_OPTION_MAX];
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s: %.10g is not a number from %.10g to %.10g",
+                         rill__option_label(ctx, o->name, label), value, o->min, max_value);
     }
     if ((unsigned)settings->sort > RILL_SORT_LONGEST_FIRST || settings->sort_window < 0)
         return rill_fail(ctx, RILL_ERR_OPTION, "sort or sort_window has a value that does not exist");

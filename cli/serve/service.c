@@ -45,7 +45,7 @@ static int make_search_config(service *s)
     const rill_option_source *defaults[] = {session->folder.search, NULL};
     if (rill_option_source_create(&s->default_schedule, session->ctx, RILL_FROM_USER) < 0 ||
         rill_option_source_set(s->default_schedule, "method", "stream-all") < 0 ||
-        rill_option_source_set(s->default_schedule, "refill", "1") < 0 ||
+        rill_option_source_set(s->default_schedule, "refill-threshold", "1") < 0 ||
         rill_option_source_set(session->command_line, "unordered", "1") < 0)
         return cli_fail_context(session->ctx);
     defaults[1] = s->default_schedule;
@@ -76,6 +76,7 @@ static int prepare(service *s)
     if (code == CLI_OK) code = cli_session_open(session);
     if (code != CLI_OK) return code;
     if (rill_context_create_worker(&s->request_ctx, session->ctx, NULL) < 0) return cli_fail_context(session->ctx);
+    rill_option_set_style(s->request_ctx, RILL_OPTION_PLAIN);
     code = open_constraints(s);
     if (code != CLI_OK) return code;
     if (cli_workers_begin(session, s->search_config, &s->search_config->setup) < 0)
@@ -203,8 +204,8 @@ static rill_status check_width(service *s, const rill_option_source *source, con
     static const struct {
         const char *name;
         int follows; /* others' values change it */
-    } widths[] = {{"sample", 0},     {"groups", 0},         {"k", 1},        {"n-best", 0},
-                  {"stop-after", 1}, {"max-candidates", 0}, {"min-width", 0}};
+    } widths[] = {{"num-samples", 0}, {"beam-groups", 0},  {"beam-size", 1}, {"n-best", 0},
+                  {"stop-after", 1},  {"max-children", 0}, {"min-width", 0}};
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
         const rill_option *row = rill_option_find(rill_setting_table(), widths[i].name);
         const int32_t value = *(const int32_t *)((const char *)&search_config->resolved + row->offset);

@@ -112,7 +112,7 @@ static rill_status check_chain(const folder_reader *r, rill_chain chain, const c
             near = rill_nearest(wanted, both, 2);
         }
         if (name != NULL) continue;
-        const char *gone = rill_removed_option(kind, wanted);
+        const char *gone = rill_refused_option(kind, wanted);
         if (gone != NULL)
             return rill_fail(ctx, RILL_ERR_OPTION, "%s: unknown %s \"%s\" under \"search\": %s", r->file, kind, wanted,
                              gone);
@@ -162,7 +162,7 @@ static rill_status check_keys(const folder_reader *r, const json_t *rill)
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)rill, key, value)
     {
-        const char *gone = rill_removed_option("setting", key);
+        const char *gone = rill_refused_option("setting", key);
         if (gone != NULL)
             return rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s: \"%s\" under \"rill\": %s", r->file, key, gone);
         if (rill_option_row(r->folder->ctx, key) != NULL || strcmp(key, "heuristics") == 0 ||

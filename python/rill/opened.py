@@ -161,6 +161,7 @@ class Opened:
     def _context(self, closer: Closer) -> Any:
         """A context with all that the recipe registers."""
         ctx = make_context()
+        lib.rill_option_set_style(ctx, lib.RILL_OPTION_UNDERSCORED)
         closer.add(lib.rill_context_destroy, ctx)
         for scorer in (lib.rillpy_prefix(), lib.rillpy_bias()):
             errors.check(ctx, lib.rill_register_scorer(ctx, scorer))

@@ -84,7 +84,7 @@ def _not_one(name: str, value: Any, drawn: bool) -> str | None:
         return f"a whole number was expected, found {value!r}"
     if n > 1:
         return "best outputs alone are given here, one for each input"
-    if name == "sample" and n > 0 and not drawn:
+    if tables.setting_name(name) == "num_samples" and n > 0 and not drawn:
         return "what is drawn goes by an input's number among all, which a shard does not know; rill decode --shard draws so"
     return None
 
@@ -102,7 +102,7 @@ def _check(settings: Mapping[str, Any], said: Mapping[str, str], drawn: bool) ->
             why = said[name]
         elif name in _BESIDE_TEXTS:
             why = "texts alone are given here; results of rill.Model have the rest"
-        elif name in ("n_best", "sample"):
+        elif tables.setting_name(name) in ("n_best", "num_samples"):
             why = _not_one(name, value, drawn)
         if why is not None:
             raise errors.OptionError(f"{given}: {why}", "RILL_ERR_OPTION")

@@ -175,7 +175,7 @@ class Wishes:
         opened = self._opened
         for name in given:
             row = lib.rill_option_find(lib.rill_setting_table(), errors.c_text("settings", name))
-            if row and (row.kind == lib.RILL_OPTION_SCHEDULE or name.replace("-", "_") == "unknown_penalty"):
+            if row and (row.kind == lib.RILL_OPTION_SCHEDULE or tables.setting_name(name) == "unknown_penalty"):
                 raise errors.OptionError(f"{name} belongs to a run, and cannot be one request's", "RILL_ERR_OPTION")
             if not row:
                 with opened.lock:

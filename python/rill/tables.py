@@ -96,12 +96,18 @@ def is_model_option(ctx: Any, name: str) -> bool:
 
 
 def is_chain(name: str) -> bool:
-    """Whether values of that name add up to a list: absolute, heuristic, scorer, policy ..."""
+    """Whether values of that name add up to a list: prune_absolute, heuristic, scorer, policy ..."""
     return bool(lib.rill_option_find(lib.rill_chain_table(), errors.c_text("settings", name)))
 
 
+def setting_name(name: str) -> str:
+    """The name with "_" of the setting that has this name or alias; of what is no setting the name itself with "_"."""
+    row = lib.rill_option_find(lib.rill_setting_table(), errors.c_text("settings", name))
+    return (_text(row.name) if row else name).replace("-", "_")
+
+
 def is_heuristic(name: str) -> bool:
-    """Whether values of that name are heuristics: absolute, heuristic ..."""
+    """Whether values of that name are heuristics: prune_absolute, heuristic ..."""
     return is_chain(name) and _CHAIN_IDS.get(name, lib.RILL_CHAIN_HEURISTICS) == lib.RILL_CHAIN_HEURISTICS
 
 

@@ -28,9 +28,12 @@ static const struct {
 static const char *setting_problem(lua_State *L, const char *name, const char *value)
 {
     rill_settings trial;
+    rill_context *ctx = script_from_lua(L)->ctx;
+    const rill_option_style style = rill_option_set_style(ctx, RILL_OPTION_PLAIN);
     rill_settings_default(&trial);
-    return rill_settings_set(script_from_lua(L)->ctx, &trial, name, value) < 0 ? rill_error(script_from_lua(L)->ctx)
-                                                                               : NULL;
+    const rill_status status = rill_settings_set(ctx, &trial, name, value);
+    rill_option_set_style(ctx, style);
+    return status < 0 ? rill_error(ctx) : NULL;
 }
 
 /* takes(name): "boolean", "number", "string", or "either" where texts say what Lua's numbers cannot. */
@@ -44,6 +47,14 @@ static int own_takes(lua_State *L)
     case RILL_OPTION_BYTES: lua_pushliteral(L, "either"); break;
     default: lua_pushliteral(L, "string"); break;
     }
+    return 1;
+}
+
+/* aliases(name): with blanks between. */
+static int own_aliases(lua_State *L)
+{
+    lua_pushstring(L, rill_option_find(rill_setting_table(), lua_tostring(L, 1))->aliases);
+    if (lua_isnil(L, -1)) lua_pushliteral(L, "");
     return 1;
 }
 
@@ -76,7 +87,7 @@ static int own_settings(lua_State *L)
 static const rill_script_parameter PARAMETERS[] = {
     {"delta", "absolute", NULL},    {"absolute", "absolute", NULL},
     {"relative", "relative", NULL}, {"relative_local", "relative_local", NULL},
-    {"M", NULL, "max_candidates"},  {NULL, NULL, NULL}};
+    {"M", NULL, "max_children"},    {NULL, NULL, NULL}};
 
 const rill_script_parameter *rill_script_parameter_table(void)
 {
@@ -100,6 +111,15 @@ static int own_parameters(lua_State *L)
 /* nearest(kind, word): the one of rill.names[kind] that was meant, or nil. */
 static int own_nearest(lua_State *L)
 {
+    rill_option_near near = {.name = ""};
+    char spelt[SCRIPT_NAME_MAX];
+    if (strcmp(lua_tostring(L, 1), "search") == 0) {
+        script_charge(L, SCRIPT_NEAREST_WORK);
+        for (const rill_option *s = rill_setting_table(); s->name != NULL; s++)
+            rill_option_nearer(s, lua_tostring(L, 2), &near);
+        lua_pushstring(L, near.name[0] != '\0' ? script_lua_name(near.name, spelt) : NULL);
+        return 1;
+    }
     lua_pushstring(L, script_name_nearest(L, lua_tostring(L, 1), lua_tostring(L, 2)));
     return 1;
 }
@@ -107,7 +127,7 @@ static int own_nearest(lua_State *L)
 /* gone(name): what is said of an option that rill had once, or nil. */
 static int own_gone(lua_State *L)
 {
-    lua_pushstring(L, rill_removed_option("setting", lua_tostring(L, 1)));
+    lua_pushstring(L, rill_refused_option("setting", lua_tostring(L, 1)));
     return 1;
 }
 
@@ -208,6 +228,7 @@ static void push_internal(lua_State *L)
     static const luaL_Reg functions[] = {{"takes", own_takes},
                                          {"refusal", own_refusal},
                                          {"settings", own_settings},
+                                         {"aliases", own_aliases},
                                          {"keys", script_config_keys},
                                          {"nearest", own_nearest},
                                          {"gone", own_gone},

@@ -7,9 +7,10 @@
 -- This code runs in the script's state, under its limits. Its globals are copies of the library's, made before the script ran, and it
 -- looks at the script's tables by next, rawget and rawlen alone: nothing that a script does changes what is read.
 local own = ...
-local find, format, gsub = string.find, string.format, string.gsub
+local find, format, gsub, gmatch = string.find, string.format, string.gsub, string.gmatch
 
 local MOST_ENTRIES <const>, MOST_MODELS <const>, MOST_THREADS <const> = 32, 17, 1024
+local BUDGET <const> = "max-batch-hypotheses" -- which may be a function
 local LONGEST_NAME <const>, LONGEST_ARGUMENTS <const> = 47, 1023
 
 -- --- mistakes and texts --------------------------------------------------------------------------------------------------
@@ -240,15 +241,17 @@ end
 
 for i, name in ipairs(own.settings()) do
   local spelt = gsub(name, "%-", "_") -- as it is written in Lua
-  SETTINGS[i] = { name = name, spelt = spelt }
-  setting_called[spelt] = SETTINGS[i]
+  local setting = { name = name, spelt = spelt, spellings = {} }
+  SETTINGS[i] = setting
+  for word in gmatch(name .. " " .. own.aliases(name), "%S+") do
+    local lua_word = gsub(word, "%-", "_")
+    setting_called[lua_word] = setting
+    append(setting.spellings, lua_word, word ~= lua_word and word or nil)
+  end
 end
 
--- Words that others use, too far from ours for a resemblance.
-local OTHER_WORDS = {
-  beam = "k", beam_size = "k", beam_width = "k", batch = "n", batch_size = "n", M = "max_candidates",
-  refs = "references",
-}
+-- Short words, too far from the names for a resemblance.
+local OTHER_WORDS = { M = "max_children", refs = "references" }
 
 -- Of the names that known(name) does not know, the first in the alphabet; nil if there is none.
 local function unknown_in(t, key, known)
@@ -261,7 +264,10 @@ local function unknown_in(t, key, known)
 end
 
 local function check_keys(config)
-  local name = unknown_in(config, "", function(name) return key_called[name] end)
+  local name = unknown_in(config, "", function(name)
+    local setting = setting_of(name)
+    return key_called[name] or setting and key_called[setting.spelt]
+  end)
   if not name then return end
   if own.gone(name) then fail(name, "unknown key: %s", own.gone(name)) end
   local word = OTHER_WORDS[name]
@@ -288,12 +294,6 @@ end
 local function check_search(search)
   local unknown = unknown_in(search, "search", function(name) return name == "cube_key" or setting_of(name) end)
   if unknown then unknown_setting(unknown) end
-  for _, setting in ipairs(SETTINGS) do -- of two spellings of a setting one would be lost
-    local name, spelt = setting.name, setting.spelt
-    if name ~= spelt and rawget(search, name) ~= nil and rawget(search, spelt) ~= nil then
-      fail("search." .. name, "%s is said too, and means the same", spelt)
-    end
-  end
 end
 
 -- The value of a setting as text, checked by itself. `place`: which of a list of values it is, or nil.
@@ -303,7 +303,7 @@ local function setting_value(value, key, setting, place)
   if takes == "either" then takes = is == "string" and "string" or "number" end
   if takes ~= is then
     expected(place_of(key, place), takes == "boolean" and "true or false" or takes == "string" and "a string" or
-      setting.name == "budget" and "a number or a function" or "a number", value)
+      setting.name == BUDGET and "a number or a function" or "a number", value)
   end
   if is == "boolean" then return value and "1" or "0" end
   local said = text_of(value)
@@ -316,14 +316,21 @@ local function setting_value(value, key, setting, place)
   return said
 end
 
-local function value_in(t, setting)
-  local value = rawget(t, setting.spelt)
-  if value == nil then value = rawget(t, setting.name) end
-  return value
+-- The setting's value in a table, and the name that it has there; nil if it has none. Of two values one would be lost.
+local function value_in(t, setting, place)
+  local value, name
+  for _, spelling in ipairs(setting.spellings) do
+    local other = rawget(t, spelling)
+    if other ~= nil and value ~= nil and other ~= value then
+      fail(place .. spelling, "%s has another value, and means the same", name)
+    end
+    if other ~= nil and value == nil then value, name = other, spelling end
+  end
+  return value, name
 end
 
 local function read_setting(value, key, setting, out)
-  if setting.name == "budget" and type(value) == "function" then
+  if setting.name == BUDGET and type(value) == "function" then
     out.budget = value
   else
     append(out.settings, setting.name, setting_value(value, key, setting))
@@ -340,12 +347,12 @@ local function read_settings(config, out)
   end
   check_search(search or {})
   for _, setting in ipairs(SETTINGS) do
-    local name, beside = setting.spelt, nil
-    if key_called[name] then beside = value_in(config, setting) end
-    if beside ~= nil then read_setting(beside, name, setting, out) end
-    local value = value_in(search or {}, setting)
+    local beside, beside_name
+    if key_called[setting.spelt] then beside, beside_name = value_in(config, setting, "") end
+    if beside ~= nil then read_setting(beside, beside_name, setting, out) end
+    local value, name = value_in(search or {}, setting, "search.")
     if value ~= nil then
-      if beside ~= nil then fail("search." .. name, "%s is said beside \"search\" too", name) end
+      if beside ~= nil then fail("search." .. name, "%s is said beside \"search\" too", beside_name) end
       read_setting(value, "search." .. name, setting, out)
     end
   end

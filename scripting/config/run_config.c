@@ -138,8 +138,15 @@ static const char *option_reader(const rill_option *row)
 static void add_options(lua_State *L, const rill_option *row, const char *option_owner)
 {
     char spelt[SCRIPT_NAME_MAX];
-    for (; row != NULL && row->name != NULL; row++)
+    for (; row != NULL && row->name != NULL; row++) {
         add_key(L, script_lua_name(row->name, spelt), option_reader(row), option_owner);
+        const char *alias = row->aliases != NULL ? row->aliases : "";
+        for (size_t length; (length = strcspn(alias, " ")) > 0; alias += length, alias += *alias == ' ') {
+            char word[SCRIPT_NAME_MAX];
+            snprintf(word, sizeof word, "%.*s", (int)length, alias);
+            add_key(L, script_lua_name(word, spelt), option_reader(row), option_owner);
+        }
+    }
 }
 
 int script_config_keys(lua_State *L)

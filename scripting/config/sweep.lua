@@ -165,7 +165,10 @@ function own.apply(config, point, edit, names)
     if not edit then check_name(name, "try") end
     if heuristic then apply_heuristic(config, heuristic, value) end
     local search = setting and part_of(config, "search")
-    if search then search[setting.spelt] = value end
+    if search then
+      for _, spelling in ipairs(setting.spellings) do search[spelling] = nil end
+      search[setting.spelt] = value
+    end
   end
   return config, point, names, copy(point, 1)
 end

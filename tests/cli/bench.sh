@@ -93,7 +93,7 @@ exits 1; says "--refs and --tsv both name references"
 bench -i six --methods var-steam
 exits 1; says '"var-stream"'
 bench -i six --methods greedy:k=5
-exits 1; says "contradicts"
+exits 1; says "cannot be combined with"
 bench -i six --methods fixed:finish
 exits 1; says "key=value"
 bench -i six --methods fixed:finsh=top

@@ -363,7 +363,7 @@ exits 0; differ drawn again
 run "$rill" decode -m "$tiny" -q -i nine --sample 1
 exits 0; verdict "$(good [ "$(grep -c '|||' out)" = 0 ])" "one sample is a line"
 run "$rill" decode -m "$tiny" -q -i nine --sample 2 --absolute 3
-exits 1; says "a heuristic contradicts sample: what is drawn is not searched for"
+exits 1; says "heuristics cannot be combined with --num-samples"
 run "$rill" decode -m "$tiny" -q -i nine --top-p 0.5
 exits 1; says "nothing is drawn: set sample"
 run "$rill" decode -m "$tiny" -q -i nine --seed 0

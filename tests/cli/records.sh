@@ -140,9 +140,9 @@ for i in 0 1; do json "$(sed -n "$((i + 1))s/^0 ||| \(.*\) ||| logp=.*/\1/p" lis
 "$rill" decode -m "$tiny" -q --groups 2 -k 4 --n-best 2 <three >list
 for i in 0 1; do json "$(sed -n "$((i + 1))s/^0 ||| \(.*\) ||| logp=.*/\1/p" list)" nbest.$i.output own.2; done
 has_json own.6 nbest.1.output
-for pair in "-k 3|sample|2|k contradicts sample" "--sample 5|k|7|k contradicts sample" \
-  "--groups 2 -k 4|k|5|k 5 has no equal parts for 2 groups" \
-  "--stop-after 3|patience|2|patience and stop-after set the same thing"; do
+for pair in "-k 3|sample|2|beam-size cannot be combined with" "--sample 5|k|7|beam-size cannot be combined with" \
+  "--groups 2 -k 4|k|5|beam-groups 2" \
+  "--stop-after 3|patience|2|patience cannot be combined with"; do
   IFS='|' read -r options name value why <<<"$pair"
   printf '{"text": "w3", "rill": {"%s": %s}}\n' "$name" "$value" >one
   # shellcheck disable=SC2086
@@ -152,6 +152,13 @@ for pair in "-k 3|sample|2|k contradicts sample" "--sample 5|k|7|k contradicts s
   feed three "$rill" decode -m "$tiny" -q $options "--$name" "$value"
   exits 1; says "$why"
 done
+
+# --- other names of settings: of two values none is lost
+printf '{"text": "w3", "rill": {"num_beams": 3, "num-return-sequences": 2}}\n{"text": "w3", "rill": {"num_beams": 3, "k": 2}}\n' >others
+feed others "$rill" decode -m "$tiny" --jsonl -q
+exits 2; says 'line 2: "rill": beam-size is given twice, "3" and "2"'
+sed -n 1p out >object
+json "$("$rill" decode -m "$tiny" -q -k 3 --n-best 2 <three | sed -n '1s/^0 ||| \(.*\) ||| logp=.*/\1/p')" nbest.0.output object
 
 # --- settings in another place are refused or told of, each name once; what looks like none is the user's own
 cat >elsewhere <<'JSON'
@@ -180,16 +187,16 @@ rill: line 1: "settings" has settings, which an input has under "rill"
 rill: line 2: "Rill" has settings, which an input has under "rill"
 rill: line 3: "options" has settings, which an input has under "rill"
 rill: line 4: "rill": "max_lenght" is no setting; did you mean "max-length"?
-rill: warning: line 6: the member "n-best" is kept as it is, like all: an input's own settings are members of "rill"
-rill: warning: line 7: the member "k" is kept as it is, like all: an input's own settings are members of "rill"
-rill: warning: line 8: the member "settings" is kept as it is, like all: an input's own settings are members of "rill"
-rill: warning: line 9: the member "deadline" is kept as it is, like all: an input's own settings are members of "rill"
+rill: warning: line 6: a member that means "n-best" elsewhere is kept as it is, like all: an input's own settings are members of "rill"
+rill: warning: line 7: a member that means "beam-size" elsewhere is kept as it is, like all: an input's own settings are members of "rill"
+rill: warning: line 8: a member that means "settings" elsewhere is kept as it is, like all: an input's own settings are members of "rill"
+rill: warning: line 9: a member that means "deadline" elsewhere is kept as it is, like all: an input's own settings are members of "rill"
 END
   head -n 8 err >first
   for name in 'line 13: "Settings"' 'line 14: "parameters"' 'line 15: "rill_settings"'; do
     says "rill: $name has settings, which an input has under \"rill\""
   done
-  says 'rill: warning: line 16: the member "seconds" is kept as it is'
+  says 'rill: warning: line 16: a member that means "seconds" elsewhere is kept as it is'
   same first told; says 'line 11: the line is no JSON object: '; says 'line 12: the line is no JSON object: '
   verdict "$(good [ "$(wc -l <err)" = 14 ])" "nothing else is told"
   for i in 5 6 7 8 9 10; do sed -n "${i}p" out >object; json "$(sed -n 2p outputs)" output object; done

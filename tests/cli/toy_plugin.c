@@ -7,7 +7,7 @@
 
 /* The same with an option of its own, which is the toy's argument of that name. */
 static const rill_option options[] = {
-    {"toy-seed", "N", "1", "which space is searched", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 1e6, 0}, {0}};
+    {"toy-seed", "N", "1", "which space is searched", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 1e6, 0, NULL}, {0}};
 
 static rill_status open_seeded(const rill_domain *toy, rill_context *ctx, const rill_open_options *toy_options,
                                void **self, rill_domain_info *info)

@@ -147,7 +147,7 @@ config '{"rill": {"domain": "semparse", "search": []}}' '"search" must be an obj
 config '{"rill": {"domain": "semparse", "search": {"max_itms": 3}}}' 'did you mean "max-items"?'
 config '{"rill": {"domain": "semparse", "search": {"k": "many"}}}' "whole number"
 config '{"rill": {"domain": "semparse", "search": {"k": [1]}}}' "a number, a string, true or false"
-config '{"rill": {"domain": "semparse", "search": {"method": "greedy", "k": 5}}}' "contradicts"
+config '{"rill": {"domain": "semparse", "search": {"method": "greedy", "k": 5}}}' "beam_size cannot be combined with method greedy"
 config '{"rill": {"domain": "semparse", "search": {"heuristics": "absolute"}}}' "a list of"
 search() { config "{\"rill\": {\"domain\": \"semparse\", \"search\": {$1}}}" "$2"; }
 search '"k": true' '"k" must be a whole number'
@@ -228,18 +228,34 @@ if [ -n "$toy" ]; then
   exits 0; prints "toy"
 fi
 
-# --- what others call it, where the command has it
-means() { # means COMMAND WORD MESSAGE
-  # shellcheck disable=SC2086
-  run "$rill" $1 -m "$tiny" $2 5
-  exits 1; says "rill: unknown option $2: $3"
+# --- what other toolkits call it means the same; where their values mean something else, the message says what
+one() { # one OPTION...: decodes a line
+  run "$rill" decode -m "$tiny" -q --n-best 2 -i input "$@"
+  exits 0; silent
 }
-for word in --beam --beam-size --beam_size --num-beams -b; do means decode $word "the beam's width is -k K"; done
-means bench --beam-size "the beam's width is -k K"
-means decode --batch-size "how many inputs are decoded together is -n N"
-means decode --lenpen "outputs are ordered by --length-penalty A"
-means tune --num-return-sequences "how many outputs an input gives is --n-best N"
-for word in --fp16 --int8; do means decode $word "how weights are kept is --weights f32|bf16|f16|int8"; done
+printf 'w3 w1\n' >input
+one -k 3 -n 2 --max-length 7 --length-penalty 1
+cp out expected
+for words in "--beam-size 3 --batch-size 2" "--num-beams 3 --mini-batch 2" "--num_beams=3 --batch_size=2" "--beam 3 --max-batch-size 2" \
+  "-b 3 -n2" "--beam-width 3 --max-sentences 2"; do
+  # shellcheck disable=SC2086
+  one $words --max-new-tokens 7 --lenpen 1
+  same out expected
+done
+# shellcheck disable=SC2086
+refused() { # refused MESSAGE OPTION...
+  run "$rill" decode -m "$tiny" "${@:2}"
+  exits 1; says "rill: $1"
+}
+refused '--beam-size is given twice, "3" and "4"' -k 3 --num-beams 4
+refused 'unknown option --num-beam; did you mean --num-beams?' --num-beam 4
+refused 'option --n-best needs a value: --n-best N (in Marian it is a switch)' --n-best --quiet
+refused "unknown option --max-len-b: fairseq's b of ax + b: set max-length-factor to a and max-length to b" --max-len-b 200
+refused 'unknown option --int8: set weights to int8' --int8
+refused 'unknown option --do_sample: set num-samples to the number of outputs to draw' --do_sample
+refused '--beam-size cannot be combined with --num-samples' -k 3 --num-samples 5
+run "$rill" bench -m "$tiny" --gpus 0
+exits 1; says "rill: unknown option --gpus: set device to cuda:0,cuda:1 and so on"
 run "$rill" eval --beam-size=5
 exits 1; says "rill: unknown option --beam-size; --help lists all"
 run "$rill" decode -m "$tiny" -k=5

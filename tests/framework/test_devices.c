@@ -48,7 +48,7 @@ static rill_status step_seen(void *self, const rill_rows *rows)
 }
 
 static const rill_option options_seen[] = {
-    {"device", "NAME", "", "what computes", RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 0, 0}, {.name = NULL}};
+    {"device", "NAME", "", "what computes", RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 0, 0, NULL}, {.name = NULL}};
 
 typedef struct bench {
     harness_memory memory;

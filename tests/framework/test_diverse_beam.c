@@ -94,15 +94,15 @@ static void refused(void **state)
     static const struct {
         const char *set, *message;
     } cases[] = {
-        {"k=5", "k 5 has no equal parts for 2 groups"},
-        {"finish=top", "finish contradicts groups"},
-        {"stop=bound", "stop contradicts"},
-        {"keep=best", "keep contradicts"},
-        {"max_candidates=1", "max-candidates"},
-        {"cube=naive", "cube contradicts"},
-        {"certify=1", "certify contradicts"},
-        {"sample=2", "groups contradicts sample"},
-        {"method=greedy", "method greedy contradicts"},
+        {"k=5", "beam-size 5 is no multiple of beam-groups 2"},
+        {"finish=top", "finish cannot be combined with beam-groups"},
+        {"stop=bound", "stop cannot be combined with beam-groups"},
+        {"keep=best", "keep cannot be combined with beam-groups"},
+        {"max_candidates=1", "max-children"},
+        {"cube=naive", "cube cannot be combined with beam-groups"},
+        {"certify=1", "certify cannot be combined with beam-groups"},
+        {"sample=2", "beam-groups cannot be combined with num-samples"},
+        {"method=greedy", "method greedy cannot be combined with beam-groups"},
         {"diversity=-1", "diversity"},
         {"diversity=0", "diversity"}, /* which would mean what nothing said means */
     };

@@ -202,8 +202,10 @@ static void options_set_twice(void **state)
 {
     (void)state;
     set(request_source, "max-items", "5");
-    set(request_source, "max_items", "6");
-    assert_string_equal(rill_option_source_get(request_source, "max-items"), "6");
+    set(request_source, "max_in_flight", "5");
+    assert_int_equal(rill_option_source_set(request_source, "max_in_flight", "6"), RILL_ERR_OPTION);
+    assert_string_equal(rill_error(ctx), "max-in-flight is given twice, \"5\" and \"6\"");
+    assert_string_equal(rill_option_source_get(request_source, "max-items"), "5");
     assert_int_equal(rill_option_source_set(request_source, "no-such", "1"), RILL_ERR_OPTION);
     assert_int_equal(rill_option_source_set(request_source, "k", "0"), RILL_ERR_OPTION);
     assert_null(rill_option_source_get(request_source, "k"));
@@ -254,7 +256,7 @@ static void option_texts(void **state)
 static void values_of_several_domains(void **state)
 {
     static const rill_option options[] = {
-        {"input-format", "loud|soft", "", "", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0}, {0}};
+        {"input-format", "loud|soft", "", "", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0, NULL}, {0}};
     const rill_registry_mark mark = rill_registry_size(ctx);
     rill_domain toned = *rill_find_domain(ctx, "shiftreduce");
     (void)state;
@@ -368,13 +370,13 @@ static void ignored_options_are_reported(void **state)
     assert_int_equal(make_config(), RILL_OK);
     assert_string_equal(
         made_config->ignored,
-        "heuristics (absolute:10), policy (all), search.finish, search.k, search.max_items, search.max_candidates");
+        "heuristics (absolute:10), policy (all), search.finish, search.beam_size, search.max_in_flight, search.max_children");
     assert_null(made_config->setup.scheduler);
     set(request_source, "k", "1");
     assert_int_equal(make_config(), RILL_OK);
     assert_string_equal(
         made_config->ignored,
-        "heuristics (absolute:10), policy (all), search.finish, search.max_items, search.max_candidates");
+        "heuristics (absolute:10), policy (all), search.finish, search.max_in_flight, search.max_children");
 }
 
 static void consistent_sources_are_taken(void **state)

@@ -204,27 +204,27 @@ static void models_are_found_by_name(void **state)
 /* What is said of an option must reach the domain, so no other may have its name. */
 static void options_are_checked(void **state)
 {
-    static const rill_option good = {"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0};
+    static const rill_option good = {"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL};
     static const struct {
         rill_option first, second;
         const char *why;
     } bad[] = {
-        {{"Depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "its name must be"},
-        {{"the_depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "its name must be"},
-        {{"d", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "\"d\": its name must be"},
-        {{"-", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "its name must be"},
-        {{"-depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "its name must be"},
-        {{"depth-", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "its name must be"},
-        {{"a-depth-of-more-than-forty-bytes-in-all--", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0},
+        {{"Depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "its name must be"},
+        {{"the_depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "its name must be"},
+        {{"d", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "\"d\": its name must be"},
+        {{"-", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "its name must be"},
+        {{"-depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "its name must be"},
+        {{"depth-", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "its name must be"},
+        {{"a-depth-of-more-than-forty-bytes-in-all--", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL},
          {0},
          "its name must be"},
-        {{"depth", NULL, "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "must be texts"},
-        {{"depth", "N", "", "", (rill_option_type)0, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "type or kind"},
-        {{"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_SEARCH, 0, 9, 0}, {0}, "type or kind"},
-        {{"max-items", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "needs another"},
-        {{"scorer", "N", "", "", RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "needs another"},
-        {{"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0},
-         {"depth", "M", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0},
+        {{"depth", NULL, "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "must be texts"},
+        {{"depth", "N", "", "", (rill_option_type)0, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "type or kind"},
+        {{"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_SEARCH, 0, 9, 0, NULL}, {0}, "type or kind"},
+        {{"max-items", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "needs another"},
+        {{"scorer", "N", "", "", RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "needs another"},
+        {{"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL},
+         {"depth", "M", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL},
          "needs another"},
     };
     (void)state;

@@ -212,20 +212,20 @@ static void refused(void **state)
     static const struct {
         const char *set, *message;
     } cases[] = {
-        {"k=3", "k contradicts sample"},
-        {"finish=top", "finish contradicts"},
-        {"stop=bound", "stop contradicts"},
-        {"keep=best", "keep contradicts"},
-        {"stop_after=1", "stop-after contradicts"},
-        {"patience=1", "patience contradicts"},
-        {"max_candidates=1", "max-candidates contradicts"},
-        {"min_width=1", "min-width contradicts"},
-        {"at_limit=best-ended", "at-limit best-ended contradicts"},
-        {"cube=naive", "cube contradicts"},
-        {"certify=1", "certify contradicts"},
-        {"exact=1", "certify contradicts"},
-        {"method=greedy", "method greedy contradicts"},
-        {"n_best=3", "n-best 3 contradicts sample: 2 outputs"},
+        {"k=3", "beam-size cannot be combined with num-samples"},
+        {"finish=top", "finish cannot be combined with num-samples"},
+        {"stop=bound", "stop cannot be combined with num-samples"},
+        {"keep=best", "keep cannot be combined with num-samples"},
+        {"stop_after=1", "stop-after cannot be combined with num-samples"},
+        {"patience=1", "patience cannot be combined with num-samples"},
+        {"max_candidates=1", "max-children cannot be combined with num-samples"},
+        {"min_width=1", "min-width cannot be combined with num-samples"},
+        {"at_limit=best-ended", "at-limit best-ended cannot be combined with num-samples"},
+        {"cube=naive", "cube cannot be combined with num-samples"},
+        {"certify=1", "certify cannot be combined with num-samples"},
+        {"exact=1", "exact cannot be combined with num-samples"},
+        {"method=greedy", "method greedy cannot be combined with num-samples"},
+        {"n_best=3", "n-best 3 is more than num-samples 2"},
         {"sample=0.5", "sample"},
         {"temperature=0", "temperature"},
         {"top_p=1.5", "top-p"},
@@ -248,7 +248,7 @@ static void refused(void **state)
     rill_settings_default(&s);
     s.sample = 2;
     assert_int_equal(rill_settings_resolve(ctx, &s, 1), RILL_ERR_OPTION);
-    assert_non_null(strstr(rill_error(ctx), "a heuristic contradicts sample"));
+    assert_non_null(strstr(rill_error(ctx), "heuristics cannot be combined with num-samples"));
     rill_settings_default(&s);
     s.seed = 2;
     assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_ERR_OPTION);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "rill/engine.h"
+#include "rill/search_config.h"
 #include "rill/settings.h"
 #include "support/dice.h"
 #include "support/harness.h"
@@ -261,6 +262,72 @@ static void patience_resolves_to_outputs(void **state)
     }
 }
 
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+static int n_called(const char *name)
+{
+    const rill_option *const tables[] = {rill_setting_table(), rill_chain_table(), rill_output_table()};
+    int n = 0;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        for (const rill_option *o = tables[i]; o->name != NULL; o++) {
+            const rill_option table[] = {*o, {.name = NULL}};
+            n += rill_option_find(table, name) != NULL;
+        }
+    return n;
+}
+
+static void every_name_means_one_option(void **state)
+{
+    (void)state;
+    const rill_option *const tables[] = {rill_setting_table(), rill_chain_table(), rill_output_table()};
+    int n_aliases = 0;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        for (const rill_option *o = tables[i]; o->name != NULL; o++) {
+            char words[256];
+            snprintf(words, sizeof words, "%s %s", o->name, o->aliases != NULL ? o->aliases : "");
+            for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " "), n_aliases++) {
+                if (n_called(word) != 1) fail_msg("%d options are called %s", n_called(word), word);
+                assert_ptr_equal(rill_option_find(tables[i], word), o);
+                assert_null(rill_refused_option("setting", word));
+            }
+        }
+    assert_true(n_aliases > 90);
+}
+
+static void aliases_set_the_option(void **state)
+{
+    (void)state;
+    rill_settings s;
+    rill_settings_default(&s);
+    assert_int_equal(rill_settings_set(ctx, &s, "num_beams", "7"), RILL_OK);
+    assert_int_equal(rill_settings_set(ctx, &s, "max-new-tokens", "30"), RILL_OK);
+    assert_int_equal(s.k, 7);
+    assert_int_equal(s.max_length, 30);
+    assert_int_equal(rill_settings_set(ctx, &s, "num-beam", "7"), RILL_ERR_OPTION);
+    expect_mention("did you mean \"num-beams\"?");
+    assert_int_equal(rill_settings_set(ctx, &s, "max_len_b", "7"), RILL_ERR_OPTION);
+    expect_mention("fairseq's b of ax + b");
+}
+
+static void names_in_messages_have_the_style_of_the_source(void **state)
+{
+    (void)state;
+    static const char *const expected[] = {
+        [RILL_OPTION_PLAIN] = "beam-size cannot be combined with method greedy",
+        [RILL_OPTION_DASHED] = "--beam-size cannot be combined with --method greedy",
+        [RILL_OPTION_UNDERSCORED] = "beam_size cannot be combined with method greedy"};
+    for (int style = RILL_OPTION_PLAIN; style <= RILL_OPTION_UNDERSCORED; style++) {
+        rill_settings s;
+        rill_settings_default(&s);
+        assert_int_equal(rill_option_set_style(ctx, (rill_option_style)style), RILL_OPTION_PLAIN);
+        assert_int_equal(rill_settings_set(ctx, &s, "method", "greedy"), RILL_OK);
+        assert_int_equal(rill_settings_set(ctx, &s, "k", "2"), RILL_OK);
+        assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_ERR_OPTION);
+        assert_int_equal(rill_option_set_style(ctx, RILL_OPTION_PLAIN), style);
+        if (strncmp(rill_error(ctx), expected[style], strlen(expected[style])) != 0) fail_msg("%s", rill_error(ctx));
+    }
+}
+
 /* --- contradictions ----------------------------------------------------------------------------------------------- */
 
 static void contradicts(const char *method, const char *name, const char *value, int heuristics)
@@ -280,17 +347,17 @@ static void contradictions(void **state)
     (void)state;
     static const char *const batch[] = {"greedy", "fixed", "var-batch"};
     for (size_t i = 0; i < 3; i++) {
-        contradicts(batch[i], "max-items", "77", 0);
-        contradicts(batch[i], "refill", "0.5", 0);
+        contradicts(batch[i], "max-in-flight", "77", 0);
+        contradicts(batch[i], "refill-threshold", "0.5", 0);
         contradicts(batch[i], "flush-every", "5", 0);
     }
     static const char *const unpruned[] = {"greedy", "fixed", "fixed-stream"};
     for (size_t i = 0; i < 3; i++) {
         contradicts(unpruned[i], NULL, NULL, 1);
-        contradicts(unpruned[i], "max-candidates", "3", 0);
+        contradicts(unpruned[i], "max-children", "3", 0);
     }
     contradicts("greedy", "finish", "immediate", 0);
-    contradicts("greedy", "k", "2", 0);
+    contradicts("greedy", "beam-size", "2", 0);
 }
 
 static void contradictions_between_settings(void **state)
@@ -447,7 +514,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(presets),
     cmocka_unit_test(patience_resolves_to_outputs),
     cmocka_unit_test(resolving_twice_changes_nothing),
-    cmocka_unit_test(contradictions),
+    cmocka_unit_test(every_name_means_one_option),
+        cmocka_unit_test(aliases_set_the_option),
+        cmocka_unit_test(names_in_messages_have_the_style_of_the_source),
+        cmocka_unit_test(contradictions),
     cmocka_unit_test(contradictions_between_settings),
     cmocka_unit_test(structs_of_other_sizes),
     cmocka_unit_test(fields_out_of_range),

@@ -106,11 +106,11 @@ exits 0; says "warning: run.lua: left out"
 "$rill" decode -q -m "$geo" -i "$questions" --method greedy --budget 50 --n-best 3 >wanted; same out wanted
 # A contradiction of options alone is one.
 run "$rill" run run.lua --method greedy -k 5
-exits 1; says "k contradicts method greedy"
+exits 1; says "beam_size cannot be combined with method greedy"
 # A contradiction of the script alone is one, and the script's.
 config "{ $model, search = { method = 'fixed' }, heuristics = { 'absolute:3' } }"
 run "$rill" run run.lua
-exits 1; says "run.lua: a heuristic contradicts method fixed"
+exits 1; says "run.lua: heuristics cannot be combined with method fixed"
 config "{ $model, search = { patience = 2, stop_after = 3 } }"
 run "$rill" run run.lua
 exits 1; says "run.lua: patience and stop-after"
@@ -255,7 +255,7 @@ verdict "$(good [ "$(awk 'NR > 1 {print $1 $2 $3 $4}' table | paste -sd ' ')" = 
 # Contradictions are told in their rows, the others go on.
 sweep 'search = { k = 3 }, sweep = rill.sweep{ method = {"greedy", "fixed", "var-batch"} }'
 run "$rill" run run.lua -q
-exits 2; lines 4; prints "refused: k contradicts method greedy"
+exits 2; lines 4; prints "refused: beam_size cannot be combined with method greedy"
 # Parameters of one's own.
 sweep 'heuristics = { "absolute:9" }, sweep = rill.sweep({ cut = {0.5, 3}, k = {6} }, function(config, point)
   config.heuristics = { { "absolute", point.cut } } end)'
@@ -328,6 +328,6 @@ run "$rill" bench --config run.lua -q --repeat 1 --methods var-stream -k 7 --jso
 exits 0; json 7 methods.0.run.settings.k b.json
 config "{ $model, search = { method = 'fixed' }, heuristics = { 'absolute:3' } }"
 run "$rill" bench --config run.lua -q
-exits 1; says "run.lua: a heuristic contradicts"
+exits 1; says "run.lua: heuristics cannot be combined"
 
 finish

@@ -11,10 +11,10 @@
 static rill_context *ctx;
 
 /* A domain whose options are keys of configurations, read as their types say. */
-static const rill_option told[] = {{"weights", "f32|bf16", "", "", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0},
-                                   {"origin", "NAME", "", "", RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 0, 0},
-                                   {"shortlist", "FILE", "", "", RILL_OPTION_PATH, RILL_OPTION_MODEL, 0, 0, 0},
-                                   {"beam-depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0},
+static const rill_option told[] = {{"weights", "f32|bf16", "", "", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0, NULL},
+                                   {"origin", "NAME", "", "", RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 0, 0, NULL},
+                                   {"shortlist", "FILE", "", "", RILL_OPTION_PATH, RILL_OPTION_MODEL, 0, 0, 0, NULL},
+                                   {"beam-depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL},
                                    {0}};
 static rill_domain telling;
 

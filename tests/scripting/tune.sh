@@ -111,8 +111,8 @@ return { model = "$tiny", search = { k = 6, max_candidates = 12 }, sweep = rill.
   end }
 END_OF_SCRIPT
 tune --json points.json --plot own.html
-exits 2; says "refused: k contradicts method greedy: its beam holds one hypothesis"; says "0.0 inf"; says "true"
-prints "24 inputs, 8 points"; prints "refused: k contradicts method greedy"
+exits 2; says "refused: beam_size cannot be combined with method greedy, which has a beam of one hypothesis"; says "0.0 inf"; says "true"
+prints "24 inputs, 8 points"; prints "refused: beam_size cannot be combined with method greedy"
 head_of_table=$(awk '/exact%/ {print $1, $2, $3; exit}' out)
 verdict "$(good [ "$head_of_table" = "delta method own" ])" "columns as they came"
 has_json points.json points.5.refused

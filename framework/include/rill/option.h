@@ -29,7 +29,7 @@ typedef enum rill_option_kind {
 } rill_option_kind;
 
 typedef struct rill_option {
-    const char *name;     /* "max-items"; NULL ends a table */
+    const char *name;     /* "max-in-flight"; NULL ends a table */
     const char *argument; /* what help calls the value, "N"; of a word all words, "top|immediate"; "" of a switch */
     const char *initial;  /* what help calls the default; "": there is nothing to tell */
     const char *help;     /* one sentence without end, without the default */
@@ -37,25 +37,47 @@ typedef struct rill_option {
     rill_option_kind kind;
     double min, max; /* of numbers */
     size_t offset;   /* of the member that holds it, in its owner's struct */
+    const char *aliases; /* other names that mean the same, with blanks between: "k num-beams"; NULL: none */
 } rill_option;
 
 typedef struct rill_pair {
     const char *name, *value;
 } rill_pair;
 
-/* The row of a name, in which "-" and "_" are one; NULL: there is none (or no table). */
+enum { RILL_OPTION_MAX = 64 };
+
+/* The row that has this name or alias, in which "-" and "_" are one; NULL: the table has none (or is NULL). */
 RILL_API const rill_option *rill_option_find(const rill_option *table, const char *name);
+
+/* The name nearest to a word, for "did you mean"; starts zeroed, and name stays "" while none is near. */
+typedef struct rill_option_near {
+    char name[RILL_OPTION_MAX];
+    size_t distance;
+} rill_option_near;
+
+/* Compare the word with the name and the aliases of one row. */
+RILL_API void rill_option_nearer(const rill_option *row, const char *word, rill_option_near *near);
+
+/* How messages about options write their names. A context starts with the plain style; contexts of workers take their parent's. */
+typedef enum rill_option_style {
+    RILL_OPTION_PLAIN = 0,   /* "beam-size", as in JSON */
+    RILL_OPTION_DASHED,      /* "--beam-size" */
+    RILL_OPTION_UNDERSCORED, /* "beam_size" */
+} rill_option_style;
+
+/* Returns the style until now. */
+RILL_API rill_option_style rill_option_set_style(rill_context *ctx, rill_option_style style);
 
 /* Read a value into the member of `out` that the row names; `out` may be NULL: it is checked only. Texts are not stored.
  *   RILL_OK · RILL_ERR_OPTION (recorded: name, value and what was expected) */
 RILL_API rill_status rill_option_read(rill_context *ctx, const rill_option *option, const char *value, void *out);
 
 /* Write the member of `from` as rill_option_read() takes it; "" for a word that was not said. Not for texts. */
-enum { RILL_OPTION_MAX = 64 };
 RILL_API const char *rill_option_write(const rill_option *option, const void *from, char out[RILL_OPTION_MAX]);
 
-/* What to use in the place of a "setting" or "heuristic" that rill had once and refuses now; NULL: it never had one of that name. */
-RILL_API const char *rill_removed_option(const char *what, const char *name);
+/* Why a "setting" or "heuristic" of this name is refused, and what to use instead: rill had it once, or another toolkit has it with
+ * values that mean something else. NULL: nothing is known of the name. */
+RILL_API const char *rill_refused_option(const char *what, const char *name);
 
 RILL_C_END
 

@@ -27,7 +27,7 @@ typedef enum rill_origin {
 
 typedef enum rill_chain { RILL_CHAIN_HEURISTICS, RILL_CHAIN_SCORERS, RILL_CHAIN_SCHEDULER, RILL_CHAINS } rill_chain;
 
-/* Names beside the settings': absolute, relative and relative-local add that heuristic; heuristic, scorer and policy take
+/* Names beside the settings': prune-absolute, prune-relative and prune-relative-local add that heuristic; heuristic, scorer and policy take
  * "NAME:ARGS". Ends with name == NULL. */
 RILL_API const rill_option *rill_chain_table(void);
 
@@ -40,8 +40,8 @@ RILL_API rill_status rill_option_source_create(rill_option_source **out, rill_co
 RILL_API void rill_option_source_free(rill_option_source *layer); /* NULL is allowed */
 
 /* Say something: a setting, a name of rill_chain_table() or rill_output_table(), or an option of a registered domain
- * (rill_domain.options). "-" and "_" are one. The value is checked by itself; said again, a setting is replaced, and so is a policy;
- * chains grow.
+ * (rill_domain.options). "-" and "_" are one. The value is checked alone; a
+ * second, different value is refused, under another name of the option too; a policy is replaced, chains grow.
  *   RILL_OK · RILL_ERR_OPTION (recorded, with the nearest known name) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_source_set(rill_option_source *layer, const char *name, const char *value);
 
@@ -100,7 +100,7 @@ typedef struct rill_search_config {
     rill_engine_setup setup; /* for rill_engine_create(); trace, fields and clock are the caller's to add */
     rill_settings resolved;  /* setup.settings with presets applied, as an engine will have them */
     const char
-        *ignored; /* "heuristics (absolute:10), search.k": what was left out of layers from files; "" for nothing */
+        *ignored; /* "heuristics (absolute:10), search.beam_size": what was left out of layers from files; "" for nothing */
 } rill_search_config;
 
 /* Compose `firm` with soft[0..n), nearest first; NULL layers are empty ones.

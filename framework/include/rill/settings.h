@@ -95,7 +95,7 @@ static inline void rill_settings_default(rill_settings *settings)
     rill_settings_init(settings, sizeof *settings);
 }
 
-/* Set a field from text, as on a command line: name "max-items" or "max_items", value "1000". Values are checked alone;
+/* Set a field from text, as on a command line: name "max-in-flight", "max_in_flight" or an alias, value "1000". Values are checked alone;
  * contradictions are found by rill_settings_resolve().
  *   RILL_OK · RILL_ERR_OPTION (unknown name, with the nearest known one; value not a number or out of range) · RILL_ERR_ABI */
 RILL_API rill_status rill_settings_set(rill_context *ctx, rill_settings *settings, const char *name, const char *value);

@@ -273,11 +273,11 @@ class Wanted:
             said |= {"sample": self.num_hypotheses, "top_k": self.sampling_topk, "top_p": self.sampling_topp, "n_best": self.num_hypotheses}
             said |= {"temperature": self.sampling_temperature, "seed": DICE.getrandbits(31)}
         elif self.callback is not None:
-            said |= {"k": 1, "max_candidates": 1}
+            said |= {"beam_size": 1, "max_children": 1}
         elif self.beam_size == 1:
             said |= {"method": "greedy"}
         else:
-            said |= {"k": self.beam_size, "n_best": self.most if self.covers else self.num_hypotheses}
+            said |= {"beam_size": self.beam_size, "n_best": self.most if self.covers else self.num_hypotheses}
             if self.covers:
                 said |= {"stop": "count", "stop_after": self.enough}
             elif self.length_penalty == 0:

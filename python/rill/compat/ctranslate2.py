@@ -334,7 +334,7 @@ class Translator:
             raise NotImplementedError("use_vmap: rill does not read vmap.txt")
         settings = wanted.settings()
         if together is not None:
-            settings["n"] = together
+            settings["batch_size"] = together
         if watch is not None:
             settings["heuristic"] = watch
         if wanted.return_alternatives:
@@ -419,7 +419,7 @@ class Translator:
         request = Request(text, arguments={"python-prefix": " ".join(map(str, ids))})
         n = wanted.num_hypotheses + 1
         kept: dict[str, Any] = {name: settings[name] for name in ("scorer", "unknown_penalty") if name in settings}
-        kept |= {"k": n, "n_best": n, "max_candidates": n, "stop_after": n, "heuristic": [], "finish": "immediate", "length_penalty": 0}
+        kept |= {"beam_size": n, "n_best": n, "max_children": n, "stop_after": n, "heuristic": [], "finish": "immediate", "length_penalty": 0}
         found = model.decode([request], max_length=len(ids) + 1, **kept)
         rest = 0.0
         if end is not None:

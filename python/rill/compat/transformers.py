@@ -101,7 +101,7 @@ def generate(
     elif num_beams == 1:
         said |= {"method": "greedy", "stop": None}
     else:
-        said |= {"k": num_beams, "n_best": num_return_sequences}
+        said |= {"beam_size": num_beams, "n_best": num_return_sequences}
     outputs = [output for result in model.stream(inputs, **said) for output in (result.best, *result.outputs[1:])]
     return GenerateOutput(
         texts=[output.text for output in outputs],

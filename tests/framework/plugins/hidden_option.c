@@ -8,7 +8,7 @@ RILL_API const rill_plugin_table *rill_plugin(void);
 RILL_API const rill_plugin_table *rill_plugin(void)
 {
     static const rill_option options[] = {
-        {"max-items", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0},
+        {"max-items", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL},
         {0},
     };
     static rill_domain domain;
