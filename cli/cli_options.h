@@ -1,7 +1,8 @@
 /* A small parser of command lines, driven by tables.
  *
  * Accepted: --name VALUE, --name=VALUE, -x VALUE, -xVALUE, switches -abc in one word, "--" before arguments that begin with
- * a dash. An option has aliases, and "_" is "-" in a name. Names are matched whole: an abbreviation that works today would mean something else when an option is added. An
+ * a dash. An option has aliases, and "_" is "-" in a name. Names are matched whole: an abbreviation that works today would mean something
+ * else when an option is added. An
  * unknown name is answered with the nearest known one. -h and --help print the tables and need no entry in them. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H

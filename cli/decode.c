@@ -300,8 +300,10 @@ static void warn_suspect_key(decode *d, const rill_result *result)
     char message[160];
     const char *name = cli_records_suspect_key(result);
     if (!name) return;
-    snprintf(message, sizeof message,
-             "a member that means \"%s\" elsewhere is kept as it is, like all: an input's own settings are members of \"rill\"", name);
+    snprintf(
+        message, sizeof message,
+        "a member that means \"%s\" elsewhere is kept as it is, like all: an input's own settings are members of \"rill\"",
+        name);
     print_about_line(d, "warning: ", result->id, message);
 }
 

@@ -63,7 +63,8 @@ const cli_option cli_model_options[] = {
     {"threads", 0, "T", "threads inside each operation, which shorten the time of a single input (default 1)",
      .id = TAKE_THREADS, .aliases = "intra-threads num-threads"},
     {"workers", 0, "W",
-     "inputs go to W decoders side by side, each with its own --batch-size, --max-in-flight and --max-batch-hypotheses; no answer changes (default auto: "
+     "inputs go to W decoders side by side, each with its own --batch-size, --max-in-flight and --max-batch-hypotheses; no answer "
+     "changes (default auto: "
      "`rill decode` and `rill run` take one for each processor where there is much to read, 1 otherwise; one for each GPU)",
      .id = TAKE_WORKERS, .aliases = "inter-threads jobs"},
     PLUGIN_OPTIONS,

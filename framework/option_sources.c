@@ -103,8 +103,8 @@ const rill_option *rill_chain_table(void)
     return CHAIN_OPTIONS;
 }
 
-#define OUTPUT(name, argument, type, help)                                        \
-    {                                                                             \
+#define OUTPUT(name, argument, type, help)                                              \
+    {                                                                                   \
         name, argument, "", help, RILL_OPTION_##type, RILL_OPTION_OUTPUT, 0, 1, 0, NULL \
     }
 static const rill_option OUTPUT_OPTIONS[] = {
@@ -190,7 +190,8 @@ static rill_status set_chain(rill_option_source *layer, const rill_option *row, 
     for (int i = 0; i < RILL_CHAINS; i++)
         if (strcmp(row->name, chains[i]) == 0)
             return add_to_chain(layer, (rill_chain)i, value, length, value[length] != '\0' ? value + length + 1 : "");
-    return rill_option_source_add_to_chain(layer, RILL_CHAIN_HEURISTICS, registered_name(layer->ctx, row->name + sizeof PRUNE - 1), value);
+    return rill_option_source_add_to_chain(layer, RILL_CHAIN_HEURISTICS,
+                                           registered_name(layer->ctx, row->name + sizeof PRUNE - 1), value);
 }
 
 void rill_option_source_set_chain(rill_option_source *layer, rill_chain chain)

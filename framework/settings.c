@@ -23,7 +23,7 @@
 static const rill_option OPTIONS[] = {
     ROW("method", "NAME", "stream-all", TEXT, SCHEDULE, 0, 0, method, "search method"),
     NAMED("beam-size", "k b num-beams beam beams beam-width", "K", "10; greedy: 1", INT, SEARCH, 1, 65536, k,
-        "beam size"),
+        "hypotheses in the beam of an input"),
     NAMED("batch-size", "n mini-batch max-batch-size max-sentences", "N", "10", INT, SCHEDULE, 1, 1048576, n,
         "inputs decoded together"),
     NAMED("max-in-flight", "max-items", "N", "batch-size, or 100 times that with max-batch-hypotheses", INT, SCHEDULE, 1, 1048576,
@@ -285,8 +285,7 @@ static rill_status check_fixed_beam(rill_context *ctx, const rill_settings *s, i
     const struct {
         const char *name;
         int contradicts;
-    } searches[] = {
-{"finish", s->finish != RILL_FINISH_SHRINK},
+    } searches[] = {{"finish", s->finish != RILL_FINISH_SHRINK},
                     {"stop", s->stop != RILL_STOP_COUNT},
                     {"keep", s->keep != RILL_KEEP_ALL},
                     {"stop-after", s->stop_after != s->k},
@@ -348,13 +347,16 @@ static const struct preset {
     const char *settings;
     const char *unpenalised; /* more, when the length does not count */
 } presets[] = {
-    [RILL_LIKE_HF] = {"beam-size=5 finish=immediate keep=best stop=bound at-limit=first count-end=1 length-penalty=1", ""},
-    [RILL_LIKE_FAIRSEQ] = {"beam-size=5 finish=immediate keep=first at-limit=end count-end=1 length-penalty=1 min-length=1 "
-                           "max-length=200",
-                           ""},
+    [RILL_LIKE_HF] = {"beam-size=5 finish=immediate keep=best stop=bound at-limit=first count-end=1 length-penalty=1",
+                      ""},
+    [RILL_LIKE_FAIRSEQ] =
+        {"beam-size=5 finish=immediate keep=first at-limit=end count-end=1 length-penalty=1 min-length=1 "
+         "max-length=200",
+         ""},
     [RILL_LIKE_MARIAN] = {"beam-size=12 finish=shrink count-end=1 max-length-factor=3 unknown-penalty=inf", ""},
-    [RILL_LIKE_CT2] = {"beam-size=2 finish=immediate at-limit=first count-end=1 length-penalty=1 min-length=1 max-length=256",
-                       "stop=top"},
+    [RILL_LIKE_CT2] =
+        {"beam-size=2 finish=immediate at-limit=first count-end=1 length-penalty=1 min-length=1 max-length=256",
+         "stop=top"},
 };
 
 /* Fields may have been set without rill_settings_set(). */
@@ -432,12 +434,10 @@ static rill_status resolve_beam(rill_context *ctx, rill_settings *s, const rill_
         return fail_method(ctx, s, "finish", "finishes at the top");
     if (s->finish == RILL_FINISH_DEFAULT) s->finish = m->finish;
     int32_t children = rill__max_children(s);
-    if (!m->pruned && has_heuristics)
-        return fail_method(ctx, s, NULL, "never prunes: use a var- method");
+    if (!m->pruned && has_heuristics) return fail_method(ctx, s, NULL, "never prunes: use a var- method");
     if (!m->pruned && s->max_candidates != 0 && s->max_candidates != children)
         return fail_method(ctx, s, "max-children", "never prunes: use a var- method");
-    if (!m->pruned && s->min_width != 0)
-        return fail_method(ctx, s, "min-width", "never prunes: use a var- method");
+    if (!m->pruned && s->min_width != 0) return fail_method(ctx, s, "min-width", "never prunes: use a var- method");
     if (s->max_candidates == 0) s->max_candidates = children;
     return RILL_OK;
 }

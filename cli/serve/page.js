@@ -45,7 +45,7 @@
     const model = models.get(at("model").value);
     if (!model) return;
     at("about").textContent = model.description;
-    at("k").placeholder = model.settings.k;
+    at("k").placeholder = model.settings["beam-size"];
   }
 
   const load = [];
@@ -132,7 +132,7 @@
     if (busy || !texts.length) return;
     busy = true;
     const settings = {};
-    if (at("k").value) settings.k = +at("k").value;
+    if (at("k").value) settings["beam-size"] = +at("k").value;
     if (at("n").value > 1) settings["n-best"] = +at("n").value;
     const body = { model: at("model").value, inputs: texts, settings: settings };
     const start = performance.now();

@@ -10,7 +10,7 @@
 
   function drawHead(parent, model) {
     const run = model.run, settings = run.settings || {};
-    const said = ["method", "k", "n", "budget", "max_candidates"].map(name => setting(settings, name)).filter(Boolean);
+    const said = ["method", "beam_size", "batch_size", "max_batch_hypotheses", "max_children"].map(name => setting(settings, name)).filter(Boolean);
     const chain = model.links.concat(settings.scorers || []);
     V.make(parent, "h1", {}, model.title);
     const facts = [run.model, run.domain, said.join(", "), chain.join(" + "), run.hardware, run.version ? "rill " + run.version : ""];

@@ -8,16 +8,16 @@
 #include "rill/domain.h"
 
 /* Rows of rill_domain.options. */
-#define RILL_WEIGHTS_OPTION(words)                                                                            \
-    {                                                                                                         \
+#define RILL_WEIGHTS_OPTION(words)                                                                             \
+    {                                                                                                          \
         "weights", words, "f32", "how the domain keeps weights", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0, \
-            "compute-type quantization" \
+            "compute-type quantization"                                                                        \
     }
 /* For input_options: what a model's inputs are is said for all of them by rill_open_options.tokenized. */
 #define RILL_TOKENIZED_OPTION                                                                                \
     {                                                                                                        \
         "tokenized", "", "", "inputs are in the model's own form: they are split at blanks and not changed", \
-            RILL_OPTION_SWITCH, RILL_OPTION_MODEL, 0, 0, 1, NULL                                                   \
+            RILL_OPTION_SWITCH, RILL_OPTION_MODEL, 0, 0, 1, NULL                                             \
     }
 #define RILL_DEVICE_OPTIONS                                                                                       \
     {"device",                                                                                                    \
@@ -29,12 +29,12 @@
      RILL_OPTION_MODEL,                                                                                           \
      0,                                                                                                           \
      0,                                                                                                           \
-     0,                                                                                                        \
-     NULL},                                                                                                          \
+     0,                                                                                                           \
+     NULL},                                                                                                       \
     {                                                                                                             \
         "fast", "", "",                                                                                           \
             "on a GPU, products as fast as cuBLASLt has them, f32 in tf32: answers may then depend on the batch", \
-            RILL_OPTION_SWITCH, RILL_OPTION_MODEL, 0, 0, 0, NULL                                                        \
+            RILL_OPTION_SWITCH, RILL_OPTION_MODEL, 0, 0, 0, NULL                                                  \
     }
 
 /* A path must be given, and arguments, which none of these domains takes, must not: an option without effect is refused.

@@ -292,7 +292,10 @@ rill_status rill_folder_read(rill_folder *out, rill_context *ctx, const char *pa
     if (path != NULL && stat(path, &info) != 0)
         return rill_fail(ctx, RILL_ERR_NOT_FOUND, "model %s: %s", path, strerror(errno));
     /* A model in one file: the domain knows what to do with it. */
-    if (path != NULL && S_ISDIR(info.st_mode)) TRY(read_config(out, path));
+    const rill_option_style style = rill_option_set_style(ctx, RILL_OPTION_UNDERSCORED);
+    const rill_status status = path != NULL && S_ISDIR(info.st_mode) ? read_config(out, path) : RILL_OK;
+    rill_option_set_style(ctx, style);
+    if (status < 0) return status;
     return use_domain_defaults(out, path, domain != NULL ? domain : out->domain);
 }
 

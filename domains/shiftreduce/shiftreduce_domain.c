@@ -36,7 +36,7 @@ static void close_model(void *model)
 #define INPUT_FORMAT                                                                                                   \
     {                                                                                                                  \
         "input-format", "auto|tree|tagged|text", "auto", "the form of inputs", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, \
-            0, 0, NULL                                                                                                     \
+            0, 0, NULL                                                                                                 \
     }
 const rill_option parser_input_options[] = {INPUT_FORMAT, RILL_TOKENIZED_OPTION, {0}};
 

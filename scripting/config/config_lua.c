@@ -196,6 +196,13 @@ static int make_sweep(lua_State *L)
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
+static int is_alias(lua_State *L, const char *key)
+{
+    char spelt[SCRIPT_NAME_MAX];
+    const rill_option *row = rill_option_row(script_from_lua(L)->ctx, key);
+    return row != NULL && strcmp(script_lua_name(row->name, spelt), key) != 0;
+}
+
 /* What can be named, for scripts that ask and for messages. */
 static void add_names(lua_State *L)
 {
@@ -205,7 +212,7 @@ static void add_names(lua_State *L)
         script_name_add(L, "search", script_lua_name(s->name, spelt));
     script_config_keys(L);
     for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i += 3, lua_pop(L, 1))
-        script_name_add(L, "config", lua_tostring(L, -1));
+        if (!is_alias(L, lua_tostring(L, -1))) script_name_add(L, "config", lua_tostring(L, -1));
     lua_pop(L, 2);
 }
 
@@ -225,18 +232,11 @@ void script_open_config(lua_State *L)
 /* Push `own`, made if it is not there. */
 static void push_internal(lua_State *L)
 {
-    static const luaL_Reg functions[] = {{"takes", own_takes},
-                                         {"refusal", own_refusal},
-                                         {"settings", own_settings},
-                                         {"aliases", own_aliases},
-                                         {"keys", script_config_keys},
-                                         {"nearest", own_nearest},
-                                         {"gone", own_gone},
-                                         {"is_heuristic", own_is_heuristic},
-                                         {"who", own_who},
-                                         {"domains", own_domains},
-                                         {"parameters", own_parameters},
-                                         {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"takes", own_takes},     {"refusal", own_refusal},           {"settings", own_settings},
+        {"aliases", own_aliases}, {"keys", script_config_keys},       {"nearest", own_nearest},
+        {"gone", own_gone},       {"is_heuristic", own_is_heuristic}, {"who", own_who},
+        {"domains", own_domains}, {"parameters", own_parameters},     {NULL, NULL}};
     if (lua_rawgetp(L, LUA_REGISTRYINDEX, &internal_key) != LUA_TNIL) return;
     lua_pop(L, 1);
     luaL_newlib(L, functions);

@@ -167,7 +167,7 @@ function own.apply(config, point, edit, names)
     local search = setting and part_of(config, "search")
     if search then
       for _, spelling in ipairs(setting.spellings) do search[spelling] = nil end
-      search[setting.spelt] = value
+      search[own.setting_of(name) and name or setting.spelt] = value -- a function of the script reads it by that name
     end
   end
   return config, point, names, copy(point, 1)

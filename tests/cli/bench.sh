@@ -16,8 +16,8 @@ letters() { for method; do awk -v m="$method" '$1 == m { print $8; exit }' out; 
 verdict "$(good [ "$(letters greedy fixed var-batch stream-all | tail -c 2)" = cc ])" "what must be the same has one letter"
 verdict "$(good [ "$(wc -L <out)" -le 80 ])" "the table fits 80 columns"
 has_json b.json methods.0.seconds_median methods.3.exact_percent methods.3.oracle_percent methods.2.run.engine_share \
-  methods.3.run.settings.max_candidates methods.3.over_least_advanced_bound methods.3.seconds.1
-json 6 inputs b.json; json greedy methods.0.method b.json; json 1 methods.0.run.settings.k b.json
+  methods.3.run.settings.max_children methods.3.over_least_advanced_bound methods.3.seconds.1
+json 6 inputs b.json; json greedy methods.0.method b.json; json 1 methods.0.run.settings.beam_size b.json
 json 100.0 methods.3.exact_percent b.json; json 100.0 methods.3.oracle_percent b.json
 json true methods.3.identical b.json; json immediate methods.1.run.settings.finish b.json
 json '["absolute:10"]' methods.3.run.settings.heuristics b.json
@@ -29,13 +29,13 @@ bench -i six --refs refs --repeat 1 -q --methods stream-all:n=2:budget=7,var-str
 exits 0; json true methods.1.identical b.json; json true methods.2.identical b.json
 verdict "$(good [ "$(grep -c '^ .* a$' out)" = 1 ])" "a long name has a line of its own"
 verdict "$(good [ "$(wc -L <out)" -le 80 ])" "the table fits 80 columns with long names too"
-json 7 methods.0.run.settings.budget b.json; json 3 methods.1.run.settings.sort_window b.json
+json 7 methods.0.run.settings.max_batch_hypotheses b.json; json 3 methods.1.run.settings.sort_window b.json
 # One model serves them all: what a method leaves behind changes nothing for the next.
 bench --tsv six.tsv --repeat 1 -q --methods fixed,fixed:k=40:n=6,fixed,stream-all:max-items=6,var-batch --json b.json
 exits 0
 json true methods.2.identical b.json; json true methods.4.identical b.json; json fixed methods.2.compared_with b.json
 bench -i six --repeat 1 -q --methods greedy,var-stream --absolute 4 -k 6 --json b.json
-exits 0; json 1 methods.0.run.settings.k b.json; json 6 methods.1.run.settings.k b.json
+exits 0; json 1 methods.0.run.settings.beam_size b.json; json 6 methods.1.run.settings.beam_size b.json
 json '["absolute:4"]' methods.1.run.settings.heuristics b.json
 # A comma before a number belongs to the value.
 bench -i six --repeat 1 -q --methods var-stream:scorer=word_reward:0.5,1,greedy
@@ -121,13 +121,13 @@ exits 1; says "line 2"; says "NUL"
 
 # --- info
 run "$rill" info "$tiny"
-exits 0; silent; prints "semparse"; prints "actions"; prints "max_candidates 3"; prints "config.json"; prints "parameters"
+exits 0; silent; prints "semparse"; prints "actions"; prints "max_children 3"; prints "config.json"; prints "parameters"
 prints "absolute:10"
 # Without what text is read with the rest of the model is described; without more its configuration and files are.
 cp -r "$tiny" lacking && rm lacking/source.vocab
 run "$rill" info lacking
 exits 1; says "lacking/source.vocab"; prints "problem      cannot open lacking/source.vocab"; prints "domain       semparse: "
-prints "hidden_size"; prints "max_candidates 3"; prints "parameters"
+prints "hidden_size"; prints "max_children 3"; prints "parameters"
 cp -r "$data/mt/shared" speechless && rm -f speechless/source.spm
 run "$rill" info speechless
 exits 1; says "source.spm"; prints "problem      cannot open speechless/source.spm"
@@ -145,7 +145,7 @@ run "$rill" info no/such
 exits 1; says "no/such"
 cp -r "$tiny" broken && : >broken/model.safetensors
 run "$rill" info broken
-exits 1; says "rill: "; prints "config.json"; prints "max_candidates 3"
+exits 1; says "rill: "; prints "config.json"; prints "max_children 3"
 run "$rill" info "$tiny" "$odd"
 exits 1; says "second"
 

@@ -46,10 +46,10 @@ done
 
 # --- defaults of the model, and what overrides them
 decode -q --stats s.json
-json 10 settings.k s.json; json 3 settings.max_candidates s.json; json 100 settings.budget s.json
+json 10 settings.beam_size s.json; json 3 settings.max_children s.json; json 100 settings.max_batch_hypotheses s.json
 json '["absolute:10"]' settings.heuristics s.json; json stream-all settings.method s.json
 decode -q -k 4 --absolute 2.5 --relative-local 0.01 --stats s.json
-exits 0; json 4 settings.k s.json; json 3 settings.max_candidates s.json
+exits 0; json 4 settings.beam_size s.json; json 3 settings.max_children s.json
 json '["absolute:2.5","relative_local:0.01"]' settings.heuristics s.json
 decode -q --relative 0.1 --absolute 3 --heuristic relative:0.2 --stats s.json
 exits 0; json '["relative:0.1","absolute:3","relative:0.2"]' settings.heuristics s.json
@@ -58,11 +58,11 @@ for method in greedy fixed fixed-stream; do
   exits 0; lines 6; json '[]' settings.heuristics s.json
 done
 decode -q --method greedy --stats s.json
-json 1 settings.k s.json
+json 1 settings.beam_size s.json
 decode -q --method fixed --stats s.json
 json immediate settings.finish s.json
 decode -q --method fixed --finish top --stats s.json
-exits 0; json top settings.finish s.json; json 10 settings.max_candidates s.json
+exits 0; json top settings.finish s.json; json 10 settings.max_children s.json
 
 # --- contradictions are errors when they were asked for
 refuse() { decode "$@"; exits 1; prints_nothing; says "rill: "; }
@@ -73,7 +73,7 @@ refuse --method var-batch --max-items 50
 refuse --method var-batch --refill 0.5
 refuse --method greedy --finish immediate
 refuse --stop bound --keep first; says "keep best"
-refuse --like hf --keep first; says "like fills in"
+refuse --like hf --keep first; says "--stop bound and bound-max need --keep best"
 refuse --stop-after 3 --patience 2; says "patience"
 refuse --min-length 9 --max-length 5; says "min-length"
 refuse --heuristic no-such:1; says "no-such"
@@ -83,9 +83,9 @@ refuse --policy no-such
 refuse --absolute much
 refuse --absolute -1
 refuse --heuristic beam_width:0.2
-says 'unknown heuristic "beam_width": how many hypotheses a beam has is k, and the heuristic relative takes a ratio of probabilities'
-refuse --heuristic max_candidates:2; says 'unknown heuristic "max_candidates": set the option max-candidates'
-refuse --heuristic max-candidates:2; says 'unknown heuristic "max-candidates": set the option max-candidates'
+says 'unknown heuristic "beam_width": the number of hypotheses in a beam is beam-size'; says "takes a ratio of probabilities"
+refuse --heuristic max_candidates:2; says 'unknown heuristic "max_candidates": set the option max-children'
+refuse --heuristic max-candidates:2; says 'unknown heuristic "max-candidates": set the option max-children'
 refuse --heuristic patience:0.5; says 'unknown heuristic "patience": set the option patience'
 refuse --heuristic :3; says "a name must stand before the colon"
 
@@ -173,7 +173,7 @@ feed six "$rill" decode -m asking -q --n-best 1
 exits 0; lines 6; prints "0 ||| "
 with_search '"heuristics": ["max_candidates:2"]'
 feed six "$rill" decode -m asking -q
-exits 1; says 'unknown heuristic "max_candidates" under "search": set the option max-candidates'
+exits 1; says 'unknown heuristic "max_candidates" under "search": set the option max-children'
 with_search '"n_best": 2'
 feed six "$rill" decode -m asking -q
 exits 0; prints "5 ||| "
@@ -215,7 +215,7 @@ with_search '"distinct": "maybe"'
 feed six "$rill" decode -m asking -q
 exits 1; says '"maybe" is not true or false'
 run "$rill" info "$tiny"
-exits 0; prints "recommended  k 10"; prints "heuristic absolute:10"
+exits 0; prints "recommended  beam-size 10"; prints "heuristic absolute:10"
 
 # --- line ends
 printf 'w0 w1 w2\r\nw3\r\nw4 w5 w6 w7 w8\r\nw1\r\nw2 w2 w2\r\nw9 w0' >crlf
@@ -332,9 +332,9 @@ verdict "$(good [ "$(count_events finished)" = 6 ])" "six finishes"
 
 # --- as other decoders do
 decode -q --like fairseq --stats s.json
-exits 0; lines 6; json 5 settings.k s.json; json end settings.at_limit s.json; json first settings.keep s.json
+exits 0; lines 6; json 5 settings.beam_size s.json; json end settings.at_limit s.json; json first settings.keep s.json
 decode -q --like fairseq -k 3 --at-limit open --stats s.json
-exits 0; json 3 settings.k s.json; json open settings.at_limit s.json; json immediate settings.finish s.json
+exits 0; json 3 settings.beam_size s.json; json open settings.at_limit s.json; json immediate settings.finish s.json
 decode --like fairsec
 exits 1; says "hf|fairseq|marian|ct2"
 
@@ -365,9 +365,9 @@ exits 0; verdict "$(good [ "$(grep -c '|||' out)" = 0 ])" "one sample is a line"
 run "$rill" decode -m "$tiny" -q -i nine --sample 2 --absolute 3
 exits 1; says "heuristics cannot be combined with --num-samples"
 run "$rill" decode -m "$tiny" -q -i nine --top-p 0.5
-exits 1; says "nothing is drawn: set sample"
+exits 1; says "is for sampling: set --num-samples too"
 run "$rill" decode -m "$tiny" -q -i nine --seed 0
-exits 1; says "nothing is drawn: set sample"
+exits 1; says "is for sampling: set --num-samples too"
 run "$rill" decode -m "$tiny" -q -i nine --sample 4 --temperature 3 --top-k 0 --stats s.json -o all
 exits 0; json 0 settings.top_k s.json
 run "$rill" decode -m "$tiny" -q -i nine --sample 4 --temperature 3 --top-k 100000 -o again

@@ -23,17 +23,17 @@ ODD_TEXTS = ["", " ", "nonsense", ":", "a:b:c", "\xff", "../", "/dev/null", "-",
 
 # Options that choose answers: name -> good values. None: no value.
 SEARCH = {
-    "-k": "1 2 3 5 17", "--max-candidates": "1 2 3 9", "--finish": "top immediate shrink", "--stop-after": "1 2 5",
+    "--beam-size": "1 2 3 5 17", "--max-children": "1 2 3 9", "--finish": "top immediate shrink", "--stop-after": "1 2 5",
     "--patience": "0.5 1 2", "--min-length": "0 1 3", "--max-length": "1 4 20", "--length-penalty": "0 0.6 1", "--n-best": "1 2 5",
     "--distinct": None, "--like": "hf fairseq marian ct2", "--keep": "all first best", "--stop": "count bound bound-max top",
     "--at-limit": "open first end end-free best-ended", "--count-end": None, "--max-length-factor": "0 0.5 2", "--word-penalty": "0 0.3",
-    "--no-repeat-ngram": "0 1 3", "--repetition-penalty": "1 1.3 0.5",
+    "--no-repeat-ngram-size": "0 1 3", "--repetition-penalty": "1 1.3 0.5",
     "--unknown-penalty": "0 2 inf", "--min-width": "0 1 4", "--require-end": None, "--unknown-names": None,
     "--cube": "none naive accelerated", "--scores": "logp", "--certify": None, "--exact": None,
     "--exact-rows": "1 20 500",
-    "--sample": "1 2 5", "--temperature": "0.5 1 3", "--top-k": "0 1 3 1000", "--top-p": "0.3 0.9", "--seed": "0 7", "--groups": "1 2 3",
-    "--diversity": "0.5 3",
-    "--absolute": "0.5 2 10", "--relative": "0.01 0.5", "--relative-local": "0.1",
+    "--num-samples": "1 2 5", "--temperature": "0.5 1 3", "--top-k": "0 1 3 1000", "--top-p": "0.3 0.9", "--seed": "0 7",
+    "--beam-groups": "1 2 3", "--diversity-penalty": "0.5 3",
+    "--prune-absolute": "0.5 2 10", "--prune-relative": "0.01 0.5", "--prune-relative-local": "0.1",
     "--heuristic": "absolute:3 relative:0.1 relative_local:0.2", "--scorer": "word_reward:0.2 word_reward:-1",
     "--lmbr-self": "1 3 5,T=2",
     "--weights": "f32 bf16 int8", "--device": "cpu", "--input-format": "auto tree tagged text", "--tokenized": None,
@@ -42,7 +42,7 @@ SEARCH = {
 }
 # Options that must not.
 SCHEDULE = {
-    "-n": "1 2 7 100", "--max-items": "1 3 50", "--budget": "0 1 10 200", "--refill": "1/6 1/2 1",
+    "--batch-size": "1 2 7 100", "--max-in-flight": "1 3 50", "--max-batch-hypotheses": "0 1 10 200", "--refill-threshold": "1/6 1/2 1",
     "--sort": "none length longest-first longest-first:3",
     "--flush-every": "0 1 5", "--max-nodes": "0 2000", "--memory": "0 1G", "--threads": "1 2", "--workers": "1 2 3 auto",
     "--fast": None, "--check": None, "--profile": None, "--progress": None, "--verbose": None, "--quiet": None,

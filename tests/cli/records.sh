@@ -108,7 +108,8 @@ JSON
 for workers in 1 2; do
   feed own "$rill" decode -m "$tiny" --jsonl -q --workers $workers
   exits 2
-  says 'line 4: "rill": "method" is the run'; says 'line 5: "rill": "kk" is no setting; did you mean "k"?'; says 'line 6: "rill": k: '
+  says 'line 4: "rill": "method" is the run'; says 'line 5: "rill": "kk" is no setting; did you mean "k"?'
+  says 'line 6: "rill": beam-size: '
   says 'line 7: "rill": "k" is neither a number nor a word'; says 'line 8: "rill" is no object of settings'
   for i in 1 2 3; do sed -n "${i}p" out >"own.$i"; done
   sed -n 1p texts | "$rill" decode -m "$tiny" -q -k 1 --max-length 2 >first 2>err
@@ -141,7 +142,7 @@ for i in 0 1; do json "$(sed -n "$((i + 1))s/^0 ||| \(.*\) ||| logp=.*/\1/p" lis
 for i in 0 1; do json "$(sed -n "$((i + 1))s/^0 ||| \(.*\) ||| logp=.*/\1/p" list)" nbest.$i.output own.2; done
 has_json own.6 nbest.1.output
 for pair in "-k 3|sample|2|beam-size cannot be combined with" "--sample 5|k|7|beam-size cannot be combined with" \
-  "--groups 2 -k 4|k|5|beam-groups 2" \
+  "--groups 4|n-best|0|n-best" \
   "--stop-after 3|patience|2|patience cannot be combined with"; do
   IFS='|' read -r options name value why <<<"$pair"
   printf '{"text": "w3", "rill": {"%s": %s}}\n' "$name" "$value" >one

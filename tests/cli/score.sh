@@ -90,7 +90,7 @@ done
 
 # --- what is for a search
 run "$rill" score -m "$examples/geo" -k 5 -i lines
-exits 1; says "k is for a search, and given outputs need none: leave it out"
+exits 1; says "--beam-size is for a search, and given outputs need none: leave it out"
 run "$rill" score -m "$examples/geo" --absolute 2 -i lines
 exits 1; says "heuristics are for a search"
 run "$rill" score -m "$examples/gum" --pretty -i lines

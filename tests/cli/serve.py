@@ -78,7 +78,7 @@ def refusals(s):
                              ({"input": "a", "inputs": ["a"]}, 400, "one of"),
                              ({}, 400, "one of"), ({"input": 3}, 400, "text"), ({"inputs": ["a", 3]}, 400, "text"), ([], 400, "object"),
                              ({"input": "a", "beam": 3}, 400, "beam"), ({"input": "a", "settings": {"n": 3}}, 400, "the server"),
-                             ({"input": "a", "settings": {"k": -1}}, 400, "k"),
+                             ({"input": "a", "settings": {"k": -1}}, 400, "beam-size"),
                              ({"input": "a", "settings": {"k": None}}, 400, "whole number"),
                              ({"input": "a", "model": "x"}, 404, "models"), ({"input": "a", "tokens": 1}, 400, "tokens"),
                              ({"input": "a", "deadline": 0}, 400, "deadline"), ({"inputs": ["a"] * 1001}, 413, "1000")):
@@ -121,14 +121,17 @@ def description(s):
     code, doc, _ = s.ask("GET", "/openapi.json")
     check(code == 200 and doc["openapi"].startswith("3.0"), "the description")
     names = doc["components"]["schemas"]["Settings"]["properties"]
-    check("k" in names and "length-penalty" in names and "n" not in names, "settings of searches, none of schedules")
+    check("beam-size" in names and "length-penalty" in names and "batch-size" not in names, "settings of searches, none of schedules")
+    check(s.decode(input="ein hund .", settings={"num_beams": 3}) == s.decode(input="ein hund .", settings={"beam-size": 3}), "an alias")
+    code, body = s.decode(input="ein hund .", settings={"num_beams": 3, "k": 4})
+    check(code == 400 and "beam-size is given twice" in str(body), f"an option and its alias: {body}")
     for reference in set(re.findall(r'"#/([^"]+)"', json.dumps(doc))):
         at = doc
         for part in reference.split("/"):
             at = at.get(part, {})
         check(at != {}, "the description has " + reference)
     models = s.ask("GET", "/v1/models")[1]["models"]
-    check(models[0]["name"] == "de-en" and models[0]["domain"] == "mt" and models[0]["settings"]["k"] == "5", "the models")
+    check(models[0]["name"] == "de-en" and models[0]["domain"] == "mt" and models[0]["settings"]["beam-size"] == "5", "the models")
 
 
 def figures(s):

@@ -16,8 +16,8 @@ from rill_server import RILL, Server, check, decode_lines, finish, until
 WIDTH = 10
 MODELS = [os.path.join(sys.argv[2], "examples", "models", name) for name in ("de-en", "geo")]
 # What says how to draw, or to choose, is nothing by itself.
-BESIDE = {"temperature": {"sample": 4}, "top-k": {"sample": 4}, "top-p": {"sample": 4}, "seed": {"sample": 4},
-          "diversity": {"groups": 2, "k": 4}}
+BESIDE = {"temperature": {"num-samples": 4}, "top-k": {"num-samples": 4}, "top-p": {"num-samples": 4}, "seed": {"num-samples": 4},
+          "diversity-penalty": {"beam-groups": 2, "beam-size": 4}}
 LINE = "Ein Hund läuft über die Wiese."
 
 
@@ -54,7 +54,8 @@ def ask(s, model, settings, **more):
 
 def every_option(s):
     settings = s.ask("GET", "/openapi.json")[1]["components"]["schemas"]["Settings"]["properties"]
-    check({"k", "groups", "sample", "n-best", "max-length"} <= settings.keys() and "exact-rows" not in settings, "what is described")
+    check({"beam-size", "beam-groups", "num-samples", "n-best", "max-length"} <= settings.keys()
+          and "exact-rows" not in settings, "what is described")
     codes = {200: 0, 400: 0, 422: 0}
     for model in ("de-en", "geo"):
         for name, schema in settings.items():
@@ -68,8 +69,8 @@ def every_option(s):
 
 def together(s):
     """What is multiplied by several settings, or by the number of inputs, is one bound."""
-    for settings, word in (({"groups": 65536}, "groups: 65536"), ({"patience": 50}, "stop-after comes to"),
-                           ({"k": 10, "patience": 1.5}, "stop-after comes to 15"),
+    for settings, word in (({"beam-groups": 65536}, "groups: 65536"), ({"patience": 50}, "stop-after comes to"),
+                           ({"beam-size": 10, "patience": 1.5}, "stop-after comes to 15"),
                            ({"exact": True}, "exact is the server's"), ({"exact-rows": 5}, "exact-rows is the server's"),
                            ({"max-nodes": 5}, "max-nodes is the server's")):
         code, said = ask(s, "de-en", settings)
@@ -78,19 +79,19 @@ def together(s):
         code, said = ask(s, "geo", settings)
         check(code == 400 and "--max-request" in said and "max-length" in said, f"{settings}: {code} {said}")
         check(ask(s, "de-en", settings)[0] in (200, 422), f"{settings}: a model with positions has an end")
-    code, said = ask(s, "de-en", {"groups": 5, "k": 10, "n-best": 10})
+    code, said = ask(s, "de-en", {"beam-groups": 5, "beam-size": 10, "n-best": 10})
     check(code == 200, f"groups within the width: {code} {said}")
     check(s.decode(input=LINE, model="de-en")[1]["outputs"][0]["text"] == decode_lines([LINE])[0], "others are answered as ever")
 
 
 def memory():
     """Samples of a whole vocabulary, for several inputs."""
-    asked = {"sample": 1000, "top-k": 0}
+    asked = {"num-samples": 1000, "top-k": 0}
     with Counting("--max-request", "256") as s:
         code, body = s.decode(inputs=[LINE, LINE + " Ja.", LINE + " Nein.", LINE + " Doch."], settings=asked, deadline=0.3)
         said = body["error"]["message"]
-        check(code == 400 and "(--max-request): change sample, top-k, or send fewer inputs" in said, f"{code} {said}")
-        code, body = s.decode(input=LINE, settings=asked | {"sample": 3})
+        check(code == 400 and "(--max-request): change num-samples, top-k, or send fewer inputs" in said, f"{code} {said}")
+        code, body = s.decode(input=LINE, settings=asked | {"num-samples": 3})
         check(code == 200 and len(body["outputs"]) == 3, f"{code} {body}")
         code, body = s.ask("POST", "/translate", {"q": LINE, "source": "de", "target": "en", "alternatives": 3})[:2]
         check(code == 200 and body["translatedText"] == decode_lines([LINE])[0], "alternatives leave the translation as it is")
@@ -99,7 +100,7 @@ def memory():
 def looked_at():
     """A trace, which nothing else would end for long, ends with the server."""
     s = Counting("--drain", "0", "--max-request", "10000", models=MODELS[1:])
-    settings = {"k": 30, "min-length": 100000, "max-length": 100000}
+    settings = {"beam-size": 30, "min-length": 100000, "max-length": 100000}
     body = json.dumps({"inputs": ["what states border texas"] * 20, "settings": settings}).encode()
     link = s.raw(b"POST /v1/trace HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
     link.settimeout(1)

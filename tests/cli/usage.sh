@@ -31,10 +31,10 @@ for command_name in decode run tune evidence eval bench check info list; do
   exits 0; same out first
 done
 run "$rill" decode --help
-for setting in method k n max-items budget refill max-candidates finish stop-after patience min-length max-length \
-  length-penalty n-best distinct sort flush-every unordered check max-nodes memory \
+for setting in method beam-size batch-size max-in-flight max-batch-hypotheses refill-threshold max-children \
+  finish stop-after patience min-length max-length length-penalty n-best distinct sort flush-every unordered check max-nodes memory \
   like keep stop at-limit count-end max-length-factor word-penalty unknown-penalty; do
-  if [ ${#setting} = 1 ]; then prints "-$setting "; else prints "--$setting"; fi
+  prints "--$setting"
 done
 
 # --- options
@@ -53,7 +53,7 @@ exits 1; says "did you mean --method?"
 run "$rill" decode -k
 exits 1; says "option -k needs a value"
 run "$rill" decode --budget
-exits 1; says "option --budget needs a value: --budget B"
+exits 1; says "option --max-batch-hypotheses needs a value: --max-batch-hypotheses B"
 run "$rill" decode --unordered=1
 exits 1; says "takes no value"
 run "$rill" decode file.txt
@@ -77,7 +77,7 @@ for option in -k -n --method --budget --n-best --max-items --refill --max-candid
   exits 1; says "rill: "; prints_nothing
 done
 run "$rill" decode -m "$tiny" -k ''
-says 'k: "" is not a whole number'
+says '--beam-size: "" is not a whole number'
 run "$rill" decode --method var-steam
 exits 1; says 'unknown method "var-steam"'; says '"var-stream"'
 
@@ -193,7 +193,7 @@ exits 0; prints "  alignment[=FORM] "; prints "  unknown-names "; prints "  pret
 run "$rill" list options
 exits 0; prints "  of mt"; prints "  weights=f32|bf16|f16|int8"; prints "  input-format=auto|tree|tagged|text"
 run "$rill" list settings
-exits 0; prints "  max-items=N "; prints "  distinct "; prints "like=hf|fairseq|marian|ct2"
+exits 0; prints "  max-in-flight=N "; prints "  distinct "; prints "like=hf|fairseq|marian|ct2"
 run "$rill" list --plugin no-such.so
 exits 1; says "no-such.so"
 # a model's actions: as many lines as it has, by number; each name on one line, whatever is in it
@@ -231,18 +231,17 @@ fi
 # --- what other toolkits call it means the same; where their values mean something else, the message says what
 one() { # one OPTION...: decodes a line
   run "$rill" decode -m "$tiny" -q --n-best 2 -i input "$@"
-  exits 0; silent
+  exits 0; says "1 of 1 inputs"
 }
 printf 'w3 w1\n' >input
 one -k 3 -n 2 --max-length 7 --length-penalty 1
 cp out expected
 for words in "--beam-size 3 --batch-size 2" "--num-beams 3 --mini-batch 2" "--num_beams=3 --batch_size=2" "--beam 3 --max-batch-size 2" \
-  "-b 3 -n2" "--beam-width 3 --max-sentences 2"; do
+  "-b 3 -n2" "--beam-width 3 --max-sentences 2 --compute-type float32"; do
   # shellcheck disable=SC2086
   one $words --max-new-tokens 7 --lenpen 1
   same out expected
 done
-# shellcheck disable=SC2086
 refused() { # refused MESSAGE OPTION...
   run "$rill" decode -m "$tiny" "${@:2}"
   exits 1; says "rill: $1"

@@ -107,6 +107,8 @@ static void chains_come_from_one_source(void **state)
         rill_search_config *one = made_config;
         made_config = NULL;
         for (int n = 0; n < 4; n++) {
+            rill_option_source_free(request_source);
+            assert_int_equal(rill_option_source_create(&request_source, ctx, RILL_FROM_USER), RILL_OK);
             set(request_source, "n-best", lists[n]);
             assert_int_equal(make_config(), RILL_OK);
             assert_int_equal(made_config->resolved.n_best, (int)strtol(lists[n], NULL, 10));
@@ -263,7 +265,6 @@ static void values_of_several_domains(void **state)
     toned.name = "toned";
     toned.options = options;
     assert_int_equal(rill_register_domain(ctx, &toned), RILL_OK);
-    set(request_source, "input-format", "auto");
     set(request_source, "input_format", "soft");
     assert_string_equal(rill_option_source_get(request_source, "input-format"), "soft");
     assert_int_equal(rill_option_source_set(request_source, "input-format", "shrill"), RILL_ERR_OPTION);
@@ -286,8 +287,8 @@ static void domain_values(void **state)
     assert_true(n == 0 && pair == NULL);
     set(low_source, "input_format", "tree");
     set(low_source, "weights", "int8");
-    set(high_source, "weights", "bf16");
-    set(high_source, "weights", "f32");
+    set(high_source, "quantization", "f32");
+    assert_int_equal(rill_option_source_set(high_source, "weights", "bf16"), RILL_ERR_OPTION);
     assert_string_equal(rill_option_source_get(high_source, "weights"), "f32");
     assert_string_equal(rill_option_source_get(low_source, "input-format"), "tree");
     assert_null(rill_option_source_get(request_source, "weights"));

@@ -93,6 +93,7 @@ class Errors(Case):
             "did you mean": {"max_candidate": 3},
             "from 1 to 65536": {"k": 0},
             "method greedy": {"method": "greedy", "k": 5},
+            "beam_size is given twice": {"num_beams": 4, "k": 5},
             "when a model is opened": {"weights": "int8"},
             "outputs have ids": {"word_scores": True},
             "ahead": {"ahead": 0},

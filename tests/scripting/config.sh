@@ -84,36 +84,37 @@ config "{ $model, n_best = 3, search = { method = 'stream-all', k = 12, budget =
   heuristics = { 'absolute:6', 'relative:0.001' }, policy = 'all' }"
 overridden() { run "$rill" run run.lua -q --stats s.json "$@"; exits 0; }
 overridden -k 3 --n-best 2
-json 3 settings.k s.json; json 2 settings.n_best s.json; json 50 settings.budget s.json; json all settings.policy s.json
+json 3 settings.beam_size s.json; json 2 settings.n_best s.json
+json 50 settings.max_batch_hypotheses s.json; json all settings.policy s.json
 json '["absolute:6","relative:0.001"]' settings.heuristics s.json
 overridden --relative 0.5
 json '["relative:0.5"]' settings.heuristics s.json
 overridden --method top-up
 json top-up settings.method s.json; json '["absolute:6","relative:0.001"]' settings.heuristics s.json
-json 30 settings.max_items s.json
+json 30 settings.max_in_flight s.json
 run "$check_json" s.json settings.policy # a method is asked for its own schedule
 exits 1
 overridden --budget 7
-json 7 settings.budget s.json
+json 7 settings.max_batch_hypotheses s.json
 overridden -m "$examples/models/jobs" -i "$examples/questions/jobs.txt"
 verdict "$(good [ "$("$check_json" s.json model)" = "$examples/models/jobs" ])" "-m goes before the configuration's model"
 # What a method leaves no room for is told, also to those who want quiet: another search runs than the file describes.
 run "$rill" run run.lua --method greedy
 exits 0; says "warning: run.lua: left out, as the options leave no room for it: heuristics (absolute:6, relative:0.001)"
-says ", policy (all), search.finish, search.k, search.max_items"
+says ", policy (all), search.finish, search.beam_size, search.max_in_flight"
 run "$rill" run run.lua --method greedy -q
 exits 0; says "warning: run.lua: left out"
 "$rill" decode -q -m "$geo" -i "$questions" --method greedy --budget 50 --n-best 3 >wanted; same out wanted
 # A contradiction of options alone is one.
 run "$rill" run run.lua --method greedy -k 5
-exits 1; says "beam_size cannot be combined with method greedy"
+exits 1; says "rill: --beam-size cannot be combined with --method greedy"
 # A contradiction of the script alone is one, and the script's.
 config "{ $model, search = { method = 'fixed' }, heuristics = { 'absolute:3' } }"
 run "$rill" run run.lua
 exits 1; says "run.lua: heuristics cannot be combined with method fixed"
 config "{ $model, search = { patience = 2, stop_after = 3 } }"
 run "$rill" run run.lua
-exits 1; says "run.lua: patience and stop-after"
+exits 1; says "run.lua: patience cannot be combined with stop_after"
 
 # --- functions
 config "{ $model, n_best = 5, search = { method = 'stream-all', k = 10, budget = 100 }, heuristics = { 'absolute:4' } }"
@@ -126,7 +127,7 @@ return { $model, n_best = 5, heuristics = { {cut, 4} },
   search = { method = "stream-all", k = 10, budget = function(f) return 30 + f.n end } }
 END_OF_SCRIPT
 run "$rill" run run.lua -q --stats s.json
-exits 0; counts_only; same out wanted; json '["lua-cut:4"]' settings.heuristics s.json; json function settings.budget s.json
+exits 0; counts_only; same out wanted; json '["lua-cut:4"]' settings.heuristics s.json; json function settings.max_batch_hypotheses s.json
 run "$rill" run run.lua -q --heuristic lua-cut:4 --budget 20 # what the script declares can be named
 exits 0; same out wanted
 printf 'rill.scorer{ name = "nothing", score = function(rows) end }\n' >deep/scorer.lua
@@ -177,13 +178,15 @@ config "{ $model, heuristics = { 'patience:2' } }"
 run "$rill" run run.lua -q -i "$questions"
 exits 1; says 'unknown heuristic "patience": set the option patience'
 refused "{ search = { max_cand = 3 } }" 'search.max_cand: unknown key; did you mean "max_candidates"?'
-refused "{ search = { max_items = 3, ['max-items'] = 4 } }" 'search.max-items: max_items is said too, and means the same'
+refused "{ search = { max_items = 3, ['max-items'] = 4 } }" 'search.max-items: max_items has another value, and means the same'
 refused "{ search = { method = 'greedy\\0x' } }" 'search.method: a text without zero bytes was expected'
-refused "{ search = { M = 3 } }" 'search.M: unknown key; did you mean "max_candidates"?'
-refused "{ search = { beam_size = 3 } }" 'search.beam_size: unknown key; did you mean "k"?'
+refused "{ search = { M = 3 } }" 'search.M: unknown key; did you mean "max_children"?'
+refused "{ search = { num_beams = 3, k = 4 } }" 'k has another value, and means the same'
+refused "{ search = { num_beam = 3 } }" 'search.num_beam: unknown key; did you mean "num_beams"?'
+refused "{ search = { max_len_b = 3 } }" "search.max_len_b: unknown key: fairseq's b of ax + b"
 refused "{ search = { delta = 3 } }" 'heuristics = { {"absolute", ...} }'
 refused "{ search = { z = 3 } }" 'search.z: unknown key; the keys of "search" are the settings'
-refused "{ beam = 3 }" 'it is one of "search": search = { k = ... }'
+refused "{ beam = 3 }" 'it is one of "search": search = { beam = ... }'
 refused "{ backend = 'onednn' }" "backend: unknown key: rill's own kernels compute all products: leave it out"
 refused "{ search = { deterministic = true } }" 'search.deterministic: unknown key: without "fast" no answer depends on the schedule'
 refused "{ refs = 'x' }" 'refs: unknown key; did you mean "references"?'
@@ -244,7 +247,7 @@ for delta in 0.5 3; do
     verdict "$(good [ "$got" = "$wanted" ])" "row $row should be $wanted, not $got"
   done
 done
-json 6 points.3.run.settings.k s.json; json '{"M":2,"delta":3,"k":6}' points.3.point s.json; json 3 inputs s.json
+json 6 points.3.run.settings.beam_size s.json; json '{"M":2,"delta":3,"k":6}' points.3.point s.json; json 3 inputs s.json
 json '["absolute:3"]' points.3.run.settings.heuristics s.json
 # In the order given, to the output that is named, without references.
 sweep 'sweep = rill.sweep{ {"k", {3, 2}}, {"n", {1}} }, output = "table"'
@@ -263,7 +266,7 @@ run "$rill" run run.lua -q --stats s.json
 exits 0; lines 3; json '["absolute:3"]' points.1.run.settings.heuristics s.json
 # Options of the search count for all points, but for those that are swept.
 run "$rill" run run.lua -q --stats s.json -n 2 --refs three
-exits 0; json 2 points.0.run.settings.n s.json
+exits 0; json 2 points.0.run.settings.batch_size s.json
 run "$rill" run run.lua -k 3
 exits 1; says "run.lua sets k, and so does an option"; prints_nothing
 # Model and files are opened once: a function that wants others would have its rows tell of what was not.
@@ -320,12 +323,13 @@ exits 1; lines 2; says "run.lua: a=2: "; says "within"
 # --- bench
 config "{ $model, search = { k = 6, budget = 40 }, heuristics = { 'absolute:2' } }"
 run "$rill" bench --config run.lua -q --repeat 1 --methods greedy,var-stream,var-batch --json b.json
-exits 0; says "warning: run.lua: left out, as method greedy leaves no room for it: heuristics (absolute:2), search.k"
+exits 0; says "warning: run.lua: left out, as method greedy leaves no room for it: heuristics (absolute:2), search.beam_size"
 says_not "method var"
-json 1 methods.0.run.settings.k b.json; json 6 methods.1.run.settings.k b.json; json 40 methods.2.run.settings.budget b.json
+json 1 methods.0.run.settings.beam_size b.json; json 6 methods.1.run.settings.beam_size b.json
+json 40 methods.2.run.settings.max_batch_hypotheses b.json
 json '["absolute:2"]' methods.1.run.settings.heuristics b.json; json 8 inputs b.json
 run "$rill" bench --config run.lua -q --repeat 1 --methods var-stream -k 7 --json b.json
-exits 0; json 7 methods.0.run.settings.k b.json
+exits 0; json 7 methods.0.run.settings.beam_size b.json
 config "{ $model, search = { method = 'fixed' }, heuristics = { 'absolute:3' } }"
 run "$rill" bench --config run.lua -q
 exits 1; says "run.lua: heuristics cannot be combined"

@@ -55,7 +55,9 @@ static rill_script_config *read(const char *text)
 static const char *setting(const rill_script_config *config, const char *name)
 {
     for (int32_t i = 0; i < config->n_settings; i++)
-        if (!strcmp(config->settings[i].name, name)) return config->settings[i].value;
+        if (rill_option_find(rill_setting_table(), name) ==
+            rill_option_find(rill_setting_table(), config->settings[i].name))
+            return config->settings[i].value;
     return "";
 }
 
@@ -226,7 +228,7 @@ static const struct {
      "search.method: unknown method \"var-steam\": did you mean \"var-stream\"?"},
     {"return {search = {check = 1}}", "search.check: true or false was expected, not a number"},
     {"return {n_best = 1, search = {n_best = 1}}", "search.n_best: n_best is said beside \"search\" too"},
-    {"return {search = {max_items = 1, ['max-items'] = 1}}", "search.max-items: max_items is said too"},
+    {"return {search = {max_items = 1, ['max-items'] = 2}}", "search.max-items: max_items has another value"},
     {"return {search = {['max-items'] = 1, k = 'x'}}", "search.k"},
     {"return {heuristics = 'absolute:1'}", "heuristics: a list such as"},
     {"return {heuristics = {absolute = 1}}", "\"absolute\" is a name in it"},

@@ -9,8 +9,8 @@ WORDS = {"de-en": ["dog", "a man", "the", "zebra"], "de-en-rnn": ["dog", "a man"
 
 # Values of each setting that a request may have.
 OF_REQUESTS = {
-    "k": [1, 2, 3, 5, 8],
-    "max-candidates": [1, 3, 6],
+    "beam-size": [1, 2, 3, 5, 8],
+    "max-children": [1, 3, 6],
     "finish": ["top", "immediate", "shrink"],
     "stop-after": [1, 2, 4],
     "patience": [0.4, 1, 2],
@@ -33,19 +33,20 @@ OF_REQUESTS = {
     "certify": [True],
     "exact": [True],
     "exact-rows": [1, 40],
-    "no-repeat-ngram": [0, 1, 2, 3],
+    "no-repeat-ngram-size": [0, 1, 2, 3],
     "repetition-penalty": [1, 1.3, 0.8],
-    "sample": [1, 3],
+    "num-samples": [1, 3],
     "temperature": [0.5, 1, 2],
     "top-k": [0, 2, 10],
     "top-p": [0.3, 0.9],
     "seed": [0, 1, 77],
-    "groups": [1, 2, 3],
-    "diversity": [0.2, 1.5],
+    "beam-groups": [1, 2, 3],
+    "diversity-penalty": [0.2, 1.5],
 }
 # What goes together, so that not most are refused.
-KINDS = (["sample", "temperature", "top-k", "seed"], ["sample", "top-p"], ["groups", "diversity", "k"], ["cube"], ["cube", "k"],
-         ["k", "n-best"], ["finish", "k", "n-best"], ["like", "n-best"], ["no-repeat-ngram", "repetition-penalty", "k"], [])
+KINDS = (["num-samples", "temperature", "top-k", "seed"], ["num-samples", "top-p"], ["beam-groups", "diversity-penalty", "beam-size"],
+         ["cube"], ["cube", "beam-size"], ["beam-size", "n-best"], ["finish", "beam-size", "n-best"], ["like", "n-best"],
+         ["no-repeat-ngram-size", "repetition-penalty", "beam-size"], [])
 
 
 def draw(rng, values):
@@ -53,7 +54,7 @@ def draw(rng, values):
     names = set(rng.choice(KINDS)) & set(values)
     names.update(rng.sample(sorted(values), rng.choice([0, 0, 1, 2, 4])))
     drawn = {name: rng.choice(values[name]) for name in sorted(names)}
-    for master, dependent in (("sample", ("temperature", "top-k", "top-p", "seed")), ("groups", ("diversity",))):
+    for master, dependent in (("num-samples", ("temperature", "top-k", "top-p", "seed")), ("beam-groups", ("diversity-penalty",))):
         if master not in drawn and rng.random() < 0.9:  # nine of ten would be refused for that alone
             for name in dependent:
                 drawn.pop(name, None)

@@ -35,8 +35,8 @@ typedef struct rill_option {
     const char *help;     /* one sentence without end, without the default */
     rill_option_type type;
     rill_option_kind kind;
-    double min, max; /* of numbers */
-    size_t offset;   /* of the member that holds it, in its owner's struct */
+    double min, max;     /* of numbers */
+    size_t offset;       /* of the member that holds it, in its owner's struct */
     const char *aliases; /* other names that mean the same, with blanks between: "k num-beams"; NULL: none */
 } rill_option;
 

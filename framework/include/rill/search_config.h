@@ -99,8 +99,8 @@ RILL_API rill_status rill_option_sources_domain_values(rill_context *ctx, const 
 typedef struct rill_search_config {
     rill_engine_setup setup; /* for rill_engine_create(); trace, fields and clock are the caller's to add */
     rill_settings resolved;  /* setup.settings with presets applied, as an engine will have them */
-    const char
-        *ignored; /* "heuristics (absolute:10), search.beam_size": what was left out of layers from files; "" for nothing */
+    const char *
+        ignored; /* "heuristics (absolute:10), search.beam_size": what was left out of layers from files; "" for nothing */
 } rill_search_config;
 
 /* Compose `firm` with soft[0..n), nearest first; NULL layers are empty ones.

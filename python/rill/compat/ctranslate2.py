@@ -419,7 +419,8 @@ class Translator:
         request = Request(text, arguments={"python-prefix": " ".join(map(str, ids))})
         n = wanted.num_hypotheses + 1
         kept: dict[str, Any] = {name: settings[name] for name in ("scorer", "unknown_penalty") if name in settings}
-        kept |= {"beam_size": n, "n_best": n, "max_children": n, "stop_after": n, "heuristic": [], "finish": "immediate", "length_penalty": 0}
+        kept |= {"beam_size": n, "n_best": n, "max_children": n, "stop_after": n, "heuristic": []}
+        kept |= {"finish": "immediate", "length_penalty": 0}
         found = model.decode([request], max_length=len(ids) + 1, **kept)
         rest = 0.0
         if end is not None:
