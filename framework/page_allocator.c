@@ -31,7 +31,7 @@ enum { ALIGNMENT = 64, HUGE_PAGE = 2 << 20, MIN_MAPPED = HUGE_PAGE / 2 };
 #define SANITIZED 0
 #endif
 #if SANITIZED
-static const int maps = 0;
+static const int use_mmap = 0;
 #else
 static const int use_mmap = 1;
 #endif

@@ -161,7 +161,7 @@ static void rows(const void *arg, size_t begin, size_t end)
 void rill_best_f32_ref(const rill_best *b, rill_pool *pool)
 {
     if (b->rows == 0) return;
-    assert(b->logits.at && b->ids && b->counts && b->symbols >= 1 && b->best >= 1 && b->ld_out >= b->best);
+    assert(b->logits.data && b->ids && b->counts && b->symbols >= 1 && b->n_best >= 1 && b->ld_out >= b->n_best);
     assert(b->symbols < INT32_MAX);
     rill_parallel_for(pool, rows, b, b->rows, (double)b->symbols * 8.0);
 }

@@ -121,8 +121,8 @@ static void all_rows_u8s8(const rill_gemm *g)
 void rill_gemm_ref(const rill_gemm *g, rill_pool *pool)
 {
     if (g->rows == 0) return;
-    assert(g->w && g->w->data && g->a.at && g->c.at);
-    assert(!g->a2.at || (g->k1 >= 1 && g->k1 < g->w->k));
+    assert(g->w && g->w->data && g->a.data && g->c.data);
+    assert(!g->a2.data || (g->k1 >= 1 && g->k1 < g->w->k));
     if (g->w->dtype == RILL_DTYPE_U8S8)
         all_rows_u8s8(g);
     else

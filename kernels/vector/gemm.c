@@ -180,8 +180,8 @@ static void gemm_int8(const rill_gemm *g, rill_pool *pool)
 void RILL_FN(rill_gemm)(const rill_gemm *g, rill_pool *pool)
 {
     if (g->rows == 0) return;
-    assert(g->w && g->w->data && g->a.at && g->c.at);
-    assert(!g->a2.at || (g->k1 >= 1 && g->k1 < g->w->k));
+    assert(g->w && g->w->data && g->a.data && g->c.data);
+    assert(!g->a2.data || (g->k1 >= 1 && g->k1 < g->w->k));
     if (g->w->dtype == RILL_DTYPE_U8S8)
         gemm_int8(g, pool);
     else

@@ -118,7 +118,7 @@ RILL_INLINE void store_products(const strip *s, const tile_rows *t, int32_t (*su
 static inline void run_u8s8(const rill_gemm *g, const tile_set *tiles, double rate, rill_pool *pool)
 {
     const size_t k = g->w->k, stride = rill_quant_stride(k, sizeof(element));
-    assert(g->scratch && (!g->quantised || g->rows <= RILL_QUANT_ROWS));
+    assert(g->scratch && (!g->reuse_quantised || g->rows <= RILL_GEMM_QUANT_ROWS));
     quant_job q = {g, 0, stride, g->scratch, (char *)g->scratch + RILL_QUANT_ROWS * sizeof(float)};
     const quantised rows = {q.rows, stride, q.scale};
     for (size_t count; q.begin < g->rows; q.begin += count) {
