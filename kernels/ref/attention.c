@@ -68,6 +68,7 @@ static void rows(const void *arg, size_t begin, size_t end)
 void rill_attention_f32_ref(const rill_attention *a, rill_pool *pool)
 {
     if (a->rows == 0) return;
-    assert(a->query.data && a->keys.data && a->values.data && a->length && a->weights && a->out.data && a->heads && a->width);
+    assert(a->query.data && a->keys.data && a->values.data && a->length && a->weights && a->out.data && a->heads &&
+           a->width);
     rill_parallel_for(pool, rows, a, a->rows, (double)(a->width * a->heads) * (a->additive != NULL ? 400.0 : 40.0));
 }

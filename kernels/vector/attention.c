@@ -229,7 +229,8 @@ static void attend_rows(const void *arg, size_t begin, size_t end)
 void RILL_FN(rill_attention_f32)(const rill_attention *a, rill_pool *pool)
 {
     if (a->rows == 0) return;
-    assert(a->query.data && a->keys.data && a->values.data && a->length && a->weights && a->out.data && a->heads && a->width);
+    assert(a->query.data && a->keys.data && a->values.data && a->length && a->weights && a->out.data && a->heads &&
+           a->width);
     /* Lengths differ by slot; 32 memory rows stand for the typical sentence in deciding what is worth a thread. */
     rill_parallel_for(pool, attend_rows, a, a->rows,
                       (double)(a->width * a->heads) * (a->additive != NULL ? 1000.0 : 64.0) / VL);
