@@ -69,7 +69,7 @@ typedef struct seq_decoder_columns {
     rill_path path;       /* if states read paths: from the node to the root */
     rill_column parent;   /* not for `watch`: the parent state, -1 for a first node */
     rill_column parent_or_self,
-        root_slot; /* if states read parents, not for `watch`: the parent, or the node itself for a first node; the slot of a first node, else -1 */
+        root_slot; /* if states read parents, not for `watch`: the parent, or itself for a first node; its slot for a first node, else -1 */
     int align_only; /* compute only cross-attention, for alignments; write no state */
 } seq_decoder_columns;
 
