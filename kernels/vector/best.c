@@ -18,10 +18,11 @@
 #include "../ref/ref.h"
 #include "vector.h"
 
-#define PIECE 512    /* symbols; 2 KB */
-#define SPANS 64     /* a row is cut into at most this many spans, each some whole pieces */
-#define RANK_MAX 256 /* with more candidates: radix selection (B is larger), or insertion (ties, or ids alone) */
-#define WAYS 4       /* lane maxima kept apart, by vector number modulo WAYS */
+#define PIECE 512 /* symbols; 2 KB */
+#define SPANS 64  /* a row is cut into at most this many spans, each some whole pieces */
+#define RANK_MAX \
+    256 /* with more candidates than this: radix selection (if B is larger), or insertion (for ties, or for ids alone) */
+#define WAYS 4 /* lane maxima kept apart, by vector number modulo WAYS */
 
 typedef struct row {
     const float *logits, *bias, *add; /* bias and add may be NULL */
