@@ -18,7 +18,7 @@ static float additive_score(const float *weights, const float *a, const float *b
     return s;
 }
 
-/* A maximum that a NaN wins, so that a row with one becomes NaN as a whole. */
+/* Maximum that propagates NaN, so that a NaN score makes the whole row NaN. */
 static float max_or_nan(const float *x, size_t n)
 {
     float m = x[0];

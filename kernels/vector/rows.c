@@ -8,7 +8,7 @@
 
 /* ---- embedding ------------------------------------------------------------------------------------------- */
 
-/* VL elements, `step` apart; those behind the last are zeros. */
+/* VL elements, `step` apart; zeros past the end. */
 RILL_INLINE vf load_lines(const float *from, size_t step, size_t n)
 {
     float each[VL] = {0};
