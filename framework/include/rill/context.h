@@ -109,8 +109,8 @@ RILL_API double rill_read_number(const char *text, char **end);
 RILL_API int rill_print(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 RILL_API int rill_print_list(char *out, size_t size, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
-/* rill_print_list() for messages: a text that does not fit, or that "%.60s" cuts, is cut after a whole UTF-8 character. Return the bytes
- * written to `out`; the second one like vsnprintf(). */
+/* rill_print_list() for messages: a text that does not fit, or that "%.60s" cuts, is cut after a whole UTF-8 character. Return the
+ * length of the text in `out`, or a negative number as rill_print_list() does. */
 RILL_API int rill_print_message(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 RILL_API int rill_print_message_list(char *out, size_t size, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
