@@ -46,7 +46,7 @@ static inline void certify_note_bound(item *it, double final_score)
 /* The item abandons candidate j, ended or live. */
 void certify_note_candidate(const candidates *c, item *it, int32_t j);
 
-/* Whether the modifiers of a row stay within the scorers' max_bonus; if not, record which scorer exceeded it. */
+/* Whether the modifiers of a row stay within the scorers' max_bonus; also 1 if a scorer has no max_bonus. */
 int certify_check_bonus(const chain *c, const item *it, const modifier_table *rules, int32_t row,
                         const rill_domain_info *info);
 
