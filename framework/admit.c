@@ -48,7 +48,7 @@ void engine_free_item(rill_engine *e, int32_t slot)
     e->items.item[slot].request = NULL; /* freed; loops over a timestep's items check for NULL */
 }
 
-/* --- white space --------------------------------------------------------------------------------------------------  */
+/* --- white space -------------------------------------------------------------------------------------------------- */
 
 size_t rill_blank_bytes(const char *text, size_t n)
 {

@@ -36,7 +36,7 @@ double certify_unreturned(int32_t n, int32_t wanted, int32_t actions, const floa
     return fmin(log(fmax(1 - sum, 0) + REST_SLACK), (double)logp[n - 1]);
 }
 
-/* --- upper bounds -------------------------------------------------------------------------------------------------  */
+/* --- upper bounds ------------------------------------------------------------------------------------------------- */
 
 /* Upper bounds on scorers' bonuses: per action, negative if every action loses; and of the end action. */
 typedef struct bonus {

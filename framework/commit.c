@@ -4,7 +4,7 @@
  * Divisions: hypotheses · the pass. */
 #include "engine_internal.h"
 
-/* --- hypotheses ---------------------------------------------------------------------------------------------------  */
+/* --- hypotheses --------------------------------------------------------------------------------------------------- */
 
 /* The hyp of candidate j, with a reference for the caller. An ended entry that was in the beam passes its own reference on. */
 static int32_t take_hyp(rill_engine *e, const candidates *c, item *it, int32_t j, int live)

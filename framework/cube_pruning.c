@@ -42,7 +42,7 @@ static int any_naive(const rill_engine *e, const timestep *t)
     return 0;
 }
 
-/* --- keys ---------------------------------------------------------------------------------------------------------  */
+/* --- keys --------------------------------------------------------------------------------------------------------- */
 
 static rill_status call_key_fn(rill_engine *e, const timestep *t, int32_t first, int32_t n, int64_t *key)
 {

@@ -3,7 +3,7 @@
  * Divisions: creation · input and results. */
 #include "engine_internal.h"
 
-/* --- creation -----------------------------------------------------------------------------------------------------  */
+/* --- creation ----------------------------------------------------------------------------------------------------- */
 
 void rill_engine_setup_init(rill_engine_setup *setup, size_t size)
 {
@@ -144,7 +144,7 @@ const rill_settings *rill_engine_settings(const rill_engine *e)
     return &e->settings;
 }
 
-/* --- input and results --------------------------------------------------------------------------------------------  */
+/* --- input and results -------------------------------------------------------------------------------------------- */
 
 rill_status rill_engine_step(rill_engine *e)
 {

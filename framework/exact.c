@@ -337,7 +337,7 @@ static rill_status load_batch(rill_engine *e, item *it, int32_t phase)
     return RILL_OK;
 }
 
-/* --- start and end ------------------------------------------------------------------------------------------------  */
+/* --- start and end ------------------------------------------------------------------------------------------------ */
 
 /* End of the search: the remaining entries may rank as high as their bounds, and B of the beam search still holds. */
 static void finish_search(item *it)

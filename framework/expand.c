@@ -92,7 +92,7 @@ rill_rows engine_domain_rows(const timestep *t, int32_t from, int32_t n)
                        .group = t->group};
 }
 
-/* --- scorers ------------------------------------------------------------------------------------------------------  */
+/* --- scorers ------------------------------------------------------------------------------------------------------ */
 
 rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int32_t first, int32_t n)
 {
@@ -283,7 +283,7 @@ static rill_status run_scorers(rill_engine *e, const timestep *t, rill_modifiers
     return RILL_OK;
 }
 
-/* --- checking scorers ---------------------------------------------------------------------------------------------  */
+/* --- checking scorers --------------------------------------------------------------------------------------------- */
 
 static int same_entries(const int32_t *offset_a, const int32_t *action_a, const float *value_a, int32_t a,
                         const int32_t *offset_b, const int32_t *action_b, const float *value_b, int32_t b)

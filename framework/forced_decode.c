@@ -75,7 +75,7 @@ const rill_scorer rill__forced_scorer = {
     .destroy = constraint_destroy,
 };
 
-/* --- the option source --------------------------------------------------------------------------------------------  */
+/* --- the option source -------------------------------------------------------------------------------------------- */
 
 /* Settings of the one-path search. */
 static const rill_pair forced_settings[] = {

@@ -3,9 +3,9 @@
  * All compare with s_1, the better of the item's best candidate and its best output (Yang et al. 2020, appendix A.3): an output that has
  * left the beam still sets the threshold.
  *
- *   absolute:DELTA        drop s < s_1 - DELTA Freitag and Al-Onaizan 2017; Yang et al. 2020
- *   relative:R            drop exp(s) < R exp(s_1) the same; a beam width in Iglesias et al. 2018
- *   relative_local:R      drop exp(a) < R exp(best a), a the last action's own log-probability Freitag and Al-Onaizan
+ *   absolute:DELTA        drop s < s_1 - DELTA                  Freitag and Al-Onaizan 2017; Yang et al. 2020
+ *   relative:R            drop exp(s) < R exp(s_1)              the same; a beam width in Iglesias et al. 2018
+ *   relative_local:R      drop exp(a) < R exp(best a), a the last action's own log-probability   Freitag and Al-Onaizan
  *
  * A candidate exactly on the threshold survives. Thresholds apply to logarithms, so nothing underflows. */
 #include <math.h>

@@ -88,7 +88,7 @@ rill_status hyp_pool_reserve(hyp_pool *f, int64_t n, int32_t arenas);
 /* Reserve `n` nodes, which must be within the limit; *capacity_grew: the domain must be told f->node_capacity. */
 rill_status hyp_pool_reserve_nodes(hyp_pool *f, int64_t n, int *capacity_grew);
 
-/* --- inlined: operations that a timestep does for every node -------------------------------------------------------  */
+/* --- inlined: operations that a timestep does for every node ------------------------------------------------------- */
 
 /* Give the arena another current chunk: the current one is full. */
 void hyp_arena_open_chunk(hyp_pool *f, hyp_arena *a);

@@ -89,7 +89,7 @@ int item_output_compare(const void *left, const void *right)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-/* --- ready items --------------------------------------------------------------------------------------------------  */
+/* --- ready items -------------------------------------------------------------------------------------------------- */
 
 void items_push_ready(items *all, int32_t slot)
 {

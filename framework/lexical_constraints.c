@@ -1,6 +1,6 @@
 /* Lexically constrained decoding with dynamic beam allocation (Post and Vilar 2018): required phrases.
  *
- *   require:TEXT[ ||| TEXT] outputs contain each of the phrases, in any order
+ *   require:TEXT[ ||| TEXT]   outputs contain each of the phrases, in any order
  *
  * A hypothesis's bank is the number of phrase actions it has generated, including those of partially matched phrases. The beam is
  * divided among banks (constraint_banks.c), an action that advances a phrase is a candidate wherever the model ranks it, and a

@@ -37,7 +37,7 @@ typedef struct lmbr {
     size_t table_size, n;             /* a power of 2, or 0 */
 } lmbr;
 
-/* --- evidence of inputs ------------------------------------------------------------------------------------------------  */
+/* --- evidence of inputs ----------------------------------------------------------------------------------------------- */
 
 /* The slot of an id, or the empty slot for it; the table is never full. */
 static size_t table_index(const lmbr *l, int64_t id)
@@ -260,7 +260,7 @@ static rill_status create(const rill_scorer *table, rill_context *ctx, const cha
     return status;
 }
 
-/* --- scoring -----------------------------------------------------------------------------------------------------------  */
+/* --- scoring ---------------------------------------------------------------------------------------------------------- */
 
 /* The row's last actions of its phase, oldest first and right-aligned in out[0, 3); returns their number. */
 static int32_t get_last_actions(const rill_scorer_rows *rows, int32_t row, int32_t phases, int32_t *out)

@@ -26,7 +26,7 @@
 
 #include "engine_internal.h"
 
-/* --- the limit ----------------------------------------------------------------------------------------------------  */
+/* --- the limit ---------------------------------------------------------------------------------------------------- */
 
 /* `memory`, minus the fixed memory of all workers' runners, is divided: a quarter for inputs if these take any, a quarter for the rows
  * of timesteps if these do, the rest for states. The shares are fixed, so whether an input's search fits does not depend on the other

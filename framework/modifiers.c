@@ -57,7 +57,7 @@ rill_status modifiers_begin(rill_modifiers *b, int32_t n)
                              "what scorers say");
 }
 
-/* --- scorer interface ---------------------------------------------------------------------------------------------  */
+/* --- scorer interface --------------------------------------------------------------------------------------------- */
 
 /* Validate *row and the action, and convert *row to an index in the whole call. */
 static rill_status check_row(rill_modifiers *b, int32_t *row, int32_t action)

@@ -9,7 +9,7 @@
 
 enum { MAX_NODES = 1 << 20 }; /* so that a mistyped number does not allocate all memory */
 
-/* --- creation -----------------------------------------------------------------------------------------------------------  */
+/* --- creation ------------------------------------------------------------------------------------------------------- */
 
 rill_status rill_ngrams_create(rill_ngrams **out, rill_context *ctx, const rill_evidence_kind *kind)
 {
@@ -41,7 +41,7 @@ void rill_ngrams_begin(rill_ngrams *g)
     memset(g->level, 0, sizeof g->level);
 }
 
-/* --- occurrences --------------------------------------------------------------------------------------------------------  */
+/* --- occurrences ---------------------------------------------------------------------------------------------------- */
 
 rill_status ngrams_add(rill_ngrams *g, int32_t phase, const int32_t *action, int32_t m, int32_t entry)
 {
@@ -110,7 +110,7 @@ rill_status rill_ngrams_edge(rill_ngrams *g, int32_t from, int32_t to, int32_t a
     return RILL_OK;
 }
 
-/* --- masses ----------------------------------------------------------------------------------------------------------- */
+/* --- masses --------------------------------------------------------------------------------------------------------- */
 
 static int compare_occurrences(const void *left, const void *right)
 {
@@ -170,7 +170,7 @@ rill_status rill_ngrams_finish(rill_ngrams *g, double scale)
     return ngrams_build(g);
 }
 
-/* --- layout -------------------------------------------------------------------------------------------------------------  */
+/* --- layout --------------------------------------------------------------------------------------------------------- */
 
 rill_status ngrams_reserve(rill_ngrams *g, size_t n_words)
 {
@@ -238,7 +238,7 @@ rill_status ngrams_build(rill_ngrams *g)
     return ngrams_set_levels(g) ? RILL_OK : rill_fail(g->ctx, RILL_ERR_INPUT, "there are too many n-grams");
 }
 
-/* --- checking --------------------------------------------------------------------------------------------------------- */
+/* --- checking ------------------------------------------------------------------------------------------------------- */
 
 static int is_valid_range(const ngram_level *level, int32_t begin, int32_t end)
 {
@@ -286,7 +286,7 @@ int ngrams_set_levels(rill_ngrams *g)
     return 1;
 }
 
-/* --- lookup -------------------------------------------------------------------------------------------------------------  */
+/* --- lookup --------------------------------------------------------------------------------------------------------- */
 
 /* Index of the action in a range of a level, or -1. */
 static int32_t find_in_level(const ngram_level *level, ngram_range in, int32_t action)

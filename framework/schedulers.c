@@ -60,7 +60,7 @@ static void order_by_admission(const rill_sched_view *sched_view, int32_t *order
     for (int32_t i = 0; i < sched_view->n; i++) order[i] = i;
 }
 
-/* --- orders -------------------------------------------------------------------------------------------------------  */
+/* --- orders ------------------------------------------------------------------------------------------------------- */
 
 static rill_status choose_all(void *self, const rill_sched_view *sched_view, int32_t *order, int32_t *count)
 {

@@ -58,7 +58,7 @@ static int preset_is_nearer(const search_config *p, int index)
     return nearer_value(p, index, setting_row("like")) != NULL;
 }
 
-/* --- dropped options ----------------------------------------------------------------------------------------------  */
+/* --- dropped options ---------------------------------------------------------------------------------------------- */
 
 /* Report a dropped option, spelt as in its source, if the source's origin asks for it. */
 static void note_ignored(search_config *p, const rill_option_source *layer, const char *what, const char *name)

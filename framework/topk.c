@@ -101,7 +101,7 @@ static int may_move_end(const topk *s, const row_rules *r)
     return s->info->end_action >= 0 && (r->reward != 0 || r->end_reward != 0 || r->end_rule != RILL_END_ALLOWED);
 }
 
-/* --- requests -----------------------------------------------------------------------------------------------------  */
+/* --- requests ----------------------------------------------------------------------------------------------------- */
 
 /* Number of actions that may drop out of the row's best, or do not count among them. */
 static int32_t n_lowered(const row_rules *r)

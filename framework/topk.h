@@ -81,7 +81,7 @@ int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_s
  * in this phase. */
 const char *topk_take_result(topk *s, int32_t from, int32_t n, int last);
 
-/* --- inlined: merging calls these for every choice ------------------------------------------------------------------  */
+/* --- inlined: merging calls these for every choice ------------------------------------------------------------------ */
 
 static inline rill_terminal topk_terminal(const topk *s, uint8_t ends, int32_t action)
 {

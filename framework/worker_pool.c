@@ -17,7 +17,7 @@ enum {
     STOP_POLL_NS = 20000000L,
 };
 
-/* --- creation -----------------------------------------------------------------------------------------------------  */
+/* --- creation ----------------------------------------------------------------------------------------------------- */
 
 static rill_status make_locks(worker_pool *f, rill_context *ctx)
 {
@@ -78,7 +78,7 @@ void worker_pool_finish(worker_pool *f)
     *f = (worker_pool){0};
 }
 
-/* --- results ------------------------------------------------------------------------------------------------------  */
+/* --- results ------------------------------------------------------------------------------------------------------ */
 
 void worker_pool_put_result(worker_pool *f, result_record *record, pool_worker *owner)
 {
@@ -124,7 +124,7 @@ static void update_parked(worker_pool *f, rill_engine *e, pool_worker *me)
     }
 }
 
-/* --- inputs -------------------------------------------------------------------------------------------------------  */
+/* --- inputs ------------------------------------------------------------------------------------------------------- */
 
 /* Number of inputs a worker may take now: when inputs are scarce, at the end of the stream or with a slow reader, only so many that all
  * workers hold equal shares of the unfinished inputs. */

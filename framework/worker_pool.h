@@ -1,7 +1,7 @@
 /* The worker pool: one input queue and one output shared by several workers.
  *
  *        reader -> [assign ids] -> input queue -> workers' engines -> results -> reorder buffer -> writer
- *         caller's thread | under the lock | caller's thread
+ *         caller's thread            |      under the lock       |        caller's thread
  *
  * The caller's thread reads, assigns ids and writes. Each worker's thread has an engine, takes as many inputs as that engine admits, and
  * hands in finished results after each of its steps. They share nothing else. So a worker on a busy core delays only the inputs it has in
@@ -110,7 +110,7 @@ rill_status worker_pool_take_inputs(worker_pool *f, rill_engine *e, int32_t work
 /* The worker's engine has failed: hand in its finished results, and end the run. */
 void worker_pool_fail(worker_pool *f, rill_engine *e, int32_t worker, rill_status status);
 
-/* --- between worker_pool.c and worker_cancel.c; the lock is held ---------------------------------------------------------- */
+/* --- between worker_pool.c and worker_cancel.c; the lock is held -------------------------------------------------- */
 
 /* Append a result for the caller; `owner`: whose record it is, NULL for one of the pool's own. */
 void worker_pool_put_result(worker_pool *f, result_record *record, pool_worker *owner);

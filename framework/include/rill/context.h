@@ -18,8 +18,8 @@ RILL_C_BEGIN
 typedef struct rill_context rill_context;
 
 /* The allocation function: it allocates, resizes and frees. `old_size` is the exact size passed when `block` was obtained, 0 with NULL.
- *   new_size == 0 free `block` (may be NULL) and return NULL; must not fail
- *   block == NULL, new_size > 0 return `new_size` bytes aligned to 64, or NULL
+ *   new_size == 0                 free `block` (may be NULL) and return NULL; must not fail
+ *   block == NULL, new_size > 0   return `new_size` bytes aligned to 64, or NULL
  *   otherwise                     return a block of `new_size` bytes that starts with the old content, or NULL and leave `block` unchanged
  * The sizes allow accounting without headers. Called from the context's thread and its workers', by one thread at a time. */
 typedef void *(*rill_realloc_fn)(void *user, void *block, size_t old_size, size_t new_size);
@@ -61,7 +61,7 @@ RILL_API rill_status rill_error_status(const rill_context *ctx);
 /* Forget the recorded failure. */
 RILL_API void rill_error_clear(rill_context *ctx);
 
-/* --- for implementers of domains, heuristics, scorers and schedulers ----------------------------------------------  */
+/* --- for implementers of domains, heuristics, scorers and schedulers ---------------------------------------------- */
 
 /* Record a failure and return `status`, so that callers can write `return rill_fail(ctx, RILL_ERR_FORMAT, "...")`.
  * Never allocates; messages beyond 4,000 bytes are cut. */

@@ -7,7 +7,7 @@
  *           rill_network_finish() checks them. After that device and network are const, and any number of threads may use them.
  *   start   rill_session_open(): a runner's own memory: rows of the tables, scratch, threads
  *   decode  rill_session_reserve(), rill_session_set_slots(), rill_session_run(), rill_session_drop()
- *   stop    rill_session_close() · close rill_network_close(), rill_device_close()
+ *   stop    rill_session_close() · close   rill_network_close(), rill_device_close()
  *
  * Terms
  *   device     holds the weights and runs the operations: "cpu", "cuda:0"
@@ -63,7 +63,7 @@ RILL_API void rill_device_close(rill_device *device); /* NULL is allowed; close 
 /* The device's name for descriptions: "cpu", "cuda:0, NAME OF THE GPU". */
 RILL_API const char *rill_device_name(const rill_device *device);
 
-/* --- networks: weights, tables and graphs ------------------------------------------------------------------------  */
+/* --- networks: weights, tables and graphs ------------------------------------------------------------------------- */
 
 typedef struct rill_network rill_network;
 
@@ -115,7 +115,7 @@ RILL_API rill_table rill_network_table(rill_network *plan, rill_table_kind kind,
 RILL_API rill_vocab_subset rill_network_vocab_subset(rill_network *plan, rill_constant rows, rill_constant bias,
                                                      rill_weight_type type, const char *what);
 
-/* --- graphs -------------------------------------------------------------------------------------------------------  */
+/* --- graphs ------------------------------------------------------------------------------------------------------- */
 
 typedef int32_t rill_graph;
 typedef int32_t rill_index_space;
@@ -386,7 +386,7 @@ typedef struct rill_network_bytes {
 enum { RILL_VOCAB_SUBSET_PADDING = 15 };
 RILL_API rill_network_bytes rill_network_sizes(const rill_network *plan);
 
-/* --- sessions: where graphs run -----------------------------------------------------------------------------------  */
+/* --- sessions: where graphs run ----------------------------------------------------------------------------------- */
 
 typedef struct rill_session rill_session;
 

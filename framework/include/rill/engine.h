@@ -4,7 +4,7 @@
  *   1. rill_run() (run.h): pass a reader and a writer; it loops.
  *   2. The loop inside rill_run():
  *
- *          rill_model *model; rill_engine *engine;
+ *          rill_model *model;  rill_engine *engine;
  *          rill_model_open(&model, ctx, "semparse", &open_options);
  *          rill_engine_create(&engine, ctx, model, &setup);
  *          while (!done) {

@@ -10,7 +10,7 @@
  *     rill_evidence_writer_create(&writer, ctx, &kind, write, user);
  *     for each input that has evidence, ids ascending:
  *         rill_ngrams_begin(ngrams);
- *         for each output: rill_ngrams_entry(ngrams, action, n, score); // or rill_ngrams_edge() for each edge of a lattice
+ *         for each output: rill_ngrams_entry(ngrams, action, n, score);      // or rill_ngrams_edge() for each edge of a lattice
  *         rill_ngrams_finish(ngrams, 1);
  *         rill_evidence_put(writer, id, ngrams);
  *     rill_evidence_writer_finish(writer);
@@ -72,7 +72,7 @@ RILL_API rill_status rill_ngrams_finish(rill_ngrams *ngrams, double scale);
 /* P of the n-gram action[0, m), 1 <= m <= 4, in a phase, between 0 and 1; 0 for an n-gram not in the table. */
 RILL_API float rill_ngrams_posterior(const rill_ngrams *ngrams, int32_t phase, const int32_t *action, int32_t m);
 
-/* --- files --------------------------------------------------------------------------------------------------------- */
+/* --- files -------------------------------------------------------------------------------------------------------- */
 
 /* Receives bytes, valid during the call. A negative return aborts the writing. */
 typedef rill_status (*rill_bytes_fn)(void *user, const void *bytes, size_t n);

@@ -2,9 +2,9 @@
  *
  * This header includes everything a caller needs; authors of plugins include plugin.h.
  *
- *   context.h   allocator, log, errors settings.h search settings engine.h submit, step, next
- *   status.h    codes stats.h counters and trace run.h the whole loop
- *   domain.h    what a domain implements heuristic.h, scorer.h, scheduler.h plugin.h registration, shared objects
+ *   context.h   allocator, log, errors      settings.h  search settings      engine.h  submit, step, next
+ *   status.h    codes                       stats.h     counters and trace   run.h     the whole loop
+ *   domain.h    what a domain implements    heuristic.h, scorer.h, scheduler.h  plugin.h  registration, shared objects
  *   carve.h     arrays in one block device.h compute graphs for neural domains
  *   file.h      reading files safetensors.h files of weights
  *   workers.h   several engines on one model option.h tables of named options

@@ -2,7 +2,7 @@
  *
  *     rill_trie *trie;
  *     rill_trie_create(&trie, ctx, info->actions);
- *     while (have_sequence) rill_trie_add(trie, action, n); // the end action included, where the domain has one
+ *     while (have_sequence) rill_trie_add(trie, action, n);     // the end action included, where the domain has one
  *     rill_trie_write(trie, write, user);
  *     rill_trie_free(trie);
  *

@@ -7,7 +7,7 @@
  *
  *     rill_workers *workers;
  *     rill_workers_open(&workers, ctx, "mt", &open_options, &(rill_workers_options){sizeof(rill_workers_options), 2});
- *     rill_workers_begin(workers, setups); // setups[w]: of worker w; all may be the same
+ *     rill_workers_begin(workers, setups);                       // setups[w]: of worker w; all may be the same
  *     rill_workers_run(workers, reader, &input, writer, &output);
  *     rill_workers_finish(workers);                              // repeat with other setups
  *     rill_workers_close(workers);
