@@ -17,7 +17,7 @@ RETIRED = {
     r"kin": "family",
     r"twins?": "a per-worker copy",
     r"wishes": "request options",
-    r"blanks?": "spaces, whitespace, empty lines",
+    r"blanks?(?! lines?)": "spaces, whitespace, empty lines",
     r"pieces?": "subword tokens",
     r"told": "passed, reported, warned",
     r"behind(?! an? (?:reverse )?proxy)": "after, below, on top of",
