@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prose of Markdown pages: sentences of at most 35 words, and none of the words that docs/glossary.md retires.
+"""Prose of Markdown pages: sentences of at most 35 words, and none of the retired words below.
 
 usage: prose.py FILE...        findings as `path:line: what`; exit code 1 when there are any
 

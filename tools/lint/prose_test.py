@@ -5,6 +5,7 @@ import unittest
 
 from prose import LONGEST, RETIRED, findings
 
+
 def lines(text, **options):
     return [line for line, _ in sorted(findings(text, **options))]
 
