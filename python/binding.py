@@ -17,6 +17,7 @@ from cffi import FFI
 
 # What librill calls: one function for each kind of call, whatever it stands for in Python (hooks.py, domain.py, crew.py).
 HOOKS = """
+static char *const RILL_VERSION_STRING;
 extern "Python" {
     rill_status rillpy_apply(void *self, rill_candidates *beams);
     rill_status rillpy_score(void *self, const rill_scorer_rows *rows, rill_modifiers *ask);

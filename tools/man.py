@@ -3,12 +3,13 @@
 
 usage: man.py RILL TEMPLATE OUTPUT
 
-A line `@options COMMAND GROUP` becomes that group of `RILL COMMAND --help`, an entry per option. What follows it up to `@end` adds
-paragraphs to entries, each behind `@note OPTION`, where a help text's sentence is not all that there is to say. A note without its option,
-or a group that a command does not have, is an error: the page cannot fall behind the program. Lines from `@when COMMAND` to `@done` are
-of a command that not every build has.
+`@version` becomes what `RILL --version` prints. A line `@options COMMAND GROUP` becomes that group of `RILL COMMAND --help`, an entry
+per option. The lines after it, up to `@end`, add paragraphs to entries, each after `@note OPTION`. A note without its option is an error,
+and so is a group that a command lacks: the page cannot be older than the program. Lines from `@when COMMAND` to `@done` are of a command
+that only some builds have.
 """
 
+import subprocess
 import sys
 
 from help_text import commands_of, groups_of
@@ -72,8 +73,9 @@ def fill(rill, template):
 
 def main():
     rill, template, output = sys.argv[1:]
+    version = subprocess.run([rill, "--version"], stdout=subprocess.PIPE, check=True, text=True).stdout.strip()
     with open(template, encoding="utf-8") as file:
-        text = "\n".join(fill(rill, file.read()))
+        text = "\n".join(fill(rill, file.read().replace("@version", version)))
     with open(output, "w", encoding="utf-8") as file:
         file.write(text)
 

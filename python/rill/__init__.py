@@ -38,7 +38,7 @@ from .tables import Option
 from .results import Output, Result
 from .stream import Request, Stream
 
-__version__ = "0.1.0"
+__version__: str = _ffi.string(_lib.RILL_VERSION_STRING).decode()
 
 __all__ = [
     "CancelledError",

@@ -15,6 +15,8 @@ import shutil
 import subprocess
 import sys
 
+from prose import findings
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CODE = (".c", ".h", ".cu", ".cuh")
 SCRIPTS = (".py", ".sh", ".lua")
@@ -328,6 +330,26 @@ def check_numbers():
         for m in printers.finditer(text):
             if number.search(m.group(2)) or m.group(1) == "vsnprintf":
                 yield name, line_of(text, m.start()), m.group(1) + " goes by the host's locale: rill_print()"
+
+
+def check_prose():
+    """Pages use the field's words, in sentences of at most 35 words: tools/lint/prose.py has the list."""
+    for name in FILES:
+        if name.endswith(".md"):
+            for line, what in findings(read(name), long_sentences=name == "README.md" or name.startswith("docs/")):
+                yield name, line, what
+
+
+def check_version():
+    """framework/include/rill/version.h alone has the version; all else is generated from it."""
+    header = read("framework/include/rill/version.h")
+    version = r"\.".join(re.findall(r"^#define RILL_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)$", header, re.M))
+    pattern = re.compile(r"(?<![\d.])%s(?![\d.])" % version)
+    for name in FILES:
+        if name.startswith(("docs/", "python/", "framework/", "cli/")) or "/" not in name and name != "CHANGELOG.md":
+            text = read(name)
+            for match in pattern.finditer(text):
+                yield name, line_of(text, match.start()), "the version stands in framework/include/rill/version.h alone: " + match.group()
 
 
 def check_symbols(library):

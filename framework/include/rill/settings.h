@@ -1,7 +1,7 @@
-/* Search settings: one struct, one table that names, explains and checks every field.
+/* Search settings: one struct, and one table with the name, help and range of every field.
  *
- * Order of use: rill_settings_default(), then fields or rill_settings_set(), then rill_settings_resolve(), which applies the
- * method's preset, fills what "0 means" and refuses what contradicts the method. rill_engine_create() resolves a copy itself.
+ * Order of use: rill_settings_default(), then fields or rill_settings_set(), then rill_settings_resolve(), which applies the method's
+ * preset, replaces 0 by defaults and refuses contradictions. rill_engine_create() resolves a copy itself.
  * Stability: fields are only appended. */
 #ifndef RILL_SETTINGS_H
 #define RILL_SETTINGS_H
@@ -10,7 +10,7 @@
 
 RILL_C_BEGIN
 
-/* What these mean is in docs/search.md. 0 is the default: the method's, the preset's or rill's own, which is 1. */
+/* docs/search.md explains the values. 0 selects the default: the method's, the preset's or rill's own, which is 1. */
 typedef enum rill_finish {
     RILL_FINISH_DEFAULT = 0,
     RILL_FINISH_TOP = 1,
@@ -41,54 +41,57 @@ typedef struct rill_settings {
     int32_t k;         /* beam width, 1..65536; 0 = 10 (greedy: 1) */
     int32_t n;         /* batch size: items decoded together, 1..1048576; 0 = 10 */
     int32_t max_items; /* N: items in flight; 0 = n, or 100 n under a budget (streaming methods only) */
-    int32_t budget;    /* most candidates expanded per timestep; 0 = none */
+    int32_t budget;    /* max candidates expanded per timestep; 0 = no limit */
     double refill; /* share of N at or below which inputs are admitted, 0..1; < 0 = the method's (1/6; top-up 1/2) */
     int32_t max_candidates; /* M: children kept per parent; 0 = k under finish top, 2k under immediate */
     rill_finish finish;     /* 0 = the method's */
-    int32_t stop_after;     /* outputs after which an item stops; 0 = k, under stop top 1 */
+    int32_t stop_after;     /* number of outputs after which an item stops; 0 = k, under stop top 1 */
     double patience;        /* stop_after = round(k * patience); 0 = unset; excludes stop_after */
     int32_t min_length;     /* actions before the end action is allowed */
     int32_t max_length;     /* bound on actions; 0 = the input's own, else the model's */
-    double length_penalty;  /* alpha: outputs are ordered by score / length^alpha; 0 = by sum, 1 = by mean */
+    double length_penalty;  /* alpha: outputs are ordered by path_score / length^alpha; 0 = by sum, 1 = by mean */
     int32_t n_best;         /* outputs finalised per input; 0 = 1 */
-    rill_sort sort;         /* order inputs are admitted in, within a window */
+    rill_sort sort;         /* order in which inputs are admitted, within a window */
     int32_t sort_window;    /* inputs; 0 = the larger of N and 1,000 */
-    int32_t flush_every;    /* finish everything in flight every so many timesteps before admitting more; 0 = never */
-    int32_t unordered;      /* give results in order of completion */
-    int32_t check;          /* run every heuristic and scorer on each item alone too, and compare */
-    /* Most states kept at once, of all items together; 0 = no bound. An input whose search needs more even alone fails; no
-     * answer changes. See docs/search.md, also for what follows. */
+    int32_t flush_every;    /* finish all items in flight every so many timesteps before admitting more; 0 = never */
+    int32_t unordered;      /* deliver results in order of completion */
+    int32_t check;          /* check that heuristics and scorers give the same result for each item alone */
+    /* Limit on states of all items together; 0 = none. An input that exceeds it even alone fails; no answer changes. See docs/search.md,
+     * also for the following. */
     int32_t max_nodes;
-    int64_t memory;            /* bytes for states and inputs in flight, as rill_domain_info tells them; 0 = no bound */
-    int32_t like;              /* rill_like: fill what is not given by another decoder's conventions; 0 = no one's */
-    int32_t keep;              /* rill_keep: which outputs are kept once there are stop_after */
-    int32_t stop;              /* rill_stop: when an item that has stop_after outputs stops */
-    int32_t at_limit;          /* rill_at_limit: what becomes of live candidates at the length limit */
-    int32_t count_end;         /* 1: the length in the penalties counts the end action */
-    double max_length_factor;  /* A: at most A times the input's size, plus max_length, actions; 0 = max_length alone */
-    double word_penalty;       /* W: outputs are ordered by (score - W length) / length^alpha */
-    double unknown_penalty;    /* taken from the score of the domain's unknown action; infinity = it is never chosen */
-    int32_t distinct;          /* 1: an output whose text is that of a better one is left out */
-    uint64_t given;            /* rows of rill_setting_table(), as bits, that rill_settings_set() has set */
-    int32_t min_width;         /* so many candidates heuristics leave an item, its outputs counted; 0 = none */
-    int32_t require_end;       /* 1: outputs that a limit, a deadline or a heuristic's stop cut off are not given */
-    int32_t cube;              /* rill_cube: whether one hypothesis is expanded for all that are alike; 0 = none */
-    int32_t certify;           /* 1: outputs tell whether they are provably the model's best (rill_output.certified) */
-    int32_t no_repeat_ngram;   /* N: no N actions in a row are there twice; 0 = any may be */
-    double repetition_penalty; /* P: log-probabilities of actions that the hypothesis has are multiplied by it; 0 = 1 */
-    int32_t exact;             /* 1: search on until the n_best best are certified; sets certify */
-    int32_t exact_rows;        /* most hypotheses expanded for that, of an input; 0 = 10000 */
-    int32_t sample;            /* so many outputs are drawn in place of a search; 0 = none */
-    int32_t top_k;             /* draw among so many best choices of a row; 0 = 50, INT32_MAX = all (the text "0") */
-    int32_t seed;              /* what is drawn by, with the input's number */
-    int32_t groups;     /* the beam is divided into so many, each of which avoids what those before it choose; 0 = 1 */
-    double temperature; /* scores are divided by it first; 0 = 1 */
-    double diversity;   /* what a choice loses for each group before that has made it; 0 = 0.5 with groups */
-    double top_p;       /* draw among the fewest best choices that have this probability; 0 = 1 */
+    /* limit in bytes for states and inputs in flight, by rill_domain_info's figures; 0 = none */
+    int64_t memory;
+    int32_t like;             /* rill_like: use another decoder's defaults for unset settings; 0 = none */
+    int32_t keep;             /* rill_keep: which outputs to keep once there are stop_after */
+    int32_t stop;             /* rill_stop: when an item with stop_after outputs stops */
+    int32_t at_limit;         /* rill_at_limit: what happens to live candidates at the length limit */
+    int32_t count_end;        /* 1: the length in the penalties counts the end action */
+    double max_length_factor; /* A: at most A times the input's size plus max_length actions; 0 = max_length alone */
+    double word_penalty;      /* W: outputs are ordered by (path_score - W length) / length^alpha */
+    double unknown_penalty;   /* subtracted from the score of the unknown-token action; infinity = never chosen */
+    int32_t distinct;         /* 1: drop an output whose text equals a better one's */
+    uint64_t given;           /* bit set of the rows of rill_setting_table() that rill_settings_set() has set */
+    /* heuristics leave an item at least this many candidates, including its outputs; 0 = no minimum */
+    int32_t min_width;
+    int32_t require_end;       /* 1: drop outputs truncated by a limit, a deadline or a heuristic's stop */
+    int32_t cube;              /* rill_cube: cube pruning, which expands one hypothesis per class; 0 = none */
+    int32_t certify;           /* 1: report whether outputs are provably the model's best (rill_output.certified) */
+    int32_t no_repeat_ngram;   /* N: block repeated n-grams of N actions; 0 = off */
+    double repetition_penalty; /* P: multiplies the log-probabilities of actions already in the hypothesis; 0 = 1 */
+    int32_t exact;             /* 1: search until the n_best outputs are certified; sets certify */
+    int32_t exact_rows;        /* limit on hypotheses expanded for exact search, per input; 0 = 10000 */
+    int32_t sample;            /* sample this many outputs instead of searching; 0 = off */
+    /* sample from this many best choices of a row; 0 = 50, INT32_MAX = all (the text "0") */
+    int32_t top_k;
+    int32_t seed;       /* random seed, combined with the input's number */
+    int32_t groups;     /* number of groups of diverse beam search; 0 = 1 */
+    double temperature; /* divides scores before sampling; 0 = 1 */
+    double diversity;   /* penalty of a choice per earlier group that has made it; 0 = 0.5 with groups */
+    double top_p;       /* sample from the smallest set of best choices with this probability; 0 = 1 */
 } rill_settings;
 
-/* Fill with the values that mean "default". `size` is that of the caller's struct: one of another size than this rill's is left
- * empty, and refused wherever it is used. */
+/* Fill with the default values. `size` is that of the caller's struct: if it differs from this version's, the settings are left empty
+ * and refused wherever they are used. */
 RILL_API void rill_settings_init(rill_settings *settings, size_t size);
 static inline void rill_settings_default(rill_settings *settings)
 {
@@ -96,35 +99,35 @@ static inline void rill_settings_default(rill_settings *settings)
 }
 
 /* Set a field from text, as on a command line: name "max-in-flight", "max_in_flight" or an alias, value "1000". Values are checked alone;
- * contradictions are found by rill_settings_resolve().
+ * rill_settings_resolve() finds contradictions.
  *   RILL_OK · RILL_ERR_OPTION (unknown name, with the nearest known one; value not a number or out of range) · RILL_ERR_ABI */
 RILL_API rill_status rill_settings_set(rill_context *ctx, rill_settings *settings, const char *name, const char *value);
 
-/* Apply the presets of method and `like`, fill defaults, refuse contradictions. Idempotent. `has_heuristics`: a chain is set.
- * A preset fills what is not given: neither set by rill_settings_set() nor different from the default.
+/* Apply the presets of method and `like`, fill in defaults, refuse contradictions. Idempotent. `has_heuristics`: a chain is set. A preset
+ * only fills unset fields: neither set by rill_settings_set() nor different from the default.
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_ABI */
 RILL_API rill_status rill_settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics);
 
-/* What outputs are ordered by, of resolved settings: (score - W length) / length^alpha. An empty output counts as length 1, so that every
- * alpha is defined; the length has an end action in it with count_end. */
+/* The final score of an output, by resolved settings: (path_score - W length) / length^alpha. An empty output counts as length 1, so
+ * that every alpha is defined; with count_end the length includes the end action. */
 RILL_API double rill_settings_rank(const rill_settings *settings, double score, int32_t length);
 
 /* One row per field that rill_settings_set() knows; offsets are in rill_settings. Of kind RILL_OPTION_TEXT are method and sort. */
 RILL_API const rill_option *rill_setting_table(void);
 
-/* What a field says, as rill_settings_set() takes it; `option`: a row of the table. Returns `out`. */
+/* The value of a field as text, in the form that rill_settings_set() reads; `option`: a row of the table. Returns `out`. */
 RILL_API const char *rill_settings_get(const rill_settings *settings, const rill_option *option,
                                        char out[RILL_OPTION_MAX]);
 
 /* One row per method; ends with name == NULL. */
 typedef struct rill_method_info {
     const char *name;      /* "var-stream" */
-    const char *scheduler; /* the policy that schedules it */
+    const char *scheduler; /* its scheduler */
     const char *summary;   /* one line */
     int32_t streaming;     /* 1: refills while items are in flight; max_items, refill and flush_every apply */
     int32_t pruned;        /* 1: heuristics and max_candidates may be set */
     rill_finish finish;    /* its finish rule */
-    int32_t finish_free;   /* 1: another finish rule may be asked for */
+    int32_t finish_free;   /* 1: the finish rule can be changed */
     int32_t greedy;        /* 1: k is 1 */
     double refill;         /* default share */
 } rill_method_info;
