@@ -17,7 +17,7 @@ rill_status script_internal_call(lua_State *L, const char *name, int arguments, 
 /* Record "FILE:LINE: KEY: sentence"; the line where it can be told. */
 rill_status script_config_fail(rill_script *s, const char *key, const char *sentence);
 
-/* The line of Lua source text in which the key ("search.k", "heuristics[2]") of the returned table is given, or the nearest thing to
+/* The line of Lua source text in which the key ("options.k", "heuristics[2]") of the returned table is given, or the nearest thing to
  * it; 0: none. */
 int script_config_line(rill_script *s, const char *text, size_t length, const char *key);
 

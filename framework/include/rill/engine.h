@@ -257,6 +257,17 @@ RILL_API int rill_engine_idle(const rill_engine *engine);
 /* Inputs in flight or waiting. */
 RILL_API int64_t rill_engine_pending(const rill_engine *engine);
 
+/* Why an output goes no further. */
+typedef enum rill_finish_reason {
+    RILL_FINISH_REASON_STOP = 1,  /* an end action, or the domain's own end */
+    RILL_FINISH_REASON_LENGTH,    /* the length limit */
+    RILL_FINISH_REASON_TIMEOUT,   /* the request's deadline */
+    RILL_FINISH_REASON_HEURISTIC, /* a heuristic stopped the search */
+} rill_finish_reason;
+
+/* "stop", "length", "timeout", "heuristic". */
+RILL_API const char *rill_finish_reason_name(rill_finish_reason reason);
+
 typedef struct rill_output {
     const char *text;   /* what finalize wrote; NUL-terminated */
     size_t text_bytes;  /* bytes */
@@ -264,7 +275,7 @@ typedef struct rill_output {
     double score;       /* what the outputs are ordered by: the score under length_penalty and word_penalty */
     double logp;        /* sum of the model's log-probabilities */
     int32_t length;     /* timesteps, an end action not counted: the length in the penalties, unless count_end */
-    int truncated;      /* cut short: by the length limit, its deadline or a heuristic's stop, none an end of its own */
+    rill_finish_reason finish_reason; /* all but RILL_FINISH_REASON_STOP: the output is cut short */
     const int32_t *ids; /* [n_actions], the end action included */
     const float *id_logps; /* [n_actions] */
     int32_t n_ids;

@@ -1,7 +1,7 @@
 /* What a model's directory says for itself: config.json, key "rill".
  *
  *     "rill": {"domain": "semparse",
- *              "search": {"k": 10, "absolute": 10, "max_candidates": 3, "heuristics": ["NAME:ARGS"], "scorers": [...]}}
+ *              "options": {"k": 10, "absolute": 10, "max_candidates": 3, "heuristics": ["NAME:ARGS"], "scorers": [...]}}
  *
  * Keys of "search" are what rill_option_source_set() takes, with "-" or "_"; absolute, relative and relative_local, in the order in which
  * they stand, are the model's chain of heuristics, and "heuristics" adds any others. All are defaults. What rill_output_table() has is
