@@ -1,8 +1,8 @@
-/* Admission: inputs leave the intake, are encoded into slots, and join the flight when the policy says so.
+/* Admission: inputs leave the queue, are encoded into slots, and start running when the scheduler admits them.
  *
- * Invariant: a slot is in exactly one of the free ones, the ready and the flight, but for the moment in which its input is encoded.
+ * Invariant: a slot is either free, ready or running, except while its input is being encoded.
  *
- * Divisions: slots · blanks · encoding · refilling. */
+ * Divisions: slots · white space · encoding · refilling. */
 #include "engine_internal.h"
 
 /* --- slots -------------------------------------------------------------------------------------------------------- */
@@ -12,7 +12,7 @@ rill_status engine_reserve_domain(rill_engine *e)
     int32_t nodes = e->hyps.node_capacity, slots = (int32_t)e->items.memory.capacity;
     rill__reserved *reserved = e->runner.reserved;
     if (nodes <= reserved->nodes && slots <= reserved->slots) return RILL_OK;
-    /* Never less than an earlier engine on this model asked for. */
+    /* Never below the capacities that an earlier engine on this model requested. */
     if (nodes < reserved->nodes) nodes = reserved->nodes;
     if (slots < reserved->slots) slots = reserved->slots;
     statistics_end_stage(&e->statistics, &e->statistics.current.choose);
@@ -45,10 +45,10 @@ void engine_free_item(rill_engine *e, int32_t slot)
     engine_free_input(e, e->items.item[slot].queue_entry);
     if (e->items.item[slot].saved_result != NULL) reorder_free_record(&e->reorder, e->items.item[slot].saved_result);
     e->items.item[slot].saved_result = NULL;
-    e->items.item[slot].request = NULL; /* it is gone, and whoever goes through a timestep's items sees that */
+    e->items.item[slot].request = NULL; /* freed; loops over a timestep's items check for NULL */
 }
 
-/* --- blanks ------------------------------------------------------------------------------------------------------- */
+/* --- white space -------------------------------------------------------------------------------------------------- */
 
 size_t rill_blank_bytes(const char *text, size_t n)
 {
@@ -91,7 +91,7 @@ static rill_status start_item(rill_engine *e, const rill_input *input, int32_t e
     return items_begin(&e->items, &e->hyps, input->slot);
 }
 
-/* An input that cannot be decoded gets its result. */
+/* Make the result of an input that cannot be decoded. */
 static rill_status fail_entry(rill_engine *e, int32_t entry, rill_status status, const char *message)
 {
     const queued_input *in = &e->queue.entries[entry];
@@ -100,7 +100,7 @@ static rill_status fail_entry(rill_engine *e, int32_t entry, rill_status status,
     return RILL_OK;
 }
 
-/* One in which there is nothing gets its own. */
+/* Make the empty result of an input with nothing to decode. */
 static rill_status finish_empty(rill_engine *e, int32_t entry)
 {
     RILL__TRY(engine_finish_empty(e, &e->queue.entries[entry]));
@@ -108,7 +108,7 @@ static rill_status finish_empty(rill_engine *e, int32_t entry)
     return RILL_OK;
 }
 
-/* What a domain has made of what is the engine's, mended; and what it says of an input that cannot be. */
+/* Validate what the domain wrote to an input, and restore members that belong to the engine. */
 static rill_status check_input(rill_engine *e, int32_t i)
 {
     const admission *a = &e->admission;
@@ -128,8 +128,8 @@ static rill_status check_input(rill_engine *e, int32_t i)
     return RILL_OK;
 }
 
-/* What there is to be said against an input that was encoded: the bound's word, and the scorers'. RILL_AGAIN: it waits for the whole
- * bound. */
+/* Check an encoded input against the memory limit, and call the scorers' begin(). RILL_AGAIN: it is parked until the whole limit is
+ * available. */
 static rill_status admit_encoded(rill_engine *e, rill_input *input, int32_t entry)
 {
     const rill_status limit_status = memory_limit_add_input(e, input, e->queue.entries[entry].size);
@@ -139,7 +139,7 @@ static rill_status admit_encoded(rill_engine *e, rill_input *input, int32_t entr
     return status < 0 ? status : limit_status;
 }
 
-/* Take the outcome of each encoded input: an item that is ready, or a result at once. */
+/* Process each encoded input: it becomes a ready item, or has a result at once. */
 static rill_status admit_all_encoded(rill_engine *e, int32_t n)
 {
     rill_status status = RILL_OK;
@@ -164,14 +164,14 @@ static rill_status admit_all_encoded(rill_engine *e, int32_t n)
         } else if (status >= 0) {
             items_push_ready(&e->items, input->slot);
         } else {
-            /* The run is over, but the domain has this slot filled and expects to hear of its end. */
+            /* The run is over, but the domain holds this slot and must get drop(). */
             free_slot(e, input->slot);
         }
     }
     return status;
 }
 
-/* Encode the next `count` waiting inputs in one call. Blank ones, and those that were bad when submitted, only get their results. */
+/* Encode the next `count` waiting inputs in one call. Blank inputs, and inputs that failed when submitted, only get their results. */
 static rill_status encode_inputs(rill_engine *e, int32_t count)
 {
     admission *a = &e->admission;
@@ -209,7 +209,7 @@ static rill_status encode_inputs(rill_engine *e, int32_t count)
 
 /* --- refilling ---------------------------------------------------------------------------------------------------- */
 
-/* Between the flush's start and the last item's end nothing is admitted. */
+/* From the start of a flush until the last item finishes, nothing is admitted. */
 static int flush_in_progress(rill_engine *e)
 {
     if (e->settings.flush_every == 0) return 0;
@@ -240,9 +240,9 @@ static rill_status call_scheduler(rill_engine *e, int32_t *admit, int32_t *ahead
     return RILL_OK;
 }
 
-/* Paused items keep the states that their candidates continue: about two each, and a timestep's worth more, which a generous
- * budget must not blow up, and which a budget set step by step does not tell. Growing to that at once spares the domain
- * copying its tables over and over while a large flight starts. */
+/* Reserve nodes at once for a flight that starts, so that the domain does not copy its tables repeatedly. Paused items keep the states
+ * that their candidates continue: about two each, plus one timestep's rows. A large budget must not inflate the estimate, and a budget
+ * function's values are unknown. */
 static rill_status reserve_expected_nodes(rill_engine *e, int32_t admit)
 {
     if (e->info.state_need == RILL_STATE_PATH) return RILL_OK;
@@ -256,7 +256,7 @@ static rill_status reserve_expected_nodes(rill_engine *e, int32_t admit)
     return hyp_pool_reserve_nodes(&e->hyps, expected < max_nodes ? expected : max_nodes, &grew);
 }
 
-/* Have up to `wanted` inputs in the intake, where others have them. */
+/* Move inputs from the shared queue to the engine's queue until it has up to `wanted`. */
 static rill_status take_from_source(rill_engine *e, int64_t wanted)
 {
     input_source *source = e->input_source;
@@ -286,7 +286,7 @@ rill_status engine_admit(rill_engine *e)
         if (e->items.n_ready == 0) {
             int64_t wanted = (int64_t)missing + ahead;
             RILL__TRY(take_from_source(e, wanted));
-            if (e->queue.n == 0) break; /* others were faster */
+            if (e->queue.n == 0) break; /* other workers were faster */
             int32_t count = memory_limit_encodable(e, wanted < e->queue.n ? (int32_t)wanted : e->queue.n);
             if (count == 0) break;
             RILL__TRY(encode_inputs(e, count));
@@ -294,7 +294,7 @@ rill_status engine_admit(rill_engine *e)
         for (; admitted < admit && e->items.n_ready > 0; admitted++) start_running(e);
     }
     if (admitted > 0) {
-        /* Encoding tells of what reserve_expected_nodes() made room for; items that were encoded before came without. */
+        /* Encoding reserved what reserve_expected_nodes() asked for; for items that were encoded earlier this does it. */
         RILL__TRY(engine_reserve_domain(e));
         e->statistics.total.refills++;
         e->schedule.refill_index++;
@@ -304,7 +304,7 @@ rill_status engine_admit(rill_engine *e)
     return RILL_OK;
 }
 
-/* As many as the last refill took. Those that are set aside want to have all memory for themselves. */
+/* As many as the last refill admitted. Not while items are parked: they need all of the memory. */
 rill_status engine_encode_ahead(rill_engine *e)
 {
     const int32_t wanted = e->admission.last_refill;

@@ -1,4 +1,4 @@
-/* Unrolling: a history as the hypothesis that domains see, oldest action first. */
+/* Backtrace: turn a path in the hypothesis pool into the rill_hypothesis that domains see, oldest action first. */
 #ifndef RILL_BACKTRACE_H
 #define RILL_BACKTRACE_H
 
@@ -12,7 +12,7 @@ typedef struct backtrace_buffer {
 } backtrace_buffer;
 
 void backtrace_finish(backtrace_buffer *u);
-/* The hypothesis of an output of the item in `slot`, in a domain of so many phases; it points into `u` until the next.
+/* The hypothesis of an output of the item in `slot`, in a domain with `phases` phases; it points into `u` until the next call.
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slot, const item_output *output,
                              int32_t phases, rill_hypothesis *hypothesis);

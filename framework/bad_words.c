@@ -1,4 +1,4 @@
-/* Forbidden sequences; bad_words.h. */
+/* Bad words; bad_words.h. */
 #include "bad_words.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static int compare_sequences(const void *left, const void *right)
 {
     const rill_sequence *a = *(const rill_sequence *const *)left, *b = *(const rill_sequence *const *)right;
     if (sequence_key(a) != sequence_key(b)) return sequence_key(a) < sequence_key(b) ? -1 : 1;
-    return (a > b) - (a < b); /* they lie in one array */
+    return (a > b) - (a < b); /* compare addresses: all are in one array */
 }
 
 rill_status bad_words_create(bad_words *f, rill_context *ctx, const rill_domain_info *info)
@@ -35,7 +35,7 @@ void bad_words_finish(bad_words *f, rill_context *ctx)
     rill_free(ctx, f->sequence, (size_t)f->n * sizeof *f->sequence);
 }
 
-/* The first sequence with that key or a greater one. */
+/* Index of the first sequence whose key is >= `key`. */
 static int32_t find_sequence(const bad_words *f, int32_t key)
 {
     int32_t low = 0, high = f->n;
@@ -54,7 +54,7 @@ static int32_t hyp_last_action(const bad_words *f, const rill_hyp_node *hyps, in
     return hyps[h].parent >= 0 ? hyps[h].action : f->start_action;
 }
 
-/* All but the sequence's last action has just been written. */
+/* Whether the hypothesis ends with all of the sequence but its last action. */
 static int prefix_matches(const bad_words *f, const rill_sequence *s, const rill_hyp_node *hyps, int32_t h)
 {
     int32_t n = s->n - 1;
@@ -63,7 +63,7 @@ static int prefix_matches(const bad_words *f, const rill_sequence *s, const rill
     return n == 0 || (n == 1 && s->action[0] == f->start_action);
 }
 
-/* The next sequence from *i on that ends with the action to come, of those with the key; NULL: there is none. */
+/* The next sequence from *i on, among those with the key, that the next action could complete; NULL: none. */
 static const rill_sequence *next_matching(const bad_words *f, int32_t key, const rill_hyp_node *hyps, int32_t h,
                                           int32_t *i)
 {
@@ -86,7 +86,7 @@ rill_status bad_words_ban(const bad_words *f, rill_modifiers *mods, int32_t row,
     return RILL_OK;
 }
 
-/* Whether one of those from `from` up to `to` ends with the same action. */
+/* Whether an earlier matching sequence, in [from, to), has the same last action. */
 static int already_counted(const bad_words *f, int32_t from, int32_t to, int32_t action, const rill_hyp_node *hyps,
                            int32_t h)
 {
@@ -97,7 +97,7 @@ static int already_counted(const bad_words *f, int32_t from, int32_t to, int32_t
     return 0;
 }
 
-/* A sum, since the order of sequences says nothing of what they forbid. */
+/* A sum, so that the order of sequences does not matter. */
 int64_t bad_words_class(const bad_words *f, const rill_hyp_node *hyps, int32_t h)
 {
     const int32_t key = hyp_last_action(f, hyps, h), first = find_sequence(f, key);

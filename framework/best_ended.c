@@ -1,17 +1,17 @@
-/* The best hypothesis that ended, for the limit `best-ended`: the output of an item of whose ended ones none became an output.
+/* at_limit "best-ended": if an item reaches the length limit without outputs, output the best hypothesis that ever ended.
  *
- * None having become one, all that ever ended were dropped: by width, by heuristics, by trimming, or as choices that merging did not come
- * to. So the best that was dropped is the best that there was, and it is enough to look at each ended choice once, where it comes up. The
- * best is by final rank; of equal ones the first timestep's, then the better parent's, then the better choice. */
+ * Since none became an output, all ended hypotheses were dropped: by beam width, by heuristics, by trimming, or as choices that merging
+ * did not reach. So the best dropped one is the best of all, and each ended choice is compared once, when it appears. The order is by
+ * final score, then earlier timestep, then better parent, then better choice. */
 #include "engine_internal.h"
 
-/* One that ended: choice `next` of a row. */
+/* An ended hypothesis: choice `choice` of a row. */
 typedef struct ended_choice {
     item_output output;
     int32_t rank, row, choice;
 } ended_choice;
 
-/* The best choice of the row that ends, if it is better than *best. */
+/* Replace *best by the row's best terminal choice, if that is better. */
 static void scan_ended(timestep *t, const item *it, int32_t rank, int32_t row, ended_choice *best)
 {
     topk_choice c;

@@ -1,4 +1,4 @@
-/* Registration of the engine's own heuristics, scorers and policies. */
+/* Registration of the engine's own heuristics, scorers and schedulers. */
 #ifndef RILL_BUILTIN_H
 #define RILL_BUILTIN_H
 
@@ -12,7 +12,7 @@ rill_status rill__register_scorers(rill_context *ctx);
 rill_status rill__register_schedulers(rill_context *ctx);
 rill_status rill__register_constraints(rill_context *ctx);
 
-/* rill_scorer.most of those that only forbid; scorers.c */
+/* rill_scorer.max_bonus of scorers that only forbid; scorers.c */
 double rill__no_bonus(const void *self, double *end);
 extern const rill_scorer rill__lexical_scorer, rill__forced_scorer, rill__trie_scorer;
 

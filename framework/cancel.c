@@ -1,15 +1,15 @@
-/* Inputs that leave before their time: cancelled, or at their deadline.
+/* Inputs that leave early: cancelled, or at their deadline.
  *
- * An input without a result is in one of four places: waiting in the intake, ready, in flight, or set aside for want of memory
- * (memory_limit.c). Wherever it is it gives back what it has there; its result takes its turn like any other. Items leave between their
- * timesteps only: busy ones (decode_loop.c) wait for the end of theirs. */
+ * An input without a result is in one of four places: waiting in the queue, ready, running, or parked for lack of memory
+ * (memory_limit.c). In each case its resources are freed and its result is delivered in its turn. Items leave between their timesteps
+ * only: busy ones (decode_loop.c) at the end of theirs. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "engine_internal.h"
 
-/* The item at that place leaves the flight; those behind it move up. */
+/* Remove the item at that running index; later ones move up. */
 static void remove_running(rill_engine *e, int32_t place)
 {
     running_items *f = &e->running;
@@ -18,10 +18,11 @@ static void remove_running(rill_engine *e, int32_t place)
     f->n--;
 }
 
-/* Where an input is that has no place in flight. */
+/* Places of inputs that are not running. */
 enum { IS_READY = -1, IS_PARKED = -2, IS_WAITING = -3, IS_UNKNOWN = -4 };
 
-/* An item leaves without outputs: from its place in flight, or where it IS. With status RILL_OK it has those of an earlier search. */
+/* An item leaves without new outputs: from its running index, or from an IS_ place. With status RILL_OK it has the saved result of an
+ * earlier search. */
 static rill_status fail_item(rill_engine *e, int32_t slot, int32_t place, rill_status status, const char *message)
 {
     item *it = &e->items.item[slot];
@@ -55,7 +56,7 @@ static rill_status fail_queued(rill_engine *e, int32_t i, rill_status status, co
 
 /* --- cancelling --------------------------------------------------------------------------------------------------- */
 
-/* Where the input is: its place in flight, or where it IS; *at: the number in the intake of one that waits, else the slot. */
+/* The input's running index, or an IS_ value; *index: its index in the queue if it waits there, else its slot. */
 static int32_t find_input_place(const rill_engine *e, int64_t id, int32_t *index)
 {
     for (*index = 0; *index < e->queue.n; ++*index)
@@ -114,7 +115,7 @@ rill_status engine_fail_selected(rill_engine *e, int32_t slot, rill_status statu
     return RILL_OK;
 }
 
-/* It leaves when its timestep is over. */
+/* Mark the item: it leaves when its timestep is over. */
 static rill_status cancel_busy(rill_engine *e, int32_t slot)
 {
     item *it = &e->items.item[slot];
@@ -157,11 +158,11 @@ static rill_status fail_timed_out(rill_engine *e, int32_t slot, int32_t place)
     return fail_item(e, slot, place, RILL_ERR_DEADLINE, message);
 }
 
-/* The ended entries of the beam become outputs, and if there is none at all the live ones do, unless one that ended is kept for that. */
+/* Output the ended entries of the beam. If there is no output at all, output the best ended hypothesis, or else the live entries. */
 static rill_status output_beam(rill_engine *e, item *it)
 {
     int32_t found = it->n_outputs;
-    if (it->timestep == 0) return RILL_OK; /* nothing but the empty hypothesis */
+    if (it->timestep == 0) return RILL_OK; /* only the empty hypothesis */
     RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, (size_t)(found + it->width), "outputs"));
     for (int ended = 1; ended >= 0; ended--) {
         if (!ended && found == 0) found = best_ended_output(e, it);
@@ -184,7 +185,8 @@ static rill_status finish_timed_out(rill_engine *e, int32_t place)
 {
     int32_t slot = e->running.slot[place];
     item *it = &e->items.item[slot];
-    if (it->saved_result != NULL) return fail_timed_out(e, slot, place); /* which is more than half of another search */
+    /* a complete earlier result is better than half of another search */
+    if (it->saved_result != NULL) return fail_timed_out(e, slot, place);
     RILL__TRY(output_beam(e, it));
     if (it->n_outputs == 0) return fail_timed_out(e, slot, place);
     it->timed_out = 1;

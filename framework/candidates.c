@@ -1,4 +1,4 @@
-/* A timestep's candidates; candidates.h says what they are. */
+/* Columns of a timestep's candidates; candidates.h. */
 #include "candidates.h"
 
 #define CARVE(member, n) c->member = rill_carve(carver, (n), sizeof *c->member)
@@ -44,8 +44,8 @@ static void move_candidate(candidates *c, int32_t to, int32_t from)
     c->ended[to] = c->ended[from];
 }
 
-/* Mark in `keep` what stays of an item where it was to have fewer than its least number: the best of those that were to go come
- * back, and whatever stays is no more than that number. */
+/* Adjust `keep` of an item that would fall below its minimum number of candidates: the best dropped ones are restored up to that
+ * minimum, and no more than that is kept. */
 static void restore_min_kept(candidates *c, int32_t i, int32_t start, int32_t end)
 {
     int32_t n_kept = 0, n_restored;

@@ -1,4 +1,4 @@
-/* Memory for arrays that belong together; rill/carve.h says how. */
+/* One allocation for several arrays; rill/carve.h. */
 #include "rill/carve.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ rill_status rill_carve_reserve(rill_context *ctx, char **block, size_t *capacity
 {
     if (c->used > *capacity || *block == NULL) {
         size_t old_capacity = *capacity;
-        /* Freed first, so that both never count together. */
+        /* Freed before allocating, so that the peak does not count both. */
         rill_free(ctx, *block, old_capacity);
         *block = NULL;
         *capacity = 0;
@@ -21,7 +21,7 @@ rill_status rill_carve_reserve(rill_context *ctx, char **block, size_t *capacity
     return RILL_OK;
 }
 
-/* Sets *bytes to what `capacity` elements take; 0 when they cannot be counted. */
+/* Sets *bytes to the size of `capacity` elements of all columns; 0 on overflow. */
 static int count_bytes(const rill_array *columns, size_t n, size_t capacity, size_t *bytes)
 {
     *bytes = 0;

@@ -24,7 +24,7 @@ rill_status certify_check(rill_context *ctx, const chain *c, const rill_settings
     return RILL_OK;
 }
 
-/* What sums over a float softmax may lack, with room. */
+/* Margin for the rounding error of summed float probabilities. */
 #define REST_SLACK 2e-5
 
 double certify_unreturned(int32_t n, int32_t wanted, int32_t actions, const float *logp)
@@ -36,9 +36,9 @@ double certify_unreturned(int32_t n, int32_t wanted, int32_t actions, const floa
     return fmin(log(fmax(1 - sum, 0) + REST_SLACK), (double)logp[n - 1]);
 }
 
-/* --- what can still be reached ------------------------------------------------------------------------------------ */
+/* --- upper bounds ------------------------------------------------------------------------------------------------- */
 
-/* What scorers may add: to each action but the end action, below 0 where all lose; and to that. */
+/* Upper bounds on scorers' bonuses: per action, negative if every action loses; and of the end action. */
 typedef struct bonus {
     double action, end;
 } bonus;
@@ -58,11 +58,11 @@ static bonus upper_limit(const chain *c, const item *it, int32_t phases)
 {
     bonus a = scorer_bonus(c, it);
     a.action *= phases;
-    if (a.end < 0) a.end = 0; /* it need not come */
+    if (a.end < 0) a.end = 0; /* the end action may not come */
     return a;
 }
 
-/* The timestep that goes on may have added its part already, and the end action may be what is counted last. */
+/* The current timestep may already include its bonus, and the last action counted may be the end action. */
 static double score_at_length(const item *it, const bonus *a, double score, int32_t final)
 {
     const rill_settings *s = it->settings;
@@ -71,17 +71,17 @@ static double score_at_length(const item *it, const bonus *a, double score, int3
     return rill_settings_rank(s, score + a->end + (more > 0 ? a->action * more : 0), final);
 }
 
-/* (c + d l) / l^alpha turns once at most: the greatest value is where it turns or at an end. */
+/* (c + d l) / l^alpha has at most one extremum: the maximum is there or at a boundary. */
 static double max_reachable(const item *it, const bonus *a, double score)
 {
     const rill_settings *s = it->settings;
-    /* Behind the limit "end" there is one more timestep, in which a last action counts. */
+    /* at_limit "end" allows one more timestep for a last action. */
     const int32_t limit = it->max_length + (s->at_limit == RILL_LIMIT_END), min_final = it->timestep,
                   max_final = (limit > min_final ? limit : min_final) + (s->count_end != 0);
     const double alpha = s->length_penalty, d = a->action - s->word_penalty,
                  turning_point = alpha * (score + a->end - a->action * min_final) / (d * (1 - alpha));
     double best = fmax(score_at_length(it, a, score, min_final), score_at_length(it, a, score, max_final));
-    /* No length counts as 1, and what a negative addition leaves out bends the line close to its beginning. */
+    /* Length 0 counts as 1, and negative bonuses may be missing early: the function is irregular at its start. */
     for (int32_t final = min_final + 1; final <= min_final + 3 && final < max_final; final++)
         best = fmax(best, score_at_length(it, a, score, final));
     for (int32_t i = -3; i <= 3 && turning_point > min_final && turning_point < max_final; i++) {
@@ -91,7 +91,7 @@ static double max_reachable(const item *it, const bonus *a, double score)
     return best + 1e-9 * (1 + fabs(best));
 }
 
-/* An action of which nothing is said gets the reward; whether there is one nobody knows where actions are forbidden. */
+/* Actions without entries get the row's reward; with bans or allowed sets it is unknown whether any such action is legal. */
 static int names_all_actions(const modifier_table *rules, int32_t row, const rill_domain_info *info)
 {
     const int32_t *offsets[] = {rules->add_offset, rules->ban_offset, rules->allow_offset};

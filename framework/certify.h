@@ -1,18 +1,20 @@
-/* Certificates: whether an output is provably the model's best. The certified output of place j is the j-th best, by the final order, of
- * all that the model could have given for the input, whatever the search left out.
+/* Certificates: prove that an output is the model's best. The certified output of place j is the j-th best, in the final order, of all
+ * outputs that the model could have produced for the input, including those that the search pruned.
  *
- * An item keeps B, the greatest U over everything that was abandoned for it; an output that ranks at least B is certified. Abandoned are
+ * For each item, B is the maximum upper bound U over everything that the search abandoned; an output that ranks at least B is certified.
+ * Abandoned are
  *
- *   - of each row the choices that the domain did not return, or that the row's limit cut: such a child scores at most what its
- *     parent does, plus the least of the last returned log-probability and log(1 - the sum of the returned probabilities)
- *   - candidates cut in any phase by width or heuristics, and those live when the item stops
- *   - ended ones that were dropped: U is their own rank
+ *   - the choices of each row that the domain did not return, or that the row's limit cut. Such a child scores at most its parent's score
+ *   plus the smaller of the last returned log-probability and log(1 - the sum of the returned probabilities)
+ *   - candidates cut in any phase by beam width or heuristics, and those live when the item stops
+ *   - ended candidates that were dropped: U is their own final score
  *
- * Of what is not ended, U is the maximum over the final lengths l that it can still reach of (s + A(l) - W l) / l^alpha: A is the
- * most that scorers may still add, and log-probabilities are at most 0. It grows with s, so of a phase the greatest s is enough.
- * What rules forbid is not abandoned: a certified output is the best legal one. At the limit "open" prefixes of the greatest length are
- * outputs: then it is the best within that length. Sums are rounded up by more than floats can be wrong.
- * Sources: best-first search (Meister, Vieira and Cotterell 2020) for the argument; the sum over what is not returned is ours. */
+ * For a live hypothesis, U is the maximum over the final lengths l that it can still reach of (s + A(l) - W l) / l^alpha, where A bounds
+ * what scorers may still add, and log-probabilities are at most 0. U grows with s, so the greatest s of a phase suffices. What rules forbid
+ * does not count as abandoned: a certified output is the best legal one. Under at_limit "open", prefixes of the greatest length are
+ * outputs, and the certified output is the best within that length. Sums are rounded up by more than the float error.
+ * Sources: best-first search (Meister, Vieira and Cotterell 2020) for the argument; the bound by the sum of unreturned probabilities is
+ * ours. */
 #ifndef RILL_CERTIFY_H
 #define RILL_CERTIFY_H
 
@@ -20,38 +22,38 @@
 #include "stop_criteria.h"
 #include "timestep.h"
 
-/* Refuse what nothing can be proven with: cube pruning, scorers that do not say what they add at most, a model without
+/* Refuse settings that make certificates impossible: cube pruning, scorers without max_bonus, a model without normalised
  * log-probabilities. */
 rill_status certify_check(rill_context *ctx, const chain *c, const rill_settings *settings,
                           const rill_domain_info *info);
 
-/* The greatest log-probability of a row's choices behind the n that were returned, of `wanted` that were asked for and `actions` that
- * there are; -infinity when there are none, infinity when these are no log-probabilities. logp: [n] descending. */
+/* Upper bound on the log-probability of a row's choices that were not returned: n were returned of `wanted` requested and `actions` in
+ * all. -infinity when none is left, infinity when the values are not log-probabilities. logp: [n] descending. */
 double certify_unreturned(int32_t n, int32_t wanted, int32_t actions, const float *logp);
 
-/* The item gives up a child, or a live candidate, of this score in the timestep that goes on. */
+/* The item abandons a child, or a live candidate, of this score in the current timestep. */
 static inline void certify_note_path(item *it, double score)
 {
-    if (!(score <= it->abandoned_path_score)) it->abandoned_path_score = score; /* also where it is no number */
+    if (!(score <= it->abandoned_path_score)) it->abandoned_path_score = score; /* also true for NaN */
 }
 
-/* The same of an output that none will see. */
+/* The item abandons an output of this final score. */
 static inline void certify_note_bound(item *it, double final_score)
 {
     if (!(final_score <= it->abandoned_bound)) it->abandoned_bound = final_score;
 }
 
-/* Candidate j of the item: ended or live. */
+/* The item abandons candidate j, ended or live. */
 void certify_note_candidate(const candidates *c, item *it, int32_t j);
 
-/* Whether what was said of a row adds no more than the item's scorers say that they do; where one of them does not say it does. */
+/* Whether the modifiers of a row stay within the scorers' max_bonus; also 1 if a scorer has no max_bonus. */
 int certify_check_bonus(const chain *c, const item *it, const modifier_table *rules, int32_t row,
                         const rill_domain_info *info);
 
-/* The highest rank that is within reach of a prefix, or behind a row, of this score in the item's timestep. */
+/* The highest final score that a prefix of this score in the item's timestep can reach. */
 double certify_bound(const chain *c, const item *it, double score, int32_t phases);
 
-/* A phase is over: what it gave up counts. `phases`: of the domain. */
+/* End of a phase: fold its abandoned score into B. `phases`: of the domain. */
 void certify_end_phase(const chain *c, item *it, int32_t phases);
 
 #endif

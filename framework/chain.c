@@ -1,9 +1,9 @@
 /* Chains of heuristics and scorers; chain.h.
  *
- * A heuristic's call sees all selected items at once. The checking mode asks an instance that has seen nothing about each item alone
- * and compares the marks: a heuristic that looks at its neighbours or remembers earlier calls answers differently and fails the run.
+ * A heuristic's call sees all selected items at once. The checking mode calls a fresh instance for each item alone and compares the marks:
+ * a heuristic that depends on other items or on earlier calls gives different marks, which fails the run.
  *
- * Where items use different instances of a heuristic it is called once for each run of neighbours that share one.
+ * Where items use different instances of a heuristic, it is called once per run of adjacent items that share one.
  *
  * Divisions: instances · creating · one call · checking · the pass. */
 #include <stddef.h>
@@ -54,7 +54,7 @@ void chain_destroy_fresh(chain *c, int32_t link, void *self)
     destroy_instance(&c->link[link], self);
 }
 
-/* The link's instance with these arguments, for one more user. */
+/* Find or create the link's instance with these arguments, and count a user. */
 static rill_status acquire(chain *c, chain_link *link, const char *arguments, chain_instance **out)
 {
     chain_instance *instance = link->instances;
@@ -198,7 +198,7 @@ static void clear_marks(rill_candidates *b)
 
 static rill_status call_heuristic(chain *c, const rill_heuristic *h, void *self, rill_candidates *beams)
 {
-    rill_candidates plugin_view = *beams; /* what a plugin writes over of it is its own */
+    rill_candidates plugin_view = *beams; /* a copy: changes by the plugin have no effect */
     clear_marks(beams);
     rill_error_clear(c->ctx);
     rill_status status = h->apply(self, &plugin_view);
@@ -206,7 +206,7 @@ static rill_status call_heuristic(chain *c, const rill_heuristic *h, void *self,
     return status < 0 ? status : RILL_OK;
 }
 
-/* The view of items [i, end): the same arrays from their first entry on, with offsets that start at 0. */
+/* The view of items [i, end): the same arrays from their first entry on, with offsets from 0. */
 static rill_candidates view_part(const rill_candidates *all, int32_t i, int32_t end, int32_t *offset)
 {
     rill_candidates part = *all;
@@ -231,8 +231,8 @@ static rill_candidates view_part(const rill_candidates *all, int32_t i, int32_t 
     return part;
 }
 
-/* The link's heuristic has failed for items [i, end). With arguments that a request gave it, that is the request's affair: each item that
- * it fails for fails alone. */
+/* The link's heuristic failed for items [i, end) with arguments of a request: call it for each item alone, and fail those items for
+ * which it fails again. */
 static rill_status fail_custom_items(chain *c, int32_t link, const candidates *cands, rill_candidates *all, int32_t i,
                                      int32_t end, rill_status status)
 {
@@ -251,7 +251,7 @@ static rill_status fail_custom_items(chain *c, int32_t link, const candidates *c
     return any ? RILL_OK : status;
 }
 
-/* Call the link's heuristic for all items: for each run of neighbours that share an instance. */
+/* Call the link's heuristic for all items: once per run of adjacent items that share an instance. */
 static rill_status call_for_all(chain *c, int32_t link, const candidates *cands, rill_candidates *all)
 {
     const rill_heuristic *h = c->link[link].heuristic;
@@ -273,12 +273,12 @@ static rill_status reserve_checks(chain *c, const candidates *cands)
     const rill_array columns[] = {RILL_ARRAY(c->checked_width), RILL_ARRAY(c->checked_stop),
                                   RILL_ARRAY(c->checked_keep)};
     size_t n = (size_t)cands->n, total = (size_t)cands->offset[cands->n];
-    /* One at least: there may be no candidate left, and memcmp() wants a place even for none. */
+    /* At least one element: there may be no candidate, and memcmp() needs a valid pointer even for 0 bytes. */
     return rill_columns_grow(c->ctx, &c->checked_memory, n > total ? n : total + 1, columns,
                              sizeof columns / sizeof *columns, "checked marks");
 }
 
-/* Compare a call over all items, whose marks are in `beams`, with calls for each alone; leaves the marks as they were. */
+/* Compare a call over all items, whose marks are in `beams`, with calls for each item alone; restores the marks. */
 static rill_status check_independence(chain *c, int32_t link, const candidates *cands, rill_candidates *beams)
 {
     size_t n = (size_t)cands->n, total = (size_t)cands->offset[cands->n];

@@ -1,12 +1,12 @@
-/* Committing: what survived becomes the new beam, or the item stops (steps 6 and 7 of "One timestep of one item, exactly").
+/* Commit: surviving candidates become the new beam, or the item stops (steps 6 and 7 of "One timestep of one item, exactly").
  * stop_criteria.h has the rules.
  *
- * Divisions: histories · the pass. */
+ * Divisions: hypotheses · the pass. */
 #include "engine_internal.h"
 
-/* --- histories ---------------------------------------------------------------------------------------------------- */
+/* --- hypotheses --------------------------------------------------------------------------------------------------- */
 
-/* The history of candidate j of the item, with a reference for the caller. An entry that waited hands its own over. */
+/* The hyp of candidate j, with a reference for the caller. An ended entry that was in the beam passes its own reference on. */
 static int32_t take_hyp(rill_engine *e, const candidates *c, item *it, int32_t j, int live)
 {
     beam_entry *parent = &it->beam[c->parent_rank[j]];
@@ -19,14 +19,14 @@ static int32_t take_hyp(rill_engine *e, const candidates *c, item *it, int32_t j
                         c->action_logp[j], c->action_score[j], live);
 }
 
-/* Timesteps of candidate j, an end action not counted. Called before the item's timestep is counted. */
+/* Length of candidate j in timesteps, an end action not counted. Call before the item's timestep counter is incremented. */
 static int32_t candidate_length(const candidates *c, const beam_entry *old_beam, const item *it, int32_t j)
 {
     if (c->hyp[j] >= 0) return old_beam[c->parent_rank[j]].length;
     return it->timestep + (c->terminal[j] != RILL_END);
 }
 
-/* An entry of the beam lets go of its history's node, where its kin has so many holds. */
+/* A previous beam entry releases its hyp's node; its children have `holds` holds. */
 static inline void release_node(hyp_pool *f, const beam_entry *entry, int32_t holds)
 {
     if (!entry->ended && f->hyp[entry->hyp].internal[HYP_NODE] == HYP_NOT_STEPPED)
@@ -44,7 +44,8 @@ void engine_release_beam(rill_engine *e, item *it)
     }
 }
 
-/* The entries before let go of their histories, to which their kin is added; those of all items without any go together. */
+/* Release the hyps of the previous entries after adding their children's references; those without children, of all items, are released
+ * together. */
 static void release_old_beam(rill_engine *e, timestep *t, item *it, int32_t width)
 {
     hyp_pool *f = &e->hyps;
@@ -94,7 +95,7 @@ static void stop_item(rill_engine *e, const candidates *c, item *it, stop_reason
         output_candidates(e, c, it, first, end, 1);
         if (it->n_outputs == 0) output_candidates(e, c, it, first, end, 0);
     }
-    /* Live ones that a heuristic's wish cuts short may be outputs, and could have gone on. */
+    /* Live candidates cut off by a heuristic's stop may be outputs, but they could have continued. */
     for (int32_t j = first; e->settings.certify && reason != STOP_OUTPUT_ALL && j < end; j++)
         if (reason == STOP_ENOUGH || !c->ended[j]) certify_note_candidate(c, it, j);
     best_ended_drop(e, it);
@@ -102,8 +103,8 @@ static void stop_item(rill_engine *e, const candidates *c, item *it, stop_reason
     it->width = it->n_live = 0;
 }
 
-/* Make candidate j the entry of a rank. What its history adds to those of the entries before is counted with their kin, so that each is
- * touched once. Returns whether it is a new one, to be counted too. */
+/* Make candidate j the beam entry at a rank. References to the parents' hyps are accumulated in child_counts, so that each hyp is
+ * written once. Returns whether the hyp is new and must be counted. */
 static int make_entry(rill_engine *e, timestep *t, item *it, int32_t j, int32_t rank)
 {
     const candidates *c = &t->candidates;
@@ -115,7 +116,8 @@ static int make_entry(rill_engine *e, timestep *t, item *it, int32_t j, int32_t 
     entry->state_parent = RILL_NO_NODE;
     entry->action_logp = c->action_logp[j];
     entry->group = c->group[j];
-    entry->length = ended ? candidate_length(c, old_beam, it, j) : rank; /* of a live one: its carrier, itself */
+    /* of a live entry: state_rank, its own rank */
+    entry->length = ended ? candidate_length(c, old_beam, it, j) : rank;
     entry->ended = ended ? c->terminal[j] : 0;
     t->child_counts[from].refs++;
     if (c->hyp[j] >= 0) {
@@ -132,7 +134,7 @@ static int make_entry(rill_engine *e, timestep *t, item *it, int32_t j, int32_t 
     return 1;
 }
 
-/* The entries before are copied rather than those that are made: what has just been written by fields is not there yet for a copy. */
+/* The previous entries are copied, not the new ones: copying what was just written field by field would stall on store forwarding. */
 static void make_beam(rill_engine *e, timestep *t, item *it, int32_t first, int32_t end, int32_t live)
 {
     const int32_t width = it->width;
@@ -146,7 +148,7 @@ static void make_beam(rill_engine *e, timestep *t, item *it, int32_t first, int3
     it->n_live = live;
 }
 
-/* What became of the item's candidates: those from `end` on had no room. Where it stopped, outputs are marked. */
+/* Trace the item's candidates: those from `end` on did not fit. If the item stopped, its outputs are marked. */
 static void trace_fates(rill_engine *e, timestep *t, int32_t i, int32_t first, int32_t end, int stopped)
 {
     const candidates *c = &t->candidates;
@@ -164,7 +166,7 @@ static void commit_item(rill_engine *e, timestep *t, int32_t i, int last)
     const candidates *c = &t->candidates;
     item *it = &e->items.item[t->selected[i]];
     int32_t first = c->offset[i], end = first + stop_beam_width(it, c->offset[i + 1] - first), live = 0;
-    double best_live = RILL_SCORE_DEAD; /* scores of candidates are finite */
+    double best_live = RILL_SCORE_DEAD; /* lower than any candidate's score */
     for (int32_t j = end - 1; j >= first; j--) {
         if (c->ended[j]) continue;
         best_live = c->path_score[j];

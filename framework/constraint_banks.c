@@ -1,9 +1,8 @@
-/* Banks; constraint_banks.h.
+/* Constraint banks; constraint_banks.h.
  *
- * The division is that of dynamic beam allocation (Post and Vilar 2018): of k places each bank has as many as any other, the last one
- * what remains besides. A bank with fewer candidates than places gives the others to the one before it, and so on; what the first
- * one cannot use goes to the last again. Here k is what an item has left: its outputs count. Hypotheses that have ended and wait in the
- * beam are in the last bank. */
+ * Places are divided as in dynamic beam allocation (Post and Vilar 2018): each bank has an equal share of the k places, and the last one
+ * the remainder. A bank with fewer candidates than places gives the rest to the bank before it, and so on; places left by the first one
+ * go to the last again. Here k is reduced by the item's outputs. Ended hypotheses that stay in the beam belong to the last bank. */
 #include "constraint_banks.h"
 
 #include <stdlib.h>
@@ -18,7 +17,7 @@ static int32_t child_bank(const modifier_table *rules, int32_t row, int32_t acti
     return rules->default_bank[row];
 }
 
-/* All children of the item. */
+/* Collect all children of the item. */
 static int32_t gather_children(timestep *t, const item *it, int32_t banks, int32_t *row)
 {
     int32_t n = 0;

@@ -1,4 +1,4 @@
-/* Lines of constraints; rill/constraints.h. */
+/* Parsing constraint lines; rill/constraints.h. */
 #include "rill/constraints.h"
 
 #include "internal.h"
@@ -9,9 +9,9 @@ enum { PHRASE_SEPARATOR_LENGTH = sizeof PHRASE_SEPARATOR - 1 };
 struct rill_constraints {
     rill_context *ctx;
     int32_t n;
-    const char **arguments; /* [n] what a line says */
-    rill_text *text;        /* [n] where it is */
-    char **name;            /* [n] of scorers */
+    const char **arguments; /* [n] arguments in the current line */
+    rill_text *text;        /* [n] their storage */
+    char **name;            /* [n] names of the scorers */
 };
 
 const char *const *rill_constraint_names(void)
@@ -79,7 +79,7 @@ static rill_status add_constraint(rill_constraints *c, const char *part, size_t 
         if (c->arguments[i] != NULL)
             RILL__TRY(rill_text_append(&c->text[i], PHRASE_SEPARATOR, PHRASE_SEPARATOR_LENGTH));
         RILL__TRY(rill_text_append(&c->text[i], part + skip, length - skip));
-        c->arguments[i] = ""; /* said; texts move as they grow */
+        c->arguments[i] = ""; /* marks it as set; the pointer is set later, since texts move as they grow */
         return RILL_OK;
     }
     return rill_fail(c->ctx, RILL_ERR_INPUT, "constraints: \"%.*s\" is no scorer of this run",

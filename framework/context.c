@@ -1,11 +1,10 @@
-/* The context: memory with accounting, the error record, the log, and growing texts.
+/* The context: memory with accounting, the error record, the log, and text buffers.
  *
- * Invariant: `used` is the sum of the sizes handed out and not yet returned, by this context and by those made from it, so a
- * context whose owners cleaned up has used == 0 when it is destroyed. Sizes are always known to the caller, which is why blocks
- * carry no headers.
+ * Invariant: `used` is the sum of the sizes allocated and not yet freed, by this context and its workers' contexts, so used == 0 when a
+ * context is destroyed after its owners cleaned up. Callers always know the size, so blocks have no headers.
  *
- * A context and its workers' contexts are used by several threads at once: what they share is the sums, which are atomic, and
- * the user's two functions, which are called under the first context's lock. The C library's allocator needs none.
+ * Several threads use a context and its workers' contexts at once. They share the sums, which are atomic, and the user's two functions,
+ * which are called under the root context's lock. The C library's allocator needs no lock.
  *
  * Divisions: allocation · numbers · errors and log · texts. */
 #include <locale.h>
@@ -17,7 +16,7 @@
 
 /* --- allocation --------------------------------------------------------------------------------------------------- */
 
-/* What is only counted needs no order among threads. */
+/* Counters need no memory ordering. */
 static void count_bytes_used(rill_context *ctx, size_t old_size, size_t new_size)
 {
     for (size_t more = new_size - old_size; ctx != NULL; ctx = ctx->parent) {
@@ -30,7 +29,7 @@ static void count_bytes_used(rill_context *ctx, size_t old_size, size_t new_size
     }
 }
 
-/* The context's allocation function, one thread at a time. */
+/* Call the context's allocation function, one thread at a time. */
 static void *call_allocator(rill_context *ctx, void *block, size_t old_size, size_t new_size)
 {
     if (ctx->allocate == rill__default_allocate) return rill__default_allocate(NULL, block, old_size, new_size);
@@ -40,7 +39,7 @@ static void *call_allocator(rill_context *ctx, void *block, size_t old_size, siz
     return fresh;
 }
 
-/* Recursive: what logs may allocate, and log. */
+/* Recursive: a log function may allocate, and an allocator may log. */
 static int init_lock(pthread_mutex_t *lock)
 {
     pthread_mutexattr_t attributes;
@@ -98,7 +97,7 @@ rill_status rill_context_create_worker(rill_context **out, rill_context *parent,
 void rill_context_destroy(rill_context *ctx)
 {
     if (ctx == NULL) return;
-    /* One at a time: what is called may defer more. */
+    /* One at a time: a deferred function may defer more. */
     while (ctx->n_deferred > 0) {
         rill__deferred last = ctx->deferred[--ctx->n_deferred];
         last.fn(last.user);
@@ -122,7 +121,7 @@ rill_status rill_context_defer(rill_context *ctx, void (*fn)(void *user), void *
 
 void *rill_alloc(rill_context *ctx, size_t size)
 {
-    /* A block of no bytes must still be told from a failure, so it gets one that is not accounted. */
+    /* A block of size 0 must be distinguishable from a failure, so one byte is allocated and not counted. */
     void *block = call_allocator(ctx, NULL, 0, size > 0 ? size : 1);
     if (block != NULL) count_bytes_used(ctx, 0, size);
     return block;
@@ -173,14 +172,14 @@ size_t rill_memory_peak(const rill_context *ctx)
 
 /* --- numbers ------------------------------------------------------------------------------------------------------ */
 
-static locale_t c_locale; /* "C": what numbers are read and written in */
+static locale_t c_locale; /* the "C" locale, in which numbers are read and written */
 
 static void make_c_locale(void)
 {
     c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 
-/* Where there is no memory for it the host's stays. */
+/* Without memory for the locale the host's stays in force. */
 void *rill_enter_plain_locale(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -218,8 +217,8 @@ int rill_print(char *out, size_t size, const char *format, ...)
     return length;
 }
 
-/* Whether behind a character that is not whole stands what shows that it was cut: not so the letters and signs of a file's name in another
- * encoding, which stays as it is. */
+/* Whether the rest after an incomplete character shows that it was cut ("..."). A file name in another encoding has incomplete
+ * characters too, and stays unchanged. */
 static int is_cut_character(const char *rest)
 {
     const char c = rest[0];
@@ -277,7 +276,7 @@ void rill_error_clear(rill_context *ctx)
 
 rill_status rill_fail(rill_context *ctx, rill_status status, const char *format, ...)
 {
-    /* Formatted aside first: an argument may be the present message, when a caller adds to it. */
+    /* Formatted into a buffer first: an argument may be the current message, when a caller extends it. */
     char sentence[RILL__MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);

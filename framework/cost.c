@@ -1,11 +1,11 @@
-/* What a search may take, from its settings alone; see rill/engine.h.
+/* Upper bounds on the cost of a search, from its settings alone; see rill/engine.h.
  *
- * Every setting that multiplies work or memory is in here. Sums are in double, since what may be asked for does not fit anything else. */
+ * Covers every setting that multiplies work or memory. Sums are doubles, since a request may ask for more than integers hold. */
 #include "timestep.h"
 
 #include <math.h>
 
-/* Of a choice in topk.h's table, and of one in what a domain answers where scorers or limits choose among them. */
+/* Size of a choice in topk.h's table, and of one in the domain's result if scorers or limits apply. */
 enum { CHOICE_BYTES = 13, ANSWER_BYTES = 9, TEXT_BYTES = 6 };
 
 static double max_steps(const rill_settings *s, const rill_domain_info *info, double size)
@@ -13,10 +13,10 @@ static double max_steps(const rill_settings *s, const rill_domain_info *info, do
     double steps = info->max_length;
     if (s->max_length > 0 || s->max_length_factor > 0) steps = floor(s->max_length_factor * size) + s->max_length;
     if (info->max_positions > 0 && steps > info->max_positions) steps = info->max_positions;
-    return (steps > 1 ? steps : 1) + 1; /* the end is behind the last action */
+    return (steps > 1 ? steps : 1) + 1; /* the end action follows the last action */
 }
 
-/* Choices that a row is asked for. */
+/* Choices requested per row. */
 static double max_row_choices(const rill_settings *s, const rill_domain_info *info)
 {
     const int32_t phases = info->phases > 0 ? info->phases : 1, limited = (1 << phases) - 1;
@@ -26,7 +26,7 @@ static double max_row_choices(const rill_settings *s, const rill_domain_info *in
     return m < info->actions ? m : info->actions;
 }
 
-/* Hypotheses that exact search, or the second call of cube pruning, expands besides. */
+/* Additional hypotheses expanded by exact search, or by the second call of cube pruning. */
 static double extra_rows(const rill_settings *s, double rows)
 {
     return (s->exact ? (double)s->exact_rows : 0) + (s->cube > RILL_CUBE_NONE ? rows : 0);
@@ -36,17 +36,17 @@ void rill_settings_cost(const rill_settings *s, const rill_domain_info *info, do
 {
     const double k = s->k, steps = max_steps(s, info, size), choices = max_row_choices(s, info);
     const double phases = info->phases > 0 ? info->phases : 1, rows = k * steps * phases;
-    /* A timestep: the rows' choices, what is chosen among by each group, what is kept of all. */
+    /* A timestep: the rows' choices, each group's candidates, the kept ones. */
     const double n_chosen = s->groups > 1 ? k + choices + 7 * k : k;
     const double n_kept = 2 * k < k * choices ? 2 * k : k * choices;
     double bytes = k * choices * (CHOICE_BYTES + ANSWER_BYTES) + n_chosen * (double)sizeof(merge_head) +
                    n_kept * (double)(sizeof(merge_head) + sizeof(beam_entry) + sizeof(rill_hyp_node));
-    /* The search: a history for each hypothesis, and outputs. */
+    /* The search: a hyp per hypothesis, and outputs. */
     const double outputs = s->keep == RILL_KEEP_ALL && s->stop == RILL_STOP_TOP ? rows : s->stop_after + 2 * k;
     const double n_given = s->n_best < outputs ? s->n_best : outputs;
     bytes += rows * (double)sizeof(rill_hyp_node) + outputs * (double)sizeof(item_output);
     if (s->exact) bytes += s->exact_rows * (choices + 1) * (double)(sizeof(exact_entry) + sizeof(rill_hyp_node));
-    /* Its result. */
+    /* The result. */
     bytes += n_given * (sizeof(rill_output) + steps * phases * (double)(sizeof(int32_t) + sizeof(float) + TEXT_BYTES));
     const size_t size_given = out->struct_size;
     const rill_cost cost = {

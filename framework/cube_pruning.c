@@ -1,6 +1,6 @@
 /* Cube pruning; cube_pruning.h.
  *
- * Divisions: memory · what is alike · classes · the second call. */
+ * Divisions: memory · keys · classes · the second call. */
 #include "engine_internal.h"
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
@@ -42,7 +42,7 @@ static int any_naive(const rill_engine *e, const timestep *t)
     return 0;
 }
 
-/* --- what is alike ------------------------------------------------------------------------------------------------ */
+/* --- keys --------------------------------------------------------------------------------------------------------- */
 
 static rill_status call_key_fn(rill_engine *e, const timestep *t, int32_t first, int32_t n, int64_t *key)
 {
@@ -52,11 +52,11 @@ static rill_status call_key_fn(rill_engine *e, const timestep *t, int32_t first,
     return rill__method_status(e->ctx, status, "the function", "cube-key", "call");
 }
 
-/* Each item alone is to be treated as among others. */
+/* Checking mode: an item's classes must be the same alone as among other items. */
 static rill_status check_key_fn(rill_engine *e, timestep *t)
 {
     const row_table *r = &t->rows;
-    int64_t *alone = t->cube.legal_class; /* not written yet */
+    int64_t *alone = t->cube.legal_class; /* not in use yet */
     for (int32_t first = 0, n; first < r->n; first += n) {
         for (n = 1; first + n < r->n && r->item[first + n] == r->item[first];) n++;
         RILL__TRY(call_key_fn(e, t, first, n, alone));
@@ -70,7 +70,7 @@ static rill_status check_key_fn(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* The rows are all live hypotheses of the selected items; none has a node yet. */
+/* Compute the keys of the rows: all live hypotheses of the selected items, still without nodes. */
 static rill_status compute_keys(rill_engine *e, timestep *t)
 {
     cube_pass *c = &t->cube;
@@ -103,7 +103,8 @@ static size_t hash(int64_t key, int64_t legal)
     return (size_t)(h ^ h >> 32);
 }
 
-/* Where the class of hypothesis i stands in the table, or is to. Classes are named by the hypotheses that represent them. */
+/* The slot in the hash table of the class of hypothesis i, or the free slot for it. A class is stored as the index of its
+ * representative. */
 static int32_t *find_class(cube_pass *c, size_t size, int32_t i)
 {
     size_t index = hash(c->key[i], c->legal_class[i]) & (size - 1);
@@ -113,7 +114,7 @@ static int32_t *find_class(cube_pass *c, size_t size, int32_t i)
     return &c->class_table[index];
 }
 
-/* Give each live entry of item `index` its row, and move the rows that stay to *to. `base`: number of its first entry; `from`: its
+/* Assign each live entry of item `index` to a row, and move the remaining rows to *to. `base`: index of its first entry; `from`: its
  * first row. */
 static void group_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t from, int32_t *to)
 {
@@ -166,7 +167,7 @@ rill_status engine_cube_group(rill_engine *e, timestep *t)
 
 /* --- the second call ---------------------------------------------------------------------------------------------- */
 
-/* Of an item of naive cube pruning: representatives keep the cells that were taken, other hypotheses with any become rows. Rows of
+/* Naive cube pruning of one item: representatives keep the cells that were taken, other hypotheses with cells get rows. Rows of
  * representatives are numbered in order of rank, from *next on. */
 static void rescore_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t *next)
 {
@@ -220,7 +221,7 @@ rill_status engine_cube_restrict(timestep *t)
         const int32_t *action = first->action + (size_t)t->cube.source_row[i] * (size_t)first->stride;
         for (int32_t j = 0; j < t->cube.n_cells[i]; j++)
             RILL__TRY(rill_modifiers_allow(&t->cube_modifiers, i, action[j]));
-        t->cube_modifiers.blocked_by[i] = 0; /* no scorer of the chain */
+        t->cube_modifiers.blocked_by[i] = 0; /* this restriction is not a scorer's */
     }
     return RILL_OK;
 }

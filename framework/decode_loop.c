@@ -1,10 +1,11 @@
-/* The loop: admit, choose, advance, score, prune, commit, finish. Source: Yang et al. 2020, algorithm 1, widened to any schedule.
+/* The decoding loop: admit, select, expand, score, merge, prune, commit, finish. Source: Yang et al. 2020, algorithm 1, generalised to any
+ * scheduler.
  *
- * A domain may answer a score call later (domain.h). Then up to two timesteps are under way: while one is computed the engine works on
- * the other. The items of one that has been submitted are *busy*, all others idle; whatever else the engine does to items - choosing,
- * sending back for want of nodes, cancelling, deadlines - it does to idle ones. Groups are made anew in each timestep, of the items
- * that are idle then, half of all live hypotheses at the most: so they stay even without a rule for who belongs to which, one
- * budget, one patience and one policy are enough, and a run on a domain that answers at once is the same code with nobody busy.
+ * A domain may score asynchronously (domain.h). Then up to two timesteps are in progress: while the device computes one, the engine works
+ * on the other. Items of a submitted timestep are *busy*, all others idle, and only idle items are selected, preempted, cancelled or timed
+ * out. The groups are formed anew in each timestep, from items that are idle then, with at most half of all live hypotheses: so they stay
+ * balanced without assigning items to groups, one budget and one scheduler suffice, and a synchronous domain runs the same code without
+ * busy items.
  *
  * Divisions: phases · a timestep · turns. */
 #include "engine_internal.h"
@@ -32,7 +33,7 @@ static rill_status on_heuristic_failed(void *user, int32_t i, rill_status status
     return engine_fail_selected(l->e, l->t->selected[i], status, rill_error(l->e->ctx));
 }
 
-/* Children of every selected item, what survives of them, and the new beams. */
+/* Merge the children of every selected item, prune them, and make the new beams. */
 static rill_status process_children(rill_engine *e, timestep *t)
 {
     int last = t->phase == e->info.phases - 1;
@@ -60,7 +61,7 @@ static rill_status process_children(rill_engine *e, timestep *t)
 
 /* --- a timestep --------------------------------------------------------------------------------------------------- */
 
-/* The most hypotheses of a group: half of all where these are enough for two groups, else as many as there are. */
+/* Most hypotheses of a group: half of all if these suffice for two groups, else all. */
 static int64_t max_group_rows(const rill_engine *e)
 {
     if (e->domain->collect == NULL || e->info.group_rows == 0) return INT64_MAX;
@@ -68,7 +69,7 @@ static int64_t max_group_rows(const rill_engine *e)
     return live >= 2 * (int64_t)e->info.group_rows ? (live + 1) / 2 : INT64_MAX;
 }
 
-/* Select the items of a timestep. Where that fails to select any, the other one has to be over first, or there are none. */
+/* Select the items of a timestep. If none is selected, the other timestep must finish first, or nothing is in flight. */
 static rill_status select_items(rill_engine *e, timestep *t)
 {
     const int64_t max_rows = max_group_rows(e);
@@ -93,7 +94,7 @@ static void mark_busy(rill_engine *e, timestep *t, int busy)
     for (int32_t i = 0; i < t->n; i++) e->items.busy[t->selected[i]] = (uint8_t)busy;
 }
 
-/* Take over what the timestep made of its items; returns whether any has stopped. */
+/* Copy the items' new states after a timestep; returns whether any has stopped. */
 static int update_running(rill_engine *e, const timestep *t)
 {
     int any = 0;
@@ -104,7 +105,7 @@ static int update_running(rill_engine *e, const timestep *t)
     return any;
 }
 
-/* Results for the items that stopped; the others keep their order. */
+/* Make results for the items that stopped; the others keep their order. */
 static rill_status finish_items(rill_engine *e)
 {
     int32_t kept = 0;
@@ -137,13 +138,13 @@ static rill_status end_timestep(rill_engine *e, timestep *t)
     if (stopped) RILL__TRY(finish_items(e));
     engine_free_nodes(e);
     statistics_end_stage(s, &s->current.finalize);
-    s->current.total = s->stage_start - s->timestep_start; /* so far: what the trace gets */
+    s->current.total = s->stage_start - s->timestep_start; /* so far, for the trace */
     tracer_timestep(&e->tracer, t, s->total.timesteps, &s->current);
     s->total.timesteps++;
     return RILL_OK;
 }
 
-/* Go on with a timestep until it is over, or has submitted something (RILL_AGAIN). */
+/* Continue a timestep until it is complete, or has submitted a call (RILL_AGAIN). */
 static rill_status advance_timestep(rill_engine *e, timestep *t)
 {
     for (int more;;) {
@@ -160,8 +161,7 @@ static rill_status advance_timestep(rill_engine *e, timestep *t)
 
 /* --- turns -------------------------------------------------------------------------------------------------------- */
 
-/* Have a timestep begin, with the inputs that can be admitted now. RILL_AGAIN: the other one has to be over first, or there is nothing
- * to do at all. */
+/* Begin a timestep, after admitting inputs. RILL_AGAIN: the other one must finish first, or there is nothing to do. */
 static rill_status start_timestep(rill_engine *e, timestep *t)
 {
     const int waiting = engine_n_waiting(e) > 0;
@@ -172,9 +172,9 @@ static rill_status start_timestep(rill_engine *e, timestep *t)
     return t->active || !e->timesteps[!t->group].active ? RILL_OK : RILL_AGAIN;
 }
 
-/* What is done while an answer is worked out elsewhere. */
+/* Measures work done while a submitted call is computed. */
 typedef struct overlap_timer {
-    double start, waited; /* from 0: nothing is worked out */
+    double start, waited; /* from 0: no call is in progress */
 } overlap_timer;
 
 static overlap_timer overlap_begin(const rill_engine *e, int submitted)
@@ -188,7 +188,7 @@ static void overlap_end(rill_engine *e, const overlap_timer *b)
     if (b->start > 0) now->hidden += statistics_clock() - b->start - (now->waited - b->waited);
 }
 
-/* The inputs of the next refill are encoded meanwhile. */
+/* Encode the inputs of the next refill meanwhile. */
 static rill_status encode_overlapped(rill_engine *e)
 {
     const overlap_timer b = overlap_begin(e, 1);
@@ -197,8 +197,8 @@ static rill_status encode_overlapped(rill_engine *e)
     return status;
 }
 
-/* A turn ends when something is submitted, or when the other timestep is what everything waits for. One that was over without waiting
- * for an answer leaves the next turn to the other, whose items would else be busy for as long as answers come at once. */
+/* A turn ends when a call is submitted, or when the other timestep must finish first. After a timestep that completed without waiting,
+ * the other one goes next: otherwise its items would stay busy as long as calls complete at once. */
 rill_status engine_run_timestep(rill_engine *e)
 {
     for (;;) {

@@ -1,5 +1,4 @@
-/* devices.h: the devices that workers are dealt out to. Domains open a model on one device; this is where several become several
- * models. */
+/* Devices: assign workers to devices. A domain opens a model on one device; with several devices the model is opened on each. */
 #ifndef RILL_DEVICES_H
 #define RILL_DEVICES_H
 
@@ -12,14 +11,14 @@ typedef struct devices {
     int32_t n; /* entries; at least one */
     struct {
         char name[DEVICE_NAME_MAX];
-        int32_t first; /* the first entry that means the same device */
+        int32_t first; /* the first entry with the same device */
     } entry[DEVICES_MAX];
-    /* Options to open a model with, of which the device is replaced; `values` is the context's. */
+    /* Options to open a model with, except that the device is replaced; `values` is allocated from the context. */
     rill_open_options open;
     rill_pair *values;
 } devices;
 
-/* What the option `device` lists, "cuda:0,cuda:1". Without a comma there is one entry, and models are opened as asked.
+/* Parse the option `device`, "cuda:0,cuda:1". Without a comma there is one entry, and the options are unchanged.
  *   RILL_OK · RILL_ERR_OPTION (an empty entry, several kinds, too many) · RILL_ERR_ABI · RILL_ERR_MEMORY */
 rill_status devices_read(devices *out, rill_context *ctx, const rill_open_options *open);
 void devices_clear(devices *list, rill_context *ctx);

@@ -1,15 +1,15 @@
-/* Groups; diverse_beam.h.
+/* Diverse beam search; diverse_beam.h.
  *
- * An item's k places are G groups' of k / G each. In each phase the groups choose one after the other, each among the children of its own
- * hypotheses; the empty hypothesis is everybody's. A choice counts for `diversity` less for each time that a group before has chosen the
- * same action here (Hamming diversity). That decides who is chosen and nothing else: scores stay the model's, and so does the order of
- * outputs. What has ended leaves its group's place empty.
+ * An item's k places are divided among G groups, k / G each. In each phase the groups choose one after the other, each among the children
+ * of its own hypotheses; all groups start from the empty hypothesis. An action's score is reduced by `diversity` for each time that an
+ * earlier group has chosen it in this timestep (Hamming diversity). The reduction only affects the choice: path scores and the order of
+ * outputs stay the model's. A place whose hypothesis has ended stays empty.
  *
- * The best k choices of a row are enough: those before have chosen fewer than that, and whatever they left alone keeps its order.
+ * The best k choices of a row suffice: earlier groups have chosen fewer than k actions, and the other choices keep their order.
  *
- * Each group looks at its own rows, so a phase looks once at each choice that the model gave, if that, and keeps as many as the group has
- * places. The empty hypothesis is the only one of its
- * timestep: its choices stay in a heap from which the groups take in turn, and to which they return what they took for less.
+ * Each group reads its own rows, so a phase reads each choice at most once, and keeps as many as the group has places. The empty hypothesis
+ * is the only row of its timestep: its choices stay in a heap from which the groups take in turn, and into which penalised choices are
+ * returned.
  *
  * Divisions: heaps of children · a group's own hypotheses · the empty hypothesis · all groups. */
 #include "diverse_beam.h"
@@ -17,22 +17,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In a chain of ranks: none follows. */
+/* End of a linked list of ranks. */
 enum { NO_RANK = -1 };
 
-/* Children of the hypotheses of one group, behind what has been chosen, and the better ones first under what they lose. */
+/* State while the groups of an item choose. The heap of a group's children, ordered by penalised score, is stored after the children
+ * already chosen. */
 typedef struct group_chooser {
     timestep *t;
     const item *it;
-    int32_t n_chosen;        /* heads in front of these */
-    int32_t *places_left;    /* [groups] places of a group */
+    int32_t n_chosen;        /* children chosen so far, at the start of t->heads */
+    int32_t *places_left;    /* [groups] free places of a group */
     int32_t *first_rank;     /* [groups] rank of its first hypothesis, or NO_RANK, ... */
-    int32_t *next_rank;      /* [width] ... and of the one behind another */
-    int32_t *action;         /* [2 k] a table of what has been chosen, by hashes; RILL_NO_ACTION: an empty place ... */
-    int32_t *n_chosen_times; /* [2 k] ... and how often it has been */
+    int32_t *next_rank;      /* [width] ... and of the next one */
+    int32_t *action;         /* [2 k] hash table of chosen actions; RILL_NO_ACTION: empty ... */
+    int32_t *n_chosen_times; /* [2 k] ... and how often each was chosen */
 } group_chooser;
 
-/* The action's place in the table, which is never full. */
+/* The action's slot in the hash table, which is never full. */
 static int32_t *count_of_action(const group_chooser *c, int32_t action)
 {
     const uint32_t size = 2 * (uint32_t)c->it->settings->k, hash = (uint32_t)action * UINT32_C(2654435769);
@@ -48,7 +49,7 @@ static void count_choice(const group_chooser *c, int32_t action)
     ++*counter;
 }
 
-/* What a child is chosen by: its score, less what it loses for each group before that has chosen its action. */
+/* The score to choose by: the path score minus the diversity penalty. */
 static double penalized_score(const group_chooser *c, int32_t rank, const topk_choice *child)
 {
     return c->it->beam[rank].path_score + (double)child->score -
@@ -80,10 +81,10 @@ static void begin_choosing(group_chooser *c)
 
 /* --- heaps of children -------------------------------------------------------------------------------------------- */
 
-/* Which child of a heap comes first. */
+/* Order of a heap. */
 enum { BEST_FIRST = 1, WORST_FIRST = -1 };
 
-/* Put the head in its place at `at` or below. */
+/* Sift `head` down from position `index`. */
 static void sift_down(merge_head *heap, int32_t n, int32_t index, merge_head head, int first)
 {
     for (int32_t child; (child = 2 * index + 1) < n; index = child) {
@@ -94,7 +95,7 @@ static void sift_down(merge_head *heap, int32_t n, int32_t index, merge_head hea
     heap[index] = head;
 }
 
-/* Put the head in its place at `at` or above. */
+/* Sift `head` up from position `index`. */
 static void sift_up(merge_head *heap, int32_t index, merge_head head, int first)
 {
     for (; index > 0 && first * merge_head_compare(&heap[(index - 1) / 2], &head) > 0; index = (index - 1) / 2)
@@ -104,7 +105,7 @@ static void sift_up(merge_head *heap, int32_t index, merge_head head, int first)
 
 /* --- a group's own hypotheses ------------------------------------------------------------------------------------- */
 
-/* Take the head into a heap of the best `places`, the worst of them first. */
+/* Offer a head to a heap of the best `places` heads, worst first. */
 static void heap_offer(merge_head *heap, int32_t *n, int32_t places, const merge_head *head)
 {
     if (*n < places)
@@ -113,14 +114,14 @@ static void heap_offer(merge_head *heap, int32_t *n, int32_t places, const merge
         sift_down(heap, places, 0, *head, WORST_FIRST);
 }
 
-/* The best children of the group, behind the chosen. What follows a child in its row is worth no more than that child's score. */
+/* Choose the group's best children, after those already chosen. Later choices of a row cannot score higher than its current one. */
 static void choose_in_group(group_chooser *c, int32_t group, int32_t first_row)
 {
     merge_head *heap = c->t->heads + c->n_chosen;
     const int32_t places = c->places_left[group];
     int32_t n = 0;
     for (int32_t rank = c->first_rank[group]; rank != NO_RANK && places > 0;
-         rank = c->next_rank[rank]) { /* none has ended: that would have left */
+         rank = c->next_rank[rank]) { /* no ended entries: those have left the beam */
         const int32_t row = first_row + rank;
         topk_choice child;
         for (int32_t i = 0; timestep_next_choice(c->t, row, i, &child); i++) {
@@ -128,14 +129,14 @@ static void choose_in_group(group_chooser *c, int32_t group, int32_t first_row)
             heap_offer(heap, &n, places, &(merge_head){penalized_score(c, rank, &child), child, rank, row, i, group});
         }
     }
-    /* They lose nothing for one another. */
+    /* Choices of one group do not penalise each other. */
     for (const int32_t end = c->n_chosen + n; c->n_chosen < end; c->n_chosen++)
         count_choice(c, c->t->heads[c->n_chosen].child.action);
 }
 
 /* --- the empty hypothesis ----------------------------------------------------------------------------------------- */
 
-/* The heap of all its children is behind the places of all. */
+/* Make a heap of all children of the empty hypothesis, stored after the places of all groups. */
 static int32_t make_heap(const group_chooser *c, int32_t row, merge_head *heap)
 {
     topk_choice child;

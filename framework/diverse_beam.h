@@ -1,12 +1,12 @@
-/* Groups: a beam's places divided among groups of hypotheses, each of which avoids what those before it choose (diverse beam search,
- * Vijayakumar et al. 2018). diverse_beam.c says how. */
+/* Diverse beam search (Vijayakumar et al. 2018): the beam is divided into groups, and each group is penalised for choosing what earlier
+ * groups chose. See diverse_beam.c. */
 #ifndef RILL_DIVERSE_BEAM_H
 #define RILL_DIVERSE_BEAM_H
 
 #include "timestep.h"
 
-/* Put into t->heads, in rank order, the children that the groups of an item choose; *row is its first and is moved behind its last.
- * Returns how many there are. */
+/* Write the children that an item's groups choose to t->heads, in rank order; *row is the item's first row and is advanced past its last
+ * one. Returns their number. */
 int32_t diverse_beam_choose(timestep *t, const item *it, int32_t *row);
 
 #endif

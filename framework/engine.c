@@ -1,9 +1,9 @@
-/* The engine: making it, feeding it, and taking from it. The search is decode_loop.c.
+/* The engine: creation, input and results. The search is in decode_loop.c.
  *
- * Divisions: making · in and out. */
+ * Divisions: creation · input and results. */
 #include "engine_internal.h"
 
-/* --- making ------------------------------------------------------------------------------------------------------- */
+/* --- creation ----------------------------------------------------------------------------------------------------- */
 
 void rill_engine_setup_init(rill_engine_setup *setup, size_t size)
 {
@@ -21,7 +21,7 @@ static rill_status check_names(rill_context *ctx, const char *what, const rill_c
     return RILL_OK;
 }
 
-/* What a caller's slip would otherwise make of it: a crash, or a request for all memory. */
+/* Refuse invalid setups that would crash or allocate all memory. */
 static rill_status check_setup(rill_context *ctx, const rill_engine_setup *setup)
 {
     if (setup->struct_size != sizeof *setup)
@@ -144,7 +144,7 @@ const rill_settings *rill_engine_settings(const rill_engine *e)
     return &e->settings;
 }
 
-/* --- in and out --------------------------------------------------------------------------------------------------- */
+/* --- input and results -------------------------------------------------------------------------------------------- */
 
 rill_status rill_engine_step(rill_engine *e)
 {
@@ -165,7 +165,7 @@ int64_t rill_engine_free_slots(const rill_engine *e)
     return n_free < ahead ? n_free : ahead;
 }
 
-/* Words between blanks: the measure of a domain that has none. */
+/* Number of words separated by spaces: the size measure of a domain without measure(). */
 static int64_t count_words(const char *text, size_t length)
 {
     int64_t words = 0;
@@ -184,7 +184,7 @@ int64_t engine_measure(const rill_engine *e, const char *text, size_t length)
     return size > 0 ? size : 0;
 }
 
-/* The input takes over what it wants; after a failure that is the caller's still. */
+/* The input takes ownership of its request; after a failure the caller keeps it. */
 static rill_status submit_input(rill_engine *e, const char *text, size_t length, int64_t size, rill_status failed,
                                 request *own_request, int64_t *id)
 {

@@ -1,4 +1,4 @@
-/* What operations cost, by the domain's own counting; profile.h of the public headers. */
+/* Profiles of operations, measured by the domain; rill/profile.h. */
 #include "engine_internal.h"
 
 static rill_status fail_no_profile(const rill_engine *e)

@@ -1,13 +1,13 @@
-/* Files of evidence: writing, reading, and what models they are for.
+/* Evidence files: writing, reading, and checking that they fit a model.
  *
- * All numbers are little-endian, as the machines that rill runs on:
+ * All numbers are little-endian, as on the machines that rill supports:
  *
  *     header   "rill-ngm" · uint32 version, orders, actions, phases · int32 end action (-1: none) · uint32 0 · uint64 names
- *     records  of one input each, ids ascending: the words of a table (ngrams.h)
+ *     records  one per input, ids ascending: the words of a table (ngrams.h)
  *     index    per input: int64 id, uint64 offset of its record
  *     footer   uint64 offset of the index, inputs · "rill-end"
  *
- * The index is searched where it is, so a reader's memory does not grow with the file.
+ * The index is searched on disk, so a reader's memory does not grow with the file.
  *
  * Divisions: kinds · writing · opening · reading. */
 #include <stdio.h>
@@ -38,7 +38,7 @@ typedef struct footer {
 
 /* --- kinds ------------------------------------------------------------------------------------------------------------ */
 
-/* FNV-1a of the names, each with its NUL. */
+/* FNV-1a hash of the names, each with its NUL. */
 static rill_status hash_names(uint64_t *out, rill_context *ctx, const rill_model *model, int32_t actions)
 {
     rill_text name = {.ctx = ctx};
@@ -144,7 +144,7 @@ struct rill_evidence {
     rill_context *ctx;
     rill_file file;
     rill_evidence_kind kind;
-    uint64_t index; /* where it is */
+    uint64_t index; /* offset of the index */
     int64_t inputs;
     size_t path_size;
     char path[];
@@ -249,11 +249,11 @@ static rill_status read_index_entry(const rill_evidence *e, int64_t index, index
     return rill_file_get(&e->file, e->index + (uint64_t)index * sizeof *out, sizeof *out, out);
 }
 
-/* The input's place in the index, or e->inputs. */
+/* The input's position in the index, or e->inputs. */
 static rill_status find_input(const rill_evidence *e, int64_t id, int64_t *index, index_entry *out)
 {
     int64_t begin = 0, end = e->inputs;
-    /* Mostly every input has evidence: it is there, or before. */
+    /* Usually every input has evidence: then its position is its id, or lower if some have none. */
     for (int64_t guess = id; begin < end; guess = begin + (end - begin) / 2) {
         *index = guess >= begin && guess < end ? guess : begin + (end - begin) / 2;
         RILL__TRY(read_index_entry(e, *index, out));
@@ -267,7 +267,7 @@ static rill_status find_input(const rill_evidence *e, int64_t id, int64_t *index
     return RILL_OK;
 }
 
-/* The words of the record at that place of the index. */
+/* Read the words of the record at that position of the index. */
 static rill_status read_record(rill_evidence *e, int64_t index, const index_entry *from, rill_ngrams *g)
 {
     index_entry next = {.offset = e->index};

@@ -1,6 +1,6 @@
 /* Exact search; exact.h.
  *
- * Divisions: the frontier · outputs · children · the batch · beginning and ending. */
+ * Divisions: the frontier · outputs · children · the batch · start and end. */
 #include "exact.h"
 
 #include <math.h>
@@ -8,8 +8,8 @@
 #include "engine_internal.h"
 
 enum {
-    FIRST_CHOICES = 16,   /* asked for of a row at first: more than most rows need, and few enough to cost little */
-    MAX_BEST_FIRST = 1000 /* entries up to which the best go first: all the frontier holds states */
+    FIRST_CHOICES = 16,   /* initial number of choices per row: more than most rows need, and cheap */
+    MAX_BEST_FIRST = 1000 /* number of entries up to which the search is best-first: every entry holds a state */
 };
 
 /* --- the frontier ------------------------------------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ static exact_entry pop_best(exact_search *x, exact_heap *h)
     return top;
 }
 
-/* The heap of that kind, with room for one more. */
+/* The heap of that kind, with capacity for one more entry. */
 static rill_status find_heap(rill_context *ctx, exact_search *x, const exact_kind *kind, exact_heap **out)
 {
     size_t index = 0;
@@ -67,7 +67,7 @@ static rill_status find_heap(rill_context *ctx, exact_search *x, const exact_kin
     return RILL__GROW(ctx, h->entry, h->capacity, h->n + 1, "a frontier");
 }
 
-/* There is room. */
+/* Capacity must be reserved. */
 static void heap_insert(exact_heap *h, const exact_entry *entry)
 {
     size_t index = h->n++;
@@ -86,20 +86,20 @@ static rill_status frontier_push(rill_context *ctx, exact_search *x, const exact
     return RILL_OK;
 }
 
-/* T: what ranks no higher need not be found. */
+/* T: outputs that rank no higher are not needed. */
 static double threshold(const item *it)
 {
     const int32_t n = it->settings->n_best;
     return it->n_outputs >= n && !it->exact.is_truncated ? it->outputs[n - 1].final_score : RILL_SCORE_DEAD;
 }
 
-/* The highest rank of what lies behind a prefix of that score in the item's timestep. */
+/* Upper bound on the final score of continuations of a prefix with this score in the item's timestep. */
 static double upper_bound(const rill_engine *e, const item *it, double score)
 {
     return certify_bound(&e->chain, it, score, e->info.phases);
 }
 
-/* Take an entry into the frontier, with the reference to its history, if it can lead above the threshold. */
+/* Add an entry, with the reference to its hyp, to the frontier if its bound is above the threshold. */
 static rill_status add_entry(rill_engine *e, item *it, const exact_kind *kind, const exact_entry *entry)
 {
     rill_status status = RILL_OK;
@@ -127,7 +127,7 @@ static int same_path(const hyp_pool *f, int32_t a, int32_t b)
     return 1;
 }
 
-/* The beam search may have found it: then it has its place. */
+/* Whether the beam search has already found this output. */
 static int has_output(const rill_engine *e, const item *it, int32_t parent, int32_t action)
 {
     for (int32_t i = 0; i < it->n_outputs; i++) {
@@ -143,7 +143,7 @@ static void drop_output(rill_engine *e, item *it, const item_output *output)
     hyp_pool_release(&e->hyps, &it->arena, output->hyp);
 }
 
-/* A child of history `parent` has ended: it is an output if it ranks above the threshold. */
+/* A child of hyp `parent` has ended: it is an output if it ranks above the threshold. */
 static rill_status offer_output(rill_engine *e, item *it, int32_t parent, const topk_choice *c, item_output *output)
 {
     if (!(output->final_score > threshold(it))) {
@@ -186,7 +186,7 @@ rill_status engine_exact_copy_rows(rill_engine *e, const timestep *t)
     return RILL_OK;
 }
 
-/* The row at work. */
+/* The row being processed. */
 typedef struct exact_row {
     exact_entry *entry;
     int32_t hyp, row;
@@ -218,7 +218,7 @@ static rill_status frontier_add_child(rill_engine *e, item *it, const exact_row 
     return add_entry(e, it, &kind, &child);
 }
 
-/* What the row's answer lacks stays in the frontier, with the second history. */
+/* Choices that were not returned stay in the frontier, as the row's second node. */
 static rill_status requeue_rest(rill_engine *e, timestep *t, item *it, const exact_row *from, int32_t n_seen)
 {
     exact_entry rest = *from->entry;
@@ -259,7 +259,7 @@ rill_status engine_exact_add_children(rill_engine *e, timestep *t, int last)
 
 /* --- the batch ---------------------------------------------------------------------------------------------------- */
 
-/* Leave out what the outputs found since have made needless. */
+/* Drop entries whose bound is below the threshold after new outputs. */
 static void discard_below_threshold(rill_engine *e, item *it)
 {
     exact_search *x = &it->exact;
@@ -272,7 +272,7 @@ static void discard_below_threshold(rill_engine *e, item *it)
         for (size_t i = 0; i < old_n; i++) {
             const exact_entry entry = h->entry[i];
             if (entry.bound > min_bound) {
-                heap_insert(h, &entry); /* which moves none that is to be looked at */
+                heap_insert(h, &entry); /* moves no entry that is still to be checked */
                 continue;
             }
             certify_note_bound(it, entry.bound);
@@ -287,8 +287,8 @@ static int is_deeper(const exact_kind *a, const exact_kind *b)
     return a->depth > b->depth || (a->depth == b->depth && a->phase > b->phase);
 }
 
-/* The heap that goes first, of those in `phase` where that is none below 0: whose top is best, or, where the deepest go first, the best of
- * these. NULL: nothing is left. */
+/* The heap to expand next, among those in `phase` (< 0: any): the one with the best top, or, if `deepest`, the best of the deepest.
+ * NULL: the frontier is empty. */
 static exact_heap *find_best_heap(const exact_search *x, int32_t phase, int deepest)
 {
     exact_heap *best = NULL;
@@ -301,15 +301,15 @@ static exact_heap *find_best_heap(const exact_search *x, int32_t phase, int deep
     return best;
 }
 
-/* A large frontier is kept from growing by expanding those first that are nearest to their end. Of the bound on states all counts, not
- * the share of this of several workers, which would make the order depend on their number. */
+/* Once the frontier is large, the deepest entries are expanded first to keep it from growing. The whole limit on states counts, not a
+ * worker's share, which would make the order depend on the number of workers. */
 static int frontier_is_large(const rill_engine *e, const exact_search *x)
 {
     const size_t states = (size_t)e->memory_limit.total_nodes / 4;
     return x->n_entries > (states > 0 && states < MAX_BEST_FIRST ? states : MAX_BEST_FIRST);
 }
 
-/* Make a batch of the frontier the item's beam; of one phase where that is none below 0. Nothing is loaded where the rows are used up. */
+/* Make a batch of the frontier the item's beam, in `phase` (< 0: any). Loads nothing once exact_rows is used up. */
 static rill_status load_batch(rill_engine *e, item *it, int32_t phase)
 {
     exact_search *x = &it->exact;
@@ -337,9 +337,9 @@ static rill_status load_batch(rill_engine *e, item *it, int32_t phase)
     return RILL_OK;
 }
 
-/* --- beginning and ending ----------------------------------------------------------------------------------------- */
+/* --- start and end ------------------------------------------------------------------------------------------------ */
 
-/* Nothing more is searched: what is left may rank as high as its bounds say, and no higher than what the beam search gave up. */
+/* End of the search: the remaining entries may rank as high as their bounds, and B of the beam search still holds. */
 static void finish_search(item *it)
 {
     exact_search *x = &it->exact;
@@ -377,7 +377,7 @@ int engine_exact_stop(rill_engine *e, item *it)
     return 1;
 }
 
-/* Outputs that a heuristic's wish cut short are no outputs of the model. */
+/* Whether the outputs were cut off by a heuristic's stop: then they are not outputs of the model. */
 static int is_truncated_early(const item *it)
 {
     return it->n_outputs > 0 && it->outputs[0].truncated &&

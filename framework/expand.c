@@ -1,9 +1,9 @@
-/* Expansion: the rows of a timestep, their states, and their choices.
+/* Expansion: the rows of a timestep, their states, modifiers and choices.
  *
- * A row is a live candidate of a selected item; rows of one item stand together, in rank order. Its state is made here, not
- * when the candidate was committed: what heuristics drop is never computed.
+ * A row is a live candidate of a selected item; rows of one item are adjacent, in rank order. Its state is computed here, not when the
+ * candidate was committed: states of candidates that heuristics drop are never computed.
  *
- * Divisions: rows · asking · checking what scorers said · limits · choices. */
+ * Divisions: rows · scorers · checking scorers · limits · choices. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -29,15 +29,15 @@ void engine_add_row(rill_engine *e, timestep *t, int32_t index, int32_t rank)
     r->hyp[i] = hyp;
     r->item[i] = index;
     __builtin_prefetch(&f->hyp[hyp], 1);
-    if (!t->cube.active && e->chain.n_scorers == 0) return; /* who alone look at the last columns */
+    if (!t->cube.active && e->chain.n_scorers == 0) return; /* only these two read the remaining columns */
     r->rank[i] = rank;
     r->item_id[i] = it->id;
     r->path_score[i] = entry->path_score;
     if (t->cube.active) r->parent[i] = hyp_pool_node(f, f->hyp[hyp].parent);
 }
 
-/* The model's arithmetic has taken the caches, so each pass over the rows fetches what the next one will look at: the first beams, making
- * rows their histories, giving out nodes the histories before these. */
+/* The model's computation has evicted everything from the caches, so each pass over the rows prefetches what the next one reads: first
+ * beams, then hyps, then the parents' hyps. */
 static rill_status make_rows(rill_engine *e, timestep *t)
 {
     int64_t live = 0;
@@ -59,7 +59,7 @@ static rill_status make_rows(rill_engine *e, timestep *t)
     return engine_cube_group(e, t);
 }
 
-/* Give the rows their nodes, which were promised. */
+/* Assign the reserved nodes to the rows. */
 static rill_status assign_nodes(rill_engine *e, timestep *t)
 {
     const row_table *r = &t->rows;
@@ -77,7 +77,7 @@ void engine_use_reserved_nodes(timestep *t, int64_t n)
     t->reserved_nodes -= t->reserved_nodes < n ? t->reserved_nodes : n;
 }
 
-/* The rows from `from` on, n of them, as the domain sees them. */
+/* Rows [from, from + n) as the domain sees them. */
 rill_rows engine_domain_rows(const timestep *t, int32_t from, int32_t n)
 {
     const row_table *r = &t->rows;
@@ -92,7 +92,7 @@ rill_rows engine_domain_rows(const timestep *t, int32_t from, int32_t n)
                        .group = t->group};
 }
 
-/* --- asking ------------------------------------------------------------------------------------------------------- */
+/* --- scorers ------------------------------------------------------------------------------------------------------ */
 
 rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int32_t first, int32_t n)
 {
@@ -114,13 +114,13 @@ rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int
     };
 }
 
-/* What stands before the name of the first scorer, since which of several it was nobody knows. */
+/* Prefix of the first scorer's name in messages: which of several scorers is at fault is unknown. */
 static const char *scorer_label(const rill_engine *e)
 {
     return e->chain.n_scorers == 1 ? "scorer" : "the scorer chain that begins with";
 }
 
-/* The item of that row is, by a scorer. */
+/* Checking mode: a scorer depends on items other than that row's. */
 static rill_status fail_not_independent(rill_engine *e, const timestep *t, int32_t row)
 {
     return rill_fail(
@@ -130,14 +130,14 @@ static rill_status fail_not_independent(rill_engine *e, const timestep *t, int32
         scorer_label(e), e->chain.link[e->chain.n_heuristics].scorer->name, (long long)t->rows.item_id[row]);
 }
 
-/* What the item of a row uses for scorer i. */
+/* The instance of scorer i that a row's item uses. */
 static const chain_instance *row_instance(const rill_engine *e, const timestep *t, int32_t i, int32_t row)
 {
     return e->items.item[t->rows.slot[row]].instances[e->chain.n_heuristics + i];
 }
 
-/* Have scorer i, of that instance, speak about some rows. What is said of an item alone (`b` is the checks') is said by an instance that
- * has seen nothing, unless the scorer keeps something of its inputs. */
+/* Call an instance of scorer i for some rows. For one item alone (`b` is the checking mode's) a fresh instance is called, unless the
+ * scorer keeps data of inputs. */
 static rill_status call_scorer(rill_engine *e, rill_modifiers *b, int32_t i, const chain_instance *instance,
                                const rill_scorer_rows *rows)
 {
@@ -158,7 +158,7 @@ static int row_has_failed(const rill_engine *e, const timestep *t, int32_t row)
     return e->items.item[t->rows.slot[row]].failed < 0;
 }
 
-/* The first row behind those of the row's item. */
+/* The first row after those of the row's item. */
 static int32_t item_end(const timestep *t, int32_t row, int32_t end)
 {
     const int32_t own = t->rows.item[row];
@@ -166,7 +166,7 @@ static int32_t item_end(const timestep *t, int32_t row, int32_t end)
     return row;
 }
 
-/* Have scorer i speak about rows [first, next), whose items share an instance; the builder's rows begin at `from`. */
+/* Call scorer i for rows [first, next), whose items share an instance; the builder's rows begin at `from`. */
 static rill_status run_scorer_on_rows(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
                                       int32_t first, int32_t next)
 {
@@ -183,8 +183,8 @@ static rill_status run_scorer_on_rows(rill_engine *e, const timestep *t, rill_mo
     return RILL_OK;
 }
 
-/* Scorer i has failed about rows [first, next). With arguments that a request gave it, that is the request's affair: each item that it
- * fails about fails alone, and scorers are asked anew about the others (RILL_AGAIN). */
+/* Scorer i failed for rows [first, next) with arguments of a request: call it for each item alone, fail the items for which it fails
+ * again, and restart the scorers for the others (RILL_AGAIN). */
 static rill_status fail_custom_items(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
                                      int32_t first, int32_t next, rill_status status)
 {
@@ -204,7 +204,7 @@ static rill_status fail_custom_items(rill_engine *e, const timestep *t, rill_mod
     return outcome;
 }
 
-/* Let scorer i speak about rows [from, end): once for each run of neighbours whose items share an instance. */
+/* Call scorer i for rows [from, end): once per run of adjacent rows whose items share an instance. */
 static rill_status run_scorer(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
                               int32_t end)
 {
@@ -223,7 +223,7 @@ static rill_status run_scorer(rill_engine *e, const timestep *t, rill_modifiers 
     return RILL_OK;
 }
 
-/* What the item cannot have together with banks; NULL: nothing. */
+/* The item's setting that cannot be combined with banks; NULL: none. */
 static const char *banks_conflict(const rill_settings *s)
 {
     if (s->sample > 0) return "sampling";
@@ -231,7 +231,7 @@ static const char *banks_conflict(const rill_settings *s)
     return s->cube > RILL_CUBE_NONE ? "cube pruning" : NULL;
 }
 
-/* Items whose beams were divided into banks and cannot be fail alone: RILL_AGAIN. */
+/* Items whose beams were divided into banks but cannot be fail alone: RILL_AGAIN. */
 static rill_status check_banks(rill_engine *e, const timestep *t, const rill_modifiers *b)
 {
     rill_status outcome = RILL_OK;
@@ -257,7 +257,7 @@ static rill_status check_banks(rill_engine *e, const timestep *t, const rill_mod
     return outcome;
 }
 
-/* Let every scorer speak about rows [first, first + n). RILL_AGAIN: items have failed meanwhile. */
+/* Call every scorer for rows [first, first + n). RILL_AGAIN: items have failed meanwhile. */
 static rill_status run_scorers_once(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t first, int32_t n)
 {
     RILL__TRY(modifiers_begin(b, n));
@@ -271,7 +271,7 @@ static rill_status run_scorers_once(rill_engine *e, const timestep *t, rill_modi
     return b != &e->check_modifiers ? check_banks(e, t, b) : RILL_OK;
 }
 
-/* Items that have failed may do nothing more. */
+/* Repeat until no more items fail; rows of failed items are blocked. */
 static rill_status run_scorers(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t first, int32_t n)
 {
     rill_status status;
@@ -283,7 +283,7 @@ static rill_status run_scorers(rill_engine *e, const timestep *t, rill_modifiers
     return RILL_OK;
 }
 
-/* --- checking what scorers said ----------------------------------------------------------------------------------- */
+/* --- checking scorers --------------------------------------------------------------------------------------------- */
 
 static int same_entries(const int32_t *offset_a, const int32_t *action_a, const float *value_a, int32_t a,
                         const int32_t *offset_b, const int32_t *action_b, const float *value_b, int32_t b)
@@ -298,7 +298,7 @@ static int same_entries(const int32_t *offset_a, const int32_t *action_a, const 
     return 1;
 }
 
-/* Of additions that are the same. */
+/* Compare the factors of equal lists of bonuses. */
 static int same_factors(const modifier_table *x, int32_t a, const modifier_table *y, int32_t b)
 {
     if (x->add_factor == NULL && y->add_factor == NULL) return 1;
@@ -311,7 +311,7 @@ static int same_factors(const modifier_table *x, int32_t a, const modifier_table
     return 1;
 }
 
-/* What was said of row a of the call and of row b of one item alone. */
+/* Whether the modifiers of row a of the call and row b of one item alone are equal. */
 static int same_modifiers(const modifier_table *x, int32_t a, const modifier_table *y, int32_t b)
 {
     int limits = (x->limit != NULL ? x->limit[a] : INT32_MAX) == (y->limit != NULL ? y->limit[b] : INT32_MAX);
@@ -336,7 +336,7 @@ static rill_status fail_max_bonus(rill_engine *e, const timestep *t, int32_t row
                      e->chain.link[e->chain.n_heuristics].scorer->name, (long long)t->rows.item_id[row]);
 }
 
-/* Ask the scorers about each item alone and compare with what they said of all, and with what they say of themselves. */
+/* Checking mode: call the scorers for each item alone and compare with their modifiers for all, and with max_bonus. */
 static rill_status check_scorers(rill_engine *e, const timestep *t, const modifier_table *all, int32_t max_choices)
 {
     const row_table *r = &t->rows;
@@ -357,8 +357,7 @@ static rill_status check_scorers(rill_engine *e, const timestep *t, const modifi
 
 /* --- limits ------------------------------------------------------------------------------------------------------- */
 
-/* The most children that a parent may have under these settings, or draw among; of more than its item keeps the rest would be found in
- * vain. */
+/* Most children per parent under the item's settings, or choices to sample from; more than the item keeps would be wasted. */
 static int32_t item_choices(const rill_engine *e, const item *it, int32_t phase)
 {
     const rill_settings *s = it->settings;
@@ -368,13 +367,13 @@ static int32_t item_choices(const rill_engine *e, const item *it, int32_t phase)
     return m < e->info.actions ? m : e->info.actions;
 }
 
-/* All items are searched in one way. */
+/* Whether all items have the same settings. */
 static int same_settings(const rill_engine *e)
 {
     return e->requests.n_requests == 0 && !e->settings.exact;
 }
 
-/* Of any of the selected items. */
+/* Maximum over the selected items. */
 static int32_t max_choices(const rill_engine *e, const timestep *t)
 {
     int32_t max_m = 1;
@@ -386,7 +385,7 @@ static int32_t max_choices(const rill_engine *e, const timestep *t)
     return max_m;
 }
 
-/* Rows of items that may have fewer are limited, and where exact search asks more than a scorer would have. */
+/* Whether any row has fewer choices than the maximum, or exact search requests more than a scorer's limit allows. */
 static int any_limit(const rill_engine *e, const timestep *t, int32_t max_m)
 {
     for (int32_t i = 0; i < t->n && !same_settings(e); i++) {
@@ -411,7 +410,7 @@ static int any_end_rule(const rill_engine *e, const timestep *t)
     return 0;
 }
 
-/* What the settings have to say of the rows, behind what the scorers said. */
+/* Add the modifiers of the settings, after those of the scorers. */
 static rill_status add_setting_modifiers(rill_engine *e, timestep *t, int32_t max_m)
 {
     int last = t->phase == e->info.phases - 1;
@@ -435,7 +434,7 @@ static rill_status add_setting_modifiers(rill_engine *e, timestep *t, int32_t ma
     return RILL_OK;
 }
 
-/* Inputs that a scorer refuses: the first reason of each is kept. */
+/* Record refusals of inputs: the first reason of each. */
 static rill_status note_refusals(rill_engine *e, const timestep *t, const rill_modifiers *mods)
 {
     for (size_t i = 0; i < mods->n_refusals; i++) {
@@ -446,7 +445,7 @@ static rill_status note_refusals(rill_engine *e, const timestep *t, const rill_m
     return RILL_OK;
 }
 
-/* The rules of the phase: what scorers and settings say. */
+/* Build the phase's modifiers: those of scorers and settings. */
 static rill_status make_modifiers(rill_engine *e, timestep *t)
 {
     const int32_t max_m = max_choices(e, t);
@@ -469,7 +468,7 @@ static rill_status make_modifiers(rill_engine *e, timestep *t)
         RILL__TRY(check_scorers(e, t, rules, max_m));
     }
     if (limited) RILL__TRY(add_setting_modifiers(e, t, max_m));
-    mods->current_scorer = e->chain.n_scorers; /* what follows is nobody's who spoke before */
+    mods->current_scorer = e->chain.n_scorers; /* what follows is not attributed to a scorer */
     if (t->cube.second_call) RILL__TRY(engine_cube_restrict(t));
     return modifiers_build(mods, max_m, rules);
 }
@@ -493,7 +492,7 @@ static rill_status score_status(rill_engine *e, timestep *t, rill_status status)
     return status > 0 && !t->submitted ? RILL_OK : engine_domain_status(e, status, "score");
 }
 
-/* Score the next rows, as many as the selector takes at once. */
+/* Score the next rows, as many as top-k takes at once. */
 static rill_status score_part(rill_engine *e, timestep *t)
 {
     t->part_size = topk_request_part(timestep_topk(t), t->next_row, &t->request, &t->result);
@@ -515,7 +514,7 @@ static rill_status collect_part(rill_engine *e, timestep *t)
     return status > 0 ? RILL_OK : engine_domain_status(e, status, "collect");
 }
 
-/* Rows of the part that scorers have left nothing: their items know by whom, for the case that they come to nothing. */
+/* Rows in which scorers forbade every action: record the scorer in their items, for the error message. */
 static void note_blocked_rows(rill_engine *e, timestep *t)
 {
     const int32_t *blamed = timestep_modifier_table(t)->blocked_by;
@@ -524,7 +523,7 @@ static void note_blocked_rows(rill_engine *e, timestep *t)
             e->items.item[t->rows.slot[i]].blocked_by = blamed[i];
 }
 
-/* Items of rows of the part that scorers have lifted beyond all numbers, where there is no order any more, fail alone. */
+/* Items whose rows have an infinite bonus, which makes the order undefined, fail alone. */
 static rill_status fail_unbounded(rill_engine *e, timestep *t)
 {
     choice_table *c = &timestep_topk(t)->choices;
@@ -560,7 +559,7 @@ rill_status engine_score(rill_engine *e, timestep *t)
 
 void engine_collect_pending(rill_engine *e)
 {
-    char why[RILL__MESSAGE_BYTES]; /* the run may have ended with */
+    char why[RILL__MESSAGE_BYTES]; /* keeps the error that may have ended the run */
     const rill_status failed = rill_error_status(e->ctx);
     if (!e->timesteps[0].submitted && !e->timesteps[1].submitted) return;
     snprintf(why, sizeof why, "%s", rill_error(e->ctx));

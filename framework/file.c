@@ -1,8 +1,8 @@
-/* Files that are read; rill/file.h says what is taken.
+/* Reading files; rill/file.h says which are accepted.
  *
- * Invariant: a rill_file is either all zero or open. What is known of opened files is with the first context, under its lock.
+ * Invariant: a rill_file is either all zero or open. The list of opened files is in the root context, under its lock.
  *
- * Divisions: what stands there · opening · opening inside a folder · reading · names. */
+ * Divisions: file types · opening · opening inside a folder · reading · names. */
 #include "rill/file.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #include "internal.h"
 
-/* --- what stands there -------------------------------------------------------------------------------------------- */
+/* --- file types --------------------------------------------------------------------------------------------------- */
 
 static rill_status fail_errno(rill_context *ctx, const char *what, const char *path)
 {
@@ -28,7 +28,7 @@ static const char *kind_name(mode_t mode)
     return S_ISDIR(mode) ? "a directory" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
-/* A pipe that was opened by a name under /dev/fd has no other. */
+/* A pipe opened by a name under /dev/fd has no other name. */
 static int is_unnamed_pipe(int descriptor, mode_t mode)
 {
     struct statfs system;
@@ -49,7 +49,7 @@ static int is_opened_file(const rill_context *first, const struct stat *info)
     return 0;
 }
 
-/* The first context has the list, since workers' contexts open files too. */
+/* The list is in the root context, since workers' contexts open files too. */
 static void remember_file(rill_context *ctx, const struct stat *info)
 {
     rill_context *first = ctx->root_ctx;
@@ -59,7 +59,7 @@ static void remember_file(rill_context *ctx, const struct stat *info)
     pthread_mutex_unlock(&first->lock);
 }
 
-/* Take the descriptor over, which is closed on failure. */
+/* Take ownership of the descriptor, which is closed on failure. */
 static rill_status open_descriptor(rill_file *out, rill_context *ctx, const char *path, int descriptor,
                                    rill_file_kind kind)
 {
@@ -82,7 +82,7 @@ static rill_status open_descriptor(rill_file *out, rill_context *ctx, const char
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* Without O_NONBLOCK a pipe would be waited for where it is to be refused; for regular files it means nothing. */
+/* Without O_NONBLOCK opening a pipe would block even if it is to be refused; for regular files it has no effect. */
 enum { READ_FLAGS = O_RDONLY | O_CLOEXEC | O_NOCTTY };
 
 rill_status rill_file_open(rill_file *out, rill_context *ctx, const char *path, rill_file_kind kind)
@@ -102,7 +102,7 @@ void rill_file_close(rill_file *file)
 
 enum { MAX_PART_BYTES = 255 };
 
-/* One part of a name below a folder that is open; a descriptor, or -1 once it was said why not. */
+/* Open one component of a name below an open folder; returns a descriptor, or -1 with the error recorded. */
 static int open_part(rill_context *ctx, int folder, const char *part, int more)
 {
     const int descriptor = openat(folder, part, READ_FLAGS | O_NONBLOCK | O_NOFOLLOW | (more ? O_DIRECTORY : 0));
@@ -114,7 +114,7 @@ static int open_part(rill_context *ctx, int folder, const char *part, int more)
     return -1;
 }
 
-/* The length of the first part, 0 when it may not be one. */
+/* Length of the first component, 0 if it is not allowed. */
 static size_t part_length(const char *name)
 {
     const size_t length = strcspn(name, "/");
@@ -168,7 +168,7 @@ rill_status rill_file_get(const rill_file *file, uint64_t offset, size_t n, void
     return RILL_OK;
 }
 
-/* To the end, which is where reading says that it is: files of the system say that they are empty. */
+/* Read until end of file: system files report size 0. */
 static rill_status read_to_end(const rill_file *file, rill_text *out, size_t limit)
 {
     for (;;) {
@@ -185,7 +185,7 @@ static rill_status read_to_end(const rill_file *file, rill_text *out, size_t lim
     return out->length < file->size ? fail_shrunk(file) : RILL_OK;
 }
 
-/* A byte order mark is no part of a text, and nothing else that is read whole begins so. */
+/* A byte order mark is not part of a text, and no other file that is read whole begins with these bytes. */
 static void drop_bom(rill_text *text)
 {
     if (text->length < 3 || memcmp(text->data, "\xef\xbb\xbf", 3) != 0) return;

@@ -1,7 +1,7 @@
 /* Finishing: an item's outputs become a result.
  *
- * Outputs are ordered by rank (stop_criteria.h), ties in order of output. Only the n best are turned into text, and those that are left out
- * since theirs is there already (output_writer.h). */
+ * Outputs are ordered by final score (stop_criteria.h), ties in order of output. Only the n best are finalized, and with `distinct` also
+ * those dropped as duplicates (output_writer.h). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,9 +26,9 @@ rill_status engine_fail_input(rill_engine *e, int64_t id, const request *own_req
 static rill_status fill_empty(rill_engine *e, result_record *record)
 {
     RILL__TRY(RILL__GROW(e->ctx, record->outputs, record->outputs_capacity, 1, "a result"));
-    /* The text ends, and each field. */
+    /* An empty text, and an empty text for each field. */
     for (int32_t i = 0; i <= e->output_writer.n_fields; i++) RILL__TRY(rill_text_append(&record->text, "", 1));
-    record->outputs[0] = (rill_output){.certified = e->settings.certify}; /* there is no other */
+    record->outputs[0] = (rill_output){.certified = e->settings.certify}; /* the only possible output */
     record->result.outputs = record->outputs;
     record->result.n_outputs = record->result.outputs_found = 1;
     output_writer_set_pointers(&e->output_writer, record, &record->text);
@@ -65,7 +65,7 @@ static rill_finish_reason finish_reason(const item *it, const item_output *outpu
     return output->length >= it->max_length ? RILL_FINISH_REASON_LENGTH : RILL_FINISH_REASON_HEURISTIC;
 }
 
-/* Append output `index` of the item to the record's n, with its text if texts are written here, unless it is to be left out.
+/* Append output `index` of the item to the record's n outputs, with its text if texts are written here, unless `distinct` drops it.
  * Pointers are set once nothing moves any more. */
 static rill_status add_output(rill_engine *e, int32_t slot, int32_t index, result_record *record, int32_t *n_outputs,
                               size_t *n_actions)
@@ -97,11 +97,11 @@ static rill_status add_output(rill_engine *e, int32_t slot, int32_t index, resul
     return RILL_OK;
 }
 
-/* Room for all outputs' actions, and for about as much text, in one piece each rather than by growing. */
+/* Reserve all outputs' actions, and about as much text as they need, in one allocation each. */
 static rill_status reserve_actions(rill_engine *e, const item *it, int32_t n, result_record *record)
 {
     enum { BYTES_PER_ACTION = 6 };
-    size_t actions = 1; /* whose place stays empty */
+    size_t actions = 1; /* one unused place */
     for (int32_t i = 0; i < n; i++) actions += ((size_t)it->outputs[i].length + 1) * (size_t)e->info.phases;
     rill_text *text = &record->text;
     if (!e->output_writer.is_deferred)
@@ -114,7 +114,7 @@ static rill_status fill_record(rill_engine *e, int32_t slot, result_record *reco
     item *it = &e->items.item[slot];
     const int32_t found = it->n_outputs, n_best = it->settings->n_best;
     int32_t wanted = found < n_best ? found : n_best, n = 0;
-    /* Which of them are repeated is only known once their texts are. */
+    /* Duplicates are only known once the texts are written. */
     const int32_t n_records = e->output_writer.is_deferred && it->settings->distinct ? found : wanted;
     size_t n_actions = 0;
     hyp_arena_prefetch(&e->hyps, &it->arena);
@@ -158,7 +158,7 @@ void engine_deliver_saved(rill_engine *e, item *it)
     reorder_put(&e->reorder, record);
 }
 
-/* Why the item has no output. */
+/* Write the reason why the item has no output. */
 static void write_no_output_reason(const rill_engine *e, const item *it, char *out, size_t size)
 {
     if (it->fail_reason.length > 0)
@@ -195,11 +195,11 @@ rill_status engine_finish_item(rill_engine *e, int32_t slot)
     }
     tracer_item(&e->tracer, RILL_TRACE_FINISHED, e->statistics.total.timesteps, slot, it, status);
     if (status < 0) {
-        char message[300]; /* as much as a record keeps */
+        char message[300]; /* capacity of a record's message */
         if (it->n_outputs == 0)
             write_no_output_reason(e, it, message, sizeof message);
         else
-            snprintf(message, sizeof message, "%s", rill_error(e->ctx)); /* a scorer, about what was found */
+            snprintf(message, sizeof message, "%s", rill_error(e->ctx)); /* a scorer failed on the outputs */
         statistics_remove_item(&e->statistics, it);
         RILL__TRY(engine_fail_input(e, it->id, it->request, status, message));
     } else {

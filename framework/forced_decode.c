@@ -1,12 +1,12 @@
-/* A given output: the one path that a beam may take, so that its score is that of the search that found it.
+/* Forced decoding: the beam may take only the path of a given output, so its score is the one a search would give it.
  *
- *   given:text TEXT   the text, the end behind it, and before it the action that outputs begin with, if there is one
- *   given:ids 5 7 2   these actions, the end among them where there is one
+ *   given:text TEXT the text, followed by the end action, and after the forced first action, if there is one
+ *   given:ids 5 7 2 these actions, the end action among them if there is one
  *
- * Each timestep has one allowed action, so the engine asks the domain for its log-probability alone (topk.c). What the model
- * cannot write, or holds impossible, has no output. An output that is cut short is one without an end, whose length is the item's limit.
+ * Each timestep has one allowed action, so the engine requests only its log-probability from the domain (topk.c). If the model cannot write
+ * an action, or gives it probability 0, there is no output. A truncated output is one without an end, whose length is the item's limit.
  *
- * Divisions: the scorer · the layer of settings. */
+ * Divisions: the scorer · the option source. */
 #include "builtin.h"
 #include "option_sources.h"
 #include "phrases.h"
@@ -21,7 +21,7 @@ static rill_status create_forced(const rill_scorer *table, rill_context *ctx, co
     return constraint_create(table, ctx, arguments, sizeof(constraint), self);
 }
 
-/* One phrase, whatever stands in the text. */
+/* Read the text as one phrase, even if it contains separators. */
 static rill_status read_output(constraint *c, const rill_scorer_rows *rows)
 {
     phrases *list = &c->phrases;
@@ -75,15 +75,15 @@ const rill_scorer rill__forced_scorer = {
     .destroy = constraint_destroy,
 };
 
-/* --- the layer of settings ---------------------------------------------------------------------------------------- */
+/* --- the option source -------------------------------------------------------------------------------------------- */
 
-/* How it is searched, where one path is all there is. */
+/* Settings of the one-path search. */
 static const rill_pair forced_settings[] = {
     {"k", "1"},         {"n-best", "1"},      {"stop-after", "1"},        {"keep", "all"},
     {"stop", "count"},  {"at-limit", "open"}, {"min-length", "0"},        {"max-length", "1000000"},
     {"min-width", "0"}, {"require-end", "0"}, {"max-length-factor", "0"}, {"no-repeat-ngram", "0"},
 };
-/* Of the rest these shape an output's score, or nothing. */
+/* Other settings that are allowed: they shape an output's score, or have no effect. */
 static const char *const allowed_settings[] = {"like",      "length-penalty",  "word-penalty",
                                                "count-end", "unknown-penalty", "repetition-penalty"};
 

@@ -1,13 +1,13 @@
 /* The built-in heuristics.
  *
- * All compare with s_1, the better of the item's best candidate and its best output (Yang et al. 2020, appendix A.3): an
- * output that has left the beam still sets the standard for those that stay.
+ * All compare with s_1, the better of the item's best candidate and its best output (Yang et al. 2020, appendix A.3): an output that has
+ * left the beam still sets the threshold.
  *
  *   absolute:DELTA        drop s < s_1 - DELTA                  Freitag and Al-Onaizan 2017; Yang et al. 2020
  *   relative:R            drop exp(s) < R exp(s_1)              the same; a beam width in Iglesias et al. 2018
  *   relative_local:R      drop exp(a) < R exp(best a), a the last action's own log-probability   Freitag and Al-Onaizan
  *
- * A candidate exactly on the threshold survives. Thresholds are applied to logarithms, so nothing underflows. */
+ * A candidate exactly on the threshold survives. Thresholds apply to logarithms, so nothing underflows. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -45,7 +45,7 @@ static rill_status create_absolute(const rill_heuristic *table, rill_context *ct
     return create_threshold(ctx, delta, self);
 }
 
-/* R: a ratio of probabilities, above 0 and at most 1. Two rules share this, so the sentence names none. */
+/* R: a ratio of probabilities, above 0 and at most 1. Two heuristics share this function, so its error message names neither. */
 static rill_status create_ratio(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
 {
     (void)table;
@@ -58,13 +58,13 @@ static rill_status create_ratio(const rill_heuristic *table, rill_context *ctx, 
     return create_threshold(ctx, -log(ratio), self);
 }
 
-/* Absolute and relative pruning are one rule once the ratio is a logarithm. */
+/* Absolute and relative pruning are the same rule once the ratio is a logarithm. */
 static rill_status prune_scores(void *self, rill_candidates *b)
 {
     const threshold *t = self;
     for (int32_t i = 0; i < b->n; i++) {
         const double threshold_score = b->best_path_score[i] - t->value;
-        /* Rank order: once one falls below, so do all behind it. */
+        /* In rank order: once one is below the threshold, so are all after it. */
         for (int32_t j = b->offset[i + 1] - 1; j >= b->offset[i] && b->path_score[j] < threshold_score; j--)
             b->keep[j] = 0;
     }

@@ -1,6 +1,6 @@
-/* The forest's pools; hyp_pool.h says what they mean.
+/* The hypothesis pool; hyp_pool.h.
  *
- * Divisions: memory · histories · nodes. */
+ * Divisions: memory · hyps · nodes. */
 #include "hyp_pool.h"
 
 #define STATE_PARENT(id) (f->hyp[id].internal[HYP_STATE_PARENT])
@@ -23,9 +23,8 @@ void hyp_pool_finish(hyp_pool *f)
     hyp_pool_init(f, f->ctx, f->state_need);
 }
 
-/* The capacity to grow to for `need`, or -1 beyond `limit`. The last growth before the limit goes all the way when less than
- * half as much again would be left: rill_grow(), with which domains follow, takes half as much again at least, and would
- * overshoot. */
+/* The capacity to grow to for `need`, or -1 beyond `limit`. If the next growth would exceed the limit, grow to the limit at once:
+ * rill_grow(), which domains use, grows by at least half and would overshoot. */
 static int32_t grown_capacity(int32_t capacity, int64_t need, int32_t limit)
 {
     int64_t new_capacity = 2 * (int64_t)capacity; /* the domain copies its states whenever this grows */
@@ -35,7 +34,7 @@ static int32_t grown_capacity(int32_t capacity, int64_t need, int32_t limit)
     return new_capacity < need ? -1 : (int32_t)new_capacity;
 }
 
-/* Bring an array of `*capacity` elements to room for `need`. Ids are int32_t, hence no rill_grow(). */
+/* Grow an array of `*capacity` elements to at least `need`. Ids are int32_t, hence no rill_grow(). */
 static rill_status grow_array(hyp_pool *f, void **block, int32_t *capacity, int64_t need, int32_t limit, size_t size,
                               const char *what)
 {
@@ -47,7 +46,7 @@ static rill_status grow_array(hyp_pool *f, void **block, int32_t *capacity, int6
     return RILL_OK;
 }
 
-/* At worst each arena opens a chunk and fills little of it. */
+/* In the worst case each arena opens a chunk and fills little of it. */
 rill_status hyp_pool_reserve(hyp_pool *f, int64_t n, int32_t arenas)
 {
     int64_t need = f->chunks_in_use + n / HYP_CHUNK + arenas;
@@ -64,7 +63,7 @@ rill_status hyp_pool_reserve(hyp_pool *f, int64_t n, int32_t arenas)
 rill_status hyp_pool_reserve_nodes(hyp_pool *f, int64_t n, int *capacity_grew)
 {
     *capacity_grew = 0;
-    /* Nodes waiting in `freed` cannot be given out yet. */
+    /* Nodes in `freed_nodes` cannot be reused yet. */
     int64_t need = (int64_t)f->n_nodes + f->n_freed_nodes + n;
     RILL__TRY(RILL__GROW(f->ctx, f->freed_nodes, f->freed_nodes_capacity, (size_t)need, "freed nodes"));
     if (need <= f->node_capacity) return RILL_OK;
@@ -74,14 +73,14 @@ rill_status hyp_pool_reserve_nodes(hyp_pool *f, int64_t n, int *capacity_grew)
     return RILL_OK;
 }
 
-/* --- histories ---------------------------------------------------------------------------------------------------- */
+/* --- hyps --------------------------------------------------------------------------------------------------------- */
 
 void hyp_arena_init(hyp_arena *a)
 {
     *a = (hyp_arena){.first_chunk = -1, .first_open_chunk = -1};
 }
 
-/* One that no arena has. */
+/* Remove a chunk from the free list. */
 static int32_t pop_free_chunk(hyp_pool *f)
 {
     const int32_t chunk = f->first_free_chunk;
@@ -134,7 +133,7 @@ void hyp_arena_prefetch(const hyp_pool *f, const hyp_arena *a)
     }
 }
 
-/* The history has no references left: give everything back and return to the pool. */
+/* The hyp has no references left: release its holds and return it to its chunk. */
 static void free_hyp(hyp_pool *f, hyp_arena *a, int32_t id)
 {
     if (NODE(id) == HYP_NOT_STEPPED && STATE_PARENT(id) >= 0) hyp_pool_drop_hold(f, STATE_PARENT(id));
@@ -163,7 +162,7 @@ void hyp_pool_release_all(hyp_pool *f, hyp_release *released, int32_t n)
             hyp_arena *arena = released[i].arena;
             if (--REFS(hyp) > 0) continue;
             free_hyp(f, arena, hyp);
-            /* Only cube pruning makes the two differ; such chains are as short as a beam is deep. */
+            /* Only cube pruning makes the two differ; such chains are at most as long as the depth. */
             if (state >= 0 && state != parent) hyp_pool_release(f, arena, state);
             if (parent < 0) continue;
             __builtin_prefetch(&f->hyp[parent], 1);

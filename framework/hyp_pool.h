@@ -1,58 +1,57 @@
-/* The forest: all hypotheses of all items as paths of histories, and the ids of the states behind them.
+/* The hypothesis pool: all hypotheses of all items as a tree of nodes, and the ids of their states (KV cache entries).
  *
- * A *history* is its parent plus one action; it is what a beam entry or an output points at, and it costs a few bytes. A
- * *node* is the id under which the domain keeps the state of a history; nodes are what memory is spent on, so they live as
- * briefly as the domain allows:
+ * A *hyp* is its parent plus one action; beam entries and outputs refer to it, and it takes a few bytes. A *node* is the id under which the
+ * domain keeps the state of a hyp. States dominate memory, so nodes live as briefly as the domain allows:
  *
- *   RILL_STATE_PARENT   a node is held by its own beam entry while it is expanded and then by each child that has not been
- *                       stepped yet; when the last hold goes the node is recycled, the history stays
- *   RILL_STATE_PATH     a node lives as long as its history
+ *   RILL_STATE_PARENT   a node is held by its own beam entry while that is expanded, and then by each child that has not been stepped yet;
+ *                       after the last hold the node is recycled, the hyp stays
+ *   RILL_STATE_PATH     a node lives as long as its hyp
  *
- * Histories of one item stand together in chunks that the item's *arena* holds: a path is walked through few cache lines, and
- * an item that is done gives its chunks back whole, without a visit to each node. (With nodes of all items mixed in one pool,
- * finishing items cost more than all else that the engine does, once a thousand were in flight.)
+ * Hyps of one item are stored in chunks of the item's *arena*: a path is walked through few cache lines, and a finished item frees its
+ * chunks without visiting each hyp. (With all items mixed in one pool, finishing items cost more than the rest of the engine, once a
+ * thousand were in flight.)
  *
- * Invariants: refs = children + beam entries and outputs that point here (a state_parent other than the parent counts as a
- * child too); in parent mode a history in state HYP_NOT_STEPPED holds its state_parent's node; nodes given back wait in
- * `freed` until the domain has been told; only then are they given out again. */
+ * Invariants: refs = children + beam entries and outputs that refer to the hyp (a state_parent other than the parent counts as a child
+ * too); in parent mode a hyp in state HYP_NOT_STEPPED holds its state_parent's node; freed nodes wait in `freed_nodes` until the domain
+ * has been told, and only then are reused. */
 #ifndef RILL_HYP_POOL_H
 #define RILL_HYP_POOL_H
 
 #include "internal.h"
 #include "rill/scorer.h"
 
-enum { HYP_CHUNK = 32 }; /* histories: one kilobyte, less than most items need */
+enum { HYP_CHUNK = 32 }; /* hyps: one kilobyte, less than most items need */
 
 enum {
-    HYP_NO_NODE = -1,     /* ended, or recycled */
-    HYP_NOT_STEPPED = -2, /* live; its state has not been made */
+    HYP_NO_NODE = -1,     /* ended, or its node was recycled */
+    HYP_NOT_STEPPED = -2, /* live; its state has not been computed */
 };
 
-/* The engine's part of a rill_hyp_node. */
+/* Indexes in rill_hyp_node.internal. */
 enum {
-    HYP_STATE_PARENT, /* history whose state this one continues */
-    HYP_NODE,         /* >= 0, or one of the two above */
+    HYP_STATE_PARENT, /* the hyp whose state this one is computed from */
+    HYP_NODE,         /* >= 0, or one of the two values above */
     HYP_REFS,
-    HYP_HOLDS, /* parent mode: on the node */
+    HYP_HOLDS, /* parent mode: holds on the node */
 };
 
-/* A chunk. */
+/* A chunk of hyps. */
 typedef struct hyp_chunk {
-    int32_t next;      /* of its arena, or of those that no arena has */
-    int32_t next_open; /* of its arena's open ones: with unused histories, and not at work */
-    uint32_t unused;   /* bit i: history i; 0 of the chunk at work, where the arena has it */
+    int32_t next;      /* next in its arena, or in the free list */
+    int32_t next_open; /* next open chunk of its arena: one with unused hyps that is not the current one */
+    uint32_t unused;   /* bit i: hyp i is unused; 0 for the current chunk, whose bits are in the arena */
 } hyp_chunk;
 
-/* One item's histories. Zero-initialise with hyp_arena_init(). */
+/* One item's hyps. Initialise with hyp_arena_init(). */
 typedef struct hyp_arena {
     int32_t first_chunk;      /* head of a list, or -1 */
     int32_t first_open_chunk; /* head of a list, or -1 */
-    int32_t chunk_start;      /* history of the chunk at work, which new ones are taken from ... */
-    uint32_t unused;          /* ... and which are left there */
+    int32_t chunk_start;      /* first hyp of the current chunk, which new ones are taken from ... */
+    uint32_t unused;          /* ... and its unused ones */
     int32_t n_in_use;
 } hyp_arena;
 
-/* A history that loses a reference. */
+/* A hyp that loses a reference. */
 typedef struct hyp_release {
     hyp_arena *arena;
     int32_t hyp;
@@ -65,11 +64,11 @@ typedef struct hyp_pool {
     hyp_chunk *chunk;   /* [chunk_capacity] */
     int32_t hyp_chunks, chunk_capacity, chunk_top, first_free_chunk, chunks_in_use;
     int32_t n_hyps, hyps_peak;
-    /* Nodes: a stack of free ids, ids from `node_top` on were never used. */
+    /* Nodes: a stack of free ids; ids from `node_top` on were never used. */
     int32_t *free_nodes;
     int32_t node_capacity, node_top, n_free_nodes, n_nodes, nodes_peak;
-    int32_t node_limit;   /* no more nodes are ever given out; INT32_MAX - 1: ids end there */
-    int32_t *freed_nodes; /* the domain has not been told */
+    int32_t node_limit;   /* limit on nodes; INT32_MAX - 1: no limit but the id range */
+    int32_t *freed_nodes; /* freed nodes that the domain has not been told about */
     size_t freed_nodes_capacity;
     int32_t n_freed_nodes;
 } hyp_pool;
@@ -78,23 +77,23 @@ void hyp_pool_init(hyp_pool *f, rill_context *ctx, rill_state_need need);
 void hyp_pool_finish(hyp_pool *f);
 
 void hyp_arena_init(hyp_arena *a);
-/* Give all of an arena's histories back, whoever points at them, and all of its chunks. `nodes`: some may have nodes, which go too; in
- * parent mode none has once no live one is left. */
+/* Free all of an arena's hyps, whatever refers to them, and all of its chunks. `nodes`: some may have nodes, which are freed too; in
+ * parent mode none has once no hyp is live. */
 void hyp_arena_free(hyp_pool *f, hyp_arena *a, int nodes);
-/* Have the arena's histories fetched into the cache; before they are walked. */
+/* Prefetch the arena's hyps into the cache before they are walked. */
 void hyp_arena_prefetch(const hyp_pool *f, const hyp_arena *a);
 
-/* Room for `n` more histories in up to `arenas` arenas, so that hyp_pool_add() cannot fail. */
+/* Reserve `n` hyps in up to `arenas` arenas, so that hyp_pool_add() cannot fail. */
 rill_status hyp_pool_reserve(hyp_pool *f, int64_t n, int32_t arenas);
-/* Room for `n` more nodes, which the limit allows; *capacity_grew tells that the domain must hear of f->node_capacity. */
+/* Reserve `n` nodes, which must be within the limit; *capacity_grew: the domain must be told f->node_capacity. */
 rill_status hyp_pool_reserve_nodes(hyp_pool *f, int64_t n, int *capacity_grew);
 
-/* --- what a timestep does with every node stands here, to be inlined ----------------------------------------------- */
+/* --- inlined: operations that a timestep does for every node ------------------------------------------------------- */
 
-/* Another chunk for the arena's work: what was at work is full. */
+/* Give the arena another current chunk: the current one is full. */
 void hyp_arena_open_chunk(hyp_pool *f, hyp_arena *a);
 
-/* So many histories more. */
+/* Count n new hyps. */
 static inline void hyp_pool_count(hyp_pool *f, hyp_arena *a, int32_t n)
 {
     a->n_in_use += n;
@@ -102,8 +101,8 @@ static inline void hyp_pool_count(hyp_pool *f, hyp_arena *a, int32_t n)
     if (f->n_hyps > f->hyps_peak) f->hyps_peak = f->n_hyps;
 }
 
-/* hyp_pool_add(), but still to be counted are the history, and the references and the hold on those that it comes from. Which histories
- * are unused stands apart from them, and neighbours are taken: an item's are cold, and a list through them would be waited for. */
+/* hyp_pool_add() without counting the hyp, or the references and the hold on its parents. Free bits are stored apart from the hyps, and
+ * neighbours are taken: an item's hyps are not cached, and following a free list through them would stall. */
 static inline int32_t hyp_pool_add_uncounted(hyp_pool *f, hyp_arena *a, int32_t parent, int32_t state_parent,
                                              int32_t action, float logp, float score, int live)
 {
@@ -115,7 +114,7 @@ static inline int32_t hyp_pool_add_uncounted(hyp_pool *f, hyp_arena *a, int32_t 
     return id;
 }
 
-/* A new history with one reference, for the caller. `live`: it is HYP_NOT_STEPPED and holds its state_parent's node. */
+/* A new hyp with one reference, the caller's. `live`: it is HYP_NOT_STEPPED and holds its state_parent's node. */
 static inline int32_t hyp_pool_add(hyp_pool *f, hyp_arena *a, int32_t parent, int32_t state_parent, int32_t action,
                                    float logp, float score, int live)
 {
@@ -130,7 +129,7 @@ static inline int32_t hyp_pool_add(hyp_pool *f, hyp_arena *a, int32_t parent, in
     return id;
 }
 
-/* The history's node waits in `freed`. */
+/* Free the hyp's node: it is added to `freed_nodes`. */
 static inline void hyp_pool_free_node(hyp_pool *f, int32_t hyp)
 {
     f->freed_nodes[f->n_freed_nodes++] = f->hyp[hyp].internal[HYP_NODE];
@@ -138,7 +137,7 @@ static inline void hyp_pool_free_node(hyp_pool *f, int32_t hyp)
     f->n_nodes--;
 }
 
-/* Parent mode: there are more holds on a node, or fewer. */
+/* Parent mode: add `more` holds (or remove, if negative) on a node. */
 static inline void hyp_pool_add_holds(hyp_pool *f, int32_t hyp, int32_t more)
 {
     int32_t *hyp_state = f->hyp[hyp].internal;
@@ -146,13 +145,13 @@ static inline void hyp_pool_add_holds(hyp_pool *f, int32_t hyp, int32_t more)
         hyp_pool_free_node(f, hyp);
 }
 
-/* Parent mode: let go of a node held since hyp_pool_assign_nodes(). */
+/* Parent mode: remove the hold that hyp_pool_assign_nodes() made. */
 static inline void hyp_pool_drop_hold(hyp_pool *f, int32_t hyp)
 {
     hyp_pool_add_holds(f, hyp, -1);
 }
 
-/* Give live histories their nodes, held once. There is room. */
+/* Assign nodes to live hyps, with one hold each. The nodes must be reserved. */
 static inline void hyp_pool_assign_nodes(hyp_pool *f, const int32_t *hyp, int32_t n, int32_t *node)
 {
     const int32_t used = n < f->n_free_nodes ? n : f->n_free_nodes;
@@ -169,14 +168,14 @@ static inline void hyp_pool_assign_nodes(hyp_pool *f, const int32_t *hyp, int32_
     if (f->n_nodes > f->nodes_peak) f->nodes_peak = f->n_nodes;
 }
 
-/* The state of `history` has been made: it lets go of its state_parent's node. */
+/* The state of `hyp` has been computed: release its hold on its state_parent's node. */
 static inline void hyp_pool_mark_stepped(hyp_pool *f, int32_t hyp)
 {
     int32_t from = f->hyp[hyp].internal[HYP_STATE_PARENT];
     if (from >= 0) hyp_pool_drop_hold(f, from);
 }
 
-/* The state of `history` will not be made. */
+/* The state of `hyp` will not be computed. */
 static inline void hyp_pool_skip_step(hyp_pool *f, int32_t hyp)
 {
     f->hyp[hyp].internal[HYP_NODE] = HYP_NO_NODE;
@@ -185,19 +184,18 @@ static inline void hyp_pool_skip_step(hyp_pool *f, int32_t hyp)
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
-/* One reference less; at zero the history goes, then its parent loses one, and so on. */
+/* Remove a reference; at zero the hyp is freed and its parent loses one, recursively. */
 void hyp_pool_release(hyp_pool *f, hyp_arena *a, int32_t hyp);
-/* The same for n of them, which are written over: all go a generation at a time, since each is cold, and the next one is fetched
- * meanwhile. */
+/* The same for n hyps; the array is overwritten. One generation at a time for all, so that the next one is prefetched meanwhile. */
 void hyp_pool_release_all(hyp_pool *f, hyp_release *released, int32_t n);
 
-/* The node of `history`, or RILL_NO_NODE when it has none. */
+/* The node of `hyp`, or RILL_NO_NODE. */
 static inline int32_t hyp_pool_node(const hyp_pool *f, int32_t hyp)
 {
     return hyp >= 0 && f->hyp[hyp].internal[HYP_NODE] >= 0 ? f->hyp[hyp].internal[HYP_NODE] : RILL_NO_NODE;
 }
 
-/* Hand the nodes in `freed` back to the pool; call once the domain knows. */
+/* Return `freed_nodes` to the pool; call once the domain has been told. */
 void hyp_pool_recycle_nodes(hyp_pool *f);
 
 #endif

@@ -1,6 +1,6 @@
-/* Options that an input has of its own: from a request's text of NAME=VALUE to what its domain reads of it.
+/* Options of one input: from a request's text of NAME=VALUE to the form that its domain reads.
  *
- * Invariant: `options` of a rill_input is "NAME\0VALUE\0" for each, and a NUL behind the last. */
+ * Invariant: `options` of a rill_input is "NAME\0VALUE\0" for each option, followed by a NUL. */
 #include <string.h>
 
 #include "engine_internal.h"

@@ -1,4 +1,4 @@
-/* The intake; input_queue.h says how it works. */
+/* The input queue; input_queue.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,14 +39,14 @@ static rill_status reserve_entry(input_queue *in)
 {
     if (in->n_free_entries == 0) RILL__TRY(grow_entries(in));
     if ((size_t)(in->first + in->n) < in->order_capacity) return RILL_OK;
-    /* Twice the waiting ones, so that moving them to the front is rare. */
+    /* Twice the waiting entries, so that moving them to the front is rare. */
     RILL__TRY(RILL__GROW(in->ctx, in->order, in->order_capacity, 2 * ((size_t)in->n + 8), "the queue of inputs"));
     memmove(in->order, in->order + in->first, (size_t)in->n * sizeof *in->order);
     in->first = 0;
     return RILL_OK;
 }
 
-/* Room for a text and what is behind it, and the text in it. */
+/* Store a text, with capacity for n_extra bytes after it. */
 static rill_status set_text(input_queue *in, queued_input *entry, const char *text, size_t length, size_t n_extra)
 {
     RILL__TRY(RILL__GROW(in->ctx, entry->text, entry->capacity, length + 1 + n_extra, "an input"));
@@ -71,7 +71,7 @@ rill_status input_queue_add(input_queue *in, int64_t id, const char *text, size_
 rill_status input_queue_add_packed(input_queue *in, int64_t id, const char *text, size_t length, rill_status failed,
                                    const char *packed, size_t bytes)
 {
-    /* Byte order marks that a text begins with are no part of it. All go, since texts of workers come by here twice. */
+    /* Skip leading byte order marks. All of them, since texts of workers pass through here twice. */
     for (; length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0; length -= 3) text += 3;
     RILL__TRY(reserve_entry(in));
     int32_t index = in->free_entries[in->n_free_entries - 1];
@@ -102,7 +102,7 @@ rill_status input_queue_set_note(input_queue *in, queued_input *entry, const cha
     return RILL_OK;
 }
 
-/* What qsort() compares: ids make the order total, so the sort need not be stable. */
+/* Sort key for qsort(): ids make the order total, so the sort need not be stable. */
 typedef struct sort_key {
     int64_t size, id;
     int32_t entry;
@@ -122,7 +122,7 @@ rill_status input_queue_sort(input_queue *in, rill_context *ctx)
     if (keys == NULL) return rill_fail_memory(ctx, (size_t)in->n * sizeof *keys, "sorting inputs");
     for (int32_t i = 0; i < in->n; i++) {
         const queued_input *entry = &in->entries[input_queue_entry(in, i)];
-        int64_t size = in->sort == RILL_SORT_LONGEST_FIRST ? -entry->size : entry->size; /* sizes are not negative */
+        int64_t size = in->sort == RILL_SORT_LONGEST_FIRST ? -entry->size : entry->size; /* sizes are >= 0 */
         keys[i] = (sort_key){size, entry->id, in->order[in->first + i]};
     }
     qsort(keys, (size_t)in->n, sizeof *keys, compare_keys);

@@ -1,4 +1,4 @@
-/* What the framework's own files share: the context's content and small helpers. Not installed. */
+/* Declarations shared by the framework's files: the context and small helpers. Not installed. */
 #ifndef RILL_INTERNAL_H
 #define RILL_INTERNAL_H
 
@@ -18,13 +18,13 @@ typedef struct rill__table_list {
     size_t n, capacity;
 } rill__table_list;
 
-/* A call that rill_context_destroy() will make. */
+/* A function that rill_context_destroy() calls. */
 typedef struct rill__deferred {
     void (*fn)(void *user);
     void *user;
 } rill__deferred;
 
-/* A regular file, whatever it is called. */
+/* Identity of a regular file, independent of its name. */
 typedef struct rill__file_id {
     dev_t device;
     ino_t number;
@@ -35,10 +35,10 @@ struct rill_context {
     void *allocate_user;
     rill_log_fn log;
     void *log_user;
-    _Atomic size_t used, peak; /* those of workers' contexts included */
-    rill_context *parent;      /* of a worker's context, else NULL */
-    rill_context *root_ctx;    /* the one that is no worker's: itself, or the parent's first */
-    pthread_mutex_t lock;      /* the first's: held where allocate and log are called */
+    _Atomic size_t used, peak; /* including workers' contexts */
+    rill_context *parent;      /* of a worker's context; else NULL */
+    rill_context *root_ctx;    /* the context without a parent: itself, or its ancestor */
+    pthread_mutex_t lock;      /* the root's: held while allocate and log are called */
     rill_status error_status;
     char error[RILL__MESSAGE_BYTES];
     rill__table_list domains, heuristics, scorers, schedulers;
@@ -46,25 +46,23 @@ struct rill_context {
     size_t n_libraries, libraries_capacity;
     rill__deferred *deferred;
     size_t n_deferred, deferred_capacity;
-    rill__file_id
-        opened_files[RILL__MAX_OPENED]; /* the first's: the latest files that were opened to be read; file.c */
+    rill__file_id opened_files[RILL__MAX_OPENED]; /* the root's: the latest files opened for reading; file.c */
     uint64_t n_opened;
-    struct trie *tries; /* the first's: those that are in use; trie_file.c */
+    struct trie *tries; /* the root's: tries in use; trie_file.c */
 };
 
-/* The allocator of contexts that were given none (page_allocator.c): as rill_realloc_fn says; any number of threads may call it. */
+/* The default allocator (page_allocator.c), with the contract of rill_realloc_fn; thread-safe. */
 void *rill__default_allocate(void *user, void *block, size_t old_size, size_t new_size);
 
 /* Free the registry's lists and unload plugins. */
 void rill__registry_finish(rill_context *ctx);
 
-/* Give a worker's context the tables that its parent has had registered up to the mark, NULL: until now. RILL_OK ·
- * RILL_ERR_MEMORY */
+/* Give a worker's context the tables that its parent registered before the mark, NULL: all of them. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill__registry_share(rill_context *ctx, const rill_context *parent, const rill_registry_mark *mark);
 
-/* Take a struct that begins with its size from a caller, whose header may be older: the members that it lacks are zero in `own`,
- * which in these structs is what is not given. Members are appended behind all padding, since what lies there is not known.
- * `least`: its first size ever. Returns 0 when it does not fit. */
+/* Copy a struct that begins with its size from a caller whose header may be older: members that it lacks become zero, which means unset
+ * in these structs. New members are appended after all padding, since the content of padding is undefined. `min_size`: the size of the
+ * first version. Returns 0 when the size does not fit. */
 static inline int rill__copy_struct(void *own, size_t size, const void *from, size_t min_size)
 {
     size_t known;
@@ -76,39 +74,39 @@ static inline int rill__copy_struct(void *own, size_t size, const void *from, si
     return 1;
 }
 
-/* "-" and "_" are one. */
+/* Whether two names are equal, "-" and "_" being equivalent. */
 int rill__same_name(const char *a, const char *b);
 
-/* input_options.c: those of a request as rill_input.options, appended to `out`; nothing where it has none. RILL_OK · RILL_ERR_OPTION ·
- * RILL_ERR_MEMORY */
+/* input_options.c: append a request's options, in the form of rill_input.options, to `out`; nothing if it has none. RILL_OK ·
+ * RILL_ERR_OPTION · RILL_ERR_MEMORY */
 rill_status rill__input_options(rill_context *ctx, const rill_domain *domain, const char *text, rill_text *out);
 
-/* What a file of the system begins with, up to size - 1 bytes and a NUL. Returns 0 where there is nothing to read. */
+/* Read the beginning of a system file, up to size - 1 bytes, NUL-terminated. Returns 0 if nothing could be read. */
 int rill__read_start(const char *path, char *out, size_t size);
 
-/* RILL_OK · RILL_ERR_ARGUMENT: a caller's text of some bytes is NULL */
+/* RILL_OK · RILL_ERR_ARGUMENT: the text is NULL with length > 0 */
 static inline rill_status rill__check_text(rill_context *ctx, const char *text, size_t length)
 {
     if (text != NULL || length == 0) return RILL_OK;
     return rill_fail(ctx, RILL_ERR_ARGUMENT, "a text of %zu bytes that is NULL", length);
 }
 
-/* Processors that the quotas of this process's control groups come to, 0: they have none. `root` stands before /proc and /sys. */
+/* Processors allowed by this process's cgroup quotas, 0: no quota. `root` is a prefix for /proc and /sys. */
 int32_t rill__quota_processors(const char *root);
 
-/* Refuse settings that a caller built against another version has: nothing of them but their size can be read. */
+/* Refuse settings of a caller built against another version: only their size can be read. */
 rill_status rill__settings_check_size(rill_context *ctx, const rill_settings *settings);
-/* rill_settings_resolve() for a run in which `budgeted` says that a function will set budgets. */
+/* rill_settings_resolve() for a run; `budgeted`: a function sets budgets. */
 rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics, int budgeted);
 
-/* Take NAME=VALUE settings, with blanks between, that are not given; greedy search keeps its own kind of beam.
+/* Apply settings NAME=VALUE, separated by spaces, that are not set yet; greedy search keeps its beam settings.
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_PLUGIN */
 rill_status rill__settings_fill(rill_context *ctx, rill_settings *settings, const char *text);
 
-/* rill_model.c: fill what is not given by what the model's makers recommend, under a preset. */
+/* rill_model.c: fill unset settings with the model makers' recommendations, under a preset. */
 rill_status rill__model_recommend(const rill_model *model, rill_context *ctx, rill_settings *settings);
 
-/* registry.c: a failure of a plugin's method that left no message gets one. `what`: "domain", "policy". */
+/* registry.c: record a message for a failed plugin method that left none. `what`: "domain", "scheduler". */
 rill_status rill__method_status(rill_context *ctx, rill_status status, const char *what, const char *name,
                                 const char *method);
 static inline rill_status rill__domain_status(rill_context *ctx, const rill_domain *domain, rill_status status,
@@ -117,20 +115,20 @@ static inline rill_status rill__domain_status(rill_context *ctx, const rill_doma
     return rill__method_status(ctx, status, "domain", domain->name, method);
 }
 
-/* Of a parent's children, and of all together, so many matter. */
+/* Number of children that matter, per parent and in total. */
 int32_t rill__max_children(const rill_settings *settings);
 
-/* RILL_ERR_NOT_FOUND for a name that no table of `list` has, with the nearest one that exists. */
+/* RILL_ERR_NOT_FOUND for a name that is not in `list`, with the nearest one that exists. */
 rill_status rill__fail_unknown(rill_context *ctx, const char *what, const rill__table_list *list, const char *name);
 
-/* The name in `names` (NULL-ended, `stride` bytes apart) nearest to `name`, or NULL when none is close. */
+/* The name in `names` (NULL-terminated, `stride` bytes apart) nearest to `name`, or NULL when none is close. */
 const char *rill__nearest_in_table(const char *name, const void *names, size_t stride);
 
-/* Start with *least = a distance beyond which nothing is near; returns `candidate` if it is nearer, else `found`. */
+/* Start with *best_distance = the largest distance that counts as near; returns `candidate` if it is nearer, else `found`. */
 const char *rill__nearer_name(const char *name, const char *candidate, const char *found, size_t *best_distance);
 size_t rill__max_distance(const char *name);
 
-/* Grow several arrays of one capacity together: all or none become larger in effect. See rill_grow(). */
+/* Grow an array to at least `need` elements. See rill_grow(). */
 #define RILL__GROW(ctx, ptr, capacity, need, what) \
     ((need) <= (capacity) ? RILL_OK : rill_grow((ctx), (void **)&(ptr), &(capacity), (need), sizeof *(ptr), (what)))
 

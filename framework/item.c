@@ -1,6 +1,6 @@
 /* Items and their slots; item.h.
  *
- * Divisions: slots · beams · the ready. */
+ * Divisions: slots · beams · ready items. */
 #include "item.h"
 
 /* --- slots -------------------------------------------------------------------------------------------------------- */
@@ -50,7 +50,7 @@ void items_free_slot(items *all, int32_t slot)
 
 rill_status items_begin(items *all, hyp_pool *f, int32_t slot)
 {
-    enum { FIRST_ENTRIES = 16 }; /* of a beam, which mostly widens to k */
+    enum { FIRST_ENTRIES = 16 }; /* initial beam capacity; most beams widen to k */
     item *it = &all->item[slot];
     const int32_t first = it->settings->k < FIRST_ENTRIES ? it->settings->k : FIRST_ENTRIES;
     RILL__TRY(RILL__GROW(all->ctx, it->beam, it->beam_capacity, (size_t)first, "a beam"));
@@ -89,7 +89,7 @@ int item_output_compare(const void *left, const void *right)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-/* --- the ready ---------------------------------------------------------------------------------------------------- */
+/* --- ready items -------------------------------------------------------------------------------------------------- */
 
 void items_push_ready(items *all, int32_t slot)
 {

@@ -1,9 +1,9 @@
-/* Posteriors of the n-grams of a lattice: exact, by following for each n-gram how much of it the paths to a node end with.
+/* Exact posteriors of the n-grams of a lattice: for each n-gram, track how much of it the paths to each node end with.
  *
- * Edges first get probabilities: that of the path being the product of its edges', by a pass from the last node back. For one n-gram
- * of m actions a pass forward then keeps at each node the mass of the paths that end with its first 0, 1, ... m - 1 actions, and have
- * not had the whole of it; what completes it leaves, and is counted. Nodes come in the order of their numbers, since edges lead to
- * larger ones. In a domain of several phases, edges of other phases leave a path where it is.
+ * A backward pass first turns edge scores into conditional probabilities, so that a path's probability is the product of its edges'. Then,
+ * for one n-gram of m actions, a forward pass keeps for each node the mass of the paths that end with its first 0, 1, ... m - 1 actions and
+ * have not contained all of it; mass that completes it is counted and removed. Nodes are processed in numeric order, since edges lead to
+ * higher nodes. In a domain of several phases, edges of other phases do not change the match.
  *
  * Divisions: the graph · n-grams · masses. */
 #include <math.h>
@@ -15,14 +15,14 @@ typedef struct lattice {
     rill_ngrams *g;
     int32_t nodes;
     double *beta;   /* [nodes] logarithm of the sum over paths from here to the end */
-    double *mass;   /* [nodes, 4] of paths to here, by how much of an n-gram they end with */
+    double *mass;   /* [nodes, 4] of paths to here, by the matched length of the n-gram */
     int32_t *first; /* [nodes + 1] edges by the node they leave */
-    int32_t *phase; /* [nodes] of the edges that leave it; -1: nothing leads here */
+    int32_t *phase; /* [nodes] phase of the edges that leave it; -1: unreachable */
 } lattice;
 
 /* --- the graph -------------------------------------------------------------------------------------------------------- */
 
-/* A stable order is not needed for anything but sums, which must not depend on the sort. */
+/* A total order, so that sums do not depend on the sort. */
 static int compare_edges(const void *left, const void *right)
 {
     const ngram_edge *a = left, *b = right;
@@ -66,7 +66,7 @@ static double log_sum(double a, double b)
     return isinf(larger_term) ? larger_term : larger_term + log1p(exp(smaller_term - larger_term));
 }
 
-/* Scores become probabilities of taking an edge where it begins. */
+/* Convert scores to the probability of taking an edge from its start node. */
 static rill_status normalize_edges(lattice *l, double scale)
 {
     ngram_edge *edge = l->g->edge;
@@ -85,7 +85,7 @@ static rill_status normalize_edges(lattice *l, double scale)
     return RILL_OK;
 }
 
-/* Whether paths take the edge. */
+/* Whether any path takes the edge. */
 static int edge_is_used(const lattice *l, const ngram_edge *edge)
 {
     return l->phase[edge->from] >= 0 && edge->score > 0;
@@ -109,7 +109,7 @@ static rill_status find_phases(lattice *l)
 
 /* --- n-grams ---------------------------------------------------------------------------------------------------------- */
 
-/* Those that begin with gram[0, m), of a path that has come to the node. */
+/* Add the n-grams that continue gram[0, m) from the node. */
 static rill_status add_ngrams_from(lattice *l, int32_t node, int32_t phase, int32_t *gram, int32_t m)
 {
     rill_ngrams *g = l->g;
@@ -124,7 +124,7 @@ static rill_status add_ngrams_from(lattice *l, int32_t node, int32_t phase, int3
     return RILL_OK;
 }
 
-/* Each once. They are united when they are many, since branches that meet again lead to the same n-grams over and over. */
+/* Remove duplicates. Called whenever there are many, since merging branches produce the same n-grams over and over. */
 static void merge_duplicates(rill_ngrams *g)
 {
     size_t n = 0;
@@ -151,12 +151,12 @@ static rill_status add_all_ngrams(lattice *l)
 
 /* --- masses ----------------------------------------------------------------------------------------------------------- */
 
-/* How much of the n-gram a path ends with that ended with `held` actions of it and takes one more. */
+/* Matched length of the n-gram after `action`, given the matched length `held` before. */
 static int32_t match_length(const int32_t *gram, int32_t m, int32_t held, int32_t action)
 {
     for (int32_t length = held + 1; length > 0; length--) {
         if (gram[length - 1] != action || length > m) continue;
-        /* The last length - 1 actions of what was held begin the n-gram too. */
+        /* The last length - 1 actions of the matched part must be a prefix of the n-gram. */
         if (memcmp(gram, gram + held - (length - 1), (size_t)(length - 1) * sizeof *gram) == 0) return length;
     }
     return 0;

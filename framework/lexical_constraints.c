@@ -1,27 +1,27 @@
-/* Required phrases: lexically constrained decoding with dynamic beam allocation (Post and Vilar 2018).
+/* Lexically constrained decoding with dynamic beam allocation (Post and Vilar 2018): required phrases.
  *
  *   require:TEXT[ ||| TEXT]   outputs contain each of the phrases, in any order
  *
- * An item's bank is how many actions of phrases its hypothesis has written, a phrase that is being written counted as far as it
- * has come. The beam is divided among banks (constraint_banks.c), what advances a phrase is a candidate wherever the model ranks it, and a
- * hypothesis may end once all phrases are there. How far a phrase has come is what its own automaton says (Knuth, Morris and Pratt 1977):
- * phrases may overlap, and one that breaks off falls back to the longest beginning that still stands. */
+ * A hypothesis's bank is the number of phrase actions it has generated, including those of partially matched phrases. The beam is
+ * divided among banks (constraint_banks.c), an action that advances a phrase is a candidate wherever the model ranks it, and a
+ * hypothesis may end once it contains all phrases. Each phrase is matched by its own automaton (Knuth, Morris and Pratt 1977): phrases
+ * may overlap, and a failed match falls back to the longest prefix that still matches. */
 #include "builtin.h"
 #include "phrases.h"
 
 enum { MAX_PHRASES = 32, MAX_REQUIRED = RILL_MAX_BANKS - 1 };
 
-/* Of a hypothesis: actions of each phrase that it has just written, or all of them once it has. */
+/* State of a hypothesis: matched length of each phrase, or the whole length once it is contained. */
 typedef struct phrase_progress {
     uint8_t n_matched[MAX_PHRASES];
 } phrase_progress;
 
 typedef struct required_phrases {
     constraint constraint; /* first */
-    uint8_t fallback
-        [MAX_REQUIRED]; /* of the first i + 1 actions of a phrase: how long the longest beginning is that ends them */
+    /* KMP failure function: for the first i + 1 actions of a phrase, length of the longest proper prefix that is also a suffix */
+    uint8_t fallback[MAX_REQUIRED];
     int32_t n_distinct;
-    int32_t distinct[MAX_REQUIRED]; /* actions of phrases, each once */
+    int32_t distinct[MAX_REQUIRED]; /* distinct actions of all phrases */
 } required_phrases;
 
 static rill_status create_lexical(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
@@ -29,7 +29,7 @@ static rill_status create_lexical(const rill_scorer *table, rill_context *ctx, c
     return constraint_create(table, ctx, arguments, sizeof(required_phrases), self);
 }
 
-/* How far phrase i is when `action` follows. */
+/* Matched length of phrase i after `action`. */
 static uint8_t next_progress(const required_phrases *r, size_t i, uint8_t n_matched, int32_t action)
 {
     const phrase *p = &r->constraint.phrases.phrase[i];
@@ -70,7 +70,7 @@ static rill_status read_phrases(required_phrases *r, const rill_scorer_rows *row
     return RILL_OK;
 }
 
-/* The bank that a hypothesis is in after `action`; RILL_NO_ACTION: one that is in no phrase. */
+/* The bank of a hypothesis after `action`; RILL_NO_ACTION: an action of no phrase. */
 static int32_t bank_after(const required_phrases *r, const phrase_progress *now, int32_t action)
 {
     int32_t bank = 0;

@@ -1,16 +1,17 @@
 /* The built-in scorer `lmbr`: n-gram posteriors in the beam (Iglesias et al. 2018, "Accelerating NMT Batched Beam Decoding with LMBR
  * Posteriors for Deployment").
  *
- * An action that completes n-grams of its input's evidence gains theta_m P of each of them, m = 1 to 4 their lengths, and every action,
- * the end included, gains theta_0. The source multiplies the model's log-probability by lambda; here everything else is divided by
- * it, which gives the same order and leaves scores, thresholds of heuristics and penalties in the model's unit.
+ * An action that completes n-grams of its input's evidence gains theta_m P for each of them, m = 1 to 4 being their lengths, and every
+ * action, the end included, gains theta_0. The paper multiplies the model's log-probability by lambda; here everything else is divided by
+ * it, which gives the same order and keeps scores, thresholds of heuristics and penalties in the model's unit.
  *
- * What a row's actions gain is found in the evidence: for each m the n-grams that begin with the row's last m - 1 actions are one
- * range of a level (ngrams.h), ascending by action, and the four ranges are merged. The work is proportional to what is found.
+ * The bonuses of a row's actions are looked up in the evidence: for each m the n-grams that begin with the row's last m - 1 actions are one
+ * range of a level (ngrams.h), ascending by action, and the four ranges are merged. The work is proportional to the number of n-grams
+ * found.
  *
- * With self=N an input is decoded twice: the first search knows no evidence, and its best N outputs are the evidence of the second.
+ * With self=N an input is decoded twice: the first search has no evidence, and its best N outputs are the evidence of the second.
  *
- * Divisions: what is kept of inputs · arguments · speaking · the table. */
+ * Divisions: evidence of inputs · arguments · scoring · the table. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,25 +21,25 @@
 
 /* The evidence of an input in flight. */
 typedef struct input_evidence {
-    int64_t id; /* -1: the place is empty */
+    int64_t id; /* -1: empty slot */
     rill_ngrams *ngrams;
 } input_evidence;
 
 typedef struct lmbr {
     rill_context *ctx;
-    rill_evidence *file;     /* NULL: evidence is the search's own */
-    int32_t max_outputs;     /* outputs that it is made of, then ... */
-    double scale;            /* ... and of their scores */
-    rill_evidence_kind kind; /* of the model, once `known` */
+    rill_evidence *file;     /* NULL: evidence comes from the search's own outputs */
+    int32_t max_outputs;     /* number of outputs used, then ... */
+    double scale;            /* ... and the factor of their scores */
+    rill_evidence_kind kind; /* of the model, if has_kind */
     int has_kind;
     double theta[1 + RILL_NGRAM_MAX]; /* divided by lambda */
-    input_evidence *table;            /* [places] by id, as far behind their place as those before are full */
+    input_evidence *table;            /* [table_size] hash table by id, with linear probing */
     size_t table_size, n;             /* a power of 2, or 0 */
 } lmbr;
 
-/* --- what is kept of inputs ------------------------------------------------------------------------------------------- */
+/* --- evidence of inputs ----------------------------------------------------------------------------------------------- */
 
-/* Where the id is, or would be; there is an empty place. */
+/* The slot of an id, or the empty slot for it; the table is never full. */
 static size_t table_index(const lmbr *l, int64_t id)
 {
     size_t index = (size_t)id & (l->table_size - 1);
@@ -51,7 +52,7 @@ static const rill_ngrams *find_ngrams(const lmbr *l, int64_t id)
     return l->n > 0 ? l->table[table_index(l, id)].ngrams : NULL;
 }
 
-/* Twice the places. */
+/* Double the table. */
 static rill_status grow_evidence_table(lmbr *l)
 {
     const lmbr old = *l;
@@ -76,7 +77,7 @@ static rill_status add_evidence(lmbr *l, int64_t id, const rill_evidence_kind *k
     return RILL_OK;
 }
 
-/* Those behind it move up where they may. */
+/* Entries after the removed one move up where their hash allows. */
 static void done(void *self, int64_t item_id)
 {
     lmbr *l = self;
@@ -104,7 +105,7 @@ static rill_status begin(void *self, int64_t item_id)
     return status;
 }
 
-/* Of each model an instance sees one alone. */
+/* An instance serves one model only. */
 static rill_status set_kind(lmbr *l, const rill_model *model)
 {
     if (l->has_kind) return RILL_OK;
@@ -131,10 +132,10 @@ static rill_status found(void *self, const rill_found *outputs)
 
 /* --- arguments -------------------------------------------------------------------------------------------------------- */
 
-/* What thetas come from, unless they are given. */
+/* Parameters that determine the thetas, unless these are set directly. */
 typedef struct parameters {
     double lambda, T, p, r, scale, self;
-    int has_shape, has_thetas; /* T, p or r were given; thetas were */
+    int has_shape, has_thetas; /* T, p or r is set; thetas are set */
 } parameters;
 
 static rill_status fail_arguments(rill_context *ctx, const char *text, size_t length)
@@ -164,7 +165,7 @@ static int read_thetas(lmbr *l, const char *text, const char *end)
     return 1;
 }
 
-/* NAME=VALUE from `text` to `end`; 0: it is no such thing. */
+/* Parse NAME=VALUE from `text` to `end`; 0: not a known parameter. */
 static int read_parameter(lmbr *l, parameters *parsed, const char *text, const char *end)
 {
     const struct {
@@ -187,7 +188,7 @@ static int read_parameter(lmbr *l, parameters *parsed, const char *text, const c
     return 0;
 }
 
-/* Thetas by the source's formulas, and everything divided by lambda. */
+/* Compute the thetas by the paper's formulas, divided by lambda. */
 static rill_status set_thetas(lmbr *l, const parameters *parsed)
 {
     if (parsed->has_thetas && parsed->has_shape)
@@ -259,9 +260,9 @@ static rill_status create(const rill_scorer *table, rill_context *ctx, const cha
     return status;
 }
 
-/* --- speaking --------------------------------------------------------------------------------------------------------- */
+/* --- scoring ---------------------------------------------------------------------------------------------------------- */
 
-/* The last actions of the rows' phase, the latest at the end of out[0, 3); returns how many there are. */
+/* The row's last actions of its phase, oldest first and right-aligned in out[0, 3); returns their number. */
 static int32_t get_last_actions(const rill_scorer_rows *rows, int32_t row, int32_t phases, int32_t *out)
 {
     int32_t n = 0, back = phases;
@@ -302,7 +303,7 @@ static rill_status score(void *self, const rill_scorer_rows *rows, rill_modifier
     RILL__TRY(set_kind(l, rows->model));
     for (int32_t row = 0; row < rows->n; row++) {
         if (row == 0 || rows->item_id[row] != rows->item_id[row - 1]) g = find_ngrams(l, rows->item_id[row]);
-        if (g == NULL) continue; /* its first search */
+        if (g == NULL) continue; /* the first search with self=N */
         RILL__TRY(rill_modifiers_reward(mods, row, (float)l->theta[0]));
         RILL__TRY(rill_modifiers_end_reward(mods, row, (float)l->theta[0]));
         RILL__TRY(add_row(l, g, rows, row, mods));
@@ -310,14 +311,14 @@ static rill_status score(void *self, const rill_scorer_rows *rows, rill_modifier
     return RILL_OK;
 }
 
-/* A posterior is at most 1; the rest is what sums of floats may be off by. */
+/* A posterior is at most 1; the slack covers float rounding in sums. */
 static double max_bonus(const void *self, double *end)
 {
     const lmbr *l = self;
     double sum = l->theta[0] + 1e-5;
     for (int m = 1; m <= RILL_NGRAM_MAX; m++) sum += l->theta[m] > 0 ? l->theta[m] : 0;
     *end = sum;
-    return sum > 0 ? sum : 0; /* a search without evidence adds nothing */
+    return sum > 0 ? sum : 0; /* 0 for a search without evidence */
 }
 
 /* --- the table -------------------------------------------------------------------------------------------------------- */

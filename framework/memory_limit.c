@@ -1,38 +1,36 @@
-/* The bound on memory: how many states there may be at once, and what is done when they are too few.
+/* The memory limit: how many states may exist at once, and what happens when there are too few.
  *
- * Nobody knows how many states an item will need: its beam may stay narrow or fill, end soon or run to the limit. So items are
- * admitted while they seem to fit, and what happens when they outgrow the bound is:
+ * The number of states that an item will need is unknown: its beam may stay narrow or fill, end soon or run to the length limit. So items
+ * are admitted while they are expected to fit, and when they outgrow the limit:
  *
- *   1. What the policy chose is expanded if it fits. Else the oldest items in flight are, as many as fit; the others pause
- *      with what they have.
- *   2. When not even the oldest fits, the youngest are sent back: their states go, their encoded inputs stay, and they begin
- *      anew when they are admitted again, before all that wait. The oldest is never sent back.
- *   3. When the oldest is alone and does not fit, its input fails, and nothing else. An engine that is one of several workers has a
- *      share of the bound: there the item is set aside first, and begins anew when the engine has all of the bound for itself.
+ *   1. The scheduler's choice is expanded if it fits. Otherwise the oldest items in flight are, as many as fit; the others pause with their
+ *   states.
+ *   2. When not even the oldest fits, the youngest items are preempted: their states are freed, their encoded inputs stay, and they restart
+ *   when they are admitted again, before all waiting inputs. The oldest is never preempted.
+ *   3. When the oldest is alone and does not fit, its input alone fails. A worker's engine has a share of the limit: there the item is
+ *   parked first, and restarts when the engine has the whole limit.
  *
- * No answer changes: an item's search depends on that item alone, so one that begins anew comes to what it would have come
- * to. And whether an input fails depends on that input alone, not on the schedule: it fails at the timestep for which its own
- * states and those to be made are more than the bound.
+ * No answer changes: an item's search depends on that item alone, so a restarted search has the same result. And whether an input fails
+ * depends on that input alone, not on the schedule: it fails at the timestep for which its own states and the new ones exceed the limit.
  *
- * Every run ends. A timestep under 1 advances some item, and takes nothing from any. One under 2 advances the item at the
- * head of the flight, which stays there until it is finished, since items join behind it and only the last are sent back. So
- * each item at the head sees at most its own length of timesteps in which others lose work; between two of these all of
- * them advance only, and their lengths are bounded too.
+ * Every run ends. A timestep under 1 advances some item and preempts none. A timestep under 2 advances the oldest item, which stays the
+ * oldest until it finishes, since items are admitted after it and only the last ones are preempted. So during each oldest item's life the
+ * timesteps that preempt others are at most its own length; between two of them all items only advance, and their lengths are bounded too.
  *
- * Inputs in flight take memory of their own, which the domain tells by their size. It is known once they are encoded, so how
- * many to encode is guessed from the sizes before: by the last batch encoded the bound may be exceeded.
+ * Inputs in flight take memory of their own, which the domain reports by their size. The size is only known after encoding, so the number
+ * of inputs to encode is estimated from previous sizes: the limit may be exceeded by the last batch encoded.
  *
- * Divisions: the bound · admission · too few states. */
+ * Divisions: the limit · admission · too few states. */
 #include <stdio.h>
 #include <string.h>
 
 #include "engine_internal.h"
 
-/* --- the bound ---------------------------------------------------------------------------------------------------- */
+/* --- the limit ---------------------------------------------------------------------------------------------------- */
 
-/* Of `memory`, less what the runners of all workers take in any case, a quarter is for inputs where these take any, a quarter for the rows
- * of timesteps where these do, and states have the rest: fixed shares, so that whether an input's search fits does not depend on which
- * inputs are in flight with it. */
+/* `memory`, minus the fixed memory of all workers' runners, is divided: a quarter for inputs if these take any, a quarter for the rows
+ * of timesteps if these do, the rest for states. The shares are fixed, so whether an input's search fits does not depend on the other
+ * inputs in flight. */
 static rill_status share_memory(rill_engine *e, int32_t workers)
 {
     const rill_domain_info *info = &e->info;
@@ -122,7 +120,7 @@ int64_t memory_limit_max_nodes(const rill_engine *e, int32_t slot)
 
 /* --- admission ---------------------------------------------------------------------------------------------------- */
 
-/* One that comes in is taken to need as much as those in flight have on average, and a full beam at least. */
+/* An input is expected to need the average of those in flight, and at least a full beam. */
 int32_t memory_limit_admissible(const rill_engine *e, int32_t admit)
 {
     if (e->memory_limit.max_nodes == 0) return admit;
@@ -172,7 +170,7 @@ rill_status memory_limit_add_input(rill_engine *e, rill_input *input, int64_t me
     return cost > (double)b->max_slot_bytes ? RILL_AGAIN : RILL_OK;
 }
 
-/* The window opens by one place for each of its length that finished, and closes when states were too few. */
+/* The window grows by one whenever as many items as its length have finished, and shrinks when states were too few. */
 void memory_limit_remove_input(rill_engine *e, int32_t slot)
 {
     memory_limit *b = &e->memory_limit;
@@ -192,7 +190,7 @@ void memory_limit_shrink_window(rill_engine *e)
     e->memory_limit.finished_in_window = 0;
 }
 
-/* The item in flight that came last gives up its states and leaves, to begin anew. */
+/* Preempt the item admitted last: it frees its states and is put aside for a restart. */
 static rill_status preempt_last(rill_engine *e, void (*put)(rill_engine *e, int32_t slot))
 {
     int32_t slot = running_pop_last(&e->running, &e->items);
@@ -234,18 +232,18 @@ void memory_limit_remove_parked(rill_engine *e, int32_t slot)
     e->memory_limit.n_parked--;
 }
 
-/* The item, which is alone, has what exact search has found for it so far. */
+/* Out of memory with one item left: finish it with the outputs that exact search has found so far. */
 static rill_status finish_with_found(rill_engine *e)
 {
     int32_t slot = running_pop_last(&e->running, &e->items);
     rill_status status = engine_finish_item(e, slot);
     engine_free_nodes(e);
     if (status != RILL_AGAIN) return status;
-    items_push_ready_front(&e->items, slot); /* scorers want it once more */
+    items_push_ready_front(&e->items, slot); /* a scorer asked to decode it again */
     return RILL_OK;
 }
 
-/* The item is alone and does not fit. */
+/* The only item in flight does not fit. */
 static rill_status handle_alone(rill_engine *e)
 {
     if (e->memory_limit.max_nodes < e->memory_limit.total_nodes) return preempt_last(e, memory_limit_park);

@@ -1,15 +1,13 @@
 /* Merging: an item's children in rank order (steps 2 to 4 of "One timestep of one item, exactly").
  *
- * Each live entry's choices come sorted, so the best k of all are found with a heap of one head per entry: k pops, each
- * logarithmic in the beam's width, for any k. Heads are ordered by score, then by the parent's rank; within a parent the
- * domain's order settles equal scores by the smaller action. Together that is the rank order.
+ * Each live entry's choices are sorted, so the best k of all are found with a heap of one head per entry: k pops, each logarithmic in the
+ * beam width, for any k. Heads are ordered by score, then by the parent's rank; within a parent the domain's order resolves equal scores by
+ * the smaller action. Together that is the rank order.
  *
- * Outputs leave while children are popped. "top": the leading run of ended ones. "immediate": ended ones among the first k
- * leave, later ones are dropped, live ones fill up to k. "shrink": as many are popped as there are places left, and ended
- * ones leave theirs empty.
+ * Outputs leave while children are popped. "top": the leading run of ended children. "immediate": ended ones among the first k leave, later
+ * ones are dropped, live ones fill up to k. "shrink": as many are popped as places are left, and places of ended ones stay empty.
  *
- * Where scorers divide an item's beam into banks, these choose first, and what they chose is taken from the list as it stands; and so is
- * what an item draws that samples, or the groups of a diverse beam choose.
+ * Constraint banks, sampling and diverse beam search choose children first; the chosen list is then processed in place of the heap.
  *
  * Divisions: the heap · taking a child · the pass. */
 #include "constraint_banks.h"
@@ -19,13 +17,13 @@
 
 /* --- the heap ----------------------------------------------------------------------------------------------------- */
 
-/* The rank order: what differs in score, and what does not. Without a branch, since no one could foretell it. */
+/* The rank order, without branches, since the outcome is unpredictable. */
 static inline int ranks_before(const merge_key *a, const merge_key *b)
 {
     return a->score > b->score || (a->score >= b->score && a->rank < b->rank);
 }
 
-/* Put the key in its place under the empty place `at`. Behind the heap stands a key that is before none. */
+/* Sift a key down from position `index`. The key after the heap's end is a sentinel that ranks before none. */
 static inline void sift_down(merge_key *heap, int32_t n, int32_t index, double score, int32_t rank)
 {
     const merge_key moved = {score, rank};
@@ -39,24 +37,24 @@ static inline void sift_down(merge_key *heap, int32_t n, int32_t index, double s
     heap[index].rank = rank;
 }
 
-/* The item at work and where its candidates go. */
+/* State while an item's children are merged into candidates. */
 typedef struct merge {
     rill_engine *e;
     timestep *t;
     item *it;
-    const int32_t *rows; /* [width] of the item's entries; NULL: a row each, in order */
-    merge_head *head;    /* the best */
-    merge_key *heap;     /* of the heads, by their ranks */
+    const int32_t *rows; /* [width] row of each entry; NULL: one row each, in order */
+    merge_head *head;    /* the best head */
+    merge_key *heap;     /* keys of the heads, by parents' ranks */
     int32_t n_heap;
-    int is_list;          /* there is no heap: behind the head stand all others that are taken, in rank order */
-    int head_taken;       /* the head has been: it goes when the next one is wanted */
-    int32_t n_candidates; /* next candidate */
+    int is_list;          /* no heap: the chosen children follow `head` in rank order */
+    int head_taken;       /* `head` has been taken and is advanced before the next access */
+    int32_t n_candidates; /* candidates written so far */
     int32_t item_index;   /* the item's index in the selection */
-    int certify;          /* what is given up is kept account of */
+    int certify;          /* note abandoned children (certify.h) */
 } merge;
 
-/* The first row of the item's live entries. In cube pruning's company nobody counts rows; those of an item without it follow each other
- * nevertheless. */
+/* The first row of the item's live entries. With cube pruning in the timestep `row` is not advanced; rows of an item without it are
+ * adjacent nevertheless. */
 static int32_t first_row(const merge *m, const int32_t *row)
 {
     int32_t rank = 0;
@@ -66,7 +64,7 @@ static int32_t first_row(const merge *m, const int32_t *row)
     return m->rows[rank];
 }
 
-/* What chooses the item's candidates in place of their scores alone; NULL: nothing. */
+/* The function that chooses the item's children if not by score alone; NULL: none. */
 static int32_t (*item_chooser(const merge *m, int32_t first))(timestep *, const item *, int32_t *)
 {
     if (m->it->settings->sample > 0) return sample_choose;
@@ -75,7 +73,7 @@ static int32_t (*item_chooser(const merge *m, int32_t first))(timestep *, const 
     return item_has_banks(m->t, m->it, first) ? constraint_banks_choose : NULL;
 }
 
-/* One head per entry that has a child. Without cube pruning `row` is the item's first row and is moved behind its last. */
+/* Make one head per entry that has a child. Without cube pruning `row` is the item's first row and is advanced past its last one. */
 static void make_heap(merge *m, int32_t *row)
 {
     merge_key *heap = m->heap;
@@ -146,15 +144,14 @@ static inline void advance(merge *m)
     m->head = &m->t->heads[heap[0].rank];
 }
 
-/* Whether there is a head that has not been taken. Behind the last that is wanted nobody looks. */
+/* Whether a head is left. Heads are advanced lazily, so that nothing after the last one needed is read. */
 static int has_head(merge *m)
 {
     if (m->head_taken) advance(m);
     return m->n_heap > 0;
 }
 
-/* Keep the output among the best, which are a heap, the last one first; returns the one that there is no place for any more, if there is
- * one. */
+/* Keep an output if it is among the best, which form a heap, worst first; returns whether one was evicted, in *out. */
 static int keep_best_output(item *it, const item_output *output, item_output *out)
 {
     item_output *heap = it->outputs;
@@ -210,7 +207,7 @@ static int32_t head_length(const merge *m)
     return head->row < 0 ? m->it->beam[head->rank].length : m->it->timestep + (head->child.terminal != RILL_END);
 }
 
-/* The head has ended and is neither an output nor a candidate. */
+/* The head has ended but is neither an output nor a candidate. */
 static void drop_head(const merge *m)
 {
     if (!m->certify) return;
@@ -219,7 +216,7 @@ static void drop_head(const merge *m)
     certify_note_bound(m->it, output.final_score);
 }
 
-/* Children that were not taken. What follows a head scores no more than that. */
+/* Abandon the children that were not taken: none scores more than the head. */
 static void abandon_heap(merge *m)
 {
     if (!m->certify || !has_head(m)) return;
@@ -233,7 +230,7 @@ static void abandon_heap(merge *m)
     }
 }
 
-/* The head leaves for the outputs. An entry that waited in the beam hands its reference over. */
+/* Output the head. An ended entry that was in the beam passes its reference on. */
 static void pop_output(merge *m)
 {
     rill_engine *e = m->e;
@@ -273,7 +270,7 @@ static void append_candidate(merge *m)
 
 /* --- the pass ----------------------------------------------------------------------------------------------------- */
 
-/* In every phase but the last the best children stay, ended or not. */
+/* In all phases but the last the best children stay, ended or not. */
 static child_quota phase_quota(const item *it, int last)
 {
     if (last) return stop_child_quota(it);
@@ -284,7 +281,7 @@ static void merge_children(merge *m, int last)
 {
     const child_quota quota = phase_quota(m->it, last);
     int32_t live = 0, popped = 0;
-    int leading = last; /* every child so far has ended, and may leave */
+    int leading = last; /* all children so far have ended, and may leave */
     for (; popped < quota.max_children && live < quota.max_live && has_head(m); popped++) {
         const int is_live = m->head->child.terminal == RILL_LIVE;
         leading &= !is_live;
@@ -309,7 +306,7 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
         item *it = &e->items.item[t->selected[i]];
         int64_t n_children = (int64_t)it->n_live * stride + (it->width - it->n_live),
                 limit = rill__max_children(it->settings);
-        /* The first row is drawn from as often, or chosen from by each group, who have its choices in a heap. */
+        /* Samples all come from the first row, and each beam group chooses from it, via a heap of its choices. */
         const int32_t groups = it->settings->groups;
         const int64_t places = it->settings->sample > 0 || groups > 1 ? it->settings->k : 0;
         const int64_t chosen = groups > 1 ? places + stride : places;
@@ -323,16 +320,16 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
             need.max_width = (size_t)n_children;
         if (n_children > limit) n_children = limit;
         need.candidates += (size_t)n_children;
-        /* Twice: what leaves now, and what is output when the item stops in this timestep; or what was kept for that. */
+        /* Twice: outputs of this merge, and those added if the item stops in this timestep; plus a best ended one. */
         const size_t outputs = (size_t)(it->n_outputs + 2 * n_children + 1);
-        if (outputs > it->outputs_capacity) /* some more than now, while beams still widen */
+        if (outputs > it->outputs_capacity) /* some slack while beams still widen */
             RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, outputs + FIRST_OUTPUTS, "outputs"));
     }
     RILL__TRY(timestep_reserve_children(t, &need));
     return hyp_pool_reserve(&e->hyps, (int64_t)need.candidates + t->n, t->n);
 }
 
-/* What heuristics are told of item i, whose candidates end at `end`. */
+/* Set the per-item columns for heuristics; the item's candidates end at `end`. */
 static void set_item_columns(candidates *c, int32_t i, const item *it, int32_t end, int chosen)
 {
     c->item_id[i] = it->id;
@@ -340,15 +337,15 @@ static void set_item_columns(candidates *c, int32_t i, const item *it, int32_t e
     c->k[i] = it->settings->k;
     c->timestep[i] = it->timestep;
     c->n_outputs[i] = it->n_outputs;
-    /* Candidates of different banks are not compared, so heuristics, which do, leave all of them. */
+    /* Heuristics compare all candidates, but those of different banks, samples or groups must not be compared: keep all. */
     c->min_kept[i] = chosen ? INT32_MAX : it->settings->min_width - it->n_outputs;
     c->best_output_score[i] = c->best_path_score[i] = it->best_output_score;
     if (c->offset[i] < end && c->path_score[c->offset[i]] > c->best_path_score[i])
         c->best_path_score[i] = c->path_score[c->offset[i]];
-    c->stop[i] = it->stop_requested; /* in an earlier phase */
+    c->stop[i] = it->stop_requested; /* set in an earlier phase */
 }
 
-/* The item of index i; entries of those before it are `base`. */
+/* Start merging the item with index i; `base` is the number of entries of earlier items. */
 static void begin_item(merge *m, int32_t i, int32_t base)
 {
     m->item_index = i;

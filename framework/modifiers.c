@@ -1,10 +1,10 @@
-/* The ask builder; modifiers.h says what it is for.
+/* Modifiers; modifiers.h.
  *
- * Entries are triples in order of arrival. Laying out sorts them by row and action (they mostly arrive so), adds up what
- * falls on one action in order of arrival, and compresses the rows. An allowed set of several scorers is the intersection:
- * an action stays when as many scorers named it as restricted the row.
+ * Entries are appended in order of arrival. Building the table sorts them by row and action (most arrive sorted), sums the values of each
+ * action in order of arrival, and compresses the rows. Allowed sets of several scorers are intersected: an action stays when as many
+ * scorers named it as restricted the row.
  *
- * Divisions: memory · what scorers call · layout. */
+ * Divisions: memory · scorer interface · layout. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,9 +57,9 @@ rill_status modifiers_begin(rill_modifiers *b, int32_t n)
                              "what scorers say");
 }
 
-/* --- what scorers call -------------------------------------------------------------------------------------------- */
+/* --- scorer interface --------------------------------------------------------------------------------------------- */
 
-/* Then *row is counted from the first of all. */
+/* Validate *row and the action, and convert *row to an index in the whole call. */
 static rill_status check_row(rill_modifiers *b, int32_t *row, int32_t action)
 {
     if (*row < 0 || *row >= b->n_scorer_rows)
@@ -81,7 +81,7 @@ static rill_status append_entry(rill_modifiers *b, modifier_list *list, int32_t 
     return RILL_OK;
 }
 
-/* -inf is a way to forbid; +inf and NaN would leave no order among the choices. */
+/* -inf forbids an action; +inf and NaN would make the order undefined. */
 static rill_status check_value(rill_modifiers *b, const char *what, float value)
 {
     if (!(value < INFINITY))
@@ -107,7 +107,7 @@ rill_status rill_modifiers_scale(rill_modifiers *b, int32_t row, int32_t action,
     return RILL_OK;
 }
 
-/* The row, counted from the first of all, is one that the scorer at work has forbidden something. */
+/* Record that the current scorer has forbidden an action in the row, an index in the whole call. */
 static void note_blocked_by(rill_modifiers *b, int32_t row)
 {
     if (b->current_scorer < 0) return;
@@ -123,7 +123,7 @@ rill_status rill_modifiers_ban(rill_modifiers *b, int32_t row, int32_t action)
     return RILL_OK;
 }
 
-/* Then *row is counted from the first of all. */
+/* Count a restriction by the current scorer; converts *row to an index in the whole call. */
 static rill_status restrict_row(rill_modifiers *b, int32_t *row)
 {
     RILL__TRY(check_row(b, row, 0));
@@ -151,7 +151,7 @@ rill_status rill_modifiers_allow(rill_modifiers *b, int32_t row, int32_t action)
 rill_status rill_modifiers_allow_none(rill_modifiers *b, int32_t row)
 {
     RILL__TRY(restrict_row(b, &row));
-    /* One restriction more than there are sets, so that nothing is in all of them. */
+    /* One restriction without a set, so no action is in all sets. */
     b->n_restrictions[row]++;
     return RILL_OK;
 }
@@ -184,7 +184,7 @@ rill_status rill_modifiers_divide_banks(rill_modifiers *b, int32_t row, int32_t 
     return RILL_OK;
 }
 
-/* It is an addition of nothing as well: so the action is found wherever the model ranks it. */
+/* Also adds a bonus of 0, so that the action is requested as a pick wherever the model ranks it. */
 rill_status rill_modifiers_assign_bank(rill_modifiers *b, int32_t row, int32_t action, int32_t bank)
 {
     int32_t index = row;
@@ -269,7 +269,7 @@ static void sort_entries(modifier_list *list)
         }
 }
 
-/* How many different scorers named the action of entries [i, end), which are sorted by scorer. */
+/* Number of different scorers among entries [i, end) of one action, sorted by scorer. */
 static int32_t count_scorers(const modifier_list *list, size_t i, size_t end)
 {
     int32_t count = 1;
@@ -289,12 +289,12 @@ static size_t action_end(const modifier_list *list, size_t i)
 static rill_status reserve_layout(rill_modifiers *b, modifier_list *list)
 {
     const rill_array columns[] = {RILL_ARRAY(list->action), RILL_ARRAY(list->value), RILL_ARRAY(list->factor)};
-    size_t capacity = list->n + (size_t)b->n; /* a lone RILL_NO_ACTION per row at most */
+    size_t capacity = list->n + (size_t)b->n; /* plus at most one RILL_NO_ACTION per row */
     RILL__TRY(RILL__GROW(b->ctx, list->offset, list->offset_capacity, (size_t)b->n + 1, "what scorers say"));
     return rill_columns_grow(b->ctx, &list->memory, capacity, columns, 3, "what scorers say");
 }
 
-/* How the entries of one action are put together: they are added up, only what all restricting scorers named is kept, or the last holds. */
+/* How the entries of one action are combined: sum the values, keep it only if all restricting scorers named it, or take the last. */
 typedef enum combine_mode { COMBINE_SUM, COMBINE_INTERSECT, COMBINE_LAST } combine_mode;
 
 /* Compress one list. */
@@ -326,7 +326,7 @@ static rill_status compress_list(rill_modifiers *b, modifier_list *list, combine
     return RILL_OK;
 }
 
-/* The most that any row may have. */
+/* The largest limit of any row. */
 static int32_t max_row_limit(const rill_modifiers *b, int32_t max_choices)
 {
     int32_t largest = 1;

@@ -11,7 +11,7 @@ static char fold_char(char c)
     return c == '_' ? '-' : c;
 }
 
-/* Levenshtein distance with one row of the table; names longer than MAX_NAME are near to nothing. */
+/* Levenshtein distance with one row of the table; names longer than MAX_NAME match nothing. */
 static size_t edit_distance(const char *a, const char *b)
 {
     size_t row[MAX_NAME + 1], na = strlen(a), nb = strlen(b);
@@ -31,14 +31,14 @@ static size_t edit_distance(const char *a, const char *b)
     return row[nb];
 }
 
-/* Does the name stop short of the candidate, as "max-cand" of "max-candidates"? */
+/* Whether the name is a prefix of the candidate, like "max-cand" of "max-candidates". */
 static int is_prefix(const char *name, const char *candidate)
 {
     while (*name != '\0' && fold_char(*name) == fold_char(*candidate)) name++, candidate++;
     return *name == '\0';
 }
 
-/* From here on a suggestion confuses. In a name of one letter nothing is left when that is wrong. */
+/* Beyond this distance a suggestion confuses. A one-letter name with a wrong letter has nothing in common. */
 size_t rill__max_distance(const char *name)
 {
     size_t n = strlen(name);

@@ -1,6 +1,6 @@
-/* Repetition; ngram_blocking.h. As transformers' beam search has it: what would end an n-gram that is there already is struck, and the
- * log-probability of an action that is there already, the decoder's start symbol among them, is multiplied by the penalty, once
- * however often it is there. */
+/* N-gram blocking and repetition penalty; ngram_blocking.h. As in transformers' beam search: an action that would complete a repeated
+ * n-gram is banned, and the log-probability of an action that occurs in the hypothesis, including the decoder's start symbol, is
+ * multiplied by the penalty, once however often it occurs. */
 #include "ngram_blocking.h"
 
 static int same_actions(const rill_hyp_node *hyps, int32_t a, int32_t b, int32_t n)
@@ -10,7 +10,7 @@ static int same_actions(const rill_hyp_node *hyps, int32_t a, int32_t b, int32_t
     return 1;
 }
 
-/* `a` walks the path from its end: the actions before it are compared with the last ones. */
+/* `a` walks back along the path: the actions before it are compared with the last ones. */
 static rill_status ban_ngrams(rill_modifiers *mods, int32_t row, int32_t n, const rill_hyp_node *hyps, int32_t h)
 {
     for (int32_t a = h; hyps[a].parent >= 0; a = hyps[a].parent)
@@ -18,7 +18,7 @@ static rill_status ban_ngrams(rill_modifiers *mods, int32_t row, int32_t n, cons
     return RILL_OK;
 }
 
-/* Whether the action is met for the first time since its bit was cleared. */
+/* Whether the action is new since its bit was cleared; sets its bit. */
 static int mark_seen(uint64_t *seen_bits, int32_t action)
 {
     const uint64_t bit = UINT64_C(1) << action % 64, old_bits = seen_bits[action / 64];

@@ -1,15 +1,15 @@
 /* Tables of n-grams; ngrams.h.
  *
- * Divisions: life · what there is · masses · laying out · checking · looking up. */
+ * Divisions: creation · occurrences · masses · layout · checking · lookup. */
 #include "ngrams.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MAX_NODES = 1 << 20 }; /* a number that was mistyped is not to take all memory */
+enum { MAX_NODES = 1 << 20 }; /* so that a mistyped number does not allocate all memory */
 
-/* --- life ----------------------------------------------------------------------------------------------------------- */
+/* --- creation ------------------------------------------------------------------------------------------------------- */
 
 rill_status rill_ngrams_create(rill_ngrams **out, rill_context *ctx, const rill_evidence_kind *kind)
 {
@@ -41,7 +41,7 @@ void rill_ngrams_begin(rill_ngrams *g)
     memset(g->level, 0, sizeof g->level);
 }
 
-/* --- what there is ---------------------------------------------------------------------------------------------------- */
+/* --- occurrences ---------------------------------------------------------------------------------------------------- */
 
 rill_status ngrams_add(rill_ngrams *g, int32_t phase, const int32_t *action, int32_t m, int32_t entry)
 {
@@ -62,7 +62,7 @@ static rill_status check_ngram_entry(const rill_ngrams *g, const int32_t *action
     return RILL_OK;
 }
 
-/* As lists are written. */
+/* Round to the precision of n-best lists. */
 static double rounded(double score)
 {
     char text[32];
@@ -70,7 +70,7 @@ static double rounded(double score)
     return rill_read_number(text, NULL);
 }
 
-/* The n-grams that begin with action i. */
+/* Add the n-grams that begin with action i. */
 static rill_status add_ngrams_from(rill_ngrams *g, const int32_t *action, int32_t n, int32_t i, int32_t entry)
 {
     int32_t gram[RILL_NGRAM_MAX], m = 0, step = g->kind.phases;
@@ -110,7 +110,7 @@ rill_status rill_ngrams_edge(rill_ngrams *g, int32_t from, int32_t to, int32_t a
     return RILL_OK;
 }
 
-/* --- masses ----------------------------------------------------------------------------------------------------------- */
+/* --- masses --------------------------------------------------------------------------------------------------------- */
 
 static int compare_occurrences(const void *left, const void *right)
 {
@@ -126,7 +126,7 @@ void ngrams_sort(rill_ngrams *g)
     if (g->n_occurrences > 1) qsort(g->occurrence, g->n_occurrences, sizeof *g->occurrence, compare_occurrences);
 }
 
-/* Scores become masses that add up to 1. */
+/* Convert scores to probabilities that sum to 1. */
 static void normalize_scores(rill_ngrams *g, double scale)
 {
     double best = g->score[0], sum = 0;
@@ -136,7 +136,7 @@ static void normalize_scores(rill_ngrams *g, double scale)
     for (size_t i = 0; i < g->n_entries; i++) g->score[i] /= sum;
 }
 
-/* Each n-gram once, with the mass of the entries that have it. */
+/* Merge the occurrences of each n-gram, summing the mass of its entries. */
 static void merge_duplicates(rill_ngrams *g)
 {
     size_t n = 0;
@@ -170,7 +170,7 @@ rill_status rill_ngrams_finish(rill_ngrams *g, double scale)
     return ngrams_build(g);
 }
 
-/* --- laying out ------------------------------------------------------------------------------------------------------- */
+/* --- layout --------------------------------------------------------------------------------------------------------- */
 
 rill_status ngrams_reserve(rill_ngrams *g, size_t n_words)
 {
@@ -192,7 +192,7 @@ static size_t level_words(int level, size_t n)
     return 2 * n + (level + 1 < RILL_NGRAM_MAX ? n + 1 : 0);
 }
 
-/* The writing end of a level. */
+/* Write position in a level. */
 typedef struct level_writer {
     uint32_t *action, *posterior, *first;
     uint32_t n;
@@ -238,7 +238,7 @@ rill_status ngrams_build(rill_ngrams *g)
     return ngrams_set_levels(g) ? RILL_OK : rill_fail(g->ctx, RILL_ERR_INPUT, "there are too many n-grams");
 }
 
-/* --- checking --------------------------------------------------------------------------------------------------------- */
+/* --- checking ------------------------------------------------------------------------------------------------------- */
 
 static int is_valid_range(const ngram_level *level, int32_t begin, int32_t end)
 {
@@ -286,9 +286,9 @@ int ngrams_set_levels(rill_ngrams *g)
     return 1;
 }
 
-/* --- looking up ------------------------------------------------------------------------------------------------------- */
+/* --- lookup --------------------------------------------------------------------------------------------------------- */
 
-/* The action's place in a range of a level, or -1. */
+/* Index of the action in a range of a level, or -1. */
 static int32_t find_in_level(const ngram_level *level, ngram_range in, int32_t action)
 {
     while (in.begin < in.end) {

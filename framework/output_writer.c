@@ -1,9 +1,9 @@
-/* Texts of outputs; output_writer.h. */
+/* Output writer; output_writer.h. */
 #include "output_writer.h"
 
 #include <string.h>
 
-/* A method of the domain's has appended to a text of `before` bytes. What it has done to them instead is not used. */
+/* Check a text of old_length bytes after a domain's method appended to it; a text with an impossible length is cut back. */
 static rill_status check_text(const output_writer *w, rill_status status, const char *method, size_t old_length,
                               rill_text *text)
 {
@@ -17,7 +17,7 @@ static rill_status check_text(const output_writer *w, rill_status status, const 
                      method, old_length, wrong_length, text->capacity);
 }
 
-/* What the domain adds to the text just written, each behind a NUL; see rill_output_field(). */
+/* Append the output's fields, each followed by a NUL; see rill_output_field(). */
 static rill_status add_fields(const output_writer *w, const rill_hypothesis *hypothesis, rill_text *text)
 {
     for (int32_t i = 0; i < w->n_fields; i++) {
@@ -39,7 +39,7 @@ const char *rill_output_field(const rill_output *output, int32_t index)
     return field;
 }
 
-/* The text behind that of an output and its fields. */
+/* The address after an output's text and fields. */
 static const char *next_text(const char *text, const rill_output *output, int32_t n_fields)
 {
     text += output->text_bytes + 1;
@@ -47,7 +47,7 @@ static const char *next_text(const char *text, const rill_output *output, int32_
     return text;
 }
 
-/* Does one of the n outputs have the text that starts at `from` and has just been written? */
+/* Whether one of the n outputs has the same text as the one just written at `from`. */
 static int is_repeated(const output_writer *w, const rill_output *outputs, int32_t n, const rill_text *text,
                        size_t from)
 {
@@ -92,7 +92,7 @@ void output_writer_set_pointers(const output_writer *w, result_record *record, c
     }
 }
 
-/* The hypothesis of an output whose states are gone. */
+/* The hypothesis of an output without states. */
 static rill_hypothesis stateless_hypothesis(const rill_output *output, const int32_t *action, const float *logp)
 {
     return (rill_hypothesis){.slot = RILL_NO_NODE,

@@ -1,15 +1,15 @@
-/* Parcels; packed_request.h. */
+/* Packed requests; packed_request.h. */
 #include "packed_request.h"
 
 #include <math.h>
 
-/* What a parcel begins with. Of its pointers only `user` is one; whether others are NULL is what they tell. */
+/* The beginning of a packed request. Among its pointers only `user` is valid; for the others only NULL or not matters. */
 typedef struct packed_head {
     rill_request request;
     double start_time;
 } packed_head;
 
-/* An argument is one of these bytes, and its text behind the second. */
+/* First byte of a packed argument; after OWN_ARGUMENT comes its text. */
 enum { DEFAULT_ARGUMENT = 0, OWN_ARGUMENT = 1 };
 
 static rill_status pack_arguments(rill_text *out, const char *const *list, int32_t n)
@@ -22,7 +22,7 @@ static rill_status pack_arguments(rill_text *out, const char *const *list, int32
     return RILL_OK;
 }
 
-/* Settings of another size are refused when the request is made; of these no more is carried than says so. */
+/* Settings of another size are refused when the request is made; of these only struct_size is packed. */
 static size_t settings_bytes(const rill_settings *s)
 {
     return s->struct_size == sizeof *s ? sizeof *s : sizeof s->struct_size;
@@ -42,7 +42,7 @@ rill_status packed_request_write(rill_text *out, const rill_request *req, const 
     return pack_arguments(out, req->scorers, c->n_scorers);
 }
 
-/* The n arguments at *bytes, which moves behind them. */
+/* Unpack n arguments from *bytes, which is advanced past them. */
 static void unpack_arguments(const char **bytes, int32_t n, const char **list)
 {
     for (int32_t i = 0; i < n; i++) {

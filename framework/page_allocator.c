@@ -1,19 +1,19 @@
-/* The allocator of contexts that were given none: large blocks in pages of their own, small ones the C library's.
+/* The default allocator: large blocks are mapped separately, small ones come from the C library.
  *
- * Large blocks are mapped by themselves and go back to the system when they are freed: the C library keeps what it mapped once, a
- * loader's passing tables for instance, and loses up to a huge page for each that is aligned to one. Measured with the weights of
- * a model of 600 million numbers in int8: 2.12 GB in place of 2.54 in all.
+ * Large blocks return to the system when they are freed. The C library keeps memory that it mapped once, such as a loader's temporary
+ * tables, and loses up to a huge page for each block that is aligned to one. Measured with the weights of a model of 600 million parameters
+ * in int8: 2.12 GB instead of 2.54 in all.
  *
- * They ask for huge pages: state tables are read row by row all over, and on a virtual machine each small page that is touched first
- * costs microseconds. A wish only; where it cannot be had, nothing changes. A page that a block fills in part is made of small ones,
- * since it ends there: a block of just over 2 MB takes no 4.
+ * They request huge pages (madvise): state tables are read row by row at random, and on a virtual machine the first touch of each small
+ * page costs microseconds. It is a hint only. A partially filled last huge page consists of small pages: a block of just over 2 MB does not
+ * take 4.
  *
- * A block that grows takes its pages along, but for one of less than a huge page: it may come to fill one, and its small pages would
- * stay small (a tenth of commits, with histories in some 500 of these). Copied, a table that doubles four times would touch 15 pages for
- * each that it had at first, and what of it was never written would be written then. Measured on a virtual machine whose host lends
- * memory as it is touched, with a model of that size: 0.8 s of encoding 35 inputs became 0.4.
+ * A block that grows takes its pages along (mremap), except a block of less than a huge page: it may come to fill one, and its small pages
+ * would stay small (a tenth of the time of commits, with hyps in some 500 of these). Copying instead would touch 15 pages for each initial
+ * page of a table that doubles four times, and would write pages that were never written. Measured on a virtual machine whose host
+ * allocates memory on first touch, with a model of that size: 0.8 s of encoding 35 inputs became 0.4.
  *
- * Sanitizers see blocks of the C library's only. */
+ * Under sanitizers all blocks come from the C library. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ enum { ALIGNMENT = 64, HUGE_PAGE = 2 << 20, MIN_MAPPED = HUGE_PAGE / 2 };
 #define SANITIZED 0
 #endif
 #if SANITIZED
-static const int maps = 0;
+static const int use_mmap = 0;
 #else
 static const int use_mmap = 1;
 #endif
@@ -43,11 +43,11 @@ static int is_mapped(size_t size)
 
 static size_t round_to_pages(size_t size)
 {
-    const size_t page = 64 << 10; /* the largest that processors with small ones have */
+    const size_t page = 64 << 10; /* the largest size of small pages on supported processors */
     return (size + page - 1) / page * page;
 }
 
-/* Pages that begin at a huge one; what is before and behind them is given back at once. NULL: there are none. */
+/* Map pages aligned to a huge page; the excess before and after is unmapped at once. NULL: out of memory. */
 static void *map_pages(size_t size, int access)
 {
     const size_t more = size + HUGE_PAGE;
@@ -60,7 +60,7 @@ static void *map_pages(size_t size, int access)
     return block;
 }
 
-/* The whole block, so that it stays one mapping, which is all that can be moved. */
+/* The whole block, so that it stays one mapping: only a single mapping can be moved. */
 static void *advise_huge_pages(void *block, size_t size)
 {
 #if defined(MADV_HUGEPAGE)
@@ -69,7 +69,7 @@ static void *advise_huge_pages(void *block, size_t size)
     return block;
 }
 
-/* `pages` in another number, there or elsewhere. NULL: the system refused, and the block is as it was. */
+/* Resize a block to another number of pages, in place or moved. NULL: the system refused, and the block is unchanged. */
 static void *remap_pages(void *block, size_t pages, size_t wanted)
 {
 #if defined(MREMAP_FIXED)

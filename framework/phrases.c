@@ -22,7 +22,7 @@ rill_status phrases_fail(phrases *list, const char *name, const char *format, ..
     return rill_text_printf(&list->fail_reason, "%s: %s", name, text);
 }
 
-/* Note a phrase of the n actions that stand behind the others. */
+/* Record a phrase of the n actions appended last. */
 static rill_status add_phrase(phrases *list, int32_t n)
 {
     RILL__TRY(RILL__GROW(list->ctx, list->phrase, list->phrases_capacity, list->n + 1, "phrases"));
@@ -55,7 +55,7 @@ static rill_status add_text(phrases *list, const char *name, const rill_model *m
     int32_t n = 0;
     if (rill_model_domain(model)->tokenize == NULL && rill_model_domain(model)->find_action == NULL)
         return add_ids(list, name, rill_model_info(model)->actions, text, length);
-    for (int32_t capacity = (int32_t)(length / 4) + 4;; capacity = n) { /* once is mostly enough */
+    for (int32_t capacity = (int32_t)(length / 4) + 4;; capacity = n) { /* one pass usually suffices */
         RILL__TRY(
             RILL__GROW(list->ctx, list->action, list->actions_capacity, list->n_actions + (size_t)capacity, "phrases"));
         rill_status status = rill_model_tokenize(model, list->ctx, text, length, list->action + list->n_actions,

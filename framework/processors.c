@@ -1,9 +1,9 @@
-/* How many processors this process may use.
+/* Number of processors that this process may use.
  *
- * The affinity mask is what taskset and containers with fixed processors set; a control group's quota is what containers with a
- * share of processors set: so many microseconds of processor time in each period, in `cpu.max` (version 2) or
- * `cpu.cfs_quota_us` and `cpu.cfs_period_us` (version 1). A quota holds for all groups within its own, so those above are read
- * too; in a container the group's path may be the host's, which then leads nowhere but at its root. */
+ * taskset and containers with fixed processors set the affinity mask. Containers with a share of processors have a cgroup quota:
+ * microseconds of processor time per period, in `cpu.max` (version 2) or `cpu.cfs_quota_us` and `cpu.cfs_period_us` (version 1). A quota
+ * applies to all nested groups, so the groups above are read too. In a container the group's path may be the host's, of which only the
+ * root then exists. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 enum { PATH_BYTES = 4096 };
 
-/* Processors that so many microseconds of each period come to, a part of one counted as one; 0: no bound. */
+/* Processors that a quota amounts to, rounded up; 0: no quota. */
 static int32_t whole_processors(long long quota, long long period)
 {
     if (quota <= 0 || period <= 0) return 0;
@@ -42,7 +42,7 @@ static int32_t quota_v1(const char *group)
     return rill__read_start(path, period, sizeof period) ? whole_processors(atoll(quota), atoll(period)) : 0;
 }
 
-/* The least quota of the group at `mount` + `path` and of those above it. */
+/* The smallest quota of the group at `mount` + `path` and of the groups above it. */
 static int32_t min_quota(const char *mount, const char *path, int32_t (*quota_fn)(const char *group))
 {
     char group[PATH_BYTES];
@@ -58,7 +58,7 @@ static int32_t min_quota(const char *mount, const char *path, int32_t (*quota_fn
     }
 }
 
-/* Whether a list such as "cpu,cpuacct" names the processors' controller. */
+/* Whether a list such as "cpu,cpuacct" contains the cpu controller. */
 static int lists_cpu(const char *list, size_t length)
 {
     for (const char *pos = list; pos < list + length; pos += strcspn(pos, ",:") + 1)
@@ -79,7 +79,7 @@ static int32_t line_quota(const char *root, const char *line)
         return min_quota(mount, path, quota_v2);
     }
     if (!lists_cpu(list, length)) return 0;
-    snprintf(mount, sizeof mount, "%s/sys/fs/cgroup/cpu", root); /* which systems link to what they call it */
+    snprintf(mount, sizeof mount, "%s/sys/fs/cgroup/cpu", root); /* systems link their own directory to this name */
     return min_quota(mount, path, quota_v1);
 }
 

@@ -1,6 +1,6 @@
-/* What scorers hear of inputs besides rows: that one begins, what was found for it, that it leaves. On what was found they may want it
- * decoded again: the item then begins anew where it stands in flight, from its encoded input. Its search depends on itself and on
- * what scorers keep of it alone, so no schedule changes what it comes to. */
+/* Re-decoding: calls scorers' begin(), found() and done() for inputs. After found() a scorer may request another search: the item then
+ * restarts in flight, from its encoded input. Its search depends only on itself and on what scorers keep for it, so no schedule changes
+ * the result. */
 #include "engine_internal.h"
 
 static const rill_scorer *get_scorer(const rill_engine *e, int32_t i)
@@ -41,7 +41,7 @@ void engine_scorers_done(rill_engine *e, const item *it)
     notify_done(e, it->instances, it->id, e->chain.n_scorers);
 }
 
-/* Show the item's outputs, which are in order. */
+/* List the item's outputs, which are sorted, for found(). */
 static rill_status list_outputs(rill_engine *e, int32_t slot, rill_found *found)
 {
     const item *it = &e->items.item[slot];

@@ -1,7 +1,7 @@
 /* The registry: tables by name, and plugins from shared objects.
  *
- * Invariant: every table in a list has the right abi_version, a struct_size that covers the mandatory members, and those
- * members are set; so the engine never checks again. Lists are short, so a scan finds a name.
+ * Invariant: every table in a list has the right abi_version, a struct_size that covers the mandatory members, and those members are set;
+ * so the engine never checks again. Lists are short, so lookup is a linear scan.
  *
  * Divisions: lists · checks · registration and lookup · plugins. */
 #include <dlfcn.h>
@@ -15,7 +15,7 @@
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
-/* Every table starts so; what lists need to know of one. */
+/* The common first members of all tables. */
 typedef struct table_head {
     uint32_t abi_version, struct_size;
     const char *name;
@@ -81,16 +81,16 @@ static const table_member scheduler_members[] = {
 typedef struct table_kind {
     const char *word;
     const table_member *members;
-    size_t size; /* the least a table may have */
+    size_t size; /* smallest size of a table */
 } table_kind;
 
-/* The size of each table in this ABI version: members appended later lie behind it, and a table without them stays welcome. */
+/* The size of each table in this ABI version: members appended later follow it, and a table without them is accepted. */
 static const table_kind domain_kind = {"domain", domain_members, offsetof(rill_domain, split)};
 static const table_kind heuristic_kind = {"heuristic", heuristic_members, sizeof(rill_heuristic)};
 static const table_kind scorer_kind = {"scorer", scorer_members, sizeof(rill_scorer)};
 static const table_kind scheduler_kind = {"policy", scheduler_members, sizeof(rill_scheduler)};
 
-/* What whoever rebuilds has to change in a plugin of an older version. */
+/* The changes that a plugin of an older version must make. */
 static const char changes_since_1[] =
     "this rill's headers. New in version 2: a domain's score() answers with the model's own best choices and "
     "with picks, lookup() and rill_select() are gone, and open(), create() and canonical() get their table "
@@ -118,7 +118,7 @@ static rill_status check_abi(rill_context *ctx, const char *what, uint32_t abi, 
     return RILL_OK;
 }
 
-/* Names are written on command lines, where ':' and ',' separate. */
+/* Names are used on command lines, where ':' and ',' separate. */
 static int is_valid_name(const char *name)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -149,14 +149,14 @@ static rill_status check_table(rill_context *ctx, const table_kind *k, const ril
 
 /* --- registration and lookup -------------------------------------------------------------------------------------- */
 
-/* What the library itself calls other things. What the command's own options and the keys of run files hide is theirs to refuse. */
+/* Names that the library uses itself. The command and run files check for conflicts with their own names. */
 static int is_reserved_name(const char *name)
 {
     return rill_option_find(rill_setting_table(), name) != NULL || rill_option_find(rill_chain_table(), name) != NULL ||
            rill_option_find(rill_output_table(), name) != NULL;
 }
 
-/* Domains may share an option, whose values are then read alike. */
+/* Whether another domain has an option of this name with another type; domains may share an option of one type. */
 static int differs_elsewhere(const rill_context *ctx, const rill_option *option)
 {
     const rill_domain *d;
@@ -341,14 +341,14 @@ static rill_plugin_fn find_entry(void *library)
     return entry;
 }
 
-/* Whether something is there that may be a plugin: opening it tells the rest. */
+/* Whether the file may be a plugin; loading it checks the rest. */
 static int is_plugin_file(const char *path)
 {
     struct stat info;
     return stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
 }
 
-/* Append the path of the folder with plugins that are installed: `rill` beside the file that this code is in. */
+/* Append the path of the folder of installed plugins: `rill` beside the file that contains this code. */
 static rill_status append_folder(rill_text *out)
 {
     static const char anchor = 0;
@@ -358,7 +358,7 @@ static rill_status append_folder(rill_text *out)
     return rill_text_printf(out, "%.*srill", slash != NULL ? (int)(slash + 1 - file) : 0, file);
 }
 
-/* `begin`: where in the text the path begins. */
+/* `begin`: start of the path in the text. */
 static rill_status find_plugin(const char *name, rill_text *out, size_t begin)
 {
     static const struct {
@@ -377,7 +377,7 @@ static rill_status find_plugin(const char *name, rill_text *out, size_t begin)
         return rill_fail(out->ctx, RILL_ERR_NOT_FOUND,
                          "plugin %s: there is no such file here, and no plugin of that name in %.*s", name,
                          (int)(folder - begin), out->data + begin);
-    out->length = begin; /* a folder, as whoever opens it tells */
+    out->length = begin; /* a folder: opening it gives the error */
     return rill_text_append(out, name, strlen(name));
 }
 
@@ -395,7 +395,7 @@ rill_status rill_plugin_find(const char *name, rill_text *out)
 static rill_status load_library(rill_context *ctx, const char *path, const char *local)
 {
     RILL__TRY(RILL__GROW(ctx, ctx->libraries, ctx->libraries_capacity, ctx->n_libraries + 1, "the list of plugins"));
-    rill_file file; /* dlopen() would wait for a pipe */
+    rill_file file; /* dlopen() would block on a pipe */
     rill_status found = rill_file_open(&file, ctx, local, RILL_FILE_REGULAR);
     if (found < 0) return rill_fail(ctx, found, "plugin %s: %s", path, rill_error(ctx));
     rill_file_close(&file);

@@ -1,4 +1,4 @@
-/* The outbox; reorder_buffer.h says how it works. */
+/* The reorder buffer; reorder_buffer.h. */
 #include <string.h>
 
 #include "reorder_buffer.h"
@@ -14,7 +14,7 @@ void reorder_init(reorder_buffer *o, rill_context *ctx, const rill_settings *set
     o->max_span = span > (1 << 28) ? 1 << 28 : (int32_t)span;
 }
 
-/* By the context that it was made with: it may be another outbox's. */
+/* With the context that it was made with, which may be another buffer's. */
 static void result_record_destroy(result_record *record)
 {
     rill_context *ctx = record->text.ctx;
@@ -59,7 +59,7 @@ int64_t reorder_space(const reorder_buffer *o)
     return o->oldest_id + o->max_span - o->next_id;
 }
 
-/* Double the ring; ids keep their place modulo its size. */
+/* Double the ring; an id's index is the id modulo the ring size. */
 static rill_status grow_ring(reorder_buffer *o)
 {
     size_t new_capacity = o->ring_capacity > 0 ? 2 * o->ring_capacity : MIN_RING;
@@ -146,7 +146,7 @@ void reorder_put(reorder_buffer *o, result_record *record)
 
 static result_record *take_in_order(reorder_buffer *o, int at_end)
 {
-    /* Delivered ones leave the ring at once, so a place without a record belongs to an input that is not finished. */
+    /* Delivered records leave the ring at once, so an empty place belongs to an unfinished input. */
     while (at_end && o->oldest_id < o->next_id && o->ring[(size_t)o->oldest_id & (o->ring_capacity - 1)] == NULL)
         o->oldest_id++;
     if (o->oldest_id == o->next_id) return NULL;

@@ -23,7 +23,7 @@ double requests_now(const requests *all)
     return all->clock != NULL ? all->clock(all->clock_user) : statistics_clock();
 }
 
-/* What belongs to the run, whatever a request wants. */
+/* Settings that belong to the run, which requests cannot override. */
 #define FIELD(name)                                                          \
     {                                                                        \
         offsetof(rill_settings, name), sizeof(((rill_settings *)NULL)->name) \
@@ -43,7 +43,7 @@ int rill_setting_is_per_request(const rill_option *setting)
     return 1;
 }
 
-/* The wanted settings with those of the run in their places, resolved. */
+/* Resolve the requested settings combined with those of the run. */
 static rill_status resolve_request(const requests *all, const rill_model *model, const rill_settings *wanted,
                                    rill_settings *out)
 {
@@ -53,7 +53,7 @@ static rill_status resolve_request(const requests *all, const rill_model *model,
     for (size_t i = 0; i < N_RUN_FIELDS; i++)
         memcpy((char *)out + run_fields[i].offset, (const char *)run + run_fields[i].offset, run_fields[i].size);
     RILL__TRY(rill__model_recommend(model, all->ctx, out));
-    /* Heuristics are the run's, and leave what is drawn, or chosen by groups, alone (merge.c). */
+    /* Heuristics belong to the run, and do not prune samples or beam groups (merge.c). */
     const int unpruned = out->sample > 0 || out->groups > 1;
     return rill__settings_resolve(all->ctx, out, all->has_heuristics && !unpruned, all->has_budget_fn);
 }

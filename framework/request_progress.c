@@ -1,14 +1,14 @@
-/* Telling of progress; request_progress.h.
+/* Progress reports; request_progress.h.
  *
- * What is final is the path that all hypotheses have in common which may still be given, or lead to one that is: those of the beam and the
- * outputs kept. Each that comes later extends one of these, so the path never becomes shorter while a search goes on. A scorer that may
- * have an input decoded again (rill_scorer.found) leaves nothing final, nor does exact search. One that was sent back for want of memory
- * comes by all it came to before, which is not told again. */
+ * The final part is the common prefix of all hypotheses that may still become outputs: those of the beam and the outputs kept. Later
+ * hypotheses extend these, so the prefix never becomes shorter during a search. With a scorer that may have the input decoded again
+ * (rill_scorer.found), and in exact search, nothing is final. A preempted item repeats its earlier timesteps, which are not reported
+ * again. */
 #include "request_progress.h"
 
 typedef struct hyp_path {
     int32_t hyp;
-    int32_t depth; /* actions on the way to it */
+    int32_t depth; /* actions on its path */
 } hyp_path;
 
 static int32_t hyp_depth(const hyp_pool *f, int32_t hyp)
@@ -18,7 +18,7 @@ static int32_t hyp_depth(const hyp_pool *f, int32_t hyp)
     return depth;
 }
 
-/* Where the paths of two hypotheses part. */
+/* The longest common prefix of two hypotheses. */
 static hyp_path common_prefix(const hyp_pool *f, hyp_path a, int32_t hyp)
 {
     hyp_path b = {hyp, hyp_depth(f, hyp)};
@@ -42,7 +42,7 @@ static hyp_path common_path(const rill_engine *e, const item *it)
     return common;
 }
 
-/* Append the text of what is written so far, as of an output that is cut short there unless it has ended, and a NUL. */
+/* Append the text of a partial hypothesis, as of a truncated output unless it has ended, and a NUL. */
 static rill_status write_partial(rill_engine *e, int32_t slot, const hyp_path *p, rill_text *text, size_t *length)
 {
     const beam_entry *best = &e->items.item[slot].beam[0];

@@ -1,8 +1,7 @@
-/* Models and their runners: a domain's table together with what its open() made, and what decodes with it.
+/* Models and their runners: a domain's table together with the model that its open() made, and the runners that decode with it.
  *
- * Invariant: of a domain with runners the model is const once it is open, so any number of threads may ask it and start runners
- * from it; what is recorded goes to the context of the one who asks. A domain without is its own runner: one engine at a time.
- */
+ * Invariant: with a domain that has runners the model is const once it is open, so any number of threads may query it and start runners;
+ * failures are recorded in the caller's context. A domain without runners is its own runner: one engine at a time. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +20,7 @@ static rill_status check_bad_words(rill_context *ctx, const rill_domain *domain,
     return RILL_OK;
 }
 
-/* Fill what 0 means, refuse what makes no sense. */
+/* Replace 0 by defaults, refuse invalid values. */
 static rill_status check_info(rill_context *ctx, const rill_domain *domain, rill_domain_info *info)
 {
     if (info->phases == 0) info->phases = 1;
@@ -46,7 +45,7 @@ static rill_status check_info(rill_context *ctx, const rill_domain *domain, rill
     return check_bad_words(ctx, domain, info);
 }
 
-/* Refuse what the domain would not heed. */
+/* Refuse options that the domain does not support. */
 static rill_status check_options(rill_context *ctx, const rill_domain *domain, const rill_open_options *options)
 {
     if (options->n_ensemble > 0 && !(domain->features & RILL_TAKES_ENSEMBLES))
@@ -84,7 +83,7 @@ rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *dom
     *out = NULL;
     const rill_domain *table = rill_find_domain(ctx, domain);
     if (table == NULL) return rill__fail_unknown(ctx, "domain", &ctx->domains, domain);
-    const size_t min_size = offsetof(rill_open_options, ensemble); /* in ABI version 1 */
+    const size_t min_size = offsetof(rill_open_options, ensemble); /* size in ABI version 1 */
     rill_open_options own;
     if (!rill__copy_struct(&own, sizeof own, options, min_size))
         return rill_fail(ctx, RILL_ERR_ABI, "open options of %zu bytes, this rill takes %zu to %zu: rebuild the caller",
@@ -212,7 +211,7 @@ int32_t rill_model_find_action(const rill_model *model, const char *text, size_t
     return action >= 0 && action < model->info.actions ? action : RILL_NO_ACTION;
 }
 
-/* Those that a domain has written for a text, of n that it has told. */
+/* Check the actions that a domain's tokenize() returned: `written` of `n`. */
 static rill_status check_actions(const rill_model *model, rill_context *ctx, const int32_t *action, int32_t written,
                                  int32_t n)
 {
@@ -225,7 +224,7 @@ static rill_status check_actions(const rill_model *model, rill_context *ctx, con
     return RILL_OK;
 }
 
-/* The action that a word names; a number where the action of that number has no name. RILL_NO_ACTION: there is none. */
+/* The action that a word names; a number if that action has no name. RILL_NO_ACTION: none. */
 static int32_t named_action(const rill_model *model, rill_context *ctx, const char *word, size_t length)
 {
     const int32_t found = rill_model_find_action(model, word, length);
@@ -241,7 +240,7 @@ static int32_t named_action(const rill_model *model, rill_context *ctx, const ch
     return status == RILL_ERR_NOT_FOUND ? (int32_t)number : RILL_NO_ACTION;
 }
 
-/* For a domain without tokenize: names of actions with blanks between. */
+/* For a domain without tokenize: names of actions separated by spaces. */
 static rill_status read_action_names(const rill_model *model, rill_context *ctx, const char *text, size_t length,
                                      int32_t *action, int32_t capacity, int32_t *n)
 {
@@ -264,7 +263,7 @@ static rill_status read_action_names(const rill_model *model, rill_context *ctx,
 rill_status rill_model_tokenize(const rill_model *model, rill_context *ctx, const char *text, size_t length,
                                 int32_t *action, int32_t capacity, int32_t *n)
 {
-    enum { MAX_TEXT_BYTES = 1 << 26 }; /* tokenisers count in 32 bits, and normal forms are longer */
+    enum { MAX_TEXT_BYTES = 1 << 26 }; /* tokenizers use 32-bit counts, and normalised texts are longer */
     const rill_domain *domain = model->domain;
     *n = 0;
     if (domain->tokenize == NULL && domain->find_action == NULL)
@@ -281,7 +280,7 @@ rill_status rill_model_tokenize(const rill_model *model, rill_context *ctx, cons
     return rill__domain_status(ctx, domain, status, "tokenize");
 }
 
-/* Parts that lie in the input, one behind the other. */
+/* Whether the parts are in order, disjoint and inside the input. */
 static int is_valid_split(const rill_part *part, int32_t n, size_t length, size_t head)
 {
     size_t min_begin = head;

@@ -12,9 +12,9 @@ typedef struct run {
     void *read_user;
     rill_write_fn write;
     void *write_user;
-    int reader_ended;                /* the reader has nothing more */
-    rill_status failed;              /* what the reader failed with ... */
-    char error[RILL__MESSAGE_BYTES]; /* ... and in words, which later steps must not replace */
+    int reader_ended;                /* end of input */
+    rill_status failed;              /* status that the reader failed with ... */
+    char error[RILL__MESSAGE_BYTES]; /* ... and its message, which later steps must not overwrite */
 } run;
 
 static rill_status write_results(run *r)
@@ -24,7 +24,7 @@ static rill_status write_results(run *r)
     return RILL_OK;
 }
 
-/* One that the engine refuses is a bad input. */
+/* An input that the engine refuses becomes a failed input. */
 static rill_status submit(const run *r, const rill_request *req)
 {
     char message[RILL__MESSAGE_BYTES];
@@ -34,7 +34,7 @@ static rill_status submit(const run *r, const rill_request *req)
     return engine_submit_failed(r->engine, status, message, req->user);
 }
 
-/* Read while the engine has room and the reader has lines. It may only block while there is nothing to decode. */
+/* Read while the engine has room and the reader has inputs. The reader may only block while there is nothing to decode. */
 static rill_status read_inputs(run *r)
 {
     while (!r->reader_ended && rill_engine_free_slots(r->engine) > 0) {
@@ -47,7 +47,7 @@ static rill_status read_inputs(run *r)
         } else if (status == RILL_ERR_INPUT) {
             RILL__TRY(engine_submit_failed(r->engine, status, read_error_text(&req), req.user));
         } else if (status < 0) {
-            /* What was read before is decoded and written first. */
+            /* Inputs read before are decoded and written first. */
             r->failed = status;
             snprintf(r->error, sizeof r->error, "%s", rill_error(r->engine->ctx));
             r->reader_ended = 1;
@@ -59,7 +59,7 @@ static rill_status read_inputs(run *r)
     return RILL_OK;
 }
 
-/* The run is over: write what is finished, and fail with what failed, whatever the writer does to the record meanwhile. */
+/* The run has failed: write finished results, then restore the error, which the writer may have overwritten. */
 static rill_status finish_failed(run *r, rill_status status)
 {
     rill_context *ctx = r->engine->ctx;
@@ -85,7 +85,7 @@ rill_status rill_run_requests(rill_engine *engine, rill_read_request_fn read, vo
         if (status >= 0) status = rill_engine_step(engine);
         if (status < 0) return finish_failed(&r, status);
         RILL__TRY(write_results(&r));
-        if (engine->input_closed && rill_engine_idle(engine)) break; /* by the caller, too */
+        if (engine->input_closed && rill_engine_idle(engine)) break; /* the caller may have closed the input too */
     }
     return r.failed < 0 ? rill_fail(engine->ctx, r.failed, "%s", r.error) : RILL_OK;
 }

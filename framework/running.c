@@ -1,4 +1,4 @@
-/* The flight's columns; running.h. */
+/* Columns of the running items; running.h. */
 #include "running.h"
 
 void running_finish(running_items *f)

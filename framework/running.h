@@ -1,6 +1,6 @@
-/* The flight: the items being decoded, in order of admission, with a column for each thing that policies see of them.
+/* Running items: the items in flight, in order of admission, with a column for everything that schedulers see.
  *
- * Columns are kept up to date rather than gathered, since items are cold. Invariant: items->place[slot[i]] == i. */
+ * Columns are kept up to date instead of gathered, since items are not cached. Invariant: items->running_index[slot[i]] == i. */
 #ifndef RILL_RUNNING_H
 #define RILL_RUNNING_H
 
@@ -12,34 +12,34 @@ typedef struct running_items {
     int32_t n;
     int32_t *slot, *timestep, *width;
     int64_t *id, *size, *refill_index;
-    uint8_t *marks;         /* the two marks below; zero between choices */
-    int32_t *order;         /* what the policy writes */
-    int32_t *skipped_index; /* places that were skipped while choosing */
+    uint8_t *marks;         /* bits RUNNING_TAKEN and RUNNING_NAMED; zero between choices */
+    int32_t *order;         /* output of the scheduler */
+    int32_t *skipped_index; /* items skipped while choosing */
     int32_t n_overdue;      /* items passed over so often that they go first */
 } running_items;
 
 enum {
-    RUNNING_TAKEN = 1,     /* chosen so far */
-    RUNNING_NAMED = 2,     /* by the policy, as far as that has been looked at */
-    RUNNING_MAX_SKIPS = 8, /* an item passed over so often goes first */
-    RUNNING_MAX_ROUNDS =
-        4 /* so does one that has waited while so many hypotheses were expanded for each one in flight */
+    RUNNING_TAKEN = 1,     /* chosen in this timestep */
+    RUNNING_NAMED = 2,     /* by the scheduler, as far as its order has been read */
+    RUNNING_MAX_SKIPS = 8, /* an item passed over this often goes first */
+    /* so does an item not expanded for this many rounds of one expansion per live hypothesis in flight */
+    RUNNING_MAX_ROUNDS = 4
 };
 
 void running_finish(running_items *f);
 /* Live hypotheses of all items in flight. */
 int64_t running_n_live(const running_items *f);
-/* Room for `n` items. */
+/* Reserve memory for `n` items. */
 rill_status running_reserve(running_items *f, size_t n);
-/* Append an item that came with refill `wave`. Room is there. */
+/* Append an item that was admitted by refill number `refill_index`. Memory must be reserved. */
 void running_append(running_items *f, items *all, int32_t slot, int64_t refill_index);
-/* Take over what a timestep made of an item. */
+/* Copy an item's new state after a timestep. */
 void running_update(running_items *f, const items *all, int32_t slot);
-/* Remove the item that joined last; returns its slot. */
+/* Remove the item admitted last; returns its slot. */
 int32_t running_pop_last(running_items *f, items *all);
-/* It is not overdue any more. */
+/* The item was expanded: it is no longer overdue. */
 void running_clear_overdue(running_items *f, items *all, int32_t slot);
-/* Move the item at place `from` to `to` <= from. */
+/* Move the item at index `from` to `to` <= from. */
 void running_move(running_items *f, items *all, int32_t to, int32_t from);
 
 #endif

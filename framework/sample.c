@@ -1,14 +1,14 @@
 /* Sampling; sample.h.
  *
- * Each hypothesis draws its next choice from its row's, as likely as the model and the scorers make it: from the softmax of their scores
- * over the temperature, cut to the top_k best (Fan, Lewis and Dauphin 2018) and of these to the fewest that have top_p of their
- * probability (Holtzman et al. 2020). The empty hypothesis draws once for each sample. Samples are independent and may be equal.
+ * Each hypothesis samples its next choice from the softmax of its row's scores (the model's plus scorers' bonuses) divided by the
+ * temperature, restricted to the top_k best (Fan, Lewis and Dauphin 2018) and of these to the smallest set with probability top_p (Holtzman
+ * et al. 2020). The empty hypothesis is sampled from once for each sample. Samples are independent and may be equal.
  *
- * A number is drawn by what it is for: a hash of the seed, the input's number, the timestep and phase, the hypothesis's place in its beam
- * and which draw of it this is. So it is the same in whatever batch and on whatever thread, and no generator has a state. The hash is
- * the finaliser of splitmix64 (Steele, Lea and Flood 2014), once for each of these.
+ * Random numbers are counter-based: a hash of the seed, the input's number, the timestep and phase, the hypothesis's rank in its beam and
+ * the index of the draw. So results do not depend on batching or threads, and there is no generator state. The hash is the finaliser of
+ * splitmix64 (Steele, Lea and Flood 2014), applied once for each of these.
  *
- * Exponentials are of differences to the row's best, in double, and added up in rank order. */
+ * Exponentials are of differences to the row's best score, in double, summed in rank order. */
 #include "sample.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ static uint64_t pack_pair(int32_t high, int32_t low)
     return (uint64_t)(uint32_t)high << 32 | (uint32_t)low;
 }
 
-/* In [0, 1). */
+/* A uniform random number in [0, 1). */
 static double uniform_random(const timestep *t, const item *it, int32_t rank, int32_t draw)
 {
     uint64_t x = hash_mix(0, (uint64_t)(uint32_t)it->settings->seed);
@@ -38,14 +38,14 @@ static double uniform_random(const timestep *t, const item *it, int32_t rank, in
     return (double)(x >> 11) * 0x1p-53;
 }
 
-/* How likely choice i of a row is, by the first's. */
+/* Weight of choice i of a row, relative to the first one's. */
 static double choice_weight(const timestep *t, const rill_settings *s, int32_t row, int32_t i)
 {
     const double best = (double)timestep_choice(t, row, 0).score, own = (double)timestep_choice(t, row, i).score;
     return exp((own - best) / s->temperature);
 }
 
-/* How many of a row's choices take part, and their weight; 0: it has none. */
+/* Number of the row's choices after top_k and top_p, and their total weight; 0: it has none. */
 static int32_t truncate_choices(timestep *t, const rill_settings *s, int32_t row, double *mass)
 {
     double all = 0;
@@ -69,7 +69,7 @@ int32_t sample_choose(timestep *t, const item *it, int32_t *row)
     const rill_settings *s = it->settings;
     const int32_t draws = it->timestep == 0 && t->phase == 0 ? s->k : 1;
     int32_t found = 0;
-    for (int32_t rank = 0; rank < it->width; rank++) { /* none has ended: that would have left */
+    for (int32_t rank = 0; rank < it->width; rank++) { /* no ended entries: those have left the beam */
         const int32_t r = (*row)++;
         double mass;
         const int32_t n = truncate_choices(t, s, r, &mass);

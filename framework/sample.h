@@ -1,11 +1,12 @@
-/* Sampling: a beam's places are hypotheses that are drawn, one choice for each, instead of the best of all. sample.c says how. */
+/* Sampling: each place of the beam is a sampled hypothesis, extended by one sampled choice, instead of the best candidates. See
+ * sample.c. */
 #ifndef RILL_SAMPLE_H
 #define RILL_SAMPLE_H
 
 #include "timestep.h"
 
-/* Put into t->heads, in rank order, the children that are drawn of an item that samples; *row is its first and is moved behind its last.
- * Returns how many there are. */
+/* Write the children sampled for an item to t->heads, in rank order; *row is its first row and is advanced past its last one. Returns
+ * their number. */
 int32_t sample_choose(timestep *t, const item *it, int32_t *row);
 
 #endif

@@ -1,16 +1,16 @@
-/* The schedule: the policy orders, the budget selects.
+/* The schedule: the scheduler orders items, the budget selects.
  *
- * Under a budget items are taken in the policy's order, whole or not at all. One that does not fit while a later one is
- * taken has been passed over; after RUNNING_MAX_SKIPS times it goes first, and an item wider than the budget then goes alone. With no
- * budget all that the policy names are taken. An item that the policy does not name for RUNNING_MAX_ROUNDS rounds goes first too, so that
- * none waits for the end of the stream while new ones come in. A policy that names nothing is overruled by order of admission: so a
- * timestep always advances an item, and since items are bounded in length every run ends. Under a bound on states the oldest items
- * are taken when what was selected does not fit; memory_limit.c says why runs end then too. */
+ * Under a budget items are taken in the scheduler's order, whole or not at all. An item that does not fit while a later one is taken has
+ * been passed over; after RUNNING_MAX_SKIPS times it goes first, and an item wider than the budget then goes alone. Without a budget all
+ * items that the scheduler lists are taken. An item not expanded for RUNNING_MAX_ROUNDS rounds goes first too, which prevents starvation
+ * while new items are admitted. A scheduler that lists no item is overruled by order of admission: so a timestep always advances an
+ * item, and since items have bounded length every run ends. Under a limit on states the oldest items are taken when the selection does
+ * not fit; memory_limit.c explains why runs still end. */
 #include <string.h>
 
 #include "engine_internal.h"
 
-/* --- making ------------------------------------------------------------------------------------------------------- */
+/* --- creation ----------------------------------------------------------------------------------------------------- */
 
 static const char *method_scheduler(const char *method)
 {
@@ -61,7 +61,7 @@ rill_sched_view schedule_view(const rill_engine *e)
     };
 }
 
-/* What may be selected: all that are in flight; of these the idle ones, where some are busy. */
+/* The items to select from: all in flight, or the idle ones while some are busy. */
 static rill_status view_of_idle(rill_engine *e, rill_sched_view *view)
 {
     idle_columns *s = &e->schedule.idle;
@@ -94,17 +94,17 @@ static rill_status view_of_idle(rill_engine *e, rill_sched_view *view)
 
 /* --- selecting ---------------------------------------------------------------------------------------------------- */
 
-/* What is selected so far. Nothing is counted before the selection stands: one that is given up for want of nodes has passed over no
- * item, and has served none. */
+/* The selection so far. Counters are updated only when the selection is final: one that is abandoned for lack of nodes has not passed
+ * over any item. */
 typedef struct selection {
     rill_engine *e;
     timestep *t;
     int64_t budget_left;              /* of the budget */
-    int32_t n_skipped, n_passed_over; /* items skipped; of these, before the one that was taken last */
-    int32_t n_first;                  /* overdue ones that were taken for that */
+    int32_t n_skipped, n_passed_over; /* items skipped; of these, before the one taken last */
+    int32_t n_first;                  /* overdue items taken first */
 } selection;
 
-/* Take or skip the item at place `index` of the flight. */
+/* Take or skip the item with running index `index`. */
 static void consider_item(selection *p, int32_t index)
 {
     running_items *f = &p->e->running;
@@ -112,7 +112,7 @@ static void consider_item(selection *p, int32_t index)
     int32_t slot = f->slot[index], width = f->width[index];
     if ((f->marks[index] & RUNNING_TAKEN) || all->busy[slot]) return;
     if (width > p->budget_left && p->t->n > 0) {
-        /* One that is overdue already needs no more counting, and must not be listed twice. */
+        /* An overdue item needs no more counting, and must not be listed twice. */
         if (all->passed_over[slot] < RUNNING_MAX_SKIPS) f->skipped_index[p->n_skipped++] = index;
         return;
     }
@@ -122,7 +122,7 @@ static void consider_item(selection *p, int32_t index)
     p->budget_left = width > p->budget_left ? 0 : p->budget_left - width;
 }
 
-/* Items that waited long enough go before the policy's. */
+/* Overdue items come before the scheduler's order. */
 static void consider_overdue_items(selection *p)
 {
     running_items *f = &p->e->running;
@@ -133,7 +133,7 @@ static void consider_overdue_items(selection *p)
     }
 }
 
-/* Once in a round, in which as many hypotheses are expanded as are in flight: items that the policy leaves waiting become overdue. */
+/* Once per round of as many expansions as hypotheses in flight: mark items that the scheduler has neglected as overdue. */
 static void mark_neglected(rill_engine *e)
 {
     running_items *f = &e->running;
@@ -151,7 +151,7 @@ static void mark_neglected(rill_engine *e)
     e->schedule.next_check = now + live;
 }
 
-/* The budget of this timestep, from the setting and the user's function. */
+/* The budget of this timestep, from the setting or the user's function. */
 static rill_status set_budget(rill_engine *e, rill_sched_view *view)
 {
     if (e->schedule.budget == NULL) return RILL_OK;
@@ -186,8 +186,8 @@ static void clear_marks_of(selection *p)
     for (int32_t i = 0; i < p->t->n; i++) p->e->running.marks[p->e->items.running_index[p->t->selected[i]]] = 0;
 }
 
-/* Take what the policy named, as far as there is room. An item named twice would be expanded once, since it is marked; but then its
- * policy counts wrongly, and is told so where it is come to. While some items are busy the policy has named places among the idle ones. */
+/* Take the items that the scheduler listed, as far as they fit. An item listed twice would be expanded once, but the scheduler's count
+ * is then wrong, so it is an error. While some items are busy the list has indexes among the idle ones. */
 static rill_status consider_listed(selection *p, int32_t n, int32_t count)
 {
     rill_engine *e = p->e;
@@ -220,7 +220,7 @@ static int64_t max_nodes_needed(const selection *p)
     return wanted;
 }
 
-/* The selection stands: those that were skipped before one that is taken have been passed over. */
+/* Make the selection final: items skipped before a taken one have been passed over. */
 static void commit_selection(selection *p)
 {
     running_items *f = &p->e->running;
@@ -232,8 +232,8 @@ static void commit_selection(selection *p)
     clear_marks_of(p);
 }
 
-/* Instead of what is selected, for which states are too few: the oldest items that fit, by states and within the budget. The
- * first of the flight is among them, or has failed (memory_limit.c). */
+/* Replace a selection with too few nodes by the oldest items that fit, by nodes and budget. The first item in flight is among them, or
+ * has failed (memory_limit.c). */
 static rill_status select_oldest(selection *p, int64_t budget)
 {
     rill_engine *e = p->e;
@@ -252,7 +252,7 @@ static rill_status select_oldest(selection *p, int64_t budget)
     return RILL_OK;
 }
 
-/* What is selected has the nodes that it may need in all phases; or there are none left while the other timestep holds its own. */
+/* Reserve the nodes that the selected items may need in all phases; fails if the other timestep holds the remaining ones. */
 static rill_status reserve_nodes(selection *p, int64_t budget)
 {
     rill_engine *e = p->e;

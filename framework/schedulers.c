@@ -1,25 +1,25 @@
-/* The built-in policies: the order in which items are expanded, and when new ones come in.
+/* The built-in schedulers: the order in which items are expanded, and when new ones are admitted.
  *
- *   batch            all items; new ones when the batch is empty. The field's usual loop
- *   least-advanced   the items with the fewest timesteps, the rest pause; new ones when at most a share of N is in flight.
- *                    Yang et al. 2020, algorithm 1
+ *   batch            all items; new ones when the batch is empty. The usual batched decoding loop
+ *   least-advanced   the items with the fewest timesteps, the rest pause; new ones when at most a share of N is in flight. Yang et al.
+ *                    2020, algorithm 1
  *   most-advanced    from the item with the most timesteps down. Yang et al. 2020, appendix A.2
- *   top-up           all items in order of admission, encoding one batch ahead. "Faster Neural Machine Translation
- *                    Inference", algorithms 5 and 6
- *   all              all items, an earlier refill before a later one, within it those first that seem to have the most
- *                    timesteps ahead of them: a run can end no sooner than its longest item. rill's own
+ *   top-up           all items in order of admission, encoding one batch ahead. "Faster Neural Machine Translation Inference", algorithms 5
+ *                    and 6
+ *   all              all items, earlier refills first, within a refill those with the most expected timesteps left first: a run cannot end
+ *                    sooner than its longest item. rill's own
  *
- * Orders are made by counting sort, since depths, sizes and refills are small numbers and a timestep is some hundred
- * microseconds: a comparison sort of a thousand items would be seen. */
+ * Orders are made by counting sort, since depths, sizes and refill indexes are small numbers and a timestep takes some hundred
+ * microseconds: a comparison sort of a thousand items would be noticeable. */
 #include <string.h>
 
 #include "builtin.h"
 
-enum { MAX_KEYS = 4096 }; /* larger keys share the last place: an order is a wish, not a promise */
+enum { MAX_KEYS = 4096 }; /* larger keys share the last bucket: order affects speed only */
 
 typedef struct sorter {
     rill_context *ctx;
-    int32_t *count; /* [MOST_KEYS] zero between sorts */
+    int32_t *count; /* [MAX_KEYS] zero between sorts */
     int32_t *key;   /* [capacity] of the items in flight */
     size_t capacity;
 } sorter;
@@ -60,7 +60,7 @@ static void order_by_admission(const rill_sched_view *sched_view, int32_t *order
     for (int32_t i = 0; i < sched_view->n; i++) order[i] = i;
 }
 
-/* --- selections --------------------------------------------------------------------------------------------------- */
+/* --- orders ------------------------------------------------------------------------------------------------------- */
 
 static rill_status choose_all(void *self, const rill_sched_view *sched_view, int32_t *order, int32_t *count)
 {
@@ -87,8 +87,7 @@ static rill_status sorter_reserve(sorter *s, int32_t n)
     return RILL__GROW(s->ctx, s->key, s->capacity, (size_t)n, "a policy's order");
 }
 
-/* Stable counting sort of the items [from, end) of the flight, in order of admission, by descending key into order[from..end). What
- * it counts with is zero before and after. */
+/* Stable counting sort of items [from, end) in flight, by descending key, into order[from..end). The counters are zero before and after. */
 static inline void sort_descending(sorter *s, const rill_sched_view *sched_view,
                                    int32_t (*key_fn)(const rill_sched_view *, int32_t), int32_t from, int32_t end,
                                    int32_t *order)
@@ -114,9 +113,9 @@ static inline int32_t item_depth(const rill_sched_view *sched_view, int32_t i)
     return clamp_key(sched_view->timestep[i]);
 }
 
-/* Timesteps that may lie ahead: two per unit of size (a parser needs 2n-1), less those behind. Items far behind their input's size come
- * first, and all draw to a close together. One that outgrows the estimate is likely to go on for a share of what it has had: without
- * that rule two runaway hypotheses of ATIS, the last to be served, took a tenth of the run alone. Both numbers were chosen on training
+/* Expected remaining timesteps: two per unit of size (a parser needs 2n-1), minus those done. Items furthest from their expected end
+ * come first, so all finish together. An item that outgrows the estimate is likely to continue for a share of its timesteps so far:
+ * without this rule two runaway hypotheses of ATIS, served last, took a tenth of the run alone. Both constants were tuned on training
  * and development inputs (docs/measurements/engine.md). */
 static inline int32_t remaining_timesteps(const rill_sched_view *sched_view, int32_t i)
 {
@@ -135,7 +134,7 @@ static rill_status choose_most_advanced(void *self, const rill_sched_view *sched
     return RILL_OK;
 }
 
-/* Items are listed in order of admission, so those of a refill stand together, an earlier one's first. */
+/* Items are in order of admission, so those of one refill are adjacent, earlier refills first. */
 static rill_status choose_most_remaining(void *self, const rill_sched_view *sched_view, int32_t *order, int32_t *count)
 {
     *count = sched_view->n;
@@ -165,7 +164,7 @@ static rill_status refill_at_share(void *self, const rill_sched_view *sched_view
     return RILL_OK;
 }
 
-/* A queue of one batch keeps encoding full even when refills are small. */
+/* Encoding ahead by a batch keeps encoder batches full even when refills are small. */
 static int32_t encode_batch_ahead(void *self, const rill_sched_view *sched_view)
 {
     (void)self;

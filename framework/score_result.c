@@ -1,19 +1,19 @@
-/* rill_score_result_fill(): a row's answer from all actions that it has.
+/* rill_score_result_fill(): a row's result from all of its actions.
  *
- * The row's own arrays hold the best so far. Until there are M candidates are written behind each other; as long as they come in
- * order that is all. Else they become a heap with the worst on top, which is sorted in the end. The order is total, since
- * actions differ, so the answer does not depend on the order in which they come. */
+ * The row's own arrays hold the best so far. The first M actions are appended; while they arrive sorted nothing else is needed.
+ * Otherwise they become a heap with the worst on top, which is sorted at the end. The order is total, since actions differ, so the
+ * result does not depend on the order of arrival. */
 #include "rill/domain.h"
 
-/* The row at work. */
+/* The row being filled. */
 typedef struct row_heap {
     int32_t *action;
     float *logp;
-    uint8_t *terminal; /* NULL: not told */
+    uint8_t *terminal; /* NULL: not set */
     int32_t n, capacity;
 } row_heap;
 
-/* Whether entry i is chosen before action `b` of log-probability `logp`. */
+/* Whether entry i ranks before action `action` of log-probability `logp`. */
 static int ranks_before(const row_heap *a, int32_t i, int32_t action, float logp)
 {
     return a->logp[i] > logp || (a->logp[i] == logp && a->action[i] < action);
@@ -33,7 +33,7 @@ static void put_entry(const row_heap *a, int32_t index, int32_t action, float lo
     if (a->terminal != NULL) a->terminal[index] = terminal;
 }
 
-/* Put an entry in its place in the heap [0, n) under the empty place `at`. */
+/* Sift an entry down from position `index` of the heap [0, n). */
 static void sift_down(const row_heap *a, int32_t n, int32_t index, int32_t action, float logp, uint8_t terminal)
 {
     for (;;) {
@@ -57,7 +57,7 @@ static void make_heap(const row_heap *a)
     for (int32_t i = a->n / 2 - 1; i >= 0; i--) sift_entry(a, a->n, i, i);
 }
 
-/* The worst goes to the end, again and again. */
+/* Heapsort: repeatedly move the worst entry to the end. */
 static void sort_heap(const row_heap *a)
 {
     for (int32_t n = a->n - 1; n > 0; n--) {

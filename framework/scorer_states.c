@@ -1,4 +1,4 @@
-/* Scoring; scorer_states.h. */
+/* Scorer states; scorer_states.h. */
 #include "scorer_states.h"
 
 void scorer_states_finish(scorer_states *s)

@@ -1,7 +1,7 @@
-/* Scoring: what scorers are shown of rows beside the engine's own columns: the inputs' texts, and their own states.
+/* Scorer states and input texts: the columns that scorers see beyond the engine's own.
  *
- * A scorer's states are kept by node, as the domain keeps its own: a state's bytes are there as long as a row may continue it, and
- * ids and lifetimes are the forest's. */
+ * A scorer's states are stored by node, like the domain's: they exist as long as a row may continue them, with the ids and lifetimes of
+ * the hypothesis pool. */
 #ifndef RILL_SCORER_STATES_H
 #define RILL_SCORER_STATES_H
 
@@ -10,27 +10,27 @@
 
 typedef struct scorer_states {
     rill_context *ctx;
-    char *node_states; /* [nodes, bytes], bytes being the chain's state_bytes */
+    char *node_states; /* [nodes, state_bytes of the chain] */
     size_t node_states_bytes;
     rill_columns memory;
-    /* Of the rows of a call. */
+    /* Columns over the rows of a call. */
     const char **text;
     size_t *length;
-    char *row_states; /* of the scorer that speaks, [rows, its bytes] */
+    char *row_states; /* of the current scorer, [rows, its state_bytes] */
     size_t row_states_bytes;
 } scorer_states;
 
 void scorer_states_finish(scorer_states *s);
-/* Room for so many nodes, and for the rows, whose texts are looked up. */
+/* Reserve memory for `nodes` nodes and the rows, and look up the rows' texts. */
 rill_status scorer_states_begin(scorer_states *s, const chain *c, int32_t nodes, const row_table *rows,
                                 const items *all, const input_queue *in);
-/* Rows [first, first + n) for a scorer: their parents' states, zero where there is none, as rows one behind the other. */
+/* Gather the parents' states of rows [first, first + n) for a scorer, zero without a parent, into consecutive rows. */
 void *scorer_states_gather(scorer_states *s, const chain *c, const chain_link *link, const row_table *rows,
                            int32_t first, int32_t n);
-/* Keep what the scorer has made of them. */
+/* Store the states that the scorer wrote. */
 void scorer_states_keep(scorer_states *s, const chain *c, const chain_link *link, const row_table *rows, int32_t first,
                         int32_t n);
-/* Is it what was kept? */
+/* Whether the states are equal to those stored. */
 int scorer_states_same(const scorer_states *s, const chain *c, const chain_link *link, const row_table *rows,
                        int32_t first, int32_t n);
 

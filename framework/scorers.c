@@ -1,8 +1,7 @@
-/* The word reward, a built-in scorer; text_constraints.c and lmbr.c have the others. And the registration of all that the engine itself
- * offers.
+/* The built-in scorer word_reward, and the registration of all scorers; the others are in text_constraints.c and lmbr.c.
  *
- *   word_reward:W   add W to every action but the end action: W > 0 favours longer outputs (He et al. 2016, "Improved
- *                   neural machine translation with SMT features") */
+ *   word_reward:W   add W to every action but the end action: W > 0 favours longer outputs (He et al. 2016, "Improved neural machine
+ *                   translation with SMT features") */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
-/* Composing layers into a setup; see rill/search_config.h for the rules.
+/* Combining option sources into a setup; see rill/search_config.h for the rules.
  *
- * Whether a default fits a method is not decided by a list here, which would drift: each soft setting is tried, and kept when
- * rill_settings_resolve() accepts the whole.
+ * Whether a default fits a method is not decided by a list here, which would become outdated: each soft setting is tried, and kept when
+ * rill_settings_resolve() accepts the result.
  *
- * Divisions: what is left out · chains · settings · the whole. */
+ * Divisions: dropped options · chains · settings · the whole. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,17 +12,18 @@
 #include "option_sources.h"
 
 enum { MAX_DEFAULTS = 8, IGNORED_BYTES = 512 };
-/* Layers by place, nearest first: a request's own, the firm one, the soft ones from 0 on. */
+/* Indexes of sources by precedence: a request's own, the firm one, the soft ones from 0 on. */
 enum { OWN = -2, FIRM = -1, NOWHERE = INT_MAX };
 
-/* What a plan was made from, behind what callers see. */
+/* A configuration with the private members after those that callers see. */
 typedef struct search_config {
     rill_search_config config; /* first */
     rill_context *ctx;
     char ignored[IGNORED_BYTES];
-    const rill_option_source *own, *required, *defaults[MAX_DEFAULTS]; /* own: firm too; NULL but for a request */
+    /* own: also firm; NULL unless it is for a request */
+    const rill_option_source *own, *required, *defaults[MAX_DEFAULTS];
     int n;
-    rill_chain_entry *scorers; /* NULL, or the plan's own list: the chain's and n_added more */
+    rill_chain_entry *scorers; /* NULL, or a list owned by this configuration: the chain's and n_added more */
     size_t scorers_capacity;
     int32_t n_added;
 } search_config;
@@ -37,7 +38,7 @@ static const rill_option_source *get_source(const search_config *p, int index)
     return index == OWN ? p->own : index == FIRM ? p->required : p->defaults[index];
 }
 
-/* What a layer nearer than soft[at] says of a setting, "function" included; NULL: none does. */
+/* The value of a setting, "function" included, in a source of higher precedence than soft[index]; NULL: none. */
 static const char *nearer_value(const search_config *p, int index, const rill_option *row)
 {
     const char *value = NULL;
@@ -51,15 +52,15 @@ static int has_chain(const rill_option_source *layer, rill_chain chain)
     return layer != NULL && layer->chain[chain].is_set;
 }
 
-/* A preset that was asked for stands before what layers farther away say of the search; of the schedule they keep their say. */
+/* A preset overrides the search settings, but not the schedule, of sources with lower precedence. */
 static int preset_is_nearer(const search_config *p, int index)
 {
     return nearer_value(p, index, setting_row("like")) != NULL;
 }
 
-/* --- what is left out --------------------------------------------------------------------------------------------- */
+/* --- dropped options ---------------------------------------------------------------------------------------------- */
 
-/* Note something that is left out of a layer, as it is written there, if that is to be told. */
+/* Report a dropped option, spelt as in its source, if the source's origin asks for it. */
 static void note_ignored(search_config *p, const rill_option_source *layer, const char *what, const char *name)
 {
     const size_t used = strlen(p->ignored);
@@ -72,7 +73,7 @@ static void note_ignored(search_config *p, const rill_option_source *layer, cons
         if (*text == '-') *text = '_';
 }
 
-/* The whole chain goes, and each of its elements is named. */
+/* The whole chain is dropped, and each of its elements is reported. */
 static void note_chain_ignored(search_config *p, const rill_option_source *layer, const char *what,
                                const rill__chain *chain)
 {
@@ -104,7 +105,7 @@ static const rill_method_info *find_method(const char *name)
     return m->name != NULL ? m : NULL;
 }
 
-/* The nearest layer's that has one; NOWHERE: none does. */
+/* Index of the first source that has the chain; NOWHERE: none. */
 static int nearest_with_chain(const search_config *p, rill_chain chain)
 {
     for (int i = OWN; i < p->n; i++)
@@ -133,7 +134,8 @@ static void select_scorers(search_config *p)
     p->config.setup.n_scorers = (int32_t)get_source(p, index)->chain[RILL_CHAIN_SCORERS].n;
 }
 
-/* A policy goes with the method of its own layer or of one farther away: naming a method asks for that method's schedule. */
+/* A source's scheduler applies to the method of the same source or of one with lower precedence: choosing a method also chooses its
+ * schedule. */
 static void select_scheduler(search_config *p)
 {
     int replaced = 0;
@@ -147,7 +149,7 @@ static void select_scheduler(search_config *p)
     }
 }
 
-/* The function of the nearest layer that says anything of the budget. */
+/* Use the budget function of the first source that sets a budget. */
 static void select_budget(search_config *p)
 {
     for (int i = OWN; i < p->n; i++) {
@@ -183,14 +185,14 @@ static rill_status apply_required(search_config *p, const char *method)
     return status;
 }
 
-/* A layer's finish rule goes with the method it had in mind: "top" meant for var-stream does not make fixed another search. */
+/* A source's finish rule belongs to its own method: "top" meant for var-stream does not make fixed another search. */
 static int is_for_other_method(const rill_option_source *layer, const rill_option *row, const char *method)
 {
     const char *own = rill__source_value(layer, setting_row("method"));
     return strcmp(row->name, "finish") == 0 && own != NULL && strcmp(own, method) != 0;
 }
 
-/* Does the whole stay possible with this setting? Then it is in. */
+/* Keep the setting if the configuration stays valid with it. */
 static int try_setting(search_config *p, const char *name, const char *value)
 {
     rill_settings with = p->config.setup.settings;
@@ -201,7 +203,7 @@ static int try_setting(search_config *p, const char *name, const char *value)
     return 1;
 }
 
-/* Add what fits of soft[at] and no nearer layer has said, in rounds, for one setting may need another that stands behind it. */
+/* Apply the settings of soft[index] that fit and are not set yet, in rounds, since one setting may require a later one. */
 static void apply_defaults(search_config *p, int index)
 {
     const rill_option_source *layer = p->defaults[index];
@@ -231,13 +233,13 @@ static void apply_defaults(search_config *p, int index)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* As rill_option_read() takes it: 1e1 is 10. */
+/* Parsed as by rill_option_read(): 1e1 is 10. */
 static int read_int(const char *value)
 {
     return (int)rill_read_number(value, NULL);
 }
 
-/* The method decides what of the soft layers is kept, so it is settled first; and so is whether outputs are drawn, or chosen by groups. */
+/* The method decides which soft options are kept, so it is determined first; so are sampling and beam groups. */
 static rill_status compose_sources(search_config *p)
 {
     rill_settings defaults;
@@ -292,7 +294,7 @@ rill_status rill_search_config_make(rill_search_config **out, rill_context *ctx,
     return status;
 }
 
-/* Heuristics are the run's, for all inputs alike: a request may have none of them applied by drawing or by groups alone. */
+/* Heuristics belong to the run. A request can only disable them by sampling or beam groups. */
 static rill_status check_heuristics(const search_config *run, const search_config *p)
 {
     const rill_engine_setup *all = &run->config.setup, *own = &p->config.setup;
@@ -347,7 +349,7 @@ rill_status rill_search_config_add_scorer(rill_search_config *config, const char
     return RILL_OK;
 }
 
-/* The scorers that were added to a plan, for its twin. */
+/* Copy the scorers that were added to a configuration to a worker's copy. */
 static rill_status copy_added_scorers(const search_config *p, rill_search_config *worker_copy)
 {
     for (int32_t i = p->config.setup.n_scorers - p->n_added; i < p->config.setup.n_scorers; i++)
@@ -387,7 +389,7 @@ int rill_search_config_same_search(const rill_search_config *a, const rill_searc
     const rill_engine_setup *s = &a->setup, *t = &b->setup;
     for (const rill_option *row = rill_setting_table(); row->name != NULL; row++)
         if (row->kind != RILL_OPTION_SCHEDULE &&
-            row != setting_row("n-best") && /* of one search more or fewer are given */
+            row != setting_row("n-best") && /* the same search with more or fewer outputs */
             strcmp(rill_settings_get(&a->resolved, row, x), rill_settings_get(&b->resolved, row, y)) != 0)
             return 0;
     return same_chain(s->heuristics, s->n_heuristics, t->heuristics, t->n_heuristics) &&

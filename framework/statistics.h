@@ -1,4 +1,4 @@
-/* Statistics: the counters and seconds of a run, and what the bound on a least-advanced schedule is made of. */
+/* Statistics: the counters and seconds of a run, and the lower bound on the timesteps of a least-advanced schedule. */
 #ifndef RILL_STATISTICS_H
 #define RILL_STATISTICS_H
 
@@ -11,9 +11,10 @@
 typedef struct statistics {
     rill_context *ctx;
     rill_stats total;
-    rill_seconds current;               /* of the present timestep */
-    double timestep_start, stage_start; /* when it did, and when the stage that goes on did, by statistics_clock() */
-    int64_t *depth_width;               /* [depths] W_d: live candidates expanded at depth d */
+    rill_seconds current; /* of the current timestep */
+    /* start times of the timestep and of the current stage, by statistics_clock() */
+    double timestep_start, stage_start;
+    int64_t *depth_width; /* [depths] W_d: live candidates expanded at depth d */
     size_t n_depths;
 } statistics;
 
@@ -24,8 +25,8 @@ static inline double statistics_clock(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* What has gone by since the lap before is the stage's, and the next one begins: with a reading at each end of each stage a tenth of
- * what the engine takes was looking at the clock. */
+/* Add the time since the last call to a stage; the next stage starts now. Reading the clock at both ends of each stage took a tenth of
+ * the engine's time. */
 static inline void statistics_end_stage(statistics *s, double *stage)
 {
     const double now = statistics_clock();
@@ -37,11 +38,11 @@ void statistics_finish(statistics *s);
 /* Count the live candidates of the selected items. */
 rill_status statistics_count_rows(statistics *s, const items *all, timestep *step);
 void statistics_sum_seconds(rill_seconds *sum, const rill_seconds *more);
-/* An output that comes (1) or goes again (-1). */
+/* Count an output that was added (1) or dropped (-1). */
 void statistics_count_output(statistics *s, const item_output *output, int change);
-/* An item leaves without its outputs, or begins anew. */
+/* An item leaves without its outputs, or restarts. */
 void statistics_remove_item(statistics *s, const item *it);
-/* Write the first out->struct_size bytes of all that is known; `budget` is that of every timestep, or 0. */
+/* Write the first out->struct_size bytes; `budget` is that of every timestep, or 0. */
 void statistics_write(const statistics *s, const hyp_pool *f, const memory_limit *b, const reorder_buffer *o,
                       int64_t budget, rill_stats *out);
 

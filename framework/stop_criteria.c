@@ -1,4 +1,4 @@
-/* The rules of stopping and finishing; stop_criteria.h. */
+/* Stop criteria; stop_criteria.h. */
 #include "stop_criteria.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@ int32_t stop_max_length(const rill_settings *s, const rill_domain_info *info, co
     double requested = floor(s->max_length_factor * (double)input->size) + s->max_length,
            limit = own > 0 ? own : info->max_length;
     if (s->max_length > 0 || s->max_length_factor > 0) limit = requested > 1 ? requested : 1;
-    /* The end action that is forced behind the last one takes a timestep too. */
+    /* The forced end action after the last action takes a timestep too. */
     if (s->at_limit == RILL_LIMIT_END && max_length < INT32_MAX) max_length--;
     return limit < max_length ? (int32_t)limit : max_length;
 }
@@ -19,8 +19,8 @@ int32_t stop_max_length(const rill_settings *s, const rill_domain_info *info, co
 rill_end_rule stop_end_rule(const item *it)
 {
     const rill_settings *s = it->settings;
-    /* In the timestep after the last action nothing but the end is left. The limit wins over the least length: an item that may
-     * neither end nor go on would die. */
+    /* After the last action only the end action is allowed. The length limit overrides the minimum length: otherwise the item could
+     * neither end nor continue. */
     if (s->at_limit == RILL_LIMIT_END && it->timestep >= it->max_length) return RILL_END_REQUIRED;
     return it->timestep < s->min_length ? RILL_END_NOT_YET : RILL_END_ALLOWED;
 }
@@ -47,9 +47,9 @@ item_output stop_make_output(const rill_settings *s, double score, int32_t hyp, 
                          .has_end_action = end != 0};
 }
 
-/* "top": the best k, of which the leading ended ones leave. "immediate": ended ones among the first k leave, live ones fill up to
- * k. "shrink": as many as there are places left, and ended ones leave theirs empty. At the limit "first" no live candidate stands
- * in for an ended one. */
+/* "top": the best k, of which the leading ended ones leave. "immediate": ended ones among the first k leave, live ones fill up to k.
+ * "shrink": as many as places are left, and places of ended ones stay empty. Under at_limit "first" live candidates do not replace ended
+ * ones. */
 child_quota stop_child_quota(const item *it)
 {
     const rill_settings *s = it->settings;
@@ -69,7 +69,7 @@ int32_t stop_beam_width(const item *it, int32_t width)
     return width < max_width ? width : max_width;
 }
 
-/* What the best live candidate would rank as if it ended now, or, where length pays, at the limit. */
+/* Final score of the best live candidate if it ended now, or, if length is rewarded, at the length limit. */
 static double best_future_score(const item *it, double best_live)
 {
     const rill_settings *s = it->settings;

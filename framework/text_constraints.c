@@ -1,13 +1,12 @@
-/* Constraints: scorers that strike actions. Their arguments are phrases (phrases.h); without any they say nothing, so that
- * a run may have them for the sake of the inputs that want something (rill/constraints.h).
+/* Constraints: scorers that ban actions. Their arguments are phrases (phrases.h); without arguments they do nothing, so a run may list them
+ * just for inputs with constraints (rill/constraints.h).
  *
  *   prefix:TEXT             outputs begin with the text
- *   ban:TEXT[ ||| TEXT]     outputs contain none of the phrases: the last action of one is struck where the others have just been written
- *   allow:TEXT[ ||| TEXT]   outputs are made of the actions of these texts, and of the end action
- * Where all outputs of an input begin with an action of their own (rill_domain.first_action) texts follow that one.
+ *   ban:TEXT[ ||| TEXT] outputs contain none of the phrases: an action that would complete one is banned
+ *   allow:TEXT[ ||| TEXT] outputs consist of the actions of these texts, and of the end action
+ * If outputs have a forced first action (rill_domain.first_action), the texts follow it.
  *
- * They strike before selection, so what is struck takes no place in a beam. lexical_constraints.c has the one that asks for something to
- * be said. */
+ * Bans apply before selection, so a banned action takes no place in a beam. lexical_constraints.c has required phrases. */
 #include "builtin.h"
 #include "phrases.h"
 

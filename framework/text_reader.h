@@ -1,4 +1,4 @@
-/* A reader of texts, as one of requests: what rill_run() and rill_workers_run() make of theirs. */
+/* Adapts a reader of texts to a reader of requests, for rill_run() and rill_workers_run(). */
 #ifndef RILL_TEXT_READER_H
 #define RILL_TEXT_READER_H
 
@@ -15,7 +15,7 @@ static inline rill_status text_reader_read(void *user, int may_block, rill_reque
     return r->read(r->user, may_block, &out->text, &out->length);
 }
 
-/* What is wrong with an input that the reader could not read. */
+/* The error message of an input that the reader could not read. */
 static inline const char *read_error_text(const rill_request *read)
 {
     return read->text != NULL ? read->text : "unreadable input";

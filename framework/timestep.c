@@ -16,7 +16,7 @@ int merge_head_compare(const void *left, const void *right)
     if (a->path_score != b->path_score) return a->path_score > b->path_score ? -1 : 1;
     if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
     if (a->choice != b->choice) return a->choice < b->choice ? -1 : 1;
-    return (a->bank > b->bank) - (a->bank < b->bank); /* of two groups that choose one child */
+    return (a->bank > b->bank) - (a->bank < b->bank); /* two groups chose the same child */
 }
 
 void timestep_finish(timestep *t)

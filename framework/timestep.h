@@ -1,9 +1,8 @@
-/* A timestep: which items it expands, their rows, what is asked about these and their choices, the candidates made of them, and how
- * far it has come.
+/* A timestep: the items it expands, their rows, modifiers and choices, the candidates made from them, and its progress.
  *
- * Its scratch is two blocks, each of which grows as a whole: rows, whose number is known once items are selected, and what is behind
- * them, whose size follows from what may be asked of a row. Nothing in them survives the timestep, or growth; all is kept for the
- * next. With a domain that answers later there are two timesteps (decode_loop.c), and what a submitted call was given stays where it is. */
+ * Its scratch memory is two blocks, each of which grows as a whole: rows, whose number is known once items are selected, and children,
+ * whose size depends on the choices requested per row. Their content does not survive the timestep, or growth; the memory is reused.
+ * With an asynchronous domain there are two timesteps (decode_loop.c), and the arrays of a submitted call stay in place. */
 #ifndef RILL_TIMESTEP_H
 #define RILL_TIMESTEP_H
 
@@ -15,14 +14,14 @@
 
 /* Arrays over the rows of one call. */
 typedef struct row_table {
-    int32_t *node, *parent, *state_parent, *action, *slot, *depth; /* what the domain sees */
+    int32_t *node, *parent, *state_parent, *action, *slot, *depth; /* passed to the domain */
     int32_t *hyp, *rank, *item;                                    /* item: index in `selected` */
     int64_t *item_id;
     double *path_score;
     int32_t n;
 } row_table;
 
-/* Row `from` moves to `to`, but for its node. */
+/* Copy row `from` to `to`, without its node. */
 static inline void row_table_move(row_table *r, int32_t to, int32_t from)
 {
     int32_t *const columns[] = {r->parent, r->state_parent, r->action, r->slot, r->depth, r->hyp, r->rank, r->item};
@@ -31,40 +30,40 @@ static inline void row_table_move(row_table *r, int32_t to, int32_t from)
     r->path_score[to] = r->path_score[from];
 }
 
-/* merge.c: the best child of a beam entry that has not been taken. */
+/* merge.c: the best child of a beam entry not taken yet. */
 typedef struct merge_head {
     double path_score;
     topk_choice child;
     int32_t rank;   /* of the parent */
-    int32_t row;    /* of the parent's choices, or -1: the parent has ended and is its own only child */
-    int32_t choice; /* choice at the head */
-    int32_t bank;   /* that it leads to (constraint_banks.c), or its group (diverse_beam.c) */
+    int32_t row;    /* the parent's row of choices, or -1: the parent has ended and is its own only child */
+    int32_t choice; /* current index in the row's choices */
+    int32_t bank;   /* its bank (constraint_banks.c) or beam group (diverse_beam.c) */
 } merge_head;
 
-/* ... and its place in a heap of them. */
+/* ... and its key in a heap. */
 typedef struct merge_key {
     double score;
     int32_t rank;
 } merge_key;
 
-/* For qsort(): by score, the parent's rank, the order of the parent's choices, the group. */
+/* For qsort(): by score, parent's rank, order of the parent's choices, group. */
 int merge_head_compare(const void *left, const void *right);
 
-/* commit.c: what the children that stay add to what is counted of a beam entry's history. */
+/* commit.c: references and holds that surviving children add to a beam entry's hyp. */
 typedef struct child_counts {
     int32_t refs, holds;
 } child_counts;
 
-/* What the second block has room for. */
+/* Capacity of the second block. */
 typedef struct children_size {
     size_t items, candidates;
-    size_t entries;        /* of all beams before */
-    size_t max_width;      /* of an item: beam entries before */
-    size_t group_places;   /* of an item with groups: its k */
-    size_t sample_choices; /* of a row that is sampled from: its choices */
+    size_t entries;        /* of all beams before the timestep */
+    size_t max_width;      /* widest beam of an item before the timestep */
+    size_t group_places;   /* k of an item with beam groups */
+    size_t sample_choices; /* choices of a row that is sampled from */
 } children_size;
 
-/* What a trace is told of the selected items; kept where there is a trace function only. */
+/* Trace columns of the selected items; filled only if there is a trace function. */
 typedef struct trace_columns {
     rill_columns memory;
     int32_t *old_width, *merged_width, *new_width, *depth;
@@ -83,38 +82,38 @@ typedef struct timestep {
     int32_t *selected;   /* [n] their slots */
     size_t selected_capacity;
 
-    /* How far it has come. */
-    int32_t group;               /* its number, by which the domain tells its calls from the other timestep's */
-    int active;                  /* items are selected; nothing below is valid before */
-    int32_t phase;               /* the one that it is in */
-    int32_t next_row, part_size; /* rows [0, from) have their choices, the next `part` ones are asked about */
-    int submitted;               /* ... and the answer is to be collected */
-    int is_marked_busy;          /* it was so in this timestep: its items are marked as busy */
-    int64_t reserved_nodes;      /* nodes that its later phases may need, under a bound */
-    int32_t n_running;           /* when it began */
-    int64_t n_expanded;          /* of its first phase */
+    /* Progress. */
+    int32_t group;               /* its number, 0 or 1, which the domain uses to tell concurrent timesteps apart */
+    int active;                  /* items are selected; nothing below is valid otherwise */
+    int32_t phase;               /* the current phase */
+    int32_t next_row, part_size; /* rows [0, next_row) have their choices, the next part_size rows are being scored */
+    int submitted;               /* ... and the result is to be collected */
+    int is_marked_busy;          /* a call of this timestep was submitted: its items are marked as busy */
+    int64_t reserved_nodes;      /* nodes reserved for its later phases, under a limit */
+    int32_t n_running;           /* items in flight when it began */
+    int64_t n_expanded;          /* rows of its first phase */
 
     row_table rows;
     rill_modifiers modifiers;
     modifier_table modifier_table;
     topk topk;
     cube_pass cube;
-    topk
-        cube_topk; /* of the second call of cube pruning, with what is asked for it: the first call's is looked at behind it */
+    /* of the second call of cube pruning, with its modifiers: the first call's are still read after it */
+    topk cube_topk;
     rill_modifiers cube_modifiers;
     modifier_table cube_modifier_table;
-    rill_rows part_rows; /* of the call in progress, with its question and where the answer goes */
+    rill_rows part_rows; /* the score call in progress, with its request and result */
     rill_score_request request;
     rill_score_result result;
     candidates candidates;
     trace_columns trace;
-    merge_head *heads;          /* [widest] */
-    merge_key *heap;            /* [widest + 1] */
-    child_counts *child_counts; /* [widest] */
-    int32_t *group_scratch;     /* [7 places] diverse_beam.c */
-    double *sample_weight;      /* [drawn] sample.c: of a row's choices */
-    beam_entry *old_beam;       /* [widest] an item's beam before */
-    hyp_release *released;      /* [entries]: histories of beams before without children */
+    merge_head *heads;          /* [max_width] */
+    merge_key *heap;            /* [max_width + 1] */
+    child_counts *child_counts; /* [max_width] */
+    int32_t *group_scratch;     /* [7 * group_places] diverse_beam.c */
+    double *sample_weight;      /* [sample_choices] sample.c: weights of a row's choices */
+    beam_entry *old_beam;       /* [max_width] an item's previous beam */
+    hyp_release *released;      /* [entries]: hyps of previous beams without children */
     int32_t n_released;
     char *row_block, *child_block;
     size_t row_bytes, child_bytes;
@@ -124,7 +123,7 @@ typedef struct timestep {
 
 void timestep_init(timestep *t, rill_context *ctx, const rill_domain_info *info, int32_t group);
 void timestep_finish(timestep *t);
-/* Room for `rows` rows. */
+/* Reserve memory for `rows` rows. */
 rill_status timestep_reserve_rows(timestep *t, size_t rows);
 /* Of the call in progress. */
 static inline topk *timestep_topk(timestep *t)
@@ -139,7 +138,7 @@ static inline modifier_table *timestep_modifier_table(timestep *t)
 {
     return t->cube.second_call ? &t->cube_modifier_table : &t->modifier_table;
 }
-/* Choice `next` of a row, of the first call's or, numbered behind these, of the second's. */
+/* Choice `next` of a row; rows of the second call are numbered after those of the first. */
 static inline int timestep_is_first_call(const timestep *t, int32_t row)
 {
     return !t->cube.active || row < t->cube.n_first_rows;
@@ -155,12 +154,12 @@ static inline topk_choice timestep_choice(const timestep *t, int32_t row, int32_
     const topk *s = first ? &t->topk : &t->cube_topk;
     return topk_get(s, (size_t)(first ? row : row - t->cube.n_first_rows) * (size_t)s->choices.stride + (size_t)next);
 }
-/* An entry that has ended stands for the action that ended it. */
+/* An ended entry is represented by its last action. */
 static inline topk_choice timestep_ended_choice(const beam_entry *entry)
 {
     return (topk_choice){entry->action, entry->action_logp, 0, (rill_terminal)entry->ended};
 }
-/* Room for what is behind them. */
+/* Reserve the second block. */
 rill_status timestep_reserve_children(timestep *t, const children_size *need);
 
 #endif

@@ -1,23 +1,22 @@
-/* Selection; topk.h says what it is for.
+/* Top-k selection; topk.h.
  *
- * Why an answer suffices. Bans strike at most as many of a row's best as there are bans, additions and factors move only the actions
- * they name, those below zero and above one alone downwards, choices that a row has beyond its M leave their places to others, and an
- * end rule or a reward moves no action past others but the end action. So the model's best M + bans + lowered ones + those beyond + 1
- * have among them all that can be chosen, but for actions that may be lifted from behind them: an action with an addition, and the end
- * action. Of these the log-probability is asked for (a pick). What may be chosen at all is a short list, whose every action is picked,
- * or a set of actions, which the row's best are to come from; a long list of bans is such a set too. Sets are told from each other by
- * content: many rows share few.
- * Where any number of them may end and the domain alone knows which, everything is asked for. (Not where there are merely few:
+ * Why a result suffices. Bans remove at most as many of a row's best choices as there are bans; bonuses and factors move only the actions
+ * they name, negative bonuses and factors above one only downwards; candidates kept beyond M leave their places to others; and an end rule
+ * or a reward moves no action past others but the end action. So the model's best M + bans + lowered actions + kept ones + 1 include
+ * everything that can be chosen, except actions that may rise from below: actions with a bonus, and the end action. The log-probability of
+ * these is requested as picks. A short allowed list is requested as picks entirely; a long one becomes a set of legal actions that
+ * restricts the row's best, and so does a long list of bans. Sets are deduplicated by content, since many rows share few sets.
+ * If any number of actions may be terminal and only the domain knows which, all actions are requested. (Not merely because there are few:
  * the best 197 of 197 cost a semantic parser more than its network does.)
  *
- * Each row is asked for what it needs and judged by no more, so its answer does not depend on the others of the call. (One limit,
- * where not everything is asked for: a reward so large that rounding makes scores equal which were not can hide a smaller
- * action that the model ranks later.)
+ * Each row is requested and judged by its own rules only, so its result does not depend on other rows of the call. (One limit, unless all
+ * actions are requested: a reward so large that rounding makes different scores equal can hide a smaller action that the model ranks
+ * later.)
  *
- * Arithmetic of a score, the same wherever an action comes from: logp, times its factor, plus its addition, plus the row's reward, in
+ * A score is computed in the same way wherever an action comes from: logp, times its factor, plus its bonus, plus the row's reward, in
  * float.
  *
- * Divisions: a row's rules · asking · sets · memory · checking · choosing · the call. */
+ * Divisions: a row's rules · requests · sets · memory · checking · choosing · the call. */
 #include "topk.h"
 
 #include <float.h>
@@ -25,13 +24,14 @@
 #include "certify.h"
 
 enum {
-    SHORT_LIST = 32,           /* allowed actions that are picked rather than made a set; bans that are not made one */
-    PART_MAX_CHOICES = 1 << 21 /* of a part of a call in which everything is asked for: 18 MB */
+    /* allowed lists up to this length are picked, bans up to this length stay a list; longer ones become sets */
+    SHORT_LIST = 32,
+    PART_MAX_CHOICES = 1 << 21 /* choices of a part of a call when all actions are requested: 18 MB */
 };
 
 /* --- a row's rules ------------------------------------------------------------------------------------------------ */
 
-/* Entries of one row in a sorted, compressed list. */
+/* The entries of one row in a compressed sparse list. */
 typedef struct span {
     const int32_t *action;
     int32_t n;
@@ -84,7 +84,7 @@ static row_rules make_row_rules(const modifier_table *a, int32_t row)
                        .end_rule = a->end_rule != NULL ? a->end_rule[row] : RILL_END_ALLOWED};
 }
 
-/* The row's few allowed actions are picked; of the others it needs nothing. */
+/* The row's short allowed list is picked entirely; no best choices are needed. */
 static int has_only_picks(const row_rules *r)
 {
     return r->allowed.n > 0 && r->allowed.n <= SHORT_LIST;
@@ -95,15 +95,15 @@ static int needs_set(const row_rules *r)
     return r->allowed.n > SHORT_LIST || (r->bans.n > SHORT_LIST && !has_only_picks(r));
 }
 
-/* The end action may be struck from a row's best, or pass others. */
+/* The end action may be removed from a row's best, or change its rank. */
 static int may_move_end(const topk *s, const row_rules *r)
 {
     return s->info->end_action >= 0 && (r->reward != 0 || r->end_reward != 0 || r->end_rule != RILL_END_ALLOWED);
 }
 
-/* --- asking ------------------------------------------------------------------------------------------------------- */
+/* --- requests ----------------------------------------------------------------------------------------------------- */
 
-/* Actions that may fall out of the row's best, or are not counted among them. */
+/* Number of actions that may drop out of the row's best, or do not count among them. */
 static int32_t n_lowered(const row_rules *r)
 {
     int32_t n = r->kept.n;
@@ -119,7 +119,7 @@ static int32_t row_max_choices(const topk *s, const row_rules *r)
     return need < s->info->actions ? (int32_t)need : s->info->actions;
 }
 
-/* Write the row's picks to `out`, ascending, or count them only where it is NULL. */
+/* Write the row's picks to `out`, ascending; NULL: only count them. */
 static int32_t list_picks(const topk *s, const row_rules *r, int32_t *out)
 {
     span named = has_only_picks(r) ? r->allowed : r->additions;
@@ -131,7 +131,7 @@ static int32_t list_picks(const topk *s, const row_rules *r, int32_t *out)
             n++;
         }
         if (end <= next) end = RILL_NO_ACTION;
-        if (next < 0 || next == INT32_MAX) continue; /* nothing is allowed; the list is at its end */
+        if (next < 0 || next == INT32_MAX) continue; /* nothing is allowed; end of the list */
         if (out != NULL) out[n] = next;
         n++;
     }
@@ -169,7 +169,7 @@ static void set_bit(uint64_t *set, int32_t action, int on)
     set[action / 64] = on ? set[action / 64] | bit : set[action / 64] & ~bit;
 }
 
-/* What the row may choose: what it is allowed, or all, of what is ever legal, less what is banned. */
+/* The row's legal actions: the allowed ones, or all, that are in info.legal and not banned. */
 static void write_set(const topk *s, const row_rules *r, uint64_t *set)
 {
     size_t words = s->request.legal_words;
@@ -186,8 +186,8 @@ static size_t hash_set(const uint64_t *set, size_t words)
     return (size_t)(hash >> 32);
 }
 
-/* The number of the set that stands behind those there are: it stays only if it is new. `place` is an open-addressed table of
- * `room` (a power of two) numbers, -1 where there is none. */
+/* Deduplicate the set written after the existing ones; returns its number. It is kept only if new. set_table is an open-addressed hash
+ * table of `size` (a power of two) numbers, -1 where empty. */
 static int32_t intern_set(topk *s, size_t size)
 {
     const uint64_t *sets = s->sets;
@@ -202,7 +202,7 @@ static int32_t intern_set(topk *s, size_t size)
 static void make_sets(topk *s, const topk_sizes *sizes)
 {
     size_t words = s->request.legal_words;
-    int32_t other = -1; /* of a row that may choose all it has */
+    int32_t other = -1; /* set of rows without restrictions */
     s->n_sets = 0;
     if (sizes->sets == 0) return;
     memset(s->set_table, 0xFF, sizes->table_size * sizeof *s->set_table);
@@ -240,13 +240,13 @@ static int32_t part_rows(const topk *s)
     return rows < 1 ? 1 : rows < s->n ? rows : s->n;
 }
 
-/* Places for a row's choices: its M, and those that it has beyond them. */
+/* Choices per row in the table: M plus those kept beyond. */
 static int32_t table_stride(const modifier_table *rules)
 {
     return rules->max_choices + rules->max_kept;
 }
 
-/* Find out what the call needs; also the most that any row is asked for. */
+/* Compute the sizes that the call needs, and the largest number of choices requested for any row. */
 static topk_sizes measure_sizes(topk *s)
 {
     topk_sizes sizes = {.rows = (size_t)s->n, .entries = (size_t)s->n * (size_t)table_stride(s->modifiers)};
@@ -264,7 +264,7 @@ static topk_sizes measure_sizes(topk *s)
     sizes.raw_rows = (size_t)part_rows(s);
     sizes.raw_entries = sizes.raw_rows * (size_t)s->request.max_choices;
     if (sizes.sets == 0) return sizes;
-    sizes.sets++; /* what is legal anywhere; and room to write one that may be there already */
+    sizes.sets++; /* info.legal; and space to write a set before it is found to exist */
     for (sizes.table_size = 4; sizes.table_size < 2 * (sizes.sets + 1);) sizes.table_size *= 2;
     return sizes;
 }
@@ -308,14 +308,15 @@ static int set_error(topk *s, int32_t row, const char *wrong)
     return 0;
 }
 
-/* What is the matter with choice i of row r of the answer, which topk_check_choice() found not to be an ordinary one; 0 when there is none:
- * dead ones come last, and none behind them can be chosen. */
+/* Check choice i of row r, which topk_check_choice() found not ordinary. Returns 0 at the first RILL_SCORE_DEAD, after which nothing can
+ * be chosen, or on an error. */
 int topk_check_unusual(topk *s, int32_t r, int32_t i)
 {
     const rill_score_result *raw = &s->raw;
     const size_t index = (size_t)r * (size_t)raw->stride + (size_t)i;
     const int32_t action = raw->action[index];
-    const float logp = raw->logp[index], prev_logp = i > 0 ? raw->logp[index - 1] : FLT_MAX; /* it is finite, or dead */
+    /* finite, or RILL_SCORE_DEAD */
+    const float logp = raw->logp[index], prev_logp = i > 0 ? raw->logp[index - 1] : FLT_MAX;
     if (!(logp <= prev_logp)) return set_error(s, r, "not numbers in order");
     if (logp == (float)RILL_SCORE_DEAD) return 0;
     if ((uint32_t)action >= (uint32_t)s->info->actions) return set_error(s, r, "unknown actions");
@@ -336,7 +337,7 @@ static int check_row(topk *s, int32_t r)
     return 1;
 }
 
-/* All of row r of a part. */
+/* Check and read all of row r of a part. */
 static int read_row(topk *s, int32_t r)
 {
     const rill_score_result *raw = &s->raw;
@@ -353,7 +354,7 @@ static int read_row(topk *s, int32_t r)
 
 /* --- choosing ----------------------------------------------------------------------------------------------------- */
 
-/* Put a choice in its place among the row's best; the last one falls off when there are as many as may be. */
+/* Insert a choice into the row's best; the last one is evicted if there are max_count already. */
 static void insert_choice(topk *s, int32_t row, int32_t max_count, int32_t action, float logp, float score,
                           rill_terminal terminal)
 {
@@ -382,7 +383,7 @@ static void insert_choice(topk *s, int32_t row, int32_t max_count, int32_t actio
     c->terminal[base + (size_t)pos] = (uint8_t)terminal;
 }
 
-/* Judge one action and take it in if it passes. */
+/* Score one action and insert it if the rules allow it. */
 static void consider_choice(topk *s, const row_rules *r, int32_t row, int32_t action, float logp,
                             rill_terminal terminal)
 {
@@ -401,7 +402,7 @@ static void consider_choice(topk *s, const row_rules *r, int32_t row, int32_t ac
     insert_choice(s, row, r->max_choices, action, logp, score, terminal);
 }
 
-/* A pick's log-probability is a number, or dead. */
+/* A pick's log-probability must be a number or RILL_SCORE_DEAD. */
 static int check_picks(topk *s, int32_t row, span picks)
 {
     for (int32_t i = 0; i < picks.n; i++)
@@ -410,7 +411,7 @@ static int check_picks(topk *s, int32_t row, span picks)
     return 1;
 }
 
-/* Look at those of the row's raw choices and picks that are named in rules->kept, or at the others. */
+/* Process the row's raw choices and picks: those in rules->kept, or all others. */
 static void choose_from(topk *s, const row_rules *rules, int32_t row, int32_t r, span picks, int only_kept)
 {
     const rill_score_result *raw = &s->raw;
@@ -429,7 +430,7 @@ static void choose_from(topk *s, const row_rules *rules, int32_t row, int32_t r,
                             topk_terminal(s, raw->ends[r], picks.action[i]));
 }
 
-/* What the domain has not returned of the row, which is row r of its part. */
+/* Upper bound on the log-probability of choices that the domain has not returned for the row, row r of its part. */
 static double unreturned_logp(const topk *s, int32_t row, int32_t r)
 {
     const rill_score_result *raw = &s->raw;
@@ -439,8 +440,7 @@ static double unreturned_logp(const topk *s, int32_t row, int32_t r)
     return certify_unreturned(n, max_choices_asked, s->info->actions, raw->logp + (size_t)r * (size_t)raw->stride);
 }
 
-/* Choose for row `row`, which is row r of its part: among its raw choices, and the picks wherever the model ranks them. Those that it
- * has beyond its M come last: nothing falls off for them. */
+/* Choose for row `row`, row r of its part, among its raw choices and its picks. Candidates kept beyond M come last, and evict nothing. */
 static void choose_row(topk *s, int32_t row, int32_t r)
 {
     row_rules rules = make_row_rules(s->modifiers, row);
@@ -461,8 +461,8 @@ rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n)
     rill_carver carver = {0};
     s->modifiers = rules;
     s->n = n;
-    s->all_actions = s->info->terminals_by_flag &&
-                     !rules->limits_only; /* which of a row's choices may end the domain alone knows */
+    /* only the domain knows which choices are terminal */
+    s->all_actions = s->info->terminals_by_flag && !rules->limits_only;
     s->request = (rill_score_request){.legal_words = ((size_t)s->info->actions + 63) / 64};
     const topk_sizes sizes = measure_sizes(s);
     carve_arrays(s, &carver, &sizes);
@@ -471,7 +471,7 @@ rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n)
     const choice_table *t = &s->choices;
     s->choices.stride = table_stride(rules);
     s->raw.stride = s->request.max_choices;
-    if (rules->limits_only) { /* the raw choices are the choices */
+    if (rules->limits_only) { /* the raw choices are used directly */
         s->raw = (rill_score_result){t->stride, t->count, t->action, t->logp, s->raw.ends, t->terminal, NULL};
         if (rules->limit != NULL) make_max_choices(s);
     } else if (!s->all_actions) {
@@ -491,7 +491,7 @@ int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_s
     return n;
 }
 
-/* Without rules the raw choices are the choices: how many there are is all that must be known now. */
+/* Without rules the raw choices are used directly: only their number must be read now. */
 static const char *take_unmodified(topk *s)
 {
     int32_t *count = s->choices.count;

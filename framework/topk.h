@@ -1,10 +1,10 @@
-/* Selection: what a score call asks of the domain, so that its raw answer suffices, and the choices that the rules of the call
- * make of it. The one place where rules, rewards and additions are applied, for all domains.
+/* Top-k selection: computes what a score call must request from the domain so that its result suffices, and applies the modifiers to the
+ * result. The only place where rules and bonuses are applied, for all domains.
  *
- * Order of use, once per phase: topk_begin(), then for the parts of the call in turn topk_request_part(), the domain's score(),
- * topk_take_result(); then merging looks at `choices`, and `wrong` says whether what it saw was in order. Without rules they are the
- * domain's own answer, checked as far as merging looks: rows can be long, and few of their choices matter. Memory is kept from
- * timestep to timestep. */
+ * Order of use, once per phase: topk_begin(), then for each part of the rows topk_request_part(), the domain's score(),
+ * topk_take_result(); then merging reads `choices`, and `error` says whether the choices it read were valid. Without modifiers `choices`
+ * is the domain's own result, checked only as far as merging reads it: rows can be long, and few of their choices matter. Memory is kept
+ * from timestep to timestep. */
 #ifndef RILL_TOPK_H
 #define RILL_TOPK_H
 
@@ -13,14 +13,13 @@
 #include "modifiers.h"
 #include "rill/carve.h"
 
-/* Choices under the rules: of row r entries [r*stride, r*stride + count[r]), best first: score descending, then smaller
- * action. */
+/* Choices after modifiers: row r has entries [r*stride, r*stride + count[r]), best first: score descending, then smaller action. */
 typedef struct choice_table {
     int32_t stride;
     int32_t *count;  /* [n] */
     int32_t *action; /* [n, stride] */
     float *logp;     /* [n, stride] the model's */
-    float *score; /* [n, stride] what the search ranks by: with what rules add; `logp` itself where they add nothing */
+    float *score; /* [n, stride] with bonuses, the key of the search; equal to the pointer `logp` without modifiers */
     uint8_t *terminal; /* [n, stride] of rill_terminal */
 } choice_table;
 
@@ -31,11 +30,10 @@ typedef struct topk_choice {
     rill_terminal terminal;
 } topk_choice;
 
-/* What a call needs of memory, in elements. */
+/* Memory needed for a call, in elements. */
 typedef struct topk_sizes {
-    size_t rows, entries; /* rows, and choices of them */
-    size_t raw_rows,
-        raw_entries; /* likewise of what the domain is asked for at once; 0 where choices are as answered */
+    size_t rows, entries;         /* rows, and choices of all rows */
+    size_t raw_rows, raw_entries; /* the same for the rows requested at once; 0 if the result is used directly */
     size_t picks, sets, table_size;
 } topk_sizes;
 
@@ -47,25 +45,24 @@ typedef struct topk {
     /* the call in progress */
     const modifier_table *modifiers;
     int32_t n;
-    int certify; /* keep `rest` */
-    double *
-        max_rest; /* [n] the most that a choice scores which is not among `choices`; -infinity: there is none (certify.h) */
-    int all_actions;            /* each row's every action is asked for */
+    int certify;      /* compute max_rest */
+    double *max_rest; /* [n] upper bound on the score of choices not in `choices`; -infinity: none left (certify.h) */
+    int all_actions;  /* request all actions of every row */
     rill_score_request request; /* of all rows */
-    rill_score_result raw;      /* what is answered: in `choices` itself when there are no rules */
+    rill_score_result raw;      /* the domain's result: stored in `choices` itself without modifiers */
     int32_t *row_max_choices;   /* [n] see rill_score_request */
     int32_t *pick_offset;       /* [n + 1] the picks of row r are [pick_offset[r], pick_offset[r + 1]) */
     int32_t *pick_row, *pick_action;
     uint64_t *sets;     /* [n_sets, words] */
-    int32_t *row_set;   /* [n] a row's, or -1 */
-    int32_t *set_table; /* numbers of sets by their hashes */
+    int32_t *row_set;   /* [n] the row's set, or -1 */
+    int32_t *set_table; /* hash table of sets */
     int32_t n_sets;
-    int unchecked;     /* choices are not checked yet */
-    int check_all;     /* ... never: all are, at once */
-    int is_last_phase; /* in this phase a hypothesis may end */
-    const char *error; /* what is, of row `bad`; NULL: nothing so far */
+    int unchecked;     /* choices are checked as merging reads them */
+    int check_all;     /* check all choices at once instead */
+    int is_last_phase; /* hypotheses may end in this phase */
+    const char *error; /* an error in the result of row error_row; NULL: none so far */
     int32_t error_row;
-    int is_unbounded; /* scorers have lifted a row's choices beyond all numbers, where there is no order any more */
+    int is_unbounded; /* a bonus made a row's score infinite, where the order is undefined */
     char *block;      /* the memory of all arrays */
     size_t block_bytes;
 } topk;
@@ -73,18 +70,18 @@ typedef struct topk {
 void topk_init(topk *s, rill_context *ctx, const rill_domain_info *info);
 void topk_finish(topk *s);
 
-/* Begin a call on n rows under the rules, which stay as they are until the last topk_take_result(). */
+/* Begin a call on n rows with modifiers that must not change until the last topk_take_result(). */
 rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n);
 
-/* What to ask of rows [from, from + the result), and where the answer goes. Parts are parts only because all actions of all rows
- * can be more than memory should hold. */
+/* The request for rows [from, from + the returned number), and its result arrays. A call is split because all actions of all rows may
+ * take too much memory. */
 int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_score_result *out);
 
-/* Make choices of the answer on rows [from, from + n). NULL, or what is wrong with the answer on row s->bad. `last`: in this phase
- * a hypothesis may end. */
+/* Apply the modifiers to the result of rows [from, from + n). NULL, or an error message for row s->error_row. `last`: hypotheses may end
+ * in this phase. */
 const char *topk_take_result(topk *s, int32_t from, int32_t n, int last);
 
-/* --- what merging does with every choice stands here, to be inlined ------------------------------------------------- */
+/* --- inlined: merging calls these for every choice ------------------------------------------------------------------ */
 
 static inline rill_terminal topk_terminal(const topk *s, uint8_t ends, int32_t action)
 {
@@ -92,11 +89,11 @@ static inline rill_terminal topk_terminal(const topk *s, uint8_t ends, int32_t a
     return action == s->info->end_action ? RILL_END : RILL_LIVE;
 }
 
-/* What is the matter with a choice of the answer that is not simply in order; 0: there is none. */
+/* Check a choice that is not ordinary; 0: it is invalid or the last one was reached. */
 int topk_check_unusual(topk *s, int32_t r, int32_t i);
 
-/* Check choice i of row r of the answer, whose predecessor has been, and fill in how it ends; 0 when there is none. Merging relies on
- * order and on finite scores; a domain that gives neither must not corrupt a beam silently. */
+/* Check choice i of row r of the result, after its predecessor, and fill in its terminal flag; 0 if there is none. Merging relies on
+ * order and on finite scores; a domain that violates this must not corrupt a beam silently. */
 static inline int topk_check_choice(topk *s, int32_t r, int32_t i, size_t index, topk_choice *c)
 {
     const rill_score_result *raw = &s->raw;
@@ -120,7 +117,7 @@ static inline topk_choice topk_get(const topk *s, size_t index)
     return (topk_choice){c->action[index], c->logp[index], c->score[index], (rill_terminal)c->terminal[index]};
 }
 
-/* Choice i of the row; 0: there is none. Those before it were looked at. */
+/* Choice i of the row; 0: none. Choices must be read in order. */
 static inline int topk_next(topk *s, int32_t row, int32_t i, topk_choice *out)
 {
     const size_t index = (size_t)row * (size_t)s->choices.stride + (size_t)i;

@@ -1,4 +1,4 @@
-/* Tracing: the events that the setup's trace function is told. Without one nothing is collected. */
+/* Tracing: calls the setup's trace function. Without one nothing is collected. */
 #ifndef RILL_TRACER_H
 #define RILL_TRACER_H
 
@@ -6,29 +6,29 @@
 #include "timestep.h"
 
 typedef struct tracer {
-    rill_trace_fn fn; /* NULL: none of the calls below does anything */
+    rill_trace_fn fn; /* NULL: the calls below do nothing */
     void *user;
-    int32_t worker;       /* the engine's number among several */
+    int32_t worker;       /* the engine's index among several workers */
     int32_t n_heuristics; /* heuristics of the chain */
-    int with_hypotheses;  /* every candidate is told */
+    int with_hypotheses;  /* trace every candidate */
 } tracer;
 
-/* The selected items as they are now; once they are merged; and before finished items give up their slots. Widths before are of
- * live candidates, those after merging and after the timestep of all. */
+/* Record the selected items' widths: before the timestep, after merging, and before finished items free their slots. The first counts
+ * live candidates, the others all. */
 rill_status tracer_selected(const tracer *t, const items *all, timestep *step);
 void tracer_merged(const tracer *t, timestep *step);
 void tracer_committed(const tracer *t, const items *all, timestep *step);
-/* Room for what becomes of the phase's candidates, before any of them is made. */
+/* Reserve memory for a phase's candidates before merging. */
 rill_status tracer_reserve(const tracer *t, timestep *step);
 /* Heuristic `link` drops candidate j of item i. */
 void tracer_dropped(const tracer *t, timestep *step, int32_t link, int32_t i, int32_t j);
-/* What became of candidate j of item i: its rank in the new beam, or -1. */
+/* Record the fate of candidate j of item i: its rank in the new beam, or -1. */
 void tracer_candidate(const tracer *t, timestep *step, int32_t i, int32_t j, int32_t rank, int32_t fate);
-/* A hypothesis left as an output before it was a candidate. */
+/* A hypothesis became an output before it was a candidate. */
 void tracer_output(const tracer *t, timestep *step, int32_t i, int32_t parent, int32_t action, double score);
-/* The timestep is over: its number, and the seconds since the last one was. */
+/* End of the timestep: its number, and the seconds since the previous one ended. */
 void tracer_timestep(const tracer *t, const timestep *step, int64_t number, const rill_seconds *seconds);
-/* In timestep `number` an item joined the flight, or left it, for good or to begin anew. */
+/* In timestep `number` an item was admitted, finished or restarted. */
 void tracer_item(const tracer *t, rill_trace_kind kind, int64_t number, int32_t slot, const item *it,
                  rill_status status);
 

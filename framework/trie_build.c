@@ -1,5 +1,5 @@
-/* Building tries; rill/trie.h has the format. Sequences are sorted, and then each node is a range of them: those that begin as its path
- * does. Ranges are cut by their next action, level by level, which is the order of nodes. */
+/* Building tries; rill/trie.h documents the format. Sequences are sorted; then each node is a range of them, those that start with its
+ * path. Ranges are split by their next action, level by level, which is the order of nodes. */
 #include <stdlib.h>
 
 #include "internal.h"
@@ -10,12 +10,12 @@
 struct rill_trie {
     rill_context *ctx;
     int32_t actions, longest;
-    int32_t *store; /* [n_store] of each sequence its length and its actions */
+    int32_t *store; /* [n_store] each sequence as its length and its actions */
     size_t n_store, store_capacity;
     size_t n;
     const int32_t **sequence; /* [n] sorted, into the store */
     size_t sequences_capacity;
-    /* Nodes, [nodes]: where its children begin, the action that leads there, its range of sequences and its depth. */
+    /* Nodes, [nodes]: first child, action that leads there, start of its range of sequences, depth. */
     uint32_t *first;
     int32_t *action, *depth;
     size_t *low;
@@ -89,14 +89,14 @@ static rill_status add_node(rill_trie *t, int32_t action, int32_t depth, size_t 
     return RILL_OK;
 }
 
-/* Whether sequence i begins with the first `depth` actions of the one before it. */
+/* Whether sequences i and i - 1 agree in their first `depth` actions. */
 static int same_path(const rill_trie *t, size_t i, int32_t depth)
 {
     const int32_t *a = t->sequence[i], *b = t->sequence[i - 1];
     return a[0] >= depth && b[0] >= depth && memcmp(a + 1, b + 1, (size_t)depth * sizeof *a) == 0;
 }
 
-/* The children of node v: a node for each action that follows in its range. */
+/* Add the children of node v: one for each distinct next action in its range. */
 static rill_status add_children(rill_trie *t, size_t v)
 {
     const int32_t depth = t->depth[v];

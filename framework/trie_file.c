@@ -1,9 +1,9 @@
-/* Tries of allowed sequences; trie_file.h. And their scorer:
+/* Reading trie files; trie_file.h. And the scorer:
  *
  *   trie:FILE   outputs are sequences of the set in the file
  *
- * What a file claims is checked when it is read, so that walking it needs no doubt: children lie behind their parent and within the file,
- * their actions ascend and are the model's. Files are little-endian, as are the machines that rill runs on.
+ * A file is validated when it is read, so walking it needs no checks: children follow their parent and are within the file, their actions
+ * ascend and belong to the model. Files are little-endian, like the machines that rill supports.
  *
  * Divisions: reading · sharing · the scorer. */
 #include "trie_file.h"
@@ -34,7 +34,7 @@ static int children_in_order(const trie *t, uint32_t v)
 
 static rill_status check_nodes(const trie *t, const rill_file *file)
 {
-    uint32_t reached = 1; /* nodes below it have parents */
+    uint32_t reached = 1; /* nodes below this have parents */
     for (uint32_t v = 0; v < t->header.nodes; v++) {
         if (v >= reached || t->first[v] != reached || !children_in_order(t, v))
             return fail_format(file, "its nodes are out of order");
@@ -53,7 +53,7 @@ static rill_status check_head(const trie_header *head, const rill_file *file)
     return RILL_OK;
 }
 
-/* Into memory of the first context, whatever worker asks. */
+/* Allocated from the root context, whichever worker reads it. */
 static rill_status read_trie(trie **out, const rill_file *file)
 {
     rill_context *first = file->ctx->root_ctx;
@@ -84,7 +84,7 @@ static trie *find_trie(const rill_context *first, const struct stat *info, int64
     return NULL;
 }
 
-/* The lock is held. */
+/* Called with the lock held. */
 static rill_status acquire(trie **out, rill_context *first, const rill_file *file)
 {
     struct stat info;
@@ -145,7 +145,7 @@ uint32_t trie_child(const trie *t, uint32_t node, int32_t action)
 
 typedef struct trie_scorer {
     rill_context *ctx;
-    trie *trie; /* NULL: the instance says nothing */
+    trie *trie; /* NULL: no restriction */
 } trie_scorer;
 
 static void destroy_trie(void *self)
@@ -170,8 +170,8 @@ static rill_status create_trie(const rill_scorer *table, rill_context *ctx, cons
     return status;
 }
 
-/* The action that outputs begin with and sequences do not (rill_domain.first_action), for hypotheses that are empty or have only
- * that one; else RILL_NO_ACTION. */
+/* The forced first action of outputs (rill_domain.first_action), which sequences lack, for hypotheses that are empty or consist of it;
+ * else RILL_NO_ACTION. */
 static int32_t leading_action(const trie_scorer *s, const rill_scorer_rows *rows, int32_t row)
 {
     if (rows->timestep[row] > 1) return RILL_NO_ACTION;
@@ -181,8 +181,8 @@ static int32_t leading_action(const trie_scorer *s, const rill_scorer_rows *rows
     return first;
 }
 
-/* A hypothesis's state is its node; the root is that of the empty one. Where it goes off the trie, which another scorer's end rule
- * cannot make it do, nothing is allowed. */
+/* A hypothesis's state is its trie node; the empty hypothesis is at the root. A hypothesis that has left the trie, which only another
+ * scorer's end rule could cause, may not continue. */
 static rill_status score_trie(void *self, const rill_scorer_rows *rows, rill_modifiers *mods)
 {
     const trie_scorer *s = self;

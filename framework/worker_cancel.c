@@ -1,4 +1,4 @@
-/* Inputs that leave a run of several workers before their time; worker_pool.h says who has them leave where.
+/* Cancellation and deadlines in a run of several workers; worker_pool.h says which thread handles which inputs.
  *
  * Divisions: waiting inputs · at a worker's turn · cancelling. */
 #include <math.h>
@@ -9,7 +9,7 @@
 
 /* --- waiting inputs ----------------------------------------------------------------------------------------------- */
 
-/* The i-th input that waits here does not any more. The lock is held. */
+/* Remove the i-th waiting input. Called with the lock held. */
 static void remove_queued(worker_pool *f, int32_t i)
 {
     int32_t entry = input_queue_entry(&f->queue, i);
@@ -25,8 +25,8 @@ static void *queued_input_user(const queued_input *entry)
 
 /* --- at a worker's turn ------------------------------------------------------------------------------------------- */
 
-/* Inputs whose deadlines came while they waited here get their results by the worker whose turn it is; those who wait and hold some
- * look at theirs. The lock is held. */
+/* At a worker's turn: make the results of queued inputs whose deadlines have passed. Workers that wait with parked inputs check their
+ * own. Called with the lock held. */
 static rill_status fail_timed_out(worker_pool *f, rill_engine *e)
 {
     if (f->next_deadline == INFINITY) return RILL_OK;
@@ -49,7 +49,7 @@ static rill_status fail_timed_out(worker_pool *f, rill_engine *e)
     return RILL_OK;
 }
 
-/* Give up what this engine holds of the cancelled, with the lock let go meanwhile. The lock is held. */
+/* Cancel this engine's inputs that are to be cancelled; the lock is held on entry and exit and released in between. */
 static rill_status cancel_held(worker_pool *f, rill_engine *e)
 {
     for (int32_t i = 0; i < f->n_cancelled; i++) {
@@ -65,7 +65,7 @@ static rill_status cancel_held(worker_pool *f, rill_engine *e)
     return RILL_OK;
 }
 
-/* An engine that is stepped looks at deadlines itself; one that waits with what it has set aside does so here. The lock is held. */
+/* A stepped engine checks deadlines itself; a waiting engine with parked inputs does it here. Called with the lock held. */
 static rill_status fail_parked(worker_pool *f, rill_engine *e)
 {
     if (e->memory_limit.n_parked == 0 || e->requests.n_deadlines == 0) return RILL_OK;
@@ -104,7 +104,7 @@ static int has_result(const worker_pool *f, int64_t id)
     return 0;
 }
 
-/* One whom a worker holds is that worker's to give up. The lock is held. */
+/* Ask the worker that holds the input to cancel it. Called with the lock held. */
 static rill_status add_cancelled(worker_pool *f, int64_t id)
 {
     for (int32_t i = 0; i < f->n_cancelled; i++)

@@ -1,6 +1,6 @@
-/* The front; worker_pool.h says how it works.
+/* The worker pool; worker_pool.h.
  *
- * Divisions: life · handing in · taking · a worker's turn · reading · writing · the caller's loop · counters. */
+ * Divisions: creation · results · inputs · a worker's turn · reading · writing · the caller's loop · counters. */
 #include "worker_pool.h"
 
 #include <math.h>
@@ -11,12 +11,13 @@
 #include "packed_request.h"
 
 enum {
-    MIN_WINDOW = 256,         /* inputs read ahead of the workers, so that none waits for the reader to be woken */
-    READ_RETRY_NS = 1000000L, /* between two looks at a reader that had nothing */
-    STOP_POLL_NS = 20000000L, /* between two looks whether the run is stopped: a signal handler can wake nobody */
+    MIN_WINDOW = 256,         /* inputs read ahead of the workers, so that none waits for the reader to wake */
+    READ_RETRY_NS = 1000000L, /* interval between calls of a reader that had nothing */
+    /* interval of checking for a stop: a signal handler cannot signal a condition variable */
+    STOP_POLL_NS = 20000000L,
 };
 
-/* --- life --------------------------------------------------------------------------------------------------------- */
+/* --- creation ----------------------------------------------------------------------------------------------------- */
 
 static rill_status make_locks(worker_pool *f, rill_context *ctx)
 {
@@ -31,7 +32,7 @@ static rill_status make_locks(worker_pool *f, rill_context *ctx)
     return failed ? rill_fail(ctx, RILL_ERR_MEMORY, "out of memory: no lock can be made") : RILL_OK;
 }
 
-/* As many inputs as all engines may admit at once; in sorted windows as many as were asked for. */
+/* As many inputs as all engines may admit at once; with sorting, the sort window. */
 static int32_t queue_window(const rill_settings *settings, int32_t n)
 {
     if (settings->sort != RILL_SORT_NONE) return settings->sort_window;
@@ -77,7 +78,7 @@ void worker_pool_finish(worker_pool *f)
     *f = (worker_pool){0};
 }
 
-/* --- handing in --------------------------------------------------------------------------------------------------- */
+/* --- results ------------------------------------------------------------------------------------------------------ */
 
 void worker_pool_put_result(worker_pool *f, result_record *record, pool_worker *owner)
 {
@@ -89,7 +90,7 @@ void worker_pool_put_result(worker_pool *f, result_record *record, pool_worker *
     f->last_result = record;
 }
 
-/* Results go to the caller, delivered records come back. The lock is held. */
+/* Hand results to the caller and take back delivered records. Called with the lock held. */
 static void return_results(worker_pool *f, rill_engine *e, pool_worker *me)
 {
     result_record *record;
@@ -107,11 +108,11 @@ static void return_results(worker_pool *f, rill_engine *e, pool_worker *me)
     rill_engine_stats(e, &me->stats);
 }
 
-/* Begin or cease to stop all others from taking inputs. The lock is held. */
+/* Start or stop excluding all other workers from taking inputs. Called with the lock held. */
 static void update_parked(worker_pool *f, rill_engine *e, pool_worker *me)
 {
-    int has_left = me->exclusive ? me->n_held == 0
-                                 : me->has_parked && e->memory_limit.n_parked == 0; /* early, or finished */
+    /* cancelled, timed out or finished */
+    int has_left = me->exclusive ? me->n_held == 0 : me->has_parked && e->memory_limit.n_parked == 0;
     if (has_left) {
         if (me->exclusive) memory_limit_use_share(e, e->memory_limit.n_shares);
         me->exclusive = me->has_parked = 0;
@@ -123,10 +124,10 @@ static void update_parked(worker_pool *f, rill_engine *e, pool_worker *me)
     }
 }
 
-/* --- taking ------------------------------------------------------------------------------------------------------- */
+/* --- inputs ------------------------------------------------------------------------------------------------------- */
 
-/* How many inputs a worker may take now: at the end of the stream, and where it is slow, no more than make its part of all that is
- * unfinished as large as each other's. */
+/* Number of inputs a worker may take now: when inputs are scarce, at the end of the stream or with a slow reader, only so many that all
+ * workers hold equal shares of the unfinished inputs. */
 static int32_t inputs_to_offer(const worker_pool *f, const pool_worker *me)
 {
     if (!f->inputs_open || f->n_parked > 0) return 0;
@@ -134,7 +135,7 @@ static int32_t inputs_to_offer(const worker_pool *f, const pool_worker *me)
     return fair <= 0 ? 0 : fair < f->queue.n ? (int32_t)fair : f->queue.n;
 }
 
-/* A sorted window is put in order by the first who would take from it, since measuring is a runner's. */
+/* A sorted window is sorted by the first worker that takes from it, since measuring needs a runner. */
 static rill_status sort_queue(worker_pool *f, const rill_engine *e)
 {
     if (f->queue.sort == RILL_SORT_NONE || f->queue.is_sorted || !f->inputs_open) return RILL_OK;
@@ -151,7 +152,7 @@ void worker_pool_inputs_taken(worker_pool *f)
     if (!f->input_ended && 2 * f->queue.n <= f->queue.max_entries) pthread_cond_signal(&f->caller_cond);
 }
 
-/* Copy inputs to the engine. The lock is held. */
+/* Copy inputs to the engine. Called with the lock held. */
 static rill_status move_inputs(worker_pool *f, rill_engine *e, pool_worker *me, int32_t count)
 {
     rill_status status = RILL_OK;
@@ -174,8 +175,7 @@ static rill_status move_inputs(worker_pool *f, rill_engine *e, pool_worker *me, 
     return status;
 }
 
-/* Make what the input wants of its own. One whose wishes are refused, or that is late by now, fails when its turn comes, which is at
- * once. */
+/* Unpack the input's request. An input whose settings are refused, or whose deadline has passed, is marked as failed. */
 static rill_status unpack_request(rill_engine *e, queued_input *entry)
 {
     char message[RILL__MESSAGE_BYTES];
@@ -215,7 +215,7 @@ rill_status worker_pool_take_inputs(worker_pool *f, rill_engine *e, int32_t work
 
 /* --- a worker's turn ---------------------------------------------------------------------------------------------- */
 
-/* What the worker may do next; 0: nothing now. The lock is held. */
+/* Decide what the worker may do next; 0: nothing now. Called with the lock held. */
 static int may_continue(worker_pool *f, rill_engine *e, pool_worker *me)
 {
     e->input_source->n_offered = 0;
@@ -234,13 +234,13 @@ static int may_continue(worker_pool *f, rill_engine *e, pool_worker *me)
     return e->input_source->n_offered > 0;
 }
 
-/* Whoever is woken and still has nothing to do is not at work meanwhile. */
+/* A worker that wakes up without work is not counted as busy meanwhile. */
 static void wait_for_work(worker_pool *f, const rill_engine *e, pool_worker *me)
 {
     if (!me->waiting) {
         me->waiting = 1;
         f->n_busy--;
-        /* The last one at work may be who others wait for. */
+        /* The last busy worker may be the one that others wait for. */
         if (f->n_parked > 0) pthread_cond_broadcast(&f->worker_cond);
     }
     if (e->memory_limit.n_parked > 0 && e->requests.n_deadlines > 0 && e->requests.next_deadline < f->next_deadline)
@@ -248,7 +248,7 @@ static void wait_for_work(worker_pool *f, const rill_engine *e, pool_worker *me)
     pthread_cond_wait(&f->worker_cond, &f->lock);
 }
 
-/* Take part in what concerns all; the lock is held. */
+/* Exchange results, cancellations and parked state with the pool; called with the lock held. */
 static rill_status sync_worker(worker_pool *f, rill_engine *e, pool_worker *me)
 {
     rill_status status = worker_pool_drop_inputs(f, e);
@@ -288,7 +288,7 @@ void worker_pool_fail(worker_pool *f, rill_engine *e, int32_t worker, rill_statu
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* Number the input, and have it wait with what it wants. */
+/* Assign an id to the input and queue it with its packed request. */
 static rill_status add_input(worker_pool *f, const rill_request *req, rill_status failed)
 {
     int64_t id;
@@ -322,7 +322,7 @@ static rill_status read_next_input(worker_pool *f)
     }
     f->reader_ended = 1;
     if (status >= 0) return RILL_OK;
-    /* What was read before is decoded and written first. */
+    /* Inputs read before are decoded and written first. */
     f->read_status = status;
     snprintf(f->read_error, sizeof f->read_error, "%s", rill_error(f->ctx));
     return RILL_OK;
@@ -337,7 +337,7 @@ static int64_t free_places(worker_pool *f)
     return inputs < ahead ? inputs : ahead;
 }
 
-/* Read while there is room and the reader has inputs; then they may be taken. */
+/* Read while there is room and the reader has inputs; then allow workers to take them. */
 static rill_status read_inputs(worker_pool *f)
 {
     rill_status status = RILL_OK;
@@ -354,7 +354,7 @@ static rill_status read_inputs(worker_pool *f)
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
-/* Results from the workers to the outbox, delivered records back to the workers. The lock is held. */
+/* Move results from the workers to the reorder buffer, and delivered records back. Called with the lock held. */
 static void exchange_records(worker_pool *f)
 {
     for (result_record *record = f->reorder.free_records; record != NULL; record = f->reorder.free_records) {
@@ -408,14 +408,14 @@ static rill_status write_results(worker_pool *f, int at_end)
 
 /* --- the caller's loop -------------------------------------------------------------------------------------------- */
 
-/* Whether reading on is worth being woken for. The lock is held. */
+/* Whether there is a reason to wake up for reading. Called with the lock held. */
 static int should_read(const worker_pool *f)
 {
     if (f->reader_ended || reorder_space(&f->reorder) <= 0) return 0;
     return 2 * (int64_t)input_queue_space(&f->queue) >= f->queue.max_entries;
 }
 
-/* Whether there was news within so long. The lock is held. */
+/* Wait for a signal, at most `ns` nanoseconds; returns whether one came. Called with the lock held. */
 static int wait_at_most(worker_pool *f, long ns)
 {
     struct timespec until;
@@ -426,7 +426,7 @@ static int wait_at_most(worker_pool *f, long ns)
     return pthread_cond_timedwait(&f->caller_cond, &f->lock, &until) == 0;
 }
 
-/* Until there are results, room to read into, a failure, a wish to stop; or for a moment only, when the reader had nothing. */
+/* Wait for results, room to read into, a failure or a stop; only briefly when the reader had nothing. */
 static void wait_for_results(worker_pool *f)
 {
     while (f->first_result == NULL && f->failed >= 0 && !atomic_load(&f->stopped) &&

@@ -1,123 +1,124 @@
-/* The front: the one input and the one output that several workers share.
+/* The worker pool: one input queue and one output shared by several workers.
  *
- *        reader -> [outbox numbers] -> intake -> workers' engines -> done -> outbox -> writer
+ *        reader -> [assign ids] -> input queue -> workers' engines -> results -> reorder buffer -> writer
  *         caller's thread            |      under the lock       |        caller's thread
  *
- * The caller's thread reads, numbers and writes; each worker's thread has an engine, takes as many inputs as that engine admits
- * at the moment, and hands in what is finished after each of its steps. They meet nowhere else. So a worker on a busy core
- * holds back what it has in flight and no more; the outbox bounds how far the stream runs ahead of the oldest unfinished input,
- * whoever has that one, and thereby memory.
+ * The caller's thread reads, assigns ids and writes. Each worker's thread has an engine, takes as many inputs as that engine admits, and
+ * hands in finished results after each of its steps. They share nothing else. So a worker on a busy core delays only the inputs it has in
+ * flight; the reorder buffer limits how far the stream runs ahead of the oldest unfinished input, and thereby memory.
  *
- * What an input wants of its own goes with it as bytes (packed_request.h); the worker's engine makes a request of it, with its own chain.
- * Inputs leave early where they are (worker_cancel.c): those that wait here by the caller's hand (cancelled) or by that of a worker at its
- * turn (late), those that a worker holds by its own.
+ * A request travels with its input as bytes (packed_request.h); the worker's engine unpacks it with its own chain. Cancellation and
+ * deadlines (worker_cancel.c): the caller cancels inputs that wait in the queue, and a worker times them out at its turn; an input that a
+ * worker holds is left to that worker.
  *
- * Invariant: what stands below `lock` is touched under it, `outbox` and what stands with it by the caller's thread alone.
+ * Invariant: members below `lock` are accessed under it, `reorder` and the members around it by the caller's thread only.
  *
- * Under a bound on memory each worker has a share. An input that does not fit into one is set aside by its engine (memory_limit.c): then
- * nobody takes inputs until all others have finished what they hold, and the engine has the whole bound for itself. */
+ * Under a memory limit each worker has a share. An input that exceeds a share is parked by its engine (memory_limit.c): then no worker
+ * takes inputs until the others have finished theirs, and the engine has the whole limit. */
 #ifndef RILL_WORKER_POOL_H
 #define RILL_WORKER_POOL_H
 
 #include "engine_internal.h"
 #include "text_reader.h"
 
-/* What the front knows of a worker. Under the lock. */
+/* A worker's state, under the lock. */
 typedef struct pool_worker {
     int64_t n_held;                  /* inputs that it took and has not finished */
-    int has_parked;                  /* among them are such as need all the memory */
-    int exclusive;                   /* it has all the memory now */
-    int waiting;                     /* for something to do */
-    rill_stats stats;                /* behind its latest step */
-    result_record *returned_records; /* delivered records of its own, on their way back */
+    int has_parked;                  /* some of them need the whole memory limit */
+    int exclusive;                   /* it has the whole memory limit now */
+    int waiting;                     /* waiting for work */
+    rill_stats stats;                /* after its latest step */
+    result_record *returned_records; /* its delivered records, on their way back */
 } pool_worker;
 
 typedef struct worker_pool {
     rill_context *ctx;               /* the caller's */
-    const rill_engine *first_engine; /* a worker's: what of it never changes is like that of the others */
+    const rill_engine *first_engine; /* one worker's engine: its constant members equal those of the others */
     rill_read_request_fn read;
     void *read_user;
     rill_write_fn write;
     void *write_user;
     reorder_buffer reorder; /* numbers, and order */
-    output_writer
-        output_writer; /* of texts, where engines leave them to the caller's thread, by a runner that does nothing else */
+    /* writes texts that engines leave to the caller's thread, with a runner used for nothing else */
+    output_writer output_writer;
     rill__runner writer_runner;
-    rill_text text;             /* of the result that is written */
-    double write_seconds;       /* seconds for it */
-    reorder_buffer own_records; /* for the records of results that are made here: they have no home */
-    rill_text packed_request;   /* the parcel of the input at work */
+    rill_text text;             /* of the result being written */
+    double write_seconds;       /* time spent writing texts */
+    reorder_buffer own_records; /* records of results made here, without a worker */
+    rill_text packed_request;   /* of the input being queued */
     int64_t n_delivered;        /* results written */
-    int reader_paused;          /* the reader had nothing when it was asked last */
-    int reader_ended;           /* it never will */
-    int writer_ended;           /* the writer asked for the end */
+    int reader_paused;          /* the reader had no input at its last call */
+    int reader_ended;           /* end of input */
+    int writer_ended;           /* the writer ended the run */
     rill_status read_status;
-    char read_error[RILL__MESSAGE_BYTES]; /* what it failed with */
+    char read_error[RILL__MESSAGE_BYTES]; /* its message */
 
-    pthread_mutex_t trace_lock; /* held where a trace function is called, and around nothing else */
+    pthread_mutex_t trace_lock; /* held while a trace function is called, and only then */
 
     pthread_mutex_t lock;
-    pthread_cond_t worker_cond, caller_cond; /* what workers wait for, and what the caller waits for */
+    pthread_cond_t worker_cond, caller_cond; /* wait conditions of workers and of the caller */
     int32_t n;
     pool_worker *worker; /* [n] */
     input_queue queue;
     int inputs_open;                           /* inputs may be taken: the reader had its turn */
-    int input_ended;                           /* there will be no more */
-    int64_t n_held;                            /* the workers' together */
-    int32_t n_busy;                            /* workers that do not wait */
-    int32_t n_parked;                          /* workers with inputs that need all the memory */
+    int input_ended;                           /* no more inputs will come */
+    int64_t n_held;                            /* of all workers */
+    int32_t n_busy;                            /* workers that are not waiting */
+    int32_t n_parked;                          /* workers with parked inputs */
     atomic_int stopped;                        /* rill_workers_stop() */
-    int done;                                  /* nothing more is to be done */
-    result_record *first_result, *last_result; /* results on their way to the caller */
-    int64_t *cancelled_ids;                    /* [n_cancelled] ids that the worker who holds them is to give up */
+    int done;                                  /* nothing is left to do */
+    result_record *first_result, *last_result; /* list of results on their way to the caller */
+    int64_t *cancelled_ids;                    /* [n_cancelled] ids that the workers holding them are to cancel */
     size_t cancelled_capacity;
     int32_t n_cancelled;
     int64_t n_own_results; /* results made here */
-    double next_deadline;  /* no deadline of an input that waits here, or that a waiting worker holds, is earlier */
-    rill_status failed;    /* what a worker failed with first ... */
-    char error[RILL__MESSAGE_BYTES]; /* ... and in words */
+    /* lower bound on the deadlines of inputs in the queue and of those held by waiting workers */
+    double next_deadline;
+    rill_status failed;              /* the first failure of a worker ... */
+    char error[RILL__MESSAGE_BYTES]; /* ... and its message */
 } worker_pool;
 
-/* A front for n workers, with the engine of one of them; finished also where that fails. RILL_OK · RILL_ERR_MEMORY (recorded) */
+/* A pool for n workers, with the engine of one of them; call worker_pool_finish() after a failure too. RILL_OK · RILL_ERR_MEMORY
+ * (recorded) */
 rill_status worker_pool_init(worker_pool *f, rill_context *ctx, const rill_engine *first, int32_t n);
-/* Texts are written in the caller's thread, by the model that all engines share; their `writing.apart` is set. RILL_OK · what starting a
- * runner returns */
+/* Write texts in the caller's thread, with a runner of the model that all engines share; their output_writer.is_deferred is set. RILL_OK
+ * · what starting a runner returns */
 rill_status worker_pool_start_writer(worker_pool *f, rill_model *model);
 void worker_pool_finish(worker_pool *f);
 
 /* --- in the caller's thread --------------------------------------------------------------------------------------- */
 
-/* Read and write until everything is delivered, a worker has failed, or the writer ends the run; returns what the writer says, or
- * what failed in this thread. The workers are still at it then. */
+/* Read and write until everything is delivered, a worker has failed, or the writer ends the run; returns the writer's status or a
+ * failure in this thread. The workers may still be running then. */
 rill_status worker_pool_run(worker_pool *f);
 /* As rill_workers_cancel(). */
 rill_status worker_pool_cancel(worker_pool *f, int64_t id);
-/* Tell the workers to come to an end. */
+/* Tell the workers to stop. */
 void worker_pool_stop(worker_pool *f);
-/* They have: write what is finished, the ids of other inputs being skipped. */
+/* The workers have stopped: write finished results, skipping missing ids. */
 void worker_pool_flush(worker_pool *f);
-/* The workers' counters together; rill/workers.h says how. */
+/* The sum of the workers' counters, as rill/workers.h defines it. */
 void worker_pool_stats(worker_pool *f, rill_stats *out);
 
 /* --- in a worker's thread ----------------------------------------------------------------------------------------- */
 
-/* Hand in what the engine has finished, give up what is to be given up, and wait until there is something to do.
- *   RILL_OK · RILL_END_OF_INPUT (nothing more is) · RILL_ERR_MEMORY */
+/* Hand in the engine's finished results, drop cancelled and late inputs, and wait for work.
+ *   RILL_OK · RILL_END_OF_INPUT (no more work) · RILL_ERR_MEMORY */
 rill_status worker_pool_next(worker_pool *f, rill_engine *e, int32_t worker);
-/* input_source.draw for a worker. */
+/* input_source.take_inputs for a worker. */
 rill_status worker_pool_take_inputs(worker_pool *f, rill_engine *e, int32_t worker, int32_t count);
-/* The worker's engine has failed: hand in what it has finished, and end the run. */
+/* The worker's engine has failed: hand in its finished results, and end the run. */
 void worker_pool_fail(worker_pool *f, rill_engine *e, int32_t worker, rill_status status);
 
-/* --- between worker_pool.c and worker_cancel.c; the lock is held ---------------------------------------------------------- */
+/* --- between worker_pool.c and worker_cancel.c; the lock is held -------------------------------------------------- */
 
-/* A result on its way to the caller; `home`: whose record it is, NULL for one of the front's own. */
+/* Append a result for the caller; `owner`: whose record it is, NULL for one of the pool's own. */
 void worker_pool_put_result(worker_pool *f, result_record *record, pool_worker *owner);
-/* A result has come: its input is not to be given up any more. */
+/* A result has come: forget that its input was to be cancelled. */
 void worker_pool_forget_cancelled(worker_pool *f, int64_t id);
-/* Inputs wait here no more. */
+/* Inputs were taken from the queue. */
 void worker_pool_inputs_taken(worker_pool *f);
-/* At a worker's turn: have the inputs leave that are to, those that wait here and those that its engine holds. */
+/* At a worker's turn: drop cancelled and late inputs, in the queue and in its engine. */
 rill_status worker_pool_drop_inputs(worker_pool *f, rill_engine *e);
 
 #endif

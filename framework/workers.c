@@ -1,7 +1,7 @@
-/* Workers: contexts, models, engines and threads behind a front (worker_pool.h).
+/* Workers: contexts, models, engines and threads with a worker pool (worker_pool.h).
  *
- * Invariant: a thread touches its own worker and the front, and nothing else; whatever is made or destroyed here is so by the
- * caller's thread while no thread of a worker runs.
+ * Invariant: a thread accesses only its own worker and the pool; everything is created and destroyed by the caller's thread while no worker
+ * thread runs.
  *
  * Divisions: opening · engines · running · counters. */
 #include "rill/workers.h"
@@ -20,7 +20,7 @@ typedef struct worker {
     rill_context *ctx;
     rill_model *model; /* its own, or another worker's on the same device */
     int owns_model;
-    int32_t device; /* the first worker on the same device */
+    int32_t device; /* index of the first worker on the same device */
     rill_engine *engine;
     input_source source;
     rill_trace_fn trace; /* the user's */
@@ -33,15 +33,15 @@ struct rill_workers {
     rill_context *ctx;
     int shared; /* one model serves all workers on its device; else each has its own */
     int32_t n;
-    int threaded; /* there are threads and a front; else one engine works in the caller's */
+    int threaded; /* there are threads and a pool; else one engine runs in the caller's thread */
     int has_engines, has_run;
-    worker_pool pool; /* of several */
+    worker_pool pool; /* if `threaded` */
     worker workers[];
 };
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* What failed in a worker's context, in the caller's. */
+/* Copy an error from a worker's context to the caller's. */
 static rill_status copy_error(rill_workers *all, const worker *w, rill_status status)
 {
     return status >= 0 || w->ctx == all->ctx ? status : rill_fail(all->ctx, status, "%s", rill_error(w->ctx));
@@ -60,7 +60,7 @@ static rill_status init_worker(rill_workers *all, int32_t index, const rill_work
     return status < 0 ? copy_error(all, w, status) : RILL_OK;
 }
 
-/* A model that others share is made in the caller's context, where it lives longest. */
+/* A shared model is opened in the caller's context, which lives longest. */
 static rill_status open_model(rill_workers *all, worker *w, const char *domain, devices *list)
 {
     const int32_t entry = w->index % list->n;
@@ -88,7 +88,7 @@ static size_t alloc_size(int32_t n)
     return sizeof(rill_workers) + (size_t)n * sizeof(worker);
 }
 
-/* How many workers there are, checked. */
+/* Determine and check the number of workers. */
 static rill_status check_count(rill_context *ctx, const devices *list, const rill_workers_options *options, int32_t *n)
 {
     *n = options->workers == 0 ? list->n : options->workers;
@@ -175,7 +175,7 @@ static rill_status take_inputs(void *user, rill_engine *e, int32_t count)
     return worker_pool_take_inputs(&w->all->pool, e, w->index, count);
 }
 
-/* One worker's events at a time. */
+/* Serialises the workers' calls of the trace function. */
 static void call_trace(void *user, const rill_trace_event *event)
 {
     worker *w = user;
@@ -184,7 +184,7 @@ static void call_trace(void *user, const rill_trace_event *event)
     pthread_mutex_unlock(&w->all->pool.trace_lock);
 }
 
-/* How many workers share a device, and with it the bound on memory. */
+/* Number of workers that share a device, and with it the memory limit. */
 static int32_t n_sharers(const rill_workers *all, int32_t device)
 {
     int32_t n = 0;
@@ -192,7 +192,7 @@ static int32_t n_sharers(const rill_workers *all, int32_t device)
     return n;
 }
 
-/* The engine takes inputs from the front, which orders them, and gives results to it, which orders these. */
+/* The engine takes inputs from the pool and returns results to it; the pool keeps the order of both. */
 static rill_status make_engine(rill_workers *all, int32_t index, const rill_engine_setup *setup)
 {
     worker *w = &all->workers[index];
@@ -272,7 +272,7 @@ static void *run_worker(void *user)
     return NULL;
 }
 
-/* Signals are for the caller's thread. */
+/* Signals are blocked in worker threads: the caller's thread handles them. */
 static int32_t start_threads(rill_workers *all)
 {
     sigset_t every, old_mask;
@@ -286,7 +286,7 @@ static int32_t start_threads(rill_workers *all)
     return started;
 }
 
-/* With what the run ends: nobody's record has been replaced by what came behind. */
+/* The run's final status, with its error restored in the caller's context. */
 static rill_status run_status(rill_workers *all, rill_status status)
 {
     worker_pool *f = &all->pool;
@@ -296,7 +296,7 @@ static rill_status run_status(rill_workers *all, rill_status status)
         return rill_fail(all->ctx, f->failed, "%s", f->error);
     }
     if (status < 0 && !f->writer_ended && status != RILL_ERR_STOPPED) {
-        /* Something failed in this thread: as when an engine fails. */
+        /* A failure in this thread is handled like an engine's failure. */
         snprintf(message, sizeof message, "%s", rill_error(all->ctx));
         worker_pool_flush(f);
         return rill_fail(all->ctx, status, "%s", message);

@@ -1,24 +1,24 @@
-/* internal.h: what the files of kernels/ share and nobody else sees: the packed layouts, how rows are quantised, the
- * division of work, and the functions that fill the table.
+/* internal.h: private to kernels/: packed weight layouts, quantisation, parallel division of work, and the functions
+ * that fill rill_kernels.
  *
- * The packed layout of weights (N x K): the columns of W^T are cut into blocks of 16; a block is lines of 64 bytes, 4
- * bytes for each of its columns, k ascending; block follows block. Columns from N on are zeros. A line serves a vector
- * of 16 and two of 8 alike, as one sequential stream per block. (Rejected: blocks of 64. AVX2, which cannot hold 64
- * columns of several rows, then walks every fourth line, and those fall into a quarter of L1's sets.) The 4 bytes are
+ * Packed layout of weights (N x K): the columns of W^T are grouped in blocks of 16. A block is a sequence of 64-byte
+ * lines; each line holds 4 bytes for each of the 16 columns, k ascending. Blocks follow each other; columns >= N are
+ * zero-filled. One line fills one vector of 16 floats or two of 8, so every instruction set reads a block as one
+ * sequential stream. (Rejected: blocks of 64. AVX2 cannot hold 64 columns of several rows, so it walks every fourth
+ * line, and those map to a quarter of L1's sets.) The 4 bytes are
  *   F32    one k
  *   BF16   k and k + 1, k even, in the lower and upper half of a 32-bit word; k = K is zero
- *   U8S8   k to k + 3, k a multiple of 4, one byte each; from K on zeros
- * Behind the blocks of U8S8 stand, for all columns of all blocks, the fp32 value of one unit and an int32: -128 times
- * the sum of the column's bytes, which is what raising a row by 128 adds to its product, taken off again.
+ *   U8S8   k to k + 3, k a multiple of 4, one byte each; k >= K is zero
+ * U8S8 appends two arrays with an entry per column of all blocks: the fp32 scale, and an int32 offset of -128 times the
+ * sum of the column's bytes. The offset cancels the +128 by which VNNI raises the rows of A to unsigned.
  *
- * Quantising (U8S8): x becomes the integer nearest to x * (127 / max), ties to even, where max is the largest magnitude
- * of the row of A or of the column; one unit is max / 127. A max below RILL_QUANT_MIN_MAGNITUDE, whose inverse may overflow,
- * counts as 0: all integers are 0, and the unit. One that is not finite makes all integers 0 and the unit NaN. Every
- * step is one IEEE operation, so that all instruction sets find the same integers and units; K is bounded so that no
- * sum of products leaves 32 bits.
+ * Quantising (U8S8): q = round(x * (127 / max)), ties to even; max is the largest magnitude of the row of A or of the
+ * column of W, and the scale is max / 127. If max < RILL_QUANT_MIN_MAGNITUDE, whose inverse may overflow, all q and the
+ * scale are 0. If max is not finite, all q are 0 and the scale is NaN. Every step is one IEEE operation, so all
+ * instruction sets compute the same integers and scales. K is bounded so that sums fit 32 bits.
  *
- * Kernels take blocks in panels of up to 4, as evenly as possible (N = 100: 7 blocks, panels of 4 and 3), because an
- * even split keeps every panel wide enough to fill the vector unit. Panels are a way to walk, not part of the
+ * Kernels walk blocks in panels of up to 4, split as evenly as possible (N = 100: 7 blocks, panels of 4 and 3), because
+ * an even split keeps every panel wide enough to fill the vector unit. Panels are an iteration order, not part of the
  * layout. */
 #ifndef RILL_KERNELS_INTERNAL_H
 #define RILL_KERNELS_INTERNAL_H
@@ -39,23 +39,23 @@ static inline size_t rill_block_count(size_t n)
 /* Bytes of one block: lines of 64. */
 static inline size_t rill_block_bytes(size_t k, rill_dtype dtype)
 {
-    const size_t each = dtype == RILL_DTYPE_U8S8 ? 4 : dtype == RILL_DTYPE_BF16 ? 2 : 1; /* k in a line */
+    const size_t each = dtype == RILL_DTYPE_U8S8 ? 4 : dtype == RILL_DTYPE_BF16 ? 2 : 1; /* k per line */
     return (k + each - 1) / each * 64;
 }
 
-/* The block that column `first` (a multiple of 16) begins. */
+/* The block that starts at column `first` (a multiple of 16). */
 static inline const void *rill_get_block(const rill_weights *w, size_t first)
 {
     return (const char *)w->data + first / RILL_BLOCK * rill_block_bytes(w->k, w->dtype);
 }
 
-/* F32: where the weights of output n begin, a line from k to k. */
+/* F32: first weight of output n; consecutive k are RILL_BLOCK floats apart. */
 static inline const float *rill_output_weights(const rill_weights *w, size_t n)
 {
     return (const float *)rill_get_block(w, n / RILL_BLOCK * RILL_BLOCK) + n % RILL_BLOCK;
 }
 
-/* U8S8: what one unit of each column is, and what raised products start from; both for whole blocks. */
+/* U8S8: scales and offsets of the columns, of whole blocks. */
 static inline const float *rill_channel_scales(const rill_weights *w)
 {
     const size_t blocks = rill_block_count(w->n);
@@ -67,7 +67,7 @@ static inline const int32_t *rill_channel_offsets(const rill_weights *w)
     return (const int32_t *)(const void *)(rill_channel_scales(w) + rill_block_count(w->n) * RILL_BLOCK);
 }
 
-/* How numbers with this largest magnitude are quantised: x * inverse, rounded; one unit is `unit`. */
+/* Quantisation parameters for values of this largest magnitude: q = round(x * inverse), x ~ q * scale. */
 typedef struct rill_quant {
     float inverse, scale;
 } rill_quant;
@@ -79,14 +79,14 @@ static inline rill_quant rill_quant_for(float max)
     return (rill_quant){127.0f / max, max / 127.0f};
 }
 
-/* The scratch of a U8S8 product: RILL_QUANT_ROWS units, then as many rows of 1 or 2 bytes per k. A row has room for
- * whole vectors behind its end, and an odd number of lines, so that rows do not fall into the same sets of L1. */
+/* Layout of U8S8 scratch: RILL_QUANT_ROWS scales, then as many rows of 1 or 2 bytes per k. A row is padded for
+ * whole-vector stores past its end, and to an odd number of cache lines so that rows do not share L1 sets. */
 static inline size_t rill_quant_stride(size_t k, size_t element)
 {
     return ((k + RILL_BLOCK) * element + 63) / 64 * 64 | 64;
 }
 
-/* Panel p of N columns: its first column, its blocks, its columns below N. */
+/* Panel p of N columns: first column, blocks, and columns below N. */
 typedef struct rill_panel {
     size_t first, blocks, columns;
 } rill_panel;
@@ -107,7 +107,7 @@ static inline rill_panel rill_get_panel(size_t n, size_t p)
     return r;
 }
 
-/* Where the embedding of a row begins, NULL for one of zeros. */
+/* First element of the embedding of row r; NULL: a row of zeros. */
 static inline const float *rill_embed_row(const rill_embed *e, size_t r)
 {
     const int32_t id = e->table.index[r];
@@ -115,26 +115,26 @@ static inline const float *rill_embed_row(const rill_embed *e, size_t r)
     return rill_output_weights(e->packed, (size_t)id);
 }
 
-/* And how far its elements are apart. */
+/* Distance between consecutive elements of that row. */
 static inline size_t rill_embed_step(const rill_embed *e)
 {
     return e->packed ? RILL_BLOCK : 1;
 }
 
-/* Row r of a table, through an optional index. */
+/* Row number in a table through an optional index. */
 static inline size_t rill_row_index(const int32_t *index, size_t r)
 {
     return index ? (size_t)index[r] : r;
 }
 
-/* Where the memory of a slot lies. */
+/* Keys and values (the KV cache) of one slot. */
 typedef struct rill_kv {
     const float *keys, *values;
-    const int32_t *path; /* NULL: memory row t is row t */
+    const int32_t *path; /* NULL: memory row t is table row t */
     size_t length;
 } rill_kv;
 
-/* Columns of one head's values. */
+/* Value width of one head. */
 static inline size_t rill_value_width(const rill_attention *a)
 {
     return a->value_width > 0 ? a->value_width : a->width;
@@ -150,13 +150,14 @@ static inline rill_kv rill_get_kv(const rill_attention *a, size_t slot)
     return m;
 }
 
-/* The row's own place in its memory of `length` > 0 rows. */
+/* Position of row r in its memory of `length` > 0 rows. */
 static inline size_t rill_row_position(const rill_attention *a, size_t r, size_t length)
 {
     return a->position ? (size_t)a->position[r] : length - 1;
 }
 
-/* Add a head's numbers for distances from `place` to the scores of its memory: those out of reach on either side have one in common. */
+/* Add a head's relative position bias, seen from `row_pos`, to the attention scores. Distances beyond `reach` share the
+ * outermost entry. */
 static inline void rill_add_relative_bias(const rill_attention *a, size_t head, size_t row_pos, size_t length, float *p)
 {
     const size_t reach = a->reach, near_begin = row_pos > reach ? row_pos - reach : 0, near_end = row_pos + reach + 1;
@@ -167,17 +168,17 @@ static inline void rill_add_relative_bias(const rill_attention *a, size_t head, 
     for (; t < length; t++) p[t] += row[2 * reach];
 }
 
-/* True when an optional index says "nothing here" for row r. */
+/* Whether an optional index marks row r as absent (negative). */
 static inline int rill_row_absent(const int32_t *index, size_t r)
 {
     return index && index[r] < 0;
 }
 
-/* Work on items [begin, end) of a call; arg is the operation's struct. */
+/* Process items [begin, end) of a call; arg is the operation's struct. */
 typedef void (*rill_range_fn)(const void *arg, size_t begin, size_t end);
 
-/* Cover [0, items) with calls of fn, on the pool when items * ns_each is worth it. Where the cuts fall must not
- * change any result: that is the operation's duty. */
+/* Cover [0, items) with calls of fn, on the pool if items * ns_each is worth it. The operation must give the same
+ * results for every partition. */
 void rill_parallel_for(rill_pool *pool, rill_range_fn fn, const void *arg, size_t items, double ns_each);
 
 /* Fill or override members of the table. The caller has checked that the processor has the set. */

@@ -1,9 +1,8 @@
-/* kernels.c: which functions go into the table, and how a call's work is cut into chunks.
+/* kernels.c: runtime dispatch by instruction set, and partition of a call into chunks.
  *
- * The table starts as plain C and is overridden upward, set by set; each step needs the one below it, so a
- * mask with a hole in it stops at the hole. On x86-64 detection asks the compiler's runtime, which also checks that the
- * operating system saves the wide registers; on AArch64 it reads what the kernel has said of the processor. Both are read-only after
- * program start, so nothing here is state.
+ * The table starts as plain C, and each supported set overrides parts of it, in order. Each set requires the previous
+ * one, so a mask stops at its first gap. On x86-64 detection uses the compiler's runtime, which also checks that the
+ * operating system saves the wide registers; on AArch64 the kernel's hwcaps. Both are constant after program start.
  *
  * Divisions: detection, the table, spans. */
 #include <string.h>
@@ -13,7 +12,7 @@
 #if defined(RILL_KERNELS_ARM) && defined(__linux__)
 #include <sys/auxv.h>
 
-/* For C libraries that do not name them yet. */
+/* For C libraries without these constants. */
 #if !defined(HWCAP_ASIMDDP)
 #define HWCAP_ASIMDDP (1ul << 20)
 #endif

@@ -1,9 +1,9 @@
-/* pack.c: from N x K weights as models store them to the blocks that the gemm kernels walk.
+/* pack.c: packs N x K weights into the blocks that the GEMM kernels read.
  *
- * The layouts are described in internal.h and are the same for every instruction set, so that a model is packed once
- * whatever runs it. Packing happens at load time; clarity comes before speed here.
+ * internal.h describes the layouts, which are the same for every instruction set. Packing happens once, at load time;
+ * clarity comes before speed.
  *
- * Divisions: sizes, fp32, bf16, int8, the whole. */
+ * Divisions: sizes, fp32, bf16, int8, dispatch. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -30,7 +30,7 @@ size_t rill_gemm_scratch_size(const rill_weights *w, size_t rows)
     return RILL_QUANT_ROWS * sizeof(float) + rows * rill_quant_stride(w->k, sizeof(int16_t));
 }
 
-/* Outputs [first, first + columns) of some N x K weights: what a block is made from. */
+/* Outputs [first, first + columns) of N x K weights: the input of a block. */
 typedef struct source {
     const float *w; /* of output `first` */
     size_t stride, k, columns;

@@ -1,4 +1,4 @@
-/* Loops at the processor's limits; peak.h says what for. Accumulators are as many as hide the latency of an addition.
+/* Peak throughput loops, see peak.h. Enough accumulators to hide the latency of an addition.
  *
  * Divisions: vectors · plain C · the choice · timing. */
 #include "peak.h"
@@ -10,7 +10,7 @@ enum { ITERATIONS = 2000, ACCUMULATORS = 12 };
 
 /* --- vectors ------------------------------------------------------------------------------------------------------ */
 
-/* a[0] .. a[11] by name, so that each stays in a register whatever the optimisation. */
+/* Named accumulators a0 .. a11 stay in registers at any optimisation level. */
 #define EACH(STEP) STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8) STEP(9) STEP(10) STEP(11)
 
 #if defined(RILL_KERNELS_X86)
@@ -51,7 +51,7 @@ __attribute__((target("avx512f,avx512vnni"))) static void dot_vnni(rill_peak_loo
     const __m512i y = _mm512_set1_epi8(5);
     for (int i = 0; i < ACCUMULATORS; i++) a[i] = _mm512_set1_epi32(i);
     for (int t = 0; t < ITERATIONS; t++) {
-        __asm__ volatile("" : "+v"(x)); /* the products are not the same each time, for all that is known */
+        __asm__ volatile("" : "+v"(x)); /* opaque to the optimiser, which must not hoist the products */
 #define STEP(i) a[i] = _mm512_dpbusd_epi32(a[i], x, y);
         EACH(STEP)
 #undef STEP
@@ -68,7 +68,7 @@ __attribute__((target("avx2"))) static void dot_pairs_avx2(rill_peak_loop *loop)
     const __m256i y = _mm256_set1_epi16(5);
     for (int i = 0; i < ACCUMULATORS; i++) a[i] = _mm256_set1_epi32(i);
     for (int t = 0; t < ITERATIONS; t++) {
-        __asm__ volatile("" : "+x"(x)); /* the products are not the same each time, for all that is known */
+        __asm__ volatile("" : "+x"(x)); /* opaque to the optimiser, which must not hoist the products */
 #define STEP(i) a[i] = _mm256_add_epi32(a[i], _mm256_madd_epi16(x, y));
         EACH(STEP)
 #undef STEP
@@ -108,7 +108,7 @@ static void fma_neon(rill_peak_loop *loop)
     loop->sum += vgetq_lane_f32(a[0], 0);
 }
 
-/* Sums of int8, 16 products a step or 32. What is multiplied is not the same each time, for all that is known. */
+/* Sums of int8, 16 or 32 products a step. Operands are opaque to the optimiser. */
 #define MULTIPLY_INT8(name, step)                                            \
     static void name(rill_peak_loop *loop)                                   \
     {                                                                        \
@@ -176,7 +176,7 @@ static void read_plain(rill_peak_loop *loop)
 
 /* --- the choice --------------------------------------------------------------------------------------------------- */
 
-/* A pass of twelve vectors that each multiply and add `wide` numbers. */
+/* Flops of a pass over twelve vectors of `wide` numbers. */
 static double pass_flops(double wide)
 {
     return 2.0 * ACCUMULATORS * ITERATIONS * wide;
@@ -218,7 +218,7 @@ double rill_clock(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The fastest of short samples: what disturbs one only ever adds. */
+/* The fastest of short samples: disturbances only slow them down. */
 double rill_peak_loop_rate(rill_peak_loop *loop, double seconds)
 {
     enum { SAMPLES = 16 };

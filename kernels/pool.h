@@ -1,16 +1,16 @@
-/* pool.h: a claim-style thread pool in memory the caller owns.
+/* pool.h: a claim-style thread pool in caller-owned memory.
  *
- * One job at a time is cut into chunks 0..chunks-1. Whoever is awake claims the next chunk with one atomic
- * addition: the calling thread takes part and usually claims first. The call returns when every CLAIMED chunk
- * is done and none is left, so it never waits for a thread that was too late to claim anything: a sleeping or
- * descheduled worker costs nothing but its help (measured: p99 of 57 us against 4 ms for a barrier beside a busy
- * process). Workers spin for a bounded time after a job, then sleep on a futex.
+ * One job at a time is cut into chunks 0..chunks-1. Each running thread claims the next chunk with one atomic addition;
+ * the calling thread takes part and usually claims first. The call returns when every CLAIMED chunk is done and none is
+ * left, so it never waits for a thread that woke too late to claim one: a sleeping or descheduled worker costs only its
+ * help (measured: p99 of 57 us against 4 ms for a barrier beside a busy process). Workers spin for a bounded time after
+ * a job, then sleep on a futex.
  *
  * Order of use: rill_pool_size -> memory -> rill_pool_init -> any number of rill_pool_run -> rill_pool_finish.
- * A NULL pool is legal everywhere and means "this thread alone".
+ * A NULL pool is legal everywhere and runs everything on the calling thread.
  *
- * What a chunk computes may not depend on which thread runs it, nor on how many there are. Stability: internal
- * to rill, may change with any release. */
+ * A chunk's result may not depend on the thread that runs it or on the number of threads. Stability: internal to rill,
+ * may change with any release. */
 #ifndef RILL_POOL_H
 #define RILL_POOL_H
 
@@ -23,8 +23,7 @@ extern "C" {
 typedef struct rill_pool rill_pool;
 
 /* The work of one chunk. Called once for every chunk number in [0, chunks), from any of the pool's threads,
- * several at a time. `arg` is what was given to rill_pool_run. It must return normally and may not call
- * rill_pool_run on the same pool. */
+ * concurrently. `arg` is rill_pool_run's. It must return normally and may not call rill_pool_run on the same pool. */
 typedef void (*rill_pool_fn)(void *arg, size_t chunk);
 
 /* Bytes needed by rill_pool_init for `threads` threads, the caller counted among them (0 counts as 1).
@@ -32,25 +31,25 @@ typedef void (*rill_pool_fn)(void *arg, size_t chunk);
 size_t rill_pool_size(unsigned threads);
 
 /* Build a pool of `threads` threads (the caller and threads-1 workers) in `mem`.
- *   mem      rill_pool_size(threads) bytes, aligned to 64; stays the caller's, must outlive the pool.
+ *   mem      rill_pool_size(threads) bytes, aligned to 64; owned by the caller, must outlive the pool.
  *   threads  at least 1; 1 makes a pool that runs everything on the caller.
- * Returns the pool (its address is mem), or NULL when a thread or lock could not be had; then nothing is left
- * running and mem may be reused at once. The pool may be finished from any one thread. */
+ * Returns the pool (its address is mem), or NULL if a thread or lock cannot be created; then nothing is left running
+ * and mem may be reused at once. The pool may be finished from any one thread. */
 rill_pool *rill_pool_init(void *mem, unsigned threads);
 
-/* Stop and join the workers. NULL is allowed. No run may be in progress. mem is the caller's again. */
+/* Stop and join the workers. NULL is allowed. No run may be in progress. The caller may then reuse mem. */
 void rill_pool_finish(rill_pool *pool);
 
-/* Threads of the pool, the caller counted; 1 for NULL. Any thread. */
+/* Threads of the pool, the caller included; 1 for NULL. Any thread. */
 unsigned rill_pool_threads(const rill_pool *pool);
 
-/* At most so many chunks, and no more than give every thread as many: three of equal size take two threads as long as four. */
+/* The largest balanced chunk count <= `chunks`: each thread gets the same number, since three equal chunks take two
+ * threads as long as four. */
 size_t rill_pool_balance(const rill_pool *pool, size_t chunks);
 
-/* Run fn(arg, i) once for each i in [0, chunks) and return when all are done. chunks may be 0.
- * What the chunks wrote is visible to the caller on return, and what the caller wrote before the call is
- * visible to every chunk. chunks < 2^32. One caller at a time per pool; NULL runs the chunks in order on this
- * thread. */
+/* Run fn(arg, i) once for each i in [0, chunks) and return when all are done. chunks may be 0. Writes of the chunks are
+ * visible to the caller on return, and the caller's earlier writes to every chunk. chunks < 2^32. One caller at a time
+ * per pool; NULL runs the chunks in order on this thread. */
 void rill_pool_run(rill_pool *pool, rill_pool_fn fn, void *arg, size_t chunks);
 
 #ifdef __cplusplus

@@ -260,15 +260,14 @@ static int read_decode(const api_request *r, api_answer *refused)
 
 static api_answer begin_decode(api *a, api_request *request)
 {
-    static const char *const keys[] = {"model",  "input", "inputs",      "options", "tokens", "timeout",
+    static const char *const keys[] = {"model",  "input", "inputs",      "options",  "tokens", "timeout",
                                        "stream", "split", "constraints", "glossary", NULL};
     const json_t *body = request->body, *input = json_object_get(body, "input"),
                  *inputs = json_object_get(body, "inputs");
     api_answer refused = {0};
     document_split split;
     const char *unknown;
-    if (!has_known_keys(body, keys, &unknown))
-        return refuse_unknown_key(unknown);
+    if (!has_known_keys(body, keys, &unknown)) return refuse_unknown_key(unknown);
     if (!document_job_read_split(json_object_get(body, "split"), &split, &refused)) return refused;
     if (!input == !inputs) return api_refuse(400, "bad-request", "expected one of \"input\" and \"inputs\"");
     if (input && !json_is_string(input)) return api_refuse(400, "bad-request", "input: expected a text");
@@ -320,8 +319,7 @@ static api_answer begin_trace(api *a, api_request *request)
     const json_t *body = request->body, *inputs = json_object_get(body, "inputs");
     api_answer refused = {0};
     const char *unknown;
-    if (!has_known_keys(body, keys, &unknown))
-        return refuse_unknown_key(unknown);
+    if (!has_known_keys(body, keys, &unknown)) return refuse_unknown_key(unknown);
     if (!json_is_array(inputs) || json_array_size(inputs) == 0 || json_array_size(inputs) > MAX_TRACED_INPUTS)
         return api_refuse(400, "bad-request", "inputs: expected a list of 1 to %d texts", MAX_TRACED_INPUTS);
     request->service = requested_service(request->models, body, &refused);

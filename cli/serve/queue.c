@@ -246,7 +246,8 @@ static void fail_rest_of_job(service *s, job *j, rill_status status, const char 
 static void cancel_waiter(service *s, job_input *input)
 {
     decoding *d = input->decoding;
-    finish_input(s, input, RILL_ERR_CANCELLED, cli_result_error(RILL_ERR_CANCELLED, "its client closed the connection"));
+    finish_input(s, input, RILL_ERR_CANCELLED,
+                 cli_result_error(RILL_ERR_CANCELLED, "its client closed the connection"));
     s->n_cancelled += !d->first_waiting;
 }
 
@@ -410,14 +411,15 @@ static void add_warnings(const decoding *d, const rill_result *result, json_t *j
     }
     if (cli_is_suspiciously_short(d->width, result))
         cli_result_warn(json, "the output is shorter than a third of its input: text may be missing "
-                          "(\"split\": \"sentences\" decodes each sentence by itself)");
+                              "(\"split\": \"sentences\" decodes each sentence by itself)");
 }
 
 rill_status queue_write(void *user, const rill_result *result)
 {
     service *s = user;
     decoding *d = result->user;
-    json_t *json = cli_result_json(&(cli_result_form){.model = s->session.model, .has_tokens = d->wants_tokens}, result);
+    json_t *json = cli_result_json(&(cli_result_form){.model = s->session.model, .has_tokens = d->wants_tokens},
+                                   result);
     if (json) add_warnings(d, result, json);
     const int keeps = result->status == RILL_OK && !result->timed_out && d->key;
     pthread_mutex_lock(&s->lock);

@@ -1,8 +1,8 @@
-/* arena.h: memory that is given back all at once.
+/* arena.h: memory freed all at once.
  *
- * A loaded model owns a few dozen tables of fixed size, and loading one needs temporary ones besides. Each such family is a
- * rill_arena: allocate any number of blocks from it, free them together. Zero-initialise with the context set.
- * Blocks are aligned to 64 bytes and never move. One thread at a time.
+ * A loaded model owns a few dozen tables of fixed size, and loading needs temporary ones. Each group of allocations
+ * with one lifetime is a rill_arena. Zero-initialise with the context set. Blocks are aligned to 64 bytes and never
+ * move. One thread at a time.
  * Stability: internal to rill. */
 #ifndef RILL_COMMON_ARENA_H
 #define RILL_COMMON_ARENA_H
@@ -16,9 +16,9 @@ typedef struct rill_arena {
     rill_arena_block *last;
 } rill_arena;
 
-/* One more block of `count` elements of `size` bytes, not initialised; `what` names it in the error.
+/* Allocate a block of `count` elements of `size` bytes, uninitialised; `what` names it in the error.
  *   *out   a pointer to the block (a `T **`), set on success only
- *   RILL_OK · RILL_ERR_MEMORY (recorded; also when the product overflows) */
+ *   RILL_OK · RILL_ERR_MEMORY (recorded; also if the product overflows) */
 rill_status rill_arena_alloc(rill_arena *arena, void *out, size_t count, size_t size, const char *what);
 
 /* Free every block; `blocks` is empty and usable again. */

@@ -1,4 +1,4 @@
-/* common_options.h: what every domain that loads a model's directory asks of the options of rill_model_open().
+/* common_options.h: options of rill_model_open() common to all domains that load a model directory.
  *
  * Stability: internal to rill. */
 #ifndef RILL_COMMON_OPTIONS_H
@@ -12,7 +12,7 @@
     {                                                                                                         \
         "weights", words, "f32", "how the domain keeps weights", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0 \
     }
-/* For input_options: what a model's inputs are is said for all of them by rill_open_options.tokenized. */
+/* For input_options; the default for all inputs of a model is rill_open_options.tokenized. */
 #define RILL_TOKENIZED_OPTION                                                                                \
     {                                                                                                        \
         "tokenized", "", "", "inputs are in the model's own form: they are split at blanks and not changed", \
@@ -35,16 +35,16 @@
             RILL_OPTION_SWITCH, RILL_OPTION_MODEL, 0, 0, 0                                                        \
     }
 
-/* A path must be given, and arguments, which none of these domains takes, must not: an option without effect is refused.
+/* Require a path and refuse arguments, which none of these domains takes.
  *   RILL_OK · RILL_ERR_OPTION (names `domain`) */
 rill_status rill_options_check(rill_context *ctx, const char *domain, const rill_open_options *options);
 
-/* The device that the options ask for.
+/* Open the device named by the options.
  *   RILL_OK · RILL_ERR_OPTION (names `domain`) · RILL_ERR_MEMORY */
 rill_status rill_options_device(rill_context *ctx, const char *domain, const rill_open_options *options,
                                 rill_device **out);
 
-/* Append to a model's description, in an array of `size` bytes, what of its device is worth a word. */
+/* Append the device to a model's description, in an array of `size` bytes, unless it is the default. */
 void rill_options_describe(const rill_device *device, char *description, size_t size);
 
 #endif

@@ -1,11 +1,11 @@
-/* config_json.h: a model's config.json, asked for values of a stated type.
+/* config_json.h: typed access to a model's config.json.
  *
  * Order of use: rill_config_open() (or _parse()), any number of getters, rill_config_close().
- * A key is a path of member names joined by dots: "hidden_size", "rill.domain". Members nobody asks for are ignored, so one
- * file can serve rill and other programs, but for those that are rill's alone (rill_config_warn_unknown()); a member given twice is
- * refused. A member that is null counts as absent.
- * Every error names the file, the key and what was expected; errors of syntax name the line.
- * Memory: the parser behind it (jansson) uses malloc() for the document; everything else comes from the context.
+ * A key is a path of member names joined by dots: "hidden_size", "rill.domain". Unknown members are ignored, so one
+ * file can serve rill and other programs; rill's own section warns about them (rill_config_warn_unknown()). Duplicate
+ * members are refused. A null member counts as absent.
+ * Every error names the file, the key and what was expected; syntax errors name the line.
+ * Memory: the parser (jansson) uses malloc() for the document; everything else comes from the context.
  * One thread at a time. Stability: internal to rill. */
 #ifndef RILL_COMMON_CONFIG_JSON_H
 #define RILL_COMMON_CONFIG_JSON_H
@@ -24,23 +24,23 @@ rill_status rill_config_parse(rill_config **out, rill_context *ctx, const char *
 
 void rill_config_close(rill_config *config); /* NULL is allowed */
 
-/* Open the file `name` of a model's directory, let `read` look at it, close it.
- *   found  *found says whether there is such a file, and without one `read` is not called; NULL: there must be one
+/* Open the file `name` of a model directory, call `read` with it, close it.
+ *   found  *found is set to whether the file exists; if not, `read` is not called. NULL: the file is required
  *   RILL_OK · as rill_config_open() · what `read` returns */
 typedef rill_status (*rill_config_fn)(void *user, const rill_config *config);
 rill_status rill_config_read(rill_context *ctx, const char *directory, const char *name, rill_config_fn read,
                              void *user, int *found);
 
-/* What errors call the file. */
+/* Name of the file in errors. */
 const char *rill_config_name(const rill_config *config);
 
-/* A value that must be there. Integers must lie in low..high; texts may be empty.
+/* A required value. Integers must be in low..high; texts may be empty.
  *   *out   set on success; texts are borrowed until the configuration is closed
  *   RILL_OK · RILL_ERR_FORMAT (absent, another type, out of range) */
 rill_status rill_config_int(const rill_config *config, const char *key, int64_t low, int64_t high, int64_t *out);
 rill_status rill_config_string(const rill_config *config, const char *key, const char **out);
 
-/* A value that may be absent: then *out = fallback. Another type or range is an error all the same. */
+/* An optional value: *out = fallback if absent. Another type or range is still an error. */
 rill_status rill_config_int_or(const rill_config *config, const char *key, int64_t low, int64_t high, int64_t fallback,
                                int64_t *out);
 rill_status rill_config_number_or(const rill_config *config, const char *key, double low, double high, double fallback,
@@ -48,11 +48,11 @@ rill_status rill_config_number_or(const rill_config *config, const char *key, do
 rill_status rill_config_string_or(const rill_config *config, const char *key, const char *fallback, const char **out);
 rill_status rill_config_bool_or(const rill_config *config, const char *key, int fallback, int *out);
 
-/* *out = whether there is such a member, which must be an object.
- *   RILL_OK · RILL_ERR_FORMAT (it is something else) */
+/* *out = whether the member exists; it must be an object.
+ *   RILL_OK · RILL_ERR_FORMAT (another type) */
 rill_status rill_config_has_object(const rill_config *config, const char *key, int *out);
 
-/* A text out of an array of `count` texts, *out = NULL when there is no such member; borrowed as above.
+/* A text of an array of `count` texts, *out = NULL if there is no such member; borrowed as above.
  *   RILL_OK · RILL_ERR_FORMAT (not an array, another length, not a text) */
 rill_status rill_config_array_string(const rill_config *config, const char *key, size_t index, size_t count,
                                      const char **out);
@@ -63,15 +63,14 @@ rill_status rill_config_array_string(const rill_config *config, const char *key,
 typedef rill_status (*rill_config_list_fn)(void *user, const int64_t *value, size_t n);
 rill_status rill_config_each_list(const rill_config *config, const char *key, rill_config_list_fn take, void *user);
 
-/* Whether the file says anything at `key` but null, false, the number `nothing` or what is empty: asked of keys that nobody
- * heeds. */
+/* Whether `key` has a value other than null, false, the number `neutral` or empty: for keys that rill does not support. */
 int rill_config_is_set(const rill_config *config, const char *key, double neutral);
 
-/* Name in a warning each member of the object at `key` that is none of the `n` in `heeded`, with the one of these that may be meant.
- * Nothing to do where there is no such object. */
+/* Warn about each member of the object at `key` that is not among the `n` in `known`, with the nearest known name. Does
+ * nothing if the object is absent. */
 void rill_config_warn_unknown(const rill_config *config, const char *key, const char *const *known, size_t n);
 
-/* The file must say `expected` at `key` or nothing at all: "model_type", "rill.domain".
+/* Require `expected` at `key`, or an absent key: "model_type", "rill.domain".
  *   RILL_OK · RILL_ERR_FORMAT (both texts are in the error) */
 rill_status rill_config_expect(const rill_config *config, const char *key, const char *expected);
 

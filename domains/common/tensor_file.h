@@ -1,10 +1,10 @@
-/* tensor_file.h: what stands behind rill/safetensors.h. Inner header of the readers of tensors.
+/* tensor_file.h: private data of rill/safetensors.h, shared by the tensor readers.
  *
- * A set of tensors comes from one file or several, its parts. Whatever their form, a reader makes entries of what a part's header says:
- * after opening, an entry's bytes lie inside its part and are exactly as many as its shape and type call for.
+ * A set of tensors comes from one file or several (parts). Each format's reader turns a part's header into entries.
+ * After opening, an entry's bytes lie inside its part, and their number matches its shape and type.
  *
- * tensor_file.c opens, finds and reads; safetensors.c makes the entries of a file; shards.c reads the index of several files; ct2_file.c
- * makes the entries of CTranslate2's model.bin.
+ * tensor_file.c opens, finds and reads; safetensors.c makes the entries of a file; shards.c reads the index of several
+ * files; ct2_file.c makes the entries of CTranslate2's model.bin.
  * Stability: internal to rill. */
 #ifndef RILL_COMMON_TENSOR_FILE_H
 #define RILL_COMMON_TENSOR_FILE_H
@@ -15,30 +15,30 @@
 
 typedef struct tensor_part {
     rill_file file;                /* all zero when ... */
-    const char *bytes;             /* ... the bytes are the caller's */
-    const char *name;              /* what errors call it; in blocks */
+    const char *bytes;             /* ... the bytes are caller-owned */
+    const char *name;              /* for errors; allocated in blocks */
     size_t size;                   /* of the file */
-    size_t data_offset, data_size; /* the data section: where it begins */
+    size_t data_offset, data_size; /* the data section */
     void *header_json;             /* a json_t whose names the entries borrow */
 } tensor_part;
 
 typedef struct tensor_entry {
-    rill_file_tensor tensor; /* the first: what is handed out */
+    rill_file_tensor tensor; /* first member: the public part */
     size_t part;
     size_t scales_offset,
-        n_scales; /* of integers: bytes of the data where fp32 scales begin, and how many: one, one for each row, or none */
-    size_t zero_rows;      /* rows of zeros behind those of the file, which the shape counts */
-    const char *base_name; /* the entry that this is a view of, else NULL */
+        n_scales;     /* quantised integers: offset of the fp32 scales, and their number: one, one per row, or none */
+    size_t zero_rows; /* rows of zeros appended to the file's, included in the shape */
+    const char *base_name; /* the entry of which this is a view, or NULL */
 } tensor_entry;
 
 struct rill_tensor_file {
     rill_arena arena;
-    const char *name; /* what errors call the whole: the part's name, or the index's */
+    const char *name; /* for errors: name of the part, or of the index */
     tensor_part *part;
     size_t n_parts;
-    tensor_entry *entries; /* [count], by name once open */
+    tensor_entry *entries; /* [count], sorted by name once open */
     size_t count, capacity;
-    const char *ct2_spec; /* of CTranslate2's form what the model is, else NULL */
+    const char *ct2_spec; /* CTranslate2: name of the specification, else NULL */
     uint32_t ct2_revision;
 };
 
@@ -47,55 +47,55 @@ struct rill_tensor_file {
 typedef struct tensor_type {
     const char *name;
     size_t bytes;
-    int accept_flag; /* RILL_TENSOR_*, 0 for those that are never read */
+    int accept_flag; /* RILL_TENSOR_*, 0 for types that cannot be read */
 } tensor_type;
 
 const tensor_type *tensor_type_find(const char *name); /* NULL: none */
 
-/* One sentence about one tensor of a part. */
+/* Record an error about one tensor of a part. */
 rill_status tensor_fail(const rill_tensor_file *t, const tensor_part *part, const char *name, const char *why);
 
-/* The bytes at `at` of a part's file. */
+/* Read n bytes at `offset` of a part's file. */
 rill_status tensor_part_read(const tensor_part *part, size_t offset, size_t n, void *out);
 
-/* Room for so many entries more, which may move. */
+/* Reserve entries; existing ones may move. */
 rill_status tensor_reserve_entries(rill_tensor_file *t, size_t more);
 
-/* Give rows `from` .. `from + rows - 1` of the tensor `of` a name of their own, with rows of zeros behind them. Reading it reads a part
- * of `of`, which errors name. What was handed out before may have moved.
- *   RILL_OK · RILL_ERR_FORMAT (no such tensor, not so many rows, the name is taken) · RILL_ERR_MEMORY */
+/* Add a name for rows `from` .. `from + rows - 1` of the tensor `base_name`, followed by rows of zeros. Reading it
+ * reads part of the base tensor, which errors name. Pointers to entries may become invalid.
+ *   RILL_OK · RILL_ERR_FORMAT (no such tensor, too few rows, duplicate name) · RILL_ERR_MEMORY */
 rill_status tensor_add_view(rill_tensor_file *t, const char *name, const char *base_name, size_t from, size_t rows,
                             size_t zeros);
 
-/* Bring the entries into the order that they are searched in. */
+/* Sort the entries by name, for lookup. */
 void tensor_sort_entries(rill_tensor_file *t);
 
 /* *out = a copy of the text that lives as long as the set. */
 rill_status tensor_copy_string(rill_tensor_file *t, const char *text, const char **out);
 
-/* Room for so many parts, all zero; the first is opened by tensor_part_open(), and so on. */
+/* Allocate zeroed parts; tensor_part_open() opens each. */
 rill_status tensor_alloc_parts(rill_tensor_file *t, size_t count);
 
-/* Part i is the file at `path`, or the bytes where there are some. */
+/* Open part i: the file at `path`, or `bytes` unless NULL. */
 rill_status tensor_part_open(rill_tensor_file *t, size_t i, const char *path, const char *bytes, size_t length);
 
 /* --- safetensors.c ------------------------------------------------------------------------------------------------ */
 
-/* Make entries of all that the open parts' headers say, sorted. */
+/* Add the sorted entries of all open parts' headers. */
 rill_status safetensors_read(rill_tensor_file *t);
 void safetensors_free_header(tensor_part *part); /* its header */
 
 /* --- ct2_file.c -------------------------------------------------------------------------------------------------------- */
 
-/* Whether the first bytes of a file are those of CTranslate2's form. */
+/* Whether a file starts like CTranslate2's format. */
 int is_ct2_file(const unsigned char *bytes, size_t length);
 
-/* Make entries of all that the only part says. */
+/* Add the entries of the only part. */
 rill_status ct2_read(rill_tensor_file *t);
 
 /* --- shards.c ----------------------------------------------------------------------------------------------------- */
 
-/* Open the files that the index names, which `t` has its name from, and make entries of them, which are those of the index. */
+/* Open the files named by the index, and add the entries that the index lists. `t->name` is the index. */
 rill_status shards_read(rill_tensor_file *t);
 
 #endif

@@ -1,4 +1,4 @@
-/* try.h: for functions that do one step after the other and hand on the first that fails.
+/* try.h: early return on failure.
  *
  * Stability: internal to rill's domains. */
 #ifndef RILL_COMMON_TRY_H
@@ -6,7 +6,7 @@
 
 #include "rill/status.h"
 
-/* Evaluate the call, which gives a rill_status; return it from the function around, unless it is RILL_OK. */
+/* Evaluate a call that returns a rill_status; return the status from the enclosing function unless it is RILL_OK. */
 #define TRY(call)                                     \
     do {                                              \
         rill_status try_status = (call);              \

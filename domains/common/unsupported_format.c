@@ -1,6 +1,6 @@
-/* Folders of models in the forms of other programs, told by the names of their files; see unsupported_format.h.
+/* Recognises model directories of other programs by their file names; see unsupported_format.h.
  *
- * Invariant: nothing is opened, and a folder that cannot be listed holds nothing. */
+ * Invariant: no file is opened, and a directory that cannot be listed counts as empty. */
 #include "unsupported_format.h"
 
 #include <dirent.h>

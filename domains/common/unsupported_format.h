@@ -1,4 +1,4 @@
-/* unsupported_format.h: folders of models in the forms of other programs.
+/* unsupported_format.h: recognises model directories in formats of other programs.
  *
  * Stability: internal to rill. */
 #ifndef RILL_COMMON_UNSUPPORTED_FORMAT_H
@@ -6,11 +6,11 @@
 
 #include "rill/context.h"
 
-/* Where `directory` holds a model in a form that rill does not read, tell by what it was known and what can be done: RILL_ERR_NOT_FOUND.
- * RILL_OK, and nothing recorded, where there is no such model. For when what rill reads has been looked for. */
+/* If `directory` holds a model in a format that rill does not read, record which format and what to do:
+ * RILL_ERR_NOT_FOUND. Otherwise RILL_OK, and nothing is recorded. Call it after looking for supported formats. */
 rill_status rill_unsupported_format_fail(rill_context *ctx, const char *directory);
 
-/* Where `type`, config.json's model_type, is that of a language model, tell so likewise. */
+/* Likewise if `type`, config.json's model_type, is a decoder-only language model's. */
 rill_status rill_unsupported_type_fail(rill_context *ctx, const char *directory, const char *type);
 
 #endif

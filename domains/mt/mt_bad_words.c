@@ -1,8 +1,8 @@
-/* What a translation model's configuration forbids: symbols, and sequences of them.
+/* Bad words of a translation model's configuration: symbols and sequences that outputs must not contain.
  *
- * Source: NoBadWordsLogitsProcessor and SuppressTokensLogitsProcessor of transformers' generation/logits_process.py. A sequence is
- * struck at its last symbol where the others stand before it, the start symbol among them; what has a symbol that does not exist is
- * never there. */
+ * Source: NoBadWordsLogitsProcessor and SuppressTokensLogitsProcessor of transformers' generation/logits_process.py. A
+ * sequence bans its last symbol after the others, which may include the start symbol; a sequence with a nonexistent
+ * symbol never matches. */
 #include <string.h>
 
 #include "config_json.h"
@@ -13,7 +13,7 @@ typedef struct bad_words_reader {
     const rill_config *config;
 } bad_words_reader;
 
-/* The end is not: transformers takes it out of bad_words_ids, and outputs that may not end are a mistake. */
+/* Eos is exempt: transformers removes it from bad_words_ids, since outputs could not end. */
 static rill_status ban_if_single(void *user, const int64_t *value, size_t n)
 {
     seq_net *net = &((bad_words_reader *)user)->net->seq;
@@ -55,7 +55,7 @@ static rill_status keep_sequence(void *user, const int64_t *value, size_t n)
     return RILL_OK;
 }
 
-/* Their number has to be known before they are kept. */
+/* A first pass counts the sequences. */
 static rill_status read_sequences(bad_words_reader *r)
 {
     seq_net *net = &r->net->seq;

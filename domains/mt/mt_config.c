@@ -1,8 +1,8 @@
-/* What a translation model's configuration files say, beside its family's sizes and choices (mt_families.c).
+/* A translation model's configuration files, except for its family's sizes and choices (mt_families.c).
  *
- * Source of keys and defaults: transformers' configuration files of each type. What changes the arithmetic is either done or
- * refused by name; all else (dropout, training, sampling) is not looked at.
- * generation_config.json, where there is one, has the last word on the symbols and the length, as in transformers.
+ * Source of keys and defaults: transformers' configuration files of each type. Settings that change the arithmetic are
+ * either supported or refused by name; others (dropout, training, sampling) are ignored. generation_config.json, if
+ * present, overrides symbols and length, as in transformers.
  *
  * Divisions: symbols · the whole. */
 #include <stdio.h>
@@ -18,7 +18,7 @@ enum { LENGTH_LIMIT = 1 << 20 };
 
 /* --- symbols ------------------------------------------------------------------------------------------------------ */
 
-/* A symbol's number: what the file says, which is then its *origin, else what is there already. */
+/* A special token's id from the file, which becomes its *from_file; unchanged if absent. */
 static rill_status read_special_token(mt_net *net, const rill_config *config, const char *file, const char *key,
                                       int32_t *symbol, const char **from_file)
 {
@@ -30,7 +30,7 @@ static rill_status read_special_token(mt_net *net, const rill_config *config, co
     return RILL_OK;
 }
 
-/* transformers counts the start symbol in max_length, and not in max_new_tokens, which goes before it. */
+/* transformers counts the start symbol in max_length, but not in max_new_tokens, which takes precedence. */
 static rill_status read_generation(mt_net *net, const rill_config *config, const char *file)
 {
     int64_t length;
@@ -50,7 +50,7 @@ static rill_status read_generation(mt_net *net, const rill_config *config, const
     return RILL_OK;
 }
 
-/* The keys are absent from no file that is seen in the wild; without them nothing safe can be assumed. */
+/* All known files have these keys; without them no default is safe. */
 static rill_status require_special_tokens(mt_net *net, const char *directory)
 {
     const seq_net *s = &net->seq;
@@ -67,7 +67,7 @@ static rill_status require_special_tokens(mt_net *net, const char *directory)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* A file may leave out what never differs in its family. */
+/* Configuration files may omit a family's constants. */
 static rill_status set_defaults(mt_net *net)
 {
     const mt_family *family = net->settings.family;
@@ -106,14 +106,13 @@ void mt_describe(mt_net *net)
              positions);
 }
 
-/* The mean over the last layer's heads stands in where none was trained on alignments. Marian trains the first head of a layer. */
+/* Heads trained for alignment, else the mean over the last layer's heads. Marian trains the first head of a layer. */
 static rill_status read_alignment_heads(mt_net *net, const rill_config *config)
 {
     static const char *const known_keys[] = {"domain", "options", "alignment_layer", "alignment_heads", "positions"};
     const int64_t layers = (int64_t)net->decoder.n_layers, heads = (int64_t)net->decoder.n_heads;
     int64_t layer, n_heads;
-    const int has_positions = net->settings.family->layout !=
-                              MT_LAYOUT_T5; /* T5 has distances, and no form of positions */
+    const int has_positions = net->settings.family->layout != MT_LAYOUT_T5; /* T5 has relative position bias only */
     rill_config_warn_unknown(config, "rill", known_keys, sizeof known_keys / sizeof *known_keys - !has_positions);
     TRY(rill_config_int_or(config, "rill.alignment_layer", 0, layers - 1, layers - 1, &layer));
     TRY(rill_config_int_or(config, "rill.alignment_heads", 1, heads, heads, &n_heads));
@@ -129,7 +128,7 @@ static rill_status read_main_config(void *user, const rill_config *config)
     TRY(read_alignment_heads(net, config));
     TRY(set_defaults(net));
     TRY(read_generation(net, config, MAIN_FILE));
-    /* Not of generation_config.json, whose pad_token_id is only what is never chosen. */
+    /* Not from generation_config.json, whose pad_token_id only bans a symbol. */
     net->settings.first_position = net->settings.position_kind == MT_POSITIONS_FSMT ? net->seq.pad + 1 : 0;
     mt_describe(net);
     return RILL_OK;
@@ -140,7 +139,7 @@ static rill_status read_generation_config(void *user, const rill_config *config)
     return read_generation(user, config, GENERATION_FILE);
 }
 
-/* Marian's and FSMT's folders are what this domain has always read; others have their family's. */
+/* Marian and FSMT directories have fixed files; others have their family's. */
 static rill_status name_tokenizer_files(const mt_net *net, const char *directory, rill_tokenizer_files *text)
 {
     if (rill_family_exists(net->settings.family->model_type))

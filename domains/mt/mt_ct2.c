@@ -1,10 +1,10 @@
-/* CTranslate2's folders: what the variables of model.bin, its config.json and its vocabularies say of a transformer.
+/* CTranslate2 model directories: a transformer's settings from model.bin's variables, config.json and the vocabularies.
  *
- * Source: ctranslate2/specs/transformer_spec.py and attention_spec.py for the names, CTranslate2's layers for what is computed where a
- * name is missing. A number that would change the arithmetic is done or refused by its name; a tensor that nobody asks for is refused
- * when all are read (mt_weights.c).
+ * Source: ctranslate2/specs/transformer_spec.py and attention_spec.py for names, CTranslate2's layers for defaults of
+ * missing names. A number that changes the arithmetic is supported or refused by name; unread tensors are refused after
+ * loading (mt_weights.c).
  *
- * Divisions: numbers · a side · both sides · symbols · the folder. */
+ * Divisions: numbers · a side · both sides · symbols · the directory. */
 #include "ct2_file.h"
 
 #include <math.h>
@@ -19,7 +19,8 @@
 
 static const char MODEL_FILE[] = "model.bin", CONFIG_FILE[] = "config.json";
 
-/* What follows from the form whatever the model; all else its variables say. Sides differ in nothing but sizes. */
+/* Properties common to all models of this format; the rest comes from variables. Encoder and decoder differ only in
+ * sizes. */
 static const mt_family ct2_family = {.model_type = "ctranslate2",
                                      .title = "CTranslate2 folder's",
                                      .layout = MT_LAYOUT_BART,
@@ -29,8 +30,8 @@ static const mt_family ct2_family = {.model_type = "ctranslate2",
                                      .eos = -1,
                                      .decoder_start = -1};
 
-/* CTranslate2 cuts inputs off at 1024 pieces and outputs at 256, if not told otherwise. Where positions go on for any length, so many
- * times the usual number are enough. */
+/* By default CTranslate2 truncates inputs at 1024 tokens and outputs at 256. Unlimited positions are bounded at
+ * POSITIONS_FACTOR times these. */
 enum { DEFAULT_POSITIONS = 1024, DEFAULT_MAX_OUTPUT = 256, POSITIONS_FACTOR = 16 };
 
 enum {
@@ -42,7 +43,7 @@ enum {
     NAME_BYTES = 192
 };
 
-enum { OLDEST_REVISION = 5, NEWEST_REVISION = 7 }; /* of the specification: names have not changed since */
+enum { OLDEST_REVISION = 5, NEWEST_REVISION = 7 }; /* specification revisions; names are unchanged between them */
 
 /* --- numbers ------------------------------------------------------------------------------------------------------ */
 
@@ -67,7 +68,7 @@ static rill_status read_number(const ct2_model *r, const char *side, const char 
     return rill_ct2_number(r->tensors, full, low, high, fallback, out);
 }
 
-/* One that must be `expected`, if it is there. */
+/* Check that a number, if present, is `expected`. */
 static rill_status expect_number(const ct2_model *r, const char *side, const char *name, double expected)
 {
     char full[NAME_BYTES], why[80];
@@ -104,12 +105,12 @@ static rill_status read_size(const ct2_model *r, const char *side, const char *n
 
 /* --- a side ------------------------------------------------------------------------------------------------------- */
 
-/* What both sides must have in common. */
+/* Settings that encoder and decoder must share. */
 typedef struct stack_settings {
     unsigned flags;
     rill_activation activation;
     int gated;
-    double embedding_scale, attention_scale; /* of embeddings; of queries, 0: by the width of a head */
+    double embedding_scale, attention_scale; /* of embeddings; of queries, 0: by the head width */
     size_t width, n_positions, n_buckets;
     double max_distance;
 } stack_settings;
@@ -132,7 +133,7 @@ static rill_status read_activation(const ct2_model *r, const char *side, stack_s
     return RILL_OK;
 }
 
-/* A switch for the root of the width, or the number itself; older folders have it elsewhere. */
+/* A switch for sqrt(D), or the scale itself; older directories store it elsewhere. */
 static rill_status read_embedding_scale(const ct2_model *r, const char *side, stack_settings *c)
 {
     static const char *const names[] = {"scale_embeddings", "embeddings_0/multiply_by_sqrt_depth",
@@ -148,7 +149,7 @@ static rill_status read_embedding_scale(const ct2_model *r, const char *side, st
     return RILL_OK;
 }
 
-/* Of one block of attention; the queries' scale is the same in all, since the model has one. */
+/* One attention block; all must have the same query scale, since the model has one. */
 static rill_status read_attention(const ct2_model *r, const char *block, size_t head, stack_settings *c, int first)
 {
     double scale, width;
@@ -163,7 +164,7 @@ static rill_status read_attention(const ct2_model *r, const char *block, size_t 
                      r->path, block, c->attention_scale);
 }
 
-/* Numbers for distances in every layer, or in none. */
+/* Relative position bias in all layers, or in none. */
 static rill_status read_relative(const ct2_model *r, const char *block, stack_settings *c, int first)
 {
     double reach;
@@ -199,7 +200,7 @@ static rill_status read_layers(const ct2_model *r, const char *name, mt_stack *s
     return RILL_OK;
 }
 
-/* Which norms there are, and of which kind. */
+/* Kinds of norms and where they are. */
 static rill_status read_norms(const ct2_model *r, const char *side, stack_settings *c)
 {
     double pre_norm;
@@ -211,7 +212,7 @@ static rill_status read_norms(const ct2_model *r, const char *side, stack_settin
     return RILL_OK;
 }
 
-/* The layer and heads that alignments are of: -1 is the last layer, 0 are all heads. */
+/* Layer and heads for alignments: -1 is the last layer, 0 all heads. */
 static rill_status read_alignment_heads(const ct2_model *r)
 {
     mt_settings *set = &r->net->settings;
@@ -224,7 +225,7 @@ static rill_status read_alignment_heads(const ct2_model *r)
     return RILL_OK;
 }
 
-/* What is there and means nothing to what is computed here. */
+/* Mark variables without effect on the arithmetic as read. */
 static rill_status read_ignored(const ct2_model *r, const char *side)
 {
     static const char *const names[] = {"alibi_use_positive_positions", "scale_alibi", "embeddings_merge"};
@@ -285,7 +286,7 @@ static rill_status check_stacks(const ct2_model *r, const stack_settings *e, con
     return RILL_OK;
 }
 
-/* Stored positions are what the model has; without any it counts from 1, as OpenNMT does. */
+/* Use stored positions; without them positions count from 1, as in OpenNMT. */
 static void set_positions(mt_net *net, const stack_settings *e, const stack_settings *d)
 {
     const size_t stored = e->n_positions < d->n_positions ? e->n_positions : d->n_positions;
@@ -313,8 +314,8 @@ static rill_status read_output_scale(const ct2_model *r, const stack_settings *d
         r->path, scale);
 }
 
-/* Symbols of both sides. Where outputs start from nothing, that is one symbol more behind the others, with a row of zeros: it is never
- * chosen and outside the softmax, like the padding of transformers' Marian. */
+/* Symbols of both sides. If the decoder starts from zeros, a start symbol with a zero row is added after the others:
+ * never output and outside the softmax, like the padding of transformers' Marian. */
 static rill_status read_tables(const ct2_model *r)
 {
     seq_net *s = &r->net->seq;
@@ -375,7 +376,7 @@ static rill_status read_model(const ct2_model *r)
     return read_tables(r);
 }
 
-/* Numbers that nobody asked for would mean another model. */
+/* Refuse unread numbers: they belong to another model. */
 static rill_status check_unread_numbers(const ct2_model *r)
 {
     for (size_t i = 0; i < rill_tensor_file_count(r->tensors); i++) {
@@ -388,7 +389,7 @@ static rill_status check_unread_numbers(const ct2_model *r)
 
 /* --- symbols ------------------------------------------------------------------------------------------------------ */
 
-/* The number of the token that config.json has at `key`. */
+/* Id of the token at config.json's `key`. */
 static rill_status find_token_id(const seq_net *s, const rill_config *config, const char *key,
                                  const rill_vocabulary *in, int32_t *out)
 {
@@ -407,7 +408,7 @@ static rill_status read_special_tokens(void *user, const rill_config *config)
     int32_t start;
     TRY(rill_config_expect(config, "unk_token", "<unk>"));
     TRY(find_token_id(s, config, "eos_token", target, &s->eos));
-    if (s->decoder_start >= 0) return RILL_OK; /* from zeros, whatever the token */
+    if (s->decoder_start >= 0) return RILL_OK; /* starts from zeros, whatever the token */
     if (rill_tokenizer_languages(s->tokenizer) != NULL && !rill_config_is_set(config, "decoder_start_token", NAN)) {
         s->decoder_start = s->eos; /* each output starts with its language instead */
         return RILL_OK;
@@ -423,7 +424,7 @@ static rill_status read_special_tokens(void *user, const rill_config *config)
     return RILL_OK;
 }
 
-/* What cuts texts has numbers of its own, which must be the model's. */
+/* The tokenizer has its own ids, which must equal the model's. */
 static rill_status check_listed_vocabulary(const seq_net *s, const char *directory)
 {
     const rill_vocabulary *own = rill_tokenizer_target_vocab(s->tokenizer);
@@ -452,13 +453,13 @@ rill_status mt_ct2_find_special_tokens(seq_net *seq, const char *directory)
 
 /* --- the folder --------------------------------------------------------------------------------------------------- */
 
-/* What configuring passes around. */
+/* Arguments of configuration functions. */
 typedef struct ct2_folder {
     mt_net *net;
     rill_tokenizer_files *files;
 } ct2_folder;
 
-/* A token of config.json in memory of the model, NULL where there is none. */
+/* Copy a token of config.json to the model's memory, NULL if absent. */
 static rill_status copy_token(const seq_net *s, const rill_config *config, const char *key, const char **out)
 {
     const char *token;
@@ -471,8 +472,8 @@ static rill_status copy_token(const seq_net *s, const rill_config *config, const
     return RILL_OK;
 }
 
-/* Pieces are taken as they come, so that marks stand among them, unless the folder says otherwise; a text has none and gets the end that
- * all models have. */
+/* Tokenized inputs are used as they are, special tokens included, unless the directory says otherwise; text inputs have
+ * none and get eos. */
 static rill_status read_config(void *user, const rill_config *config)
 {
     const ct2_folder *f = user;
@@ -492,7 +493,7 @@ static rill_status read_config(void *user, const rill_config *config)
                      "%s: quantization_type: weights of less than 8 bits are not read", rill_config_name(config));
 }
 
-/* The first of the names that the directory has, else NULL. */
+/* The first of the names that exists in the directory, else NULL. */
 static const char *find_first_file(const char *directory, const char *const *names, size_t count)
 {
     char path[4096];
@@ -510,7 +511,7 @@ int mt_is_ct2(const char *directory)
     return find_first_file(directory, weights, 2) == NULL && find_first_file(directory, names, 1) != NULL;
 }
 
-/* Vocabularies of both sides or of each. */
+/* Shared or separate vocabulary files. */
 static void name_vocabularies(const char *directory, rill_tokenizer_files *text)
 {
     static const char *const shared[] = {"shared_vocabulary.json", "shared_vocabulary.txt"},
@@ -524,12 +525,12 @@ static void name_vocabularies(const char *directory, rill_tokenizer_files *text)
     if (text->source != NULL) return;
     text->source = find_first_file(directory, sources, 2);
     text->target = find_first_file(directory, targets, 2);
-    if (text->source == NULL) text->source = shared[0]; /* to be missed by its name */
+    if (text->source == NULL) text->source = shared[0]; /* a missing file is reported by this name */
     if (text->target == NULL) text->target = targets[0];
 }
 
-/* What was copied beside the vocabularies makes pieces of texts: Marian's two models of SentencePiece, a tokenizer of a family, or T5's
- * or Pegasus' model of SentencePiece. */
+/* Tokenizer files copied beside the vocabularies: Marian's two SentencePiece models, a family's tokenizer, or T5's or
+ * Pegasus' SentencePiece model. */
 static rill_status name_tokenizer_files(rill_context *ctx, const char *directory, rill_tokenizer_files *text)
 {
     static const char *const marian[] = {"source.spm"}, *const plain[] = {"spiece.model"};

@@ -1,7 +1,7 @@
-/* The tensors of CTranslate2's model.bin under the names that transformers has for them.
+/* Maps CTranslate2's tensor names to transformers' names.
  *
- * Matrices that read the same rows are one there: queries, keys and values, or keys and values. Their parts are rows, so that each gets
- * the name of its own that mt_weights.c asks for, and errors call the tensor that the file has.
+ * CTranslate2 merges matrices that read the same rows: query, key and value, or key and value. The parts are row
+ * ranges, so each becomes a view under the name that mt_weights.c asks for; errors name the file's tensor.
  *
  * Divisions: parts of layers · tables · the whole. */
 #include "ct2_file.h"
@@ -21,7 +21,7 @@ typedef struct tensor_renamer {
 
 /* --- parts of layers ---------------------------------------------------------------------------------------------- */
 
-/* Part number `part` of `parts` of a linear layer, behind the prefixes of the layer. */
+/* Part `part` of `parts` of a linear layer, after the layer's prefixes. */
 typedef struct linear_name {
     const char *from, *to;
     int part, parts;
@@ -46,7 +46,7 @@ static const norm_name norm_names[] = {{"self_attention/layer_norm", "self_attn_
                                        {"ffn/layer_norm", "final_layer_norm"}},
                        cross_norm_names[] = {{"attention/layer_norm", "encoder_attn_layer_norm"}};
 
-/* Rows of a tensor that must be there. */
+/* Rename rows of a required tensor. */
 static rill_status rename_rows(const tensor_renamer *n, const char *from, const char *to, int part, int parts,
                                size_t zeros)
 {
@@ -58,7 +58,7 @@ static rill_status rename_rows(const tensor_renamer *n, const char *from, const 
     return tensor_add_view(n->tensors, to, from, (size_t)part * rows, rows, zeros);
 }
 
-/* Biases may be left out. */
+/* Biases are optional. */
 static rill_status rename_linears(const tensor_renamer *n, const char *from, const char *to, const linear_name *names,
                                   size_t count)
 {
@@ -110,7 +110,7 @@ static rill_status rename_layer(const tensor_renamer *n, const char *side, size_
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */
 
-/* Behind the table's rows stand zeros where the net has a symbol more than the file. */
+/* Append zero rows if the net has one symbol more than the file. */
 static rill_status rename_table(const tensor_renamer *n, const char *from, const char *to, int32_t symbols)
 {
     const rill_file_tensor *tensor = rill_tensor_file_find(n->tensors, from);
@@ -129,7 +129,7 @@ static rill_status rename_tables(const tensor_renamer *n)
     return rename_table(n, bias, "final_logits_bias", s->target_vocab_size);
 }
 
-/* Those that inputs and outputs both can have. */
+/* Position tables of encoder or decoder. */
 static rill_status rename_positions(const tensor_renamer *n, const char *side)
 {
     char old[NAME_BYTES], new[NAME_BYTES];
@@ -156,7 +156,7 @@ static rill_status rename_stack(const tensor_renamer *n, const char *side, size_
 rill_status mt_ct2_rename_tensors(const mt_net *net, rill_tensor_file *tensors)
 {
     const tensor_renamer n = {net, tensors};
-    for (size_t i = 0; i < tensors->count; i++) /* numbers, which mt_ct2_configure() has read */
+    for (size_t i = 0; i < tensors->count; i++) /* numbers, already read by mt_ct2_configure() */
         if (tensors->entries[i].tensor.rank == 0) tensors->entries[i].tensor.read = 1;
     TRY(rename_stack(&n, "encoder", net->encoder.n_layers, 0));
     TRY(rename_stack(&n, "decoder", net->decoder.n_layers, 1));

@@ -1,12 +1,12 @@
-/* What a model's makers say of the search, in the engine's settings: for decoding as transformers does, and for a model whose directory
- * recommends nothing to rill.
+/* Search defaults from generation_config.json, as rill settings: for decoding like transformers, and as defaults for
+ * directories without rill's own section.
  *
- * Source: transformers' generation/configuration_utils.py and utils.py. generation_config.json says it all where there is one;
- * older folders have the keys in config.json, and of these FSMT's leave out the forced end. Lengths count the start symbol
- * there, but for those of new tokens, and a forced end, which is not an action here. What would change outputs and is not done here is
- * told by its name.
+ * Source: transformers' generation/configuration_utils.py and utils.py. generation_config.json is complete if present;
+ * older directories have the keys in config.json, and those of FSMT omit the forced eos. Lengths there include the
+ * start symbol, except those of new tokens, and a forced eos, which is no action here. Unsupported settings that would
+ * change outputs cause a warning by name.
  *
- * Divisions: reading · decoding as transformers does · what nobody heeds · a model without a recommendation. */
+ * Divisions: reading · unsupported settings · decoding like transformers · defaults. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,14 +20,14 @@ enum { MAX_BEAMS = 65536, MAX_LENGTH = 1 << 20 };
 
 typedef struct hf_generation {
     rill_context *ctx;
-    int forces_eos;     /* outputs end at the length limit, whatever the model says */
-    int64_t n_beams;    /* 0: not said */
-    int64_t min_length; /* actions before the end */
+    int forces_eos;     /* eos is forced at the length limit */
+    int64_t n_beams;    /* 0: unset */
+    int64_t min_length; /* minimum actions before eos */
     double length_penalty;
-    int64_t no_repeat_ngram; /* no n-gram of that length twice; 0: any may be */
+    int64_t no_repeat_ngram; /* no n-gram of that length repeats; 0: unrestricted */
     double repetition_penalty;
-    const char *stop; /* the setting that early_stopping is */
-    int32_t eos;      /* the end symbol; -1: not known */
+    const char *stop; /* the setting for early_stopping */
+    int32_t eos;      /* -1: unknown */
     int eos_suppressed;
     char ignored[600];
 } hf_generation;
@@ -52,7 +52,7 @@ static rill_status read_early_stopping(hf_generation *m, const rill_config *conf
     return RILL_OK;
 }
 
-/* min_new_tokens goes before min_length. `forced` is what it is where the file does not say. */
+/* min_new_tokens overrides min_length. `forced` is the default for forced eos. */
 static rill_status read_search(hf_generation *m, const rill_config *config, int forced)
 {
     int64_t min_tokens, end;
@@ -68,7 +68,7 @@ static rill_status read_search(hf_generation *m, const rill_config *config, int 
     return read_early_stopping(m, config);
 }
 
-/* --- what nobody heeds -------------------------------------------------------------------------------------------- */
+/* --- unsupported settings -------------------------------------------------------------------------------------------- */
 
 static void add_ignored(hf_generation *m, const char *key)
 {
@@ -83,7 +83,7 @@ static rill_status check_eos_suppressed(void *user, const int64_t *value, size_t
     return RILL_OK;
 }
 
-/* What is forbidden is never chosen (mt_bad_words.c), but for the end: of bad_words_ids transformers leaves it out too. */
+/* Bad words are supported (mt_bad_words.c), except for eos, which transformers also removes from bad_words_ids. */
 static rill_status check_suppressed_tokens(hf_generation *m, const rill_config *config)
 {
     TRY(rill_config_each_list(config, "suppress_tokens", check_eos_suppressed, m));
@@ -91,9 +91,8 @@ static rill_status check_suppressed_tokens(hf_generation *m, const rill_config *
     return RILL_OK;
 }
 
-/* Keys that change outputs, with the number that means nothing; those of sampling do so only where that is on. What is drawn there is
- * drawn by a generator of its own, so no setting gives the same; groups are searched by a repository's code, and not by transformers
- * itself, from its version 5 on. */
+/* Keys that change outputs, with their neutral value; sampling keys only count if sampling is on. transformers samples
+ * with its own generator, which no setting reproduces; from version 5 on, group beam search is external code. */
 static rill_status warn_ignored(hf_generation *m, const rill_config *config)
 {
     static const struct {
@@ -140,9 +139,9 @@ static rill_status warn_ignored(hf_generation *m, const rill_config *config)
     return RILL_OK;
 }
 
-/* --- decoding as transformers does -------------------------------------------------------------------------------- */
+/* --- decoding like transformers ------------------------------------------------------------------------------------- */
 
-/* Without num_beams transformers searches greedily, which no one asks for who asks for its beam search; a file that says 1 does. */
+/* Without num_beams transformers decodes greedily; since this describes beam search, only an explicit 1 is kept. */
 static void write_beams(const hf_generation *m, char *out, size_t size)
 {
     out[0] = '\0';
@@ -195,16 +194,17 @@ rill_status mt_recommend(const seq_net *net, const char *directory, rill_text *o
     return read_generation_or_config(net->ctx, directory, read_generation, read_config_json, &to);
 }
 
-/* --- a model without a recommendation ----------------------------------------------------------------------------- */
+/* --- defaults
+ * --------------------------------------------------------------------------------------------------------- */
 
 static rill_status read_defaults(void *user, const rill_config *config)
 {
     return read_search(user, config, 0);
 }
 
-/* Beams, penalties and what may be repeated as the makers have them. What leaves the beam does so at the top, and pruning costs no
- * quality: on Multi30k's val, with examples/models/de-en and five beams, BLEU is 41.93 for 56,600 expansions; transformers' search has
- * 41.89 for 78,100. */
+/* Beam size, penalties and repetition settings of the model's authors, with rill's stop criterion and pruning, which
+ * cost no quality: on Multi30k's val, with examples/models/de-en and five beams, BLEU is 41.93 for 56,600 expansions;
+ * transformers' search has 41.89 for 78,100. */
 rill_status mt_advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out)
 {
     hf_generation m = {.ctx = ctx, .length_penalty = 1.0, .repetition_penalty = 1.0};

@@ -1,4 +1,5 @@
-/* Machine translation as a domain's table: what any model of pieces does is ../seq2seq's, and what is told here are the architectures. */
+/* Machine translation domain: the table, and its architectures. ../seq2seq implements everything common to
+ * sequence-to-sequence models. */
 #include <string.h>
 
 #include "config_json.h"
@@ -14,10 +15,10 @@
 
 static const seq_arch transformer_arch = {TRANSFORMERS, .state_need = SEQ_NEEDS_PATH};
 
-/* Their decoders have an SSRU or average attention. */
+/* Decoders with an SSRU or average attention. */
 static const seq_arch recurrent_decoder_arch = {TRANSFORMERS, .state_need = SEQ_NEEDS_PARENT};
 
-/* Folders of CTranslate2. */
+/* CTranslate2 directories. */
 static const seq_arch ct2_arch = {.plural_name = "transformers",
                                   .net_size = sizeof(mt_net),
                                   .state_need = SEQ_NEEDS_PATH,
@@ -48,7 +49,7 @@ typedef struct arch_choice {
     const seq_arch *arch;
 } arch_choice;
 
-/* What is no recurrent model is for the others' configure() to look at; CTranslate2's folders name no type. */
+/* Types other than "rnnsearch" are checked by the transformer's configure(); CTranslate2 directories name no type. */
 static rill_status read_arch(void *user, const rill_config *config)
 {
     arch_choice *c = user;
@@ -73,7 +74,7 @@ static rill_status choose_arch(rill_context *ctx, const char *directory, const s
     *out = c.arch;
     if (*out != NULL) return RILL_OK;
     TRY(rill_unsupported_format_fail(ctx, directory));
-    return rill_config_read(ctx, directory, "config.json", read_arch, &c, NULL); /* which tells of the file */
+    return rill_config_read(ctx, directory, "config.json", read_arch, &c, NULL); /* reports a missing file */
 }
 
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,

@@ -1,8 +1,8 @@
-/* Families of transformers: what follows from a model's type, and what its configuration says of sizes and choices.
+/* Transformer families: defaults of each model type, and the configuration's sizes and choices.
  *
- * Source: transformers' configuration and modeling files of each type. Keys of T5's layout have other names than those of BART's, which
- * is fairseq's.
- * Divisions: the table · activations · what decoders have first · BART's keys · T5's keys · the whole. */
+ * Source: transformers' configuration and modeling files of each type. T5's keys differ from BART's, which are
+ * fairseq's.
+ * Divisions: the table · activations · decoder blocks · BART's keys · T5's keys · the whole. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,8 +32,8 @@ const mt_family mt_families[] = {
     {0},
 };
 
-/* Where positions go on for inputs of any length, as they do in transformers, time goes with the square of the length, so that one
- * line could take hours: so many times the usual number are enough. T5 names none. */
+/* Unlimited positions, as in transformers, would let one line take hours, since time is quadratic in the length: bound
+ * them at this multiple of the usual number. T5 names none. */
 enum { POSITIONS_FACTOR = 16, T5_POSITIONS = 512 };
 
 static const char DECODER_BLOCK_KEY[] = "decoder_self_attention";
@@ -91,7 +91,7 @@ static rill_status read_activation(mt_net *net, const rill_config *config, const
                      rill_config_name(config), key, name);
 }
 
-/* --- what decoders have first ------------------------------------------------------------------------------------- */
+/* --- decoder blocks ----------------------------------------------------------------------------------------------- */
 
 rill_status mt_read_decoder_block(rill_context *ctx, const rill_config *config, mt_decoder_block *out)
 {
@@ -110,7 +110,7 @@ rill_status mt_read_decoder_block(rill_context *ctx, const rill_config *config, 
 
 /* --- BART's keys -------------------------------------------------------------------------------------------------- */
 
-/* What transformers takes from the type may be said once more; of Marian's models it may be said otherwise. */
+/* Keys for the type's defaults may repeat them; Marian models may change them. */
 static rill_status read_flags(mt_net *net, const rill_config *config)
 {
     static const struct {
@@ -138,7 +138,7 @@ static rill_status read_flags(mt_net *net, const rill_config *config)
                      rill_config_name(config), is_learned ? "false" : "true");
 }
 
-/* Average attention's own block is as wide as its key says, and goes back to D where that is another width. */
+/* The inner width of average attention's feed-forward block, which projects back to D if it differs. */
 static rill_status read_average_attention(mt_net *net, const rill_config *config)
 {
     static const char key[] = "average_activation";
@@ -152,7 +152,7 @@ static rill_status read_average_attention(mt_net *net, const rill_config *config
     return read_activation(net, config, key, activation, &s->average_activation);
 }
 
-/* Marian's decoders may have another block in place of self-attention. */
+/* Marian decoders may replace self-attention. */
 static rill_status read_decoder_block(mt_net *net, const rill_config *config)
 {
     mt_settings *s = &net->settings;
@@ -178,7 +178,7 @@ static rill_status read_stack(mt_net *net, const rill_config *config, const char
                      rill_config_name(config), key, net->width, side->n_heads);
 }
 
-/* Vocabularies, and which of the three embedding tables are one: FSMT has one key for all. */
+/* Vocabularies, and which of the three embedding tables are tied: FSMT has one key for all. */
 static rill_status read_vocabularies(mt_net *net, const rill_config *config)
 {
     mt_settings *s = &net->settings;
@@ -204,7 +204,7 @@ static rill_status read_vocabularies(mt_net *net, const rill_config *config)
     return RILL_OK;
 }
 
-/* The form of a Marian model's positions is marian-decoder's or transformers'. */
+/* Sinusoidal positions in marian-decoder's or transformers' form. */
 static rill_status read_positions(mt_net *net, const rill_config *config)
 {
     const char *form;
@@ -242,13 +242,13 @@ static rill_status read_bart(mt_net *net, const rill_config *config)
     TRY(read_positions(net, config));
     TRY(rill_config_bool_or(config, "scale_embedding", s->family->scale_embedding, &scaled));
     s->embedding_scale = scaled ? sqrtf((float)net->width) : 1.0f;
-    s->eps = 1e-5f; /* torch's default, which transformers keeps */
+    s->eps = 1e-5f; /* torch's default, used by transformers */
     return RILL_OK;
 }
 
 /* --- T5's keys ---------------------------------------------------------------------------------------------------- */
 
-/* "gated-gelu" is the form with tanh, "gelu" the exact one: so transformers reads them. */
+/* transformers' names: "gated-gelu" is the tanh form, "gelu" the exact one. */
 static rill_status read_feed_forward(mt_net *net, const rill_config *config)
 {
     static const char key[] = "feed_forward_proj", gated[] = "gated-";
@@ -260,7 +260,7 @@ static rill_status read_feed_forward(mt_net *net, const rill_config *config)
                            &net->settings.activation);
 }
 
-/* In T5 outputs are scaled but in version 1.1, which says so by saying that its tables are not tied. */
+/* T5 scales outputs except in version 1.1, recognised by its untied embeddings. */
 static rill_status read_output_scale(mt_net *net, const rill_config *config)
 {
     int tied, scaled;

@@ -1,16 +1,16 @@
-/* What transformers compute, as operations of the programs that ../seq2seq builds.
+/* Transformers, as operations of the graphs that ../seq2seq builds.
  *
- * A layer is the same on both sides but for what is attended to: the units of the input, the path to the root, the slot. A block is
- * x = norm(x + block(x)), or x = x + block(norm(x)) where norms stand before it. An SSRU or average attention in place of the
- * decoder's self-attention reads its parent's state.
- * Divisions: operations · blocks · in place of self-attention · encode · step and watch · tables. */
+ * Encoder and decoder layers differ only in what they attend to: the input's units, the path to the root, the slot. A
+ * block is post-norm, x = norm(x + block(x)), or pre-norm, x = x + block(norm(x)). An SSRU or average attention
+ * replaces the decoder's self-attention and reads the parent's state.
+ * Divisions: operations · blocks · recurrent blocks · encode · step and watch · tables. */
 #include <math.h>
 
 #include "mt_model.h"
 
 /* --- operations --------------------------------------------------------------------------------------------------- */
 
-/* What goes through the layers of a side. */
+/* Tensors and settings while building the layers of one side. */
 typedef struct layer_builder {
     const mt_net *net;
     const mt_stack *stack;
@@ -18,12 +18,12 @@ typedef struct layer_builder {
     rill_graph graph;
     rill_index_space rows;
     rill_tensor x;                            /* [D] */
-    rill_tensor normed;                       /* [D] of x, where norms stand before blocks */
+    rill_tensor normed;                       /* [D] norm of x, for pre-norm */
     rill_tensor query, context;               /* [A] */
     rill_tensor key_value;                    /* [2A] */
     rill_tensor ffn_hidden;                   /* [F], gated [2F] */
-    rill_tensor gates;                        /* of an SSRU [3D]; of average attention [D] */
-    rill_tensor running_mean, average_hidden; /* of average attention: [D], and its inner [I] */
+    rill_tensor gates;                        /* SSRU: [3D]; average attention: [D] */
+    rill_tensor running_mean, average_hidden; /* average attention: [D], and its inner [I] */
 } layer_builder;
 
 static layer_builder begin_layers(const mt_net *net, const mt_stack *side, rill_graph graph, rill_index_space space)
@@ -77,7 +77,7 @@ static void normalise_x(const layer_builder *p, const mt_norm *norm, rill_view o
     normalise_row(p, norm, rill_view_value(p->x), out);
 }
 
-/* x = scale * embedding + position, normalised where the family has it so. */
+/* x = scale * embedding + position, with the embedding norm if the family has one. */
 static void embed_tokens(const layer_builder *p, rill_column symbol, rill_column position)
 {
     const mt_stack *side = p->stack;
@@ -96,7 +96,7 @@ static void embed_tokens(const layer_builder *p, rill_column symbol, rill_column
 
 /* --- blocks ------------------------------------------------------------------------------------------------------- */
 
-/* What a block reads. */
+/* Input of a block: x, or with pre-norm its norm. */
 static rill_view block_input(const layer_builder *p, const mt_norm *norm)
 {
     if (p->normed == RILL_NONE) return rill_view_value(p->x);
@@ -104,7 +104,7 @@ static rill_view block_input(const layer_builder *p, const mt_norm *norm)
     return rill_view_value(p->normed);
 }
 
-/* x = x + linear a, then normalised to `out` where norms stand behind blocks. */
+/* x = x + linear a; post-norm: its norm to `out`. */
 static void add_residual(const layer_builder *p, const mt_linear *linear, const mt_norm *norm, rill_view a,
                          rill_view out)
 {
@@ -114,7 +114,7 @@ static void add_residual(const layer_builder *p, const mt_linear *linear, const 
     if (p->normed == RILL_NONE) normalise_x(p, norm, out);
 }
 
-/* context = attention of `x` to what `memory` names, whose keys have the values behind them. */
+/* context = attention of `x` to the keys and values of `memory`, stored side by side. */
 static void attend_to_memory(const layer_builder *p, const mt_attention *attention, rill_view x, rill_attend memory)
 {
     const size_t heads = p->stack->n_heads, width = p->stack->attention_width / heads;
@@ -147,7 +147,7 @@ static void feed_forward(const layer_builder *p, const mt_feed_forward *feed, ri
     add_residual(p, &feed->fc2, &feed->norm, inner, out);
 }
 
-/* What the last layer gave, to `out`; where norms stand behind blocks and there is none more, it is there. */
+/* Output of the last layer, to `out`; for post-norm without a final norm it is already there. */
 static void finish_layers(const layer_builder *p, rill_view out)
 {
     const rill_copy copy = {.width = p->net->width, .x = rill_view_value(p->x), .out = out};
@@ -157,15 +157,15 @@ static void finish_layers(const layer_builder *p, rill_view out)
         rill_op_copy(p->network, p->graph, p->rows, &copy);
 }
 
-/* Where the last layer's last norm puts its rows, which end up in `out`. */
+/* Destination of the last layer's last norm, on the way to `out`. */
 static rill_view last_norm_output(const layer_builder *p, rill_view out)
 {
     return mt_has_flag(p->net, MT_FINAL_NORM) ? rill_view_value(p->x) : out;
 }
 
-/* --- in place of self-attention ----------------------------------------------------------------------------------- */
+/* --- recurrent blocks ------------------------------------------------------------------------------------------------ */
 
-/* x = x + the terms, in order with x behind them, normalised where norms stand behind blocks. */
+/* x = the terms in order, then + x; post-norm: its norm. */
 static void add_residual_terms(const layer_builder *p, const mt_norm *norm, rill_view first, rill_view second)
 {
     const rill_view x = rill_view_value(p->x);
@@ -176,7 +176,7 @@ static void add_residual_terms(const layer_builder *p, const mt_norm *norm, rill
     if (p->normed == RILL_NONE) normalise_x(p, norm, x);
 }
 
-/* c = f c' + (1 - f) W x, written f (c' - W x) + W x; c' is the parent's cell, and 0 of a first node. */
+/* c = f c' + (1 - f) W x, computed as f (c' - W x) + W x; c' is the parent's cell, 0 for a first node. */
 static void update_ssru_cell(const layer_builder *p, const mt_layer *layer, const seq_decoder_columns *w)
 {
     const size_t width = p->net->width;
@@ -205,7 +205,7 @@ static void ssru_block(const layer_builder *p, const mt_layer *layer, const seq_
     add_residual_terms(p, &layer->recurrence.norm, rill_view_value(p->context), (rill_view){0});
 }
 
-/* What came in so far, in the mean. */
+/* Running mean of the inputs. */
 static void update_mean(const layer_builder *p, const mt_layer *layer, const seq_decoder_columns *w)
 {
     const size_t width = p->net->width;
@@ -231,7 +231,7 @@ static void apply_own_gate(const layer_builder *p, const mt_linear *gate, rill_v
     rill_op_activate(p->network, p->graph, p->rows, &activate);
 }
 
-/* In Marian the norm before this block is of the mean alone; its own gate reads x as it is. */
+/* In Marian the pre-norm applies to the mean alone; the gate reads the unnormalised x. */
 static void average_attention_block(const layer_builder *p, const mt_layer *layer, const seq_decoder_columns *w)
 {
     const mt_recurrence *r = &layer->recurrence;
@@ -258,8 +258,8 @@ static void average_attention_block(const layer_builder *p, const mt_layer *laye
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
 
-/* What the decoder's layers make of the encoder's output does not depend on the output yet to come, so it is computed here,
- * once per piece, and kept with the slot. */
+/* Cross-attention keys and values are independent of the output, so they are computed here, once per input token, and
+ * kept with the slot. */
 static void encoder_layers(const layer_builder *p, rill_column slot)
 {
     const rill_attend own = {.own_units = 1, .keys = rill_view_value(p->key_value)};
@@ -289,7 +289,7 @@ void mt_encode(const seq_net *net, const seq_encoder_columns *columns)
 
 /* --- step and watch ----------------------------------------------------------------------------------------------- */
 
-/* A net's keys and values of the new nodes come first, since each attends to itself as well. */
+/* New nodes' keys and values are written first, since each node also attends to itself. */
 static void self_attention_block(const layer_builder *p, const mt_layer *layer, const seq_decoder_columns *w)
 {
     const rill_attend above = {.path = w->path, .keys = rill_view_table(layer->node_table, w->node)};
@@ -301,7 +301,7 @@ static void self_attention_block(const layer_builder *p, const mt_layer *layer, 
                  rill_view_value(p->x));
 }
 
-/* With `watch` nothing is written, and the layer that alignments are of ends where it has attended to the input. */
+/* With `watch` nothing is written, and the alignment layer ends after its cross-attention. */
 static void decoder_layers(const layer_builder *p, const seq_decoder_columns *w)
 {
     const size_t layers = p->stack->n_layers;

@@ -1,18 +1,17 @@
-/* mt_model.h: transformers as nets of ../seq2seq. Inner header of the mt domain.
+/* mt_model.h: transformers as nets of ../seq2seq. Private header of the mt domain.
  *
- * Sources: Vaswani et al., Attention is all you need, 2017, and what families made of it since: Marian (Junczys-Dowmunt et al. 2018),
- * FSMT, BART (Lewis et al. 2020), mBART, M2M100, Pegasus and T5 (Raffel et al. 2020), each in the form that transformers' modeling
- * files give it. They differ in a handful of choices, which mt_family and mt_settings name.
- * A Marian decoder may have another block in place of its self-attention: an SSRU (Kim et al. 2019) or average attention (Zhang et al.
- * 2018), which read the parent's state alone.
- * Letters: D width, A width of all heads, F inner width of the feed-forward block, V target symbols, T pieces of an input.
+ * Sources: Vaswani et al., Attention is all you need, 2017, and its successors Marian (Junczys-Dowmunt et al. 2018),
+ * FSMT, BART (Lewis et al. 2020), mBART, M2M100, Pegasus and T5 (Raffel et al. 2020), as in transformers' modeling
+ * files. mt_family and mt_settings hold the differences. A Marian decoder may replace self-attention by an SSRU (Kim et
+ * al. 2019) or average attention (Zhang et al. 2018), which read only the parent's state.
+ * Letters: D width, A width of all heads, F inner width of the feed-forward block, V target symbols, T input tokens.
  *
- * States: a node is one target position. Its keys and values stand, per decoder layer, in row `node` of a table [nodes,
- * 2A]; what the last layer made of it in row `node` of `top`, for scoring. A row attends to the nodes between the root
- * and itself, where they lie: nothing is padded, copied or reordered, whatever the lengths of the rows of a call. With an SSRU or
- * average attention a node has a state of D per layer instead, made of its parent's.
- * Slots hold the encoder's output as the decoder reads it, multiplied out per layer: [T, 2A] keys and values, shared by all
- * nodes of the item. */
+ * KV cache: a node is one target position. Its keys and values are, per decoder layer, row `node` of a table [nodes,
+ * 2A]; the last layer's output is row `node` of `hidden`, for scoring. A row attends to the nodes on its path from the
+ * root, in place: nothing is padded, copied or reordered, whatever the lengths of the rows of a call. With an SSRU or
+ * average attention a node has instead a state of D per layer, computed from its parent's.
+ * Slots hold the encoder's output projected per layer: [T, 2A] cross-attention keys and values, shared by all nodes of
+ * the item. */
 #ifndef RILL_MT_MODEL_H
 #define RILL_MT_MODEL_H
 
@@ -35,47 +34,46 @@ typedef struct mt_attention {
     mt_linear query;             /* A x D */
     mt_linear key_value;         /* 2A x D: keys, then values */
     mt_linear out;               /* D x A */
-    mt_norm norm;                /* before or behind the block */
-    rill_constant relative_bias; /* [heads, distances], or none */
+    mt_norm norm;                /* before (pre-norm) or after (post-norm) the block */
+    rill_constant relative_bias; /* [heads, distances] relative position bias, or none */
 } mt_attention;
 
 typedef struct mt_feed_forward {
-    mt_linear fc1; /* F x D; gated 2F x D: what is activated, then what it is multiplied with */
+    mt_linear fc1; /* F x D; gated: 2F x D, the activated part, then the gate */
     mt_linear fc2; /* D x F */
     mt_norm norm;
 } mt_feed_forward;
 
-/* What stands in place of a decoder's self-attention. */
+/* Replacement for a decoder's self-attention. */
 typedef struct mt_recurrence {
-    mt_linear gates;                 /* SSRU: 3D x D: of the forget gate, of what is new negated, of what is new */
-    mt_linear ffn_fc1, ffn_fc2;      /* average attention: I x D and D x I; matrix RILL_NONE where there is none */
+    mt_linear gates;                 /* SSRU: 3D x D: forget gate, negated candidate, candidate */
+    mt_linear ffn_fc1, ffn_fc2;      /* average attention: I x D and D x I; RILL_NONE: no feed-forward block */
     mt_linear input_gate, mean_gate; /* ... D x D, or none */
     mt_norm norm;
 } mt_recurrence;
 
 typedef struct mt_layer {
-    mt_attention self_attention, cross_attention; /* cross, and what follows the block: in the decoder only */
+    mt_attention self_attention, cross_attention; /* cross_attention, and its norm: decoder only */
     mt_feed_forward feed_forward;
     mt_recurrence
-        recurrence; /* in place of self; with it the nodes' table is [nodes, D]: cells, or sums of what was read */
-    rill_table node_table; /* [nodes, 2A] keys and values of the nodes */
-    rill_table encoder_kv; /* per slot [T, 2A] those of the input's pieces */
+        recurrence;        /* instead of self-attention; node_table is then [nodes, D]: SSRU cells, or running sums */
+    rill_table node_table; /* [nodes, 2A] keys and values of the nodes (the KV cache) */
+    rill_table encoder_kv; /* per slot [T, 2A] keys and values of the input's tokens */
 } mt_layer;
 
 typedef struct mt_stack {
     size_t n_layers, n_heads, ffn_width;
-    size_t attention_width;             /* A: heads side by side */
+    size_t attention_width;             /* A: all heads */
     mt_layer *layer;                    /* [layers] */
-    mt_norm embedding_norm, final_norm; /* of embeddings, and of what the last layer gives, where the family has them */
-    const float *embedding_rows;        /* [words, D] the embedding while it is loaded */
-    rill_constant embedding;            /* [words, D]; RILL_NONE: the rows of the output layer */
-    rill_constant
-        position_embedding; /* [positions, D]: row t is for the piece with t others before it; RILL_NONE: computed ones, or none */
+    mt_norm embedding_norm, final_norm; /* after the embeddings, after the last layer; if the family has them */
+    const float *embedding_rows;        /* [words, D] the embedding, during loading */
+    rill_constant embedding;            /* [words, D]; RILL_NONE: tied to the output layer */
+    rill_constant position_embedding;   /* [positions, D] by position; RILL_NONE: sinusoidal, or none */
 } mt_stack;
 
 /* --- settings ----------------------------------------------------------------------------------------------------- */
 
-/* Where its tensors and keys have their names from. */
+/* Naming scheme of tensors and keys. */
 typedef enum mt_layout { MT_LAYOUT_BART, MT_LAYOUT_T5 } mt_layout;
 
 /* The angle of dimension j < D/2 at position p is p / 10000^(j / d). */
@@ -83,73 +81,74 @@ typedef enum mt_position_kind {
     MT_POSITIONS_HF,      /* d = D/2: Marian in transformers */
     MT_POSITIONS_MARIAN,  /* d = D/2 - 1: marian-decoder */
     MT_POSITIONS_FSMT,    /* d = D/2 - 1, the first piece is at p = pad + 1, an odd column is 0: fairseq */
-    MT_POSITIONS_LEARNED, /* the file's own, behind LEARNED_OFFSET rows that stand for nothing */
-    MT_POSITIONS_NONE,    /* numbers for distances in self-attention instead */
+    MT_POSITIONS_LEARNED, /* learned, after LEARNED_OFFSET unused rows */
+    MT_POSITIONS_NONE,    /* none: relative position bias in self-attention */
 } mt_position_kind;
 
-/* What a family's type says without another word, as bits. The first four may also be said by a Marian model's configuration. */
+/* Defaults of a family, as bits. A Marian model's configuration may also set the first four. */
 typedef enum mt_flag {
-    MT_PRE_NORM = 1,             /* norms stand before blocks, not behind */
-    MT_FINAL_NORM = 2,           /* one more behind the last layer */
-    MT_EMBEDDING_NORM = 4,       /* one behind the embeddings */
-    MT_RMS_NORM = 8,             /* norms are by the root mean square, without bias */
-    MT_NO_BIAS = 16,             /* of linear layers */
+    MT_PRE_NORM = 1,             /* norms before blocks instead of after */
+    MT_FINAL_NORM = 2,           /* a norm after the last layer */
+    MT_EMBEDDING_NORM = 4,       /* a norm after the embeddings */
+    MT_RMS_NORM = 8,             /* RMSNorm, without bias */
+    MT_NO_BIAS = 16,             /* linear layers have no bias */
     MT_LOGITS_BIAS = 32,         /* the output layer may have one */
-    MT_SEPARATE_VOCABS = 64,     /* source and target may have vocabularies of their own */
-    MT_TIED_BY_FILE = 128,       /* tables that are there and differ are two, whatever the configuration says */
-    MT_RELATIVE_PER_LAYER = 256, /* each layer has distances of its own; else the first layer's serve all */
-    MT_SCALED_OUTPUT = 512,      /* what the output layer reads is multiplied by D^-0.5 */
-    MT_OPTIONAL_BIAS = 1024      /* a linear layer may have none */
+    MT_SEPARATE_VOCABS = 64,     /* source and target may have separate vocabularies */
+    MT_TIED_BY_FILE = 128,       /* tensors that are present and differ are separate, whatever the configuration says */
+    MT_RELATIVE_PER_LAYER = 256, /* one relative position bias per layer; else shared from the first layer */
+    MT_SCALED_OUTPUT = 512,      /* the input of the output layer is scaled by D^-0.5 */
+    MT_OPTIONAL_BIAS = 1024      /* linear layers may lack a bias */
 } mt_flag;
 
-/* What a decoder's layer has first. */
+/* First block of a decoder layer. */
 typedef enum mt_decoder_block { MT_SELF_ATTENTION, MT_SSRU, MT_AVERAGE_ATTENTION } mt_decoder_block;
 
-/* A family: what config.json calls it, and what follows from that. */
+/* A model family: its config.json model_type and the defaults that follow from it. */
 typedef struct mt_family {
     const char *model_type, *title;
     mt_layout layout;
     unsigned flags; /* of mt_flag */
     mt_position_kind position_kind;
-    const char *activation; /* where nothing is said; so below, -1 being nothing */
-    int scale_embedding;    /* embeddings, by sqrt(D) */
+    const char *activation; /* default of the key; likewise below, where -1 is none */
+    int scale_embedding;    /* scale embeddings by sqrt(D) */
     int32_t pad, eos, decoder_start;
-    int32_t max_length; /* 0: as many as there are positions */
+    int32_t max_length; /* 0: the number of positions */
 } mt_family;
 
-/* What the configuration files say, beyond the sizes in mt_stack. */
+/* Settings of the configuration files, beyond the sizes in mt_stack. */
 typedef struct mt_settings {
     const mt_family *family;
     unsigned flags;                 /* the family's, and the configuration's */
-    int shared_embedding;           /* one embedding for both sides */
+    int shared_embedding;           /* source and target share one embedding */
     int tied_output;                /* the output layer is the decoder's embedding */
-    float embedding_scale;          /* of embeddings */
+    float embedding_scale;          /* 1, or sqrt(D) */
     rill_activation activation;     /* of the feed-forward block */
-    int gated;                      /* ... which is multiplied with a linear layer */
-    float attention_scale;          /* 0: one over the root of a head's width */
+    int gated;                      /* ... multiplied by a linear gate */
+    float attention_scale;          /* 0: 1 / sqrt(head width) */
     mt_decoder_block decoder_block; /* of the decoder's layers */
     size_t average_ffn_width;       /* average attention's I; 0: without a feed-forward block */
     int average_gate;
     rill_activation average_activation;
-    float eps;                       /* of norms */
-    int32_t n_buckets, max_distance; /* of distances, without positions */
+    float eps;                       /* of layer norms */
+    int32_t n_buckets, max_distance; /* of relative position buckets, without absolute positions */
     mt_position_kind position_kind;
-    int32_t first_position;                    /* p of the first piece */
-    const char *pad_file;                      /* name of the file that said what padding is */
-    size_t alignment_layer, n_alignment_heads; /* alignments are of this layer's first heads, in the mean */
-    int renormalize_logits;                    /* pieces that may not be chosen are outside the softmax */
+    int32_t first_position;                    /* position of the first token */
+    const char *pad_file;                      /* file that defines the padding symbol */
+    size_t alignment_layer, n_alignment_heads; /* alignments are the mean of this layer's first heads */
+    int renormalize_logits;                    /* banned tokens are masked before the softmax */
 } mt_settings;
 
 /* --- the net ------------------------------------------------------------------------------------------------------ */
 
 typedef struct mt_net {
-    seq_net seq; /* the first: what any architecture has */
+    seq_net seq; /* first member: the base of every architecture */
     mt_settings settings;
     size_t width; /* D */
     mt_stack encoder, decoder;
-    rill_table sinusoids;    /* [positions, D] computed ones, filled by runners as they are asked for */
-    rill_table mean_weights; /* of average attention: [positions, D], row t is 1 / (t + 1) throughout; likewise */
-    rill_table hidden;       /* [nodes, D] what the last layer made of them */
+    rill_table sinusoids; /* [positions, D] sinusoidal embeddings, filled by runners on demand */
+    rill_table
+        mean_weights;  /* average attention: [positions, D], row t is 1 / (t + 1) in all columns; filled likewise */
+    rill_table hidden; /* [nodes, D] output of the last layer */
 } mt_net;
 
 static inline int mt_has_flag(const mt_net *net, mt_flag choice)
@@ -166,11 +165,11 @@ static inline const mt_net *mt_from_seq(const seq_net *net)
 
 extern const mt_family mt_families[]; /* ends with type == NULL */
 
-/* The family that config.json names, and what the keys of its layout say: sizes, choices, activation, positions.
+/* Find the family named by config.json and read its keys: sizes, flags, activation, positions.
  *   RILL_OK · RILL_ERR_FORMAT (names file and key) */
 rill_status mt_read_family(mt_net *net, const rill_config *config);
 
-/* What the decoder's layers have first, by a key that only models of type marian may have at another value than "attention".
+/* Read the first block of decoder layers; only models of type marian may choose another than "attention".
  *   RILL_OK · RILL_ERR_FORMAT (names file and key) */
 rill_status mt_read_decoder_block(rill_context *ctx, const rill_config *config, mt_decoder_block *out);
 
@@ -180,7 +179,7 @@ rill_status mt_read_decoder_block(rill_context *ctx, const rill_config *config, 
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and key) · RILL_ERR_MEMORY */
 rill_status mt_configure(seq_net *net, const char *directory, rill_tokenizer_files *text);
 
-/* What `rill info` shows beside the files and their types of numbers: net->seq.description. */
+/* Describe the net for `rill info`, besides files and dtypes: net->seq.description. */
 void mt_describe(mt_net *net);
 
 /* --- mt_ct2.c, mt_ct2_names.c ------------------------------------------------------------------------------------------- */
@@ -188,25 +187,26 @@ void mt_describe(mt_net *net);
 /* Whether the directory's weights are in CTranslate2's form. */
 int mt_is_ct2(const char *directory);
 
-/* See seq_arch; of such a directory.
+/* See seq_arch; for CTranslate2 directories.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and tensor, or key) · RILL_ERR_MEMORY */
 rill_status mt_ct2_configure(seq_net *net, const char *directory, rill_tokenizer_files *text);
 rill_status mt_ct2_find_special_tokens(seq_net *net, const char *directory);
 
-/* Give the file's tensors the names that mt_load() asks for.
+/* Rename the file's tensors as mt_load() expects them.
  *   RILL_OK · RILL_ERR_FORMAT (names file and tensor) · RILL_ERR_MEMORY */
 rill_status mt_ct2_rename_tensors(const mt_net *net, rill_tensor_file *tensors);
 
 /* --- mt_bad_words.c ------------------------------------------------------------------------------------------------------- */
 
-/* Read what a file that has the last word so far forbids: the net's `legal`, which is there, and `forbidden`.
+/* Read the bad words of a configuration file: updates the net's existing `legal` and `forbidden`. Later files override
+ * earlier ones.
  *   RILL_OK · RILL_ERR_FORMAT (names file and key) · RILL_ERR_MEMORY */
 rill_status mt_read_bad_words(mt_net *net, const rill_config *config);
 
 /* --- mt_default_search.c -------------------------------------------------------------------------------------------------- */
 
-/* What the directory's generation configuration says: see seq_arch.recommend. A warning names what changes outputs there and is not
- * done.
+/* Default search options from the generation configuration: see seq_arch.recommend. Warns about each setting that would
+ * change outputs and is not supported.
  *   as mt_configure() */
 rill_status mt_recommend(const seq_net *net, const char *directory, rill_text *out);
 
@@ -215,19 +215,19 @@ rill_status mt_advise(const rill_domain *table, rill_context *ctx, const char *p
 
 /* --- mt_weights.c ---------------------------------------------------------------------------------------------------- */
 
-/* Read model.safetensors: see seq_arch.load. On failure the caller clears what is there.
+/* Read model.safetensors: see seq_arch.load. On failure the caller frees what was loaded.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and tensor) · RILL_ERR_MEMORY */
 rill_status mt_load(seq_net *net, const char *directory);
 
 /* --- relative_bias.c --------------------------------------------------------------------------------------------------- */
 
-/* Numbers for distances out of those of buckets, [buckets, heads] as a file has them: into [heads, 2 reach + 1]. `causal`: a decoder's,
- * where nothing stands behind the row. */
+/* Expand T5's bucketed relative position bias, [buckets, heads] as stored, to one entry per distance: [heads, 2 reach +
+ * 1]. `causal`: a decoder's, which has no positions to the right. */
 void mt_expand_buckets(const mt_net *net, const float *bucket_bias, size_t heads, int causal, float *out);
 
 /* --- mt_graph.c, positions.c --------------------------------------------------------------------------------------- */
 
-/* Tables of a net whose weights are there. */
+/* Declare the tables of a net whose weights are loaded. */
 void mt_make_tables(mt_net *net);
 
 /* See seq_arch. */

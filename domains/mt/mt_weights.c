@@ -1,10 +1,10 @@
-/* Loading a translation model's tensors.
+/* Loads a transformer's tensors.
  *
- * Names and shapes are those of transformers' models of each family: fairseq's names, or T5's. Embeddings may be stored
- * under any of their names: where the configuration says that two are one, whichever is there is taken. What has no place is refused.
- * Invariant: tables that live as long as the model are in its blocks; what is only needed while loading is in a second
- * set of blocks that is cleared once it is packed, so the peak is the packed model plus its largest matrix as fp32. The
- * output layer, often the largest, is packed first, when there is little else.
+ * Names and shapes are transformers', per family: fairseq's names, or T5's. Tied embeddings may be stored under any of
+ * their names. Unknown tensors are refused.
+ * Invariant: data that lives as long as the model is in its arena; temporary data is in a second arena, cleared after
+ * each packing, so the peak is the packed model plus its largest matrix as fp32. The output layer, often the largest,
+ * is packed first.
  *
  * Divisions: names · reading and packing · layers · positions · embeddings · output · the whole. */
 #include <math.h>
@@ -20,14 +20,14 @@ enum { NAME_BYTES = 128 };
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-/* Of a layout, behind the prefix of a layer, which has the side's name and the layer's number. */
+/* Tensor names of a layout, after a layer's prefix (side and number). */
 typedef struct tensor_names {
     const char *layer;
     const char *self, *self_norm, *cross, *cross_norm; /* prefixes of projections, and norms */
     const char *query, *keys, *values, *out;
     const char *feed[2], *feed_norm[2]; /* of the encoder, of the decoder */
     const char *inner, *gated, *gate, *outer;
-    const char *final_norm, *embedding_norm; /* norms of a side, with its name */
+    const char *final_norm, *embedding_norm; /* norms of a side */
     const char *shared, *source, *target, *output;
 } tensor_names;
 
@@ -76,16 +76,16 @@ static const tensor_names tensor_names_by_layout[] = {
 };
 static const char FSMT_OUTPUT[] = "model.decoder.output_projection.weight";
 
-/* What loading passes around. */
+/* Arguments of loading functions. */
 typedef struct loader {
     mt_net *net;
     rill_context *ctx;
-    rill_arena *model_arena; /* as long as the model */
+    rill_arena *model_arena; /* lives as long as the model */
     rill_tensor_file *tensors;
-    rill_arena temp_arena; /* freed when it is packed */
+    rill_arena temp_arena; /* cleared after each packing */
     rill_text path;
     const tensor_names *names;
-    const char *source, *target, *output; /* names of tables: the encoder's symbols, the decoder's, the output layer */
+    const char *source, *target, *output; /* names of tables: encoder embedding, decoder embedding, output layer */
 } loader;
 
 /* --- reading and packing ------------------------------------------------------------------------------------------ */
@@ -99,8 +99,8 @@ static rill_status read_into(loader *l, const char *prefix, const char *name, si
     return rill_tensor_file_read(l->tensors, full, RILL_TENSOR_FLOATS, columns > 0 ? 2 : 1, shape, out);
 }
 
-/* Refuse the tensor PREFIX + NAME by its name when it is absent or has fewer elements, before sizes of the
- * configuration, which may be anything, become memory. */
+/* Refuse an absent or too small tensor PREFIX + NAME before memory for the configuration's sizes, which may be
+ * anything, is allocated. */
 static rill_status check_size(loader *l, const char *prefix, const char *name, size_t rows, size_t columns)
 {
     char full[3 * NAME_BYTES];
@@ -110,13 +110,13 @@ static rill_status check_size(loader *l, const char *prefix, const char *name, s
     return read_into(l, prefix, name, rows, columns, NULL);
 }
 
-/* The tensor NAME, likewise, in a new block of `blocks`. */
+/* Read the tensor NAME into a new block of `arena`. */
 static rill_status read_new(loader *l, rill_arena *arena, const char *name, size_t rows, size_t columns, float **out)
 {
     return rill_weights_read(l->tensors, arena, name, rows, columns, out);
 }
 
-/* Of weights that nobody needs any more afterwards. */
+/* Pack weights and free the fp32 copy. */
 static rill_matrix pack_matrix(const loader *l, const float *w, size_t n, size_t k)
 {
     return rill_network_matrix(l->net->seq.model->network, l->net->seq.model->weights, n, k, w, k);
@@ -127,7 +127,7 @@ static rill_constant network_constant(const loader *l, const float *data, size_t
     return rill_network_constant(l->net->seq.model->network, data, rows, width);
 }
 
-/* Whether one of several projections has a bias: others have zeros then. */
+/* Whether any of the projections has a bias: the others then get zeros. */
 static int has_bias(const loader *l, const char *prefix, const char *const *names, size_t count)
 {
     char full[3 * NAME_BYTES];
@@ -140,7 +140,7 @@ static int has_bias(const loader *l, const char *prefix, const char *const *name
     return 0;
 }
 
-/* Projections with the names given, each n x k, one below the other. */
+/* Concatenate projections, each n x k, by rows. */
 static rill_status load_linear(loader *l, const char *prefix, const char *const *names, size_t count, size_t n,
                                size_t k, mt_linear *out)
 {
@@ -200,7 +200,7 @@ static rill_status load_attention(loader *l, const mt_stack *side, const char *l
     return load_norm(l, layer, cross ? n->cross_norm : n->self_norm, 1.0f, &out->norm);
 }
 
-/* W x is wanted twice, negated and as it is: see mt_graph.c. It has no bias. */
+/* W x is needed twice, negated and plain: see mt_graph.c. It has no bias. */
 static rill_status load_ssru(loader *l, const char *layer, mt_linear *out)
 {
     static const char forget[] = "self_ssru.forget_proj.weight", fresh[] = "self_ssru.input_proj.weight",
@@ -222,7 +222,7 @@ static rill_status load_ssru(loader *l, const char *layer, mt_linear *out)
     return RILL_OK;
 }
 
-/* As in Marian: a block that is as wide as the model ends behind its activation. */
+/* As in Marian: an inner block as wide as the model has no second layer. */
 static rill_status load_average(loader *l, const char *layer, mt_recurrence *out)
 {
     static const char *const inner = "fc1", *const outer = "fc2", *const own = "input_gate", *const mean = "mean_gate";
@@ -237,7 +237,7 @@ static rill_status load_average(loader *l, const char *layer, mt_recurrence *out
     return load_linear(l, prefix, &mean, 1, width, width, &out->mean_gate);
 }
 
-/* A decoder's, in place of self-attention, whose norm it has. */
+/* The recurrent block that replaces self-attention, and its norm. */
 static rill_status load_recurrence(loader *l, const char *layer, mt_recurrence *out)
 {
     if (l->net->settings.decoder_block == MT_SSRU)
@@ -247,7 +247,7 @@ static rill_status load_recurrence(loader *l, const char *layer, mt_recurrence *
     return load_norm(l, layer, l->names->self_norm, 1.0f, &out->norm);
 }
 
-/* A table of buckets in this layer, or what the first layer has. */
+/* This layer's relative position buckets, or those shared from the first layer. */
 static rill_status load_relative(loader *l, const mt_stack *side, const char *layer, size_t i, rill_constant *out)
 {
     const int causal = side == &l->net->decoder;
@@ -281,7 +281,7 @@ static rill_status load_feed_forward(loader *l, const mt_stack *side, const char
     return load_norm(l, layer, n->feed_norm[decoder], 1.0f, &out->norm);
 }
 
-/* What the output layer reads is scaled where it is made. */
+/* The final norm includes the output scale. */
 static rill_status load_norms(loader *l, const char *name, mt_stack *side)
 {
     const int scaled = side == &l->net->decoder && mt_has_flag(l->net, MT_SCALED_OUTPUT);
@@ -315,10 +315,10 @@ static rill_status load_stack(loader *l, const char *name, mt_stack *side)
 
 /* --- positions ---------------------------------------------------------------------------------------------------- */
 
-/* Of learnt positions the first stand for nothing: fairseq counted from behind its symbol for padding, and so does transformers. */
+/* The first learned positions are unused: fairseq counts from after its padding symbol, as does transformers. */
 enum { LEARNED_OFFSET = 2 };
 
-/* What a file with Marian's sines stores is what the model was trained with; all other sines are computed (positions.c). */
+/* Stored sinusoids of Marian are those the model was trained with; all others are computed (positions.c). */
 static rill_status load_positions(loader *l)
 {
     mt_net *net = l->net;
@@ -349,7 +349,7 @@ static int has_tensor(const loader *l, const char *name)
     return name != NULL && rill_tensor_file_find(l->tensors, name) != NULL;
 }
 
-/* The first of the names that the file has, which may be NULL; without any `expected`, for the error that follows. */
+/* The first name that the file contains (names may be NULL); else `expected`, for the error message. */
 static const char *first_present(const loader *l, const char *const *names, size_t count, const char *expected)
 {
     for (size_t i = 0; i < count; i++)
@@ -357,7 +357,7 @@ static const char *first_present(const loader *l, const char *const *names, size
     return expected;
 }
 
-/* transformers of one version take one of tables that are tied, those of another the one of that name. */
+/* Tied tables stored more than once must be equal, since versions of transformers differ in which one they use. */
 static rill_status check_tied(loader *l, const char *const *names, size_t count)
 {
     const rill_file_tensor *first = NULL;
@@ -377,9 +377,9 @@ static rill_status check_tied(loader *l, const char *const *names, size_t count)
     return RILL_OK;
 }
 
-/* A table goes by its own name, else by that of one that it is tied to; what is tied is one table, however often the file has it.
- * Without ties transformers 5 stores each table, and `shared` besides, which then is no one's. Old FSMT files have no output layer,
- * since it used to be the decoder's embedding whatever the configuration said. */
+/* A table has its own name, else that of a table it is tied to; tied tables are one, however often they are stored.
+ * Without ties transformers 5 stores each table and an unused `shared`. Old FSMT files lack an output layer, since it
+ * was the decoder's embedding whatever the configuration said. */
 static rill_status resolve_tied(loader *l)
 {
     const mt_settings *s = &l->net->settings;
@@ -399,7 +399,7 @@ static rill_status resolve_tied(loader *l)
     return RILL_OK;
 }
 
-/* `name`, unless it holds what the table `same` does. */
+/* `name`, unless that table equals `same`. */
 static rill_status share_equal_table(const loader *l, const char *same, const char **name)
 {
     const rill_file_tensor *a = rill_tensor_file_find(l->tensors, same), *b = rill_tensor_file_find(l->tensors, *name);
@@ -409,8 +409,8 @@ static rill_status share_equal_table(const loader *l, const char *same, const ch
     return RILL_OK;
 }
 
-/* Of families whose tables are tied when they are stored once, and not when they are there and differ: T5's of version 1.1 have an
- * output layer of their own, whatever config.json says. */
+/* Families whose tables are tied if stored once, and separate if stored and different: T5 1.1 has a separate output
+ * layer, whatever config.json says. */
 static rill_status resolve_by_file(loader *l)
 {
     const tensor_names *n = l->names;
@@ -429,7 +429,7 @@ static rill_status resolve_tables(loader *l)
     return mt_has_flag(l->net, MT_TIED_BY_FILE) ? resolve_by_file(l) : resolve_tied(l);
 }
 
-/* Is the decoder's embedding in the packed output layer, number by number? Then it need not be there a second time. */
+/* Whether the decoder embedding equals the packed output layer, element by element, and needs no second copy. */
 static int shares_output_rows(const loader *l)
 {
     const seq_model *m = l->net->seq.model;
@@ -451,7 +451,7 @@ static rill_status load_embeddings(loader *l)
 
 /* --- output ------------------------------------------------------------------------------------------------------- */
 
-/* A row, [1, V], or a vector, [V]; zeros when it is absent. */
+/* A row, [1, V], or a vector, [V]; zeros if absent. */
 static rill_status load_output_bias(loader *l, float **out)
 {
     static const char *const name = "final_logits_bias";
@@ -463,7 +463,7 @@ static rill_status load_output_bias(loader *l, float **out)
     memset(bias, 0, symbols * sizeof *bias);
     if (tensor != NULL && tensor->rank == 1) TRY(read_into(l, name, "", symbols, 0, bias));
     if (tensor != NULL && tensor->rank != 1) TRY(read_into(l, name, "", 1, symbols, bias));
-    /* transformers scales the softmax anew when the symbols that may not be chosen are struck: those without a piece are not. */
+    /* transformers renormalises the softmax after masking banned tokens, but not for symbols without a token. */
     for (int32_t i = 0; l->net->settings.renormalize_logits && i < l->net->seq.target_vocab_size; i++)
         if (i == l->net->seq.pad || (i < l->net->seq.n_target_tokens && !(l->net->seq.legal[i / 64] >> (i % 64) & 1)))
             bias[i] = -INFINITY;
@@ -471,7 +471,7 @@ static rill_status load_output_bias(loader *l, float **out)
     return RILL_OK;
 }
 
-/* The decoder's may be in the output layer, and the encoder's the decoder's. */
+/* The decoder embedding may be read from the output layer, and the encoder's from the decoder's. */
 static void add_embeddings(const loader *l)
 {
     mt_stack *encoder = &l->net->encoder, *decoder = &l->net->decoder;
@@ -484,7 +484,7 @@ static void add_embeddings(const loader *l)
         encoder->embedding = network_constant(l, encoder->embedding_rows, (size_t)l->net->seq.source_vocab_size, width);
 }
 
-/* Behind the embeddings, which it may be. */
+/* After the embeddings, to which it may be tied. */
 static rill_status load_output(loader *l)
 {
     mt_net *net = l->net;
@@ -514,8 +514,7 @@ static rill_status open_tensors(loader *l, const char *directory)
     return status == RILL_OK && ct2 ? mt_ct2_rename_tensors(l->net, l->tensors) : status;
 }
 
-/* What may be left over: tables that are another one, were stored to be computed anew, or are no one's (name_tables()), and what
- * fairseq kept for itself. */
+/* Tensors that may stay unread: tied copies, recomputed ones, unused ones (resolve_tied()), and fairseq's internals. */
 static int may_be_unread(const char *name)
 {
     static const char *const known[] = {FSMT_OUTPUT,

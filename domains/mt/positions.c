@@ -1,13 +1,13 @@
-/* What goes by position and no file stores: sines, and of average attention what a sum is multiplied with. Rows are computed when they are
- * first asked for: a model may name a million and reach a hundred.
+/* Computed position tables: sinusoids, and average attention's factors. Rows are computed on demand: a model may allow
+ * a million and use a hundred.
  *
  * Invariant: a row is a function of its number and the settings. */
 #include <math.h>
 
 #include "mt_model.h"
 
-/* Rows from .. to - 1: sines in the first half, cosines in the second. Of an odd width Marian makes one sine more, FSMT
- * a column of zeros. */
+/* Rows from .. to - 1: sines in the first half, cosines in the second. For an odd width Marian adds a sine, FSMT a zero
+ * column. */
 static void compute_sinusoids(const mt_net *net, size_t from, size_t to, float *row)
 {
     const int fsmt = net->settings.position_kind == MT_POSITIONS_FSMT;
@@ -31,7 +31,7 @@ static void compute_mean_weights(const mt_net *net, size_t from, size_t to, floa
         for (size_t j = 0; j < net->width; j++) row[j] = 1.0f / (float)(t + 1);
 }
 
-/* Rows from .. to - 1 of a table, by what computes them; nothing without the table. */
+/* Fill rows from .. to - 1 of a table; nothing without the table. */
 static rill_status fill_table_rows(seq_runner *r, const mt_net *net, rill_table table,
                                    void (*compute)(const mt_net *net, size_t from, size_t to, float *row), size_t from,
                                    size_t to)

@@ -1,15 +1,15 @@
-/* Numbers for distances instead of positions: T5's buckets, spread to a number for each distance.
+/* Relative position bias: T5's buckets, expanded to one entry per distance.
  *
- * Source: Raffel et al. 2020, appendix and transformers' modeling_t5.py. A decoder has its buckets for what stands before a row; an
- * encoder half of them for that, and half for what stands behind. The first half of a direction's buckets are distances as they are,
- * the second grow with the logarithm up to the largest distance; beyond it is the last one.
+ * Source: Raffel et al. 2020, appendix, and transformers' modeling_t5.py. A decoder's buckets all cover earlier
+ * positions; an encoder's are half for earlier, half for later ones. The first half of a direction's buckets are exact
+ * distances, the second logarithmic up to the maximum distance; beyond it the last one applies.
  *
- * Invariant: a distance's bucket is transformers', whose logarithms are of 32 bits. */
+ * Invariant: buckets equal transformers', which computes the logarithm in fp32. */
 #include <math.h>
 
 #include "mt_model.h"
 
-/* Of a distance >= 0 in a direction with so many buckets. */
+/* Bucket of a distance >= 0 in a direction with `buckets` buckets. */
 static int32_t distance_bucket(int32_t distance, int32_t buckets, int32_t max_distance)
 {
     const int32_t exact = buckets / 2;

@@ -1,4 +1,4 @@
-/* What a recurrent translation model's config.json says. Divisions: sizes · symbols · the whole. */
+/* A recurrent translation model's config.json. Divisions: sizes · symbols · the whole. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 static const char FILE_NAME[] = "config.json";
 
-/* States know no positions, so that nothing but time bounds a length: so many times what outputs are made for are enough. */
+/* Recurrent states have no positions; only time bounds the length, to this multiple of the usual maximum. */
 enum { POSITIONS_FACTOR = 16 };
 
 enum { WIDTH_LIMIT = 1 << 16, WORD_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20, DEFAULT_MAX_LENGTH = 200 };
@@ -69,7 +69,7 @@ static rill_status read_length(rnn_net *net, const rill_config *config)
 
 /* --- symbols ------------------------------------------------------------------------------------------------------ */
 
-/* A model has no padding of its own; one that shares the vocabulary of a model that has may say which symbol it is. */
+/* Models have no padding symbol; one that shares the vocabulary of another model may name its padding. */
 static rill_status read_special_tokens(rnn_net *net, const rill_config *config)
 {
     seq_net *s = &net->seq;
@@ -90,7 +90,7 @@ static rill_status read_special_tokens(rnn_net *net, const rill_config *config)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* What `rill info` shows beside the files and their types of numbers. */
+/* Describe the net for `rill info`, besides files and dtypes. */
 static void describe(rnn_net *net)
 {
     char symbols[64];

@@ -1,4 +1,4 @@
-/* What recurrent models compute, as operations of the programs that ../seq2seq builds. Divisions: encode · step and watch. */
+/* Recurrent models, as operations of the graphs that ../seq2seq builds. Divisions: encode · step and watch. */
 #include "rnn.h"
 
 static rill_product linear_product(const rnn_linear *linear, rill_view a, rill_view out)
@@ -8,7 +8,7 @@ static rill_product linear_product(const rnn_linear *linear, rill_view a, rill_v
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
 
-/* Annotations: the states of both directions side by side; `last` is the forward one behind the input. */
+/* Annotations: the states of both directions side by side; `last` is the forward state after the input. */
 static void bidirectional_gru(const rnn_net *net, const seq_encoder_columns *r, rill_tensor annotations,
                               rill_tensor last)
 {
@@ -32,7 +32,7 @@ static void bidirectional_gru(const rnn_net *net, const seq_encoder_columns *r, 
     }
 }
 
-/* The first state is made of the mean annotation, which is attention with equal scores: it takes any query. */
+/* Initial state from the mean annotation, computed as attention with scale 0 and any query. */
 static void init_decoder_state(const rnn_net *net, const seq_encoder_columns *r, rill_tensor annotations,
                                rill_tensor query)
 {
@@ -75,7 +75,7 @@ void rnn_encode(const seq_net *seq, const seq_encoder_columns *r)
 
 /* --- step and watch ----------------------------------------------------------------------------------------------- */
 
-/* With the query that the node has; with `watch` its shares are all that is wanted. */
+/* Attention with the node's query; `watch` only wants its weights. */
 static void attend_to_input(const rnn_net *net, const seq_decoder_columns *w, rill_tensor context)
 {
     const rill_attend attend = {.heads = 1,
@@ -92,7 +92,7 @@ static void attend_to_input(const rnn_net *net, const seq_decoder_columns *w, ri
     rill_op_attend(net->seq.model->network, w->graph, RILL_ROWS, &attend);
 }
 
-/* Of a decoder with two GRUs the first: from the parent's state, with the word's gates. */
+/* First of two GRUs: from the parent's state, with the token's gates. */
 static void first_gru_step(const rnn_net *net, const seq_decoder_columns *w, rill_tensor word, rill_view prev,
                            rill_tensor next_state)
 {
@@ -108,7 +108,7 @@ static void first_gru_step(const rnn_net *net, const seq_decoder_columns *w, ril
     rill_op_gru(network, w->graph, RILL_ROWS, &cell);
 }
 
-/* Attention with the state `h`, and the GRU that its context goes into: to the node's state. */
+/* Attention with the state `h`, then the GRU on its context: gives the node's state. */
 static void second_gru_step(const rnn_net *net, const seq_decoder_columns *w, rill_tensor word, rill_view h,
                             rill_tensor context)
 {
@@ -133,7 +133,7 @@ static void second_gru_step(const rnn_net *net, const seq_decoder_columns *w, ri
     rill_op_gru(network, w->graph, RILL_ROWS, &cell);
 }
 
-/* A first node's state begins as its input's; the others read their parent's. */
+/* A first node starts from its input's initial state; the others from their parent's. */
 static rill_view prev_state(const rnn_net *net, const seq_decoder_columns *w)
 {
     rill_network *network = net->seq.model->network;

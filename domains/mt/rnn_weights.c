@@ -1,8 +1,9 @@
-/* Loading a recurrent translation model's tensors.
+/* Loads a recurrent translation model's tensors.
  *
- * Names and shapes are Nematus': [in, out], so each is turned on its way; those that read the same rows become one matrix.
- * Invariant: what lives as long as the model is in its blocks; what is only needed until it is packed is in a second set, which is
- * cleared behind each matrix.
+ * Names and shapes are Nematus', [in, out], so each is transposed; those that read the same rows are merged into one
+ * matrix.
+ * Invariant: data that lives as long as the model is in its arena; temporary data is in a second one, cleared after
+ * each matrix.
  *
  * Divisions: matrices · encoder · decoder · embeddings and output · the whole. */
 #include <stdio.h>
@@ -22,9 +23,10 @@ typedef struct loader {
 
 /* --- matrices ----------------------------------------------------------------------------------------------------- */
 
-/* A tensor's place in a matrix: `out` rows of it from `row` on, `in` columns from `column` on; and the bias of these rows. */
+/* Position of a tensor in a matrix: `out` rows from `row` on, `in` columns from `column` on; and the bias of these
+ * rows. */
 typedef struct matrix_part {
-    const char *name, *bias; /* bias: NULL for none; several of the same rows are added */
+    const char *name, *bias; /* bias: NULL for none; biases of the same rows are added */
     size_t in, out, row, column;
 } matrix_part;
 
@@ -45,7 +47,7 @@ static rill_status add_bias(loader *l, const matrix_part *p, float *to)
     return RILL_OK;
 }
 
-/* n x k; what no part covers is 0. Without any bias there is none. */
+/* Build an n x k matrix; uncovered elements are 0. Without any bias it has none. */
 static rill_status load_linear(loader *l, const matrix_part *parts, size_t count, size_t n, size_t k, rnn_linear *out)
 {
     float *w, *bias = NULL;
@@ -94,7 +96,7 @@ static rill_status load_encoder(loader *l)
 
 /* --- decoder ------------------------------------------------------------------------------------------------------ */
 
-/* Recurrent gates of the GRU behind attention, whose bias is inside the reset's product, and attention's query. */
+/* Recurrent gates of the GRU after attention, whose bias is inside the reset product, and the attention query. */
 static rill_status load_second_gru(loader *l)
 {
     rnn_net *net = l->net;
@@ -127,13 +129,13 @@ static rill_status load_decoder(loader *l)
     TRY(LOAD(readout, E, context + D, &net->readout));
     TRY(rill_weights_read(l->tensors, l->model_arena, "decoder_U_att", net->attention_width, 1, &additive));
     net->attention_vector = rill_network_constant(net->seq.model->network, additive, 1, net->attention_width);
-    /* Added to all scores of a row, which the softmax undoes: read so that nothing of the file is left over. */
+    /* A constant added to all scores, which the softmax cancels: read only so that no tensor is left over. */
     return rill_weights_read(l->tensors, l->model_arena, "decoder_c_tt", 1, 0, &shift);
 }
 
 /* --- embeddings and output ---------------------------------------------------------------------------------------- */
 
-/* The target's, with a row of zeros behind it, from which outputs start. */
+/* Target embedding, with an appended zero row as the decoder's initial input. */
 static rill_status load_embeddings(loader *l, float **target)
 {
     rnn_net *net = l->net;
@@ -152,7 +154,7 @@ static rill_status load_embeddings(loader *l, float **target)
     return RILL_OK;
 }
 
-/* The target's embedding, unless the file has an output layer. */
+/* The target embedding, unless the file has an output layer. */
 static rill_status load_output(loader *l, const float *target)
 {
     static const char name[] = "ff_logit_W";
@@ -188,7 +190,7 @@ static void make_tables(rnn_net *net)
     net->query = rill_network_table(network, RILL_TABLE_NODES, net->attention_width, "queries");
 }
 
-/* Text is cut by the vocabularies, which say themselves what stands for what they do not have. */
+/* The tokenizer splits by the vocabularies, so they must contain the configuration's <unk>. */
 static rill_status check_unknown(const rnn_net *net, const char *directory)
 {
     static const char unknown[] = "<unk>";

@@ -1,8 +1,8 @@
-/* The lexicon of a semantic-parsing model: what turns a typed question into the token form the model was trained on.
+/* The lexicon of a semantic-parsing model: maps a typed question to the tokens the model was trained on.
  *
- * A lexicon is read once from the model's lexicon.tsv (format: docs/lexicon.md) and never changes afterwards, so any
- * number of rill_question objects (question.h) may share one, in any threads. Order of use: open, questions, close.
- * Stability: inner header of the semparse domain; the file format is versioned by its `@format` line. */
+ * A lexicon is read once from the model's lexicon.tsv (format: docs/lexicon.md) and is const afterwards, so any number
+ * of rill_question objects (question.h) may share one, in any threads. Order of use: open, questions, close.
+ * Stability: private header of the semparse domain; the file format is versioned by its `@format` line. */
 #ifndef RILL_SEMPARSE_LEXICON_H
 #define RILL_SEMPARSE_LEXICON_H
 
@@ -22,8 +22,8 @@ rill_status rill_lexicon_open(rill_context *ctx, const char *path, rill_lexicon 
 rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *bytes, size_t length,
                               rill_lexicon **out);
 
-/* Whether a token is written as a placeholder is: the name of a type with a number behind it, or the bare name where the type has
- * no numbers. */
+/* Whether a token has the form of a placeholder: a type's name followed by a number, or the bare name of an unnumbered
+ * type. */
 int rill_lexicon_is_placeholder(const rill_lexicon *lexicon, const char *token, size_t length);
 
 /* Every question that uses it must be closed already. NULL is allowed. */

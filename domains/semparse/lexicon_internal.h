@@ -1,8 +1,8 @@
-/* What a lexicon is made of: shared by lexicon*.c, which build it, and text*.c, which read it.
+/* Data of a lexicon: shared by lexicon*.c, which build it, and question*.c, which read it.
  *
- * Words are interned: a word of the file is a small integer, and a question's token that has none cannot start any
- * match. Surfaces and rewrites live in one trie over word numbers, so the longest match at a position costs one probe
- * per token. Rules and preferences are short patterns tried in file order.
+ * Words are interned: each word of the file has an integer, and a question token without one cannot start a match.
+ * Surfaces and rewrites are in one trie over word numbers, so the longest match at a position costs one probe per
+ * token. Rules and preferences are short patterns tried in file order.
  * Invariant: all spans point into `source`, the bytes of the file; indices are in range once reading has succeeded. */
 #ifndef RILL_SEMPARSE_LEXICON_INTERNAL_H
 #define RILL_SEMPARSE_LEXICON_INTERNAL_H
@@ -19,7 +19,7 @@ enum {
 /* What one alternative of a pattern element matches. */
 typedef enum rill__pattern_class {
     RILL__WORD,        /* this word; id = word */
-    RILL__TYPE,        /* a surface that can be of this type, or, to the left, a mention of it; id = type */
+    RILL__TYPE,        /* a surface that can be of this type or, in left context, a mention of it; id = type */
     RILL__DIGITS,      /* a number in digits within low..high */
     RILL__INT,         /* a number in digits or words within low..high */
     RILL__ORDINAL,     /* 27th, twenty seventh */
@@ -62,15 +62,15 @@ typedef struct rill__rule {
     rill_slice prefix, suffix;
 } rill__rule;
 
-/* A surface is of `type` where the pattern's contexts hold; the body is the surface itself, so it has no elements. */
+/* A surface is of `type` if the pattern's contexts match; the body is the surface and has no elements. */
 typedef struct rill__preference {
     rill__pattern pattern;
     int32_t type;
 } rill__preference;
 
-/* What a complete path of the trie stands for. Lists run in file order. */
+/* Meaning of a complete trie path. Lists are in file order. */
 typedef struct rill__candidate {
-    int32_t type;         /* RILL__NONE: a rewrite, text = the words to put there */
+    int32_t type;         /* RILL__NONE: a rewrite, text = the replacement */
     rill_slice text;      /* the constant */
     int needs_preference; /* only where a preference asks for its type */
     int32_t next;
@@ -93,10 +93,10 @@ struct rill_lexicon {
     rill_text source;
 
     int format;
-    int stem;                          /* Snowball English on what is left */
+    int stem;                          /* Snowball English stemming of the remaining words */
     int keep_apostrophe;               /* i'd, don't stay as they are; else id, dont */
-    int keep_possessive;               /* the 's behind a mention stays as a token; else it is dropped */
-    int afternoon_low, afternoon_high; /* clock hours read as p.m. when nothing is said; 0 = none */
+    int keep_possessive;               /* keep the 's after a mention as a token; else drop it */
+    int afternoon_low, afternoon_high; /* clock hours that default to p.m.; 0 = none */
 
     rill_slice *words;
     size_t word_count, word_capacity;
@@ -130,7 +130,7 @@ int32_t rill__lexicon_word(const rill_lexicon *lexicon, const char *data, size_t
 /* The number of a word that is added if new. `word` must outlive the lexicon. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill__lexicon_intern(rill_lexicon *lexicon, rill_slice word, int32_t *out);
 
-/* The trie state behind `state` by `word`, or RILL__NONE. State 0 is the root. */
+/* The trie state after `state` by `word`, or RILL__NONE. State 0 is the root. */
 int32_t rill__lexicon_next_state(const rill_lexicon *lexicon, int32_t state, int32_t word);
 
 /* Like rill__lexicon_next_state(), adding the state if there is none. RILL_OK · RILL_ERR_MEMORY */
@@ -139,7 +139,7 @@ rill_status rill__lexicon_add_state(rill_lexicon *lexicon, int32_t state, int32_
 /* The type of this name, or RILL__NONE. */
 int32_t rill__lexicon_type(const rill_lexicon *lexicon, const char *data, size_t length);
 
-/* The type of a token that is written as a placeholder, with its number (0 for a bare name), or RILL__NONE. */
+/* The type of a token with the form of a placeholder, and its number (0 for a bare name), or RILL__NONE. */
 int32_t rill__lexicon_placeholder(const rill_lexicon *lexicon, const char *data, size_t length, int64_t *number);
 
 /* FNV-1a, to start or to continue from `hash`. */

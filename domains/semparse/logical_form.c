@@ -49,7 +49,7 @@ static int is_bracket(char c)
     return c == '(' || c == ')';
 }
 
-/* The token at or behind *at, which moves on; length 0 at the end. */
+/* The token at or after *at, which moves past it; length 0 at the end. */
 static token next_token(const char *text, size_t length, size_t *pos)
 {
     while (*pos < length && is_form_space(text[*pos])) ++*pos;

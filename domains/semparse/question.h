@@ -49,19 +49,19 @@ rill_status rill_question_open(rill_context *ctx, const rill_lexicon *lexicon, r
 /* NULL is allowed. */
 void rill_question_close(rill_question *question);
 
-/* Bring one line into token form.
- *   line        [length] bytes; newline, tab and other control characters count as blanks
- *   tokenized   nonzero: the line is in token form already; it is split at blanks and nothing else is done
- *   tokens      out: [*count], borrowed until the next call with this object; an empty line has none. A word that looks
- *               like a placeholder of the lexicon ("c0") is passed on as it is and stands for itself
+/* Convert one line to tokens.
+ *   line        [length] bytes; newline, tab and other control characters count as spaces
+ *   tokenized   nonzero: the line is tokens; it is only split at spaces
+ *   tokens      out: [*count], borrowed until the next call with this object; none for an empty line. A word with the
+ *               form of a placeholder ("c0") is passed through and stands for itself
  *   mentions    out: replaced; empty on failure
- *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_INPUT (not UTF-8; the sentence names the byte, counted from 0) */
+ *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_INPUT (not UTF-8; the message names the byte, counted from 0) */
 rill_status rill_question_prepare(rill_question *question, const char *line, size_t length, int tokenized,
                                   const rill_slice **tokens, size_t *count, rill_mentions *mentions);
 
-/* What token i of the last line was in the line, if it was written as a name is and is nothing of the lexicon's: with a capital letter
- * that does more than begin a sentence, or within quotes. Borrowed from the line, which must still be there. Length 0 for all
- * other tokens, and in token form. A line all in capitals has names in quotes alone. */
+/* The original spelling of token i of the last line if it looks like a name unknown to the lexicon: capitalised other
+ * than at a sentence start, or quoted. Borrowed from the line, which must still exist. Length 0 for all other tokens,
+ * and for tokenized lines. In a line all in capitals only quoted tokens are names. */
 rill_slice rill_question_name(const rill_question *question, size_t i);
 
 RILL_C_END

@@ -1,10 +1,10 @@
-/* The stages of a question's way from bytes to tokens: shared by text*.c.
+/* Stages that turn a question into tokens: shared by question*.c.
  *
- *     question_tokens.c   bytes -> raw tokens: valid UTF-8, lower case, split, each with its word number in the lexicon
- *     question_numbers.c  what a token says as a number, an ordinal or a clock time
- *     question_names.c    which raw tokens were written as names are
- *     question_match.c   what begins at a raw token: the longest mention or rewrite, by surface or by rule
- *     question.c         raw tokens -> items: placeholders, rewritten words, stems; and the table of mentions
+ *  question_tokens.c   bytes -> raw tokens: valid UTF-8, lower case, split, with their word numbers in the lexicon
+ *  question_numbers.c  numbers, ordinals and clock times
+ *  question_names.c    which raw tokens are written like names
+ *  question_match.c    the longest mention or rewrite at a raw token, by surface or by rule
+ *  question.c          raw tokens -> items: placeholders, rewritten words, stems; and the table of mentions
  *
  * Invariant: arrays hold offsets, never pointers, into buffers that may still grow. */
 #ifndef RILL_SEMPARSE_QUESTION_INTERNAL_H
@@ -33,28 +33,28 @@ typedef enum rill__number_form {
 
 typedef struct rill__number {
     rill__number_form form;
-    int digits; /* how many, of RILL__FORM_DIGITS */
+    int digits; /* number of digits, of RILL__FORM_DIGITS */
     int64_t value;
 } rill__number;
 
-/* A token of the line, lower case, before anything is replaced. */
+/* A token of the line, lower case, before replacement. */
 typedef struct rill__raw_token {
     size_t offset, length;       /* in raw_bytes */
-    size_t line_begin, line_end; /* what it was, in the line */
+    size_t line_begin, line_end; /* its original bytes in the line */
     int32_t word;                /* of the whole token, or RILL__NONE */
-    int32_t possessor;           /* of what stands before a final 's, when that is a word and the whole is not */
+    int32_t possessor;           /* word before a final 's, if the whole token is not a word */
     rill__number number;
 } rill__raw_token;
 
-/* What stands in the output so far, as contexts to the left see it. */
+/* A token of the output so far, as left contexts see it. */
 typedef struct rill__output_token {
     int32_t type;          /* of a mention, else RILL__NONE */
     int32_t word;          /* of a plain token, else RILL__NONE */
     size_t offset, length; /* in `out` */
-    size_t raw_plus_1; /* 1 + the raw token that it is; 0: the lexicon put it there, or the line was in token form */
+    size_t raw_plus_1;     /* 1 + its raw token; 0: inserted by the lexicon, or a tokenized line */
 } rill__output_token;
 
-/* A slot of the index that gives the same constant the same number. */
+/* A hash slot: equal constants share a number. */
 typedef struct rill__mention_slot {
     int32_t type;   /* RILL__NONE: free */
     size_t mention; /* in rill_mentions.list */
@@ -65,12 +65,11 @@ struct rill_question {
     const rill_lexicon *lexicon; /* may be NULL */
     struct sb_stemmer *stemmer;  /* NULL: no stemming */
 
-    const char *line; /* borrowed while it is the last one */
+    const char *line; /* borrowed until the next line */
     size_t line_length;
     char *raw_bytes;
     size_t raw_bytes_length, raw_bytes_capacity;
-    size_t *
-        raw_offsets; /* [raw_bytes_length + 1] where in the line each of raw_bytes was, as they were before tokens were cut */
+    size_t *raw_offsets; /* [raw_bytes_length + 1] offset in the line of each of raw_bytes */
     size_t raw_offsets_capacity;
     rill__raw_token *raw;
     size_t raw_count, raw_tokens_capacity;
@@ -81,14 +80,14 @@ struct rill_question {
     rill_slice *tokens;
     size_t token_capacity;
 
-    rill_text scratch;     /* a constant being put together */
+    rill_text scratch;     /* buffer for a constant */
     int64_t *next_numbers; /* [types of the lexicon] */
     size_t next_numbers_capacity;
     rill__mention_slot *mention_index; /* [mention_index_size], a power of two or 0 */
     size_t mention_index_size, mention_index_capacity;
 };
 
-/* What was found at a raw token. */
+/* The match at a raw token. */
 typedef struct rill__match {
     size_t length;     /* raw tokens replaced; 0: nothing found */
     int32_t candidate; /* in lexicon->candidates, or RILL__NONE for a rule's mention */
@@ -120,15 +119,15 @@ size_t rill__number_ordinal(const rill__raw_token *raw, size_t count, size_t fir
 size_t rill__number_year(const rill__raw_token *raw, size_t count, size_t first, int64_t *value);
 size_t rill__number_clock_words(const rill__raw_token *raw, size_t count, size_t first, int64_t *value);
 
-/* A clock reading in digits: 1 if the token is one. `value` is as said, hour * 100 + minute. */
+/* A clock reading in digits: 1 if the token is one. `value` is hour * 100 + minute, as written. */
 int rill__number_clock(rill__number number, int64_t *value);
 
-/* A 12-hour reading on the 24-hour clock; what is beyond 12 o'clock stays. */
+/* Convert a 12-hour reading to the 24-hour clock; readings after 12 o'clock are unchanged. */
 int64_t rill__number_half_day(int64_t value, int afternoon);
 
 /* --- question_match.c ------------------------------------------------------------------------------------------------- */
 
-/* What begins at raw token `at`; question->items is what stands to its left. */
+/* The match at raw token `first`; question->items is its left context. */
 rill__match rill__question_match(const rill_question *question, size_t first);
 
 #endif

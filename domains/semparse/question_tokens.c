@@ -233,7 +233,7 @@ static rill_status cut_chunk(rill_question *question, size_t offset, size_t leng
         int money = data[i] == '$' && i + 1 < length && is_digit(data[i + 1]);
         if (drop == 0) data[kept++] = data[i];
         if (drop >= 0 && !money) continue;
-        const size_t end = i + (drop >= 0); /* behind a sign of money, which is its own token */
+        const size_t end = i + (drop >= 0); /* after a currency sign, which is a token */
         TRY(add_token(question, offset + start, kept - start, end - start));
         start = kept = i + 1;
     }

@@ -94,7 +94,7 @@ static rill_status list_unknown_names(semparse_runner *r, rill_input *input, int
     return RILL_OK;
 }
 
-/* Bring one input to ids behind the `used` ones; what is wrong with it is its own failure. On success *length is set, else 0. */
+/* Append the ids of one input; an invalid input fails alone. On success *length is set, else 0. */
 static rill_status read_input(semparse_runner *r, rill_input *input, size_t used, int32_t *length)
 {
     const semparse *s = r->model;

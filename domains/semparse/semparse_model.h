@@ -1,20 +1,19 @@
-/* semparse_model.h: a loaded semantic parser, and a runner that decodes with it. Inner header of the semparse domain.
+/* semparse_model.h: a loaded semantic parser, and a runner that decodes with it. Private header of the semparse domain.
  *
  * Source: Dong and Lapata, Language to Logical Form with Neural Attention, 2016, section 3.
- * Letters: H hidden width, V target symbols, T tokens of a framed question.
+ * Letters: H hidden width, V target symbols, T tokens of a question with <s> and </s>.
  *
- * What is done once, at load, so that a step need not do it:
- *   embedding times W_ih plus bias, for every word of either side    [words, 4H]: a step is one product over K = H
- *   W_a [context; h] = W_c context + W_s h, and context = sum p_t m_t, so W_c m_t is computed per question token in encode():
- *     attention sums up projected memory, and the layer behind it is half as wide
- *   <s> and <unk>, which are never actions, get a bias of -infinity
+ * Precomputed when the model is loaded:
+ *   W_ih embedding + bias, for every word of both sides    [words, 4H]: a step is one GEMM with K = H
+ *   W_a [context; h] = W_c context + W_s h, and context = sum p_t m_t, so encode() computes W_c m_t per question token:
+ *   attention sums projected outputs, and the layer after it is half as wide
+ *   a bias of -infinity for <s> and <unk>, which are never actions
  *
- * Placeholders: a target token that is written as a placeholder of the lexicon ("c0") stands for words of the question. Where a
- * question was typed, and does not mention it, nothing could be put in its place, so its logit is -infinity for that
- * question's rows: before the softmax, as if the model had never heard of it. Questions in token form bring placeholders of
- * their own, and nothing is forbidden.
+ * Placeholders: a target token with the form of a lexicon placeholder ("c0") stands for words of the question. If a
+ * typed question does not mention a placeholder, nothing could replace it, so its logit is masked for that question's
+ * rows, before the softmax. Questions in token form have their own placeholders, and nothing is masked.
  *
- * Invariant: a semparse does not change once it is loaded, and any number of runners share it. */
+ * Invariant: a loaded model is const, and any number of runners share it. */
 #ifndef RILL_SEMPARSE_MODEL_H
 #define RILL_SEMPARSE_MODEL_H
 
@@ -28,7 +27,7 @@
 
 enum { SEMPARSE_BOS = 0, SEMPARSE_EOS = 1, SEMPARSE_UNK = 2, SEMPARSE_N_SPECIALS = 3 };
 
-/* An LSTM whose inputs are words. */
+/* An LSTM over word embeddings. */
 typedef struct semparse_lstm {
     rill_constant input_gates; /* [words, 4H] embedding times W_ih plus bias */
     rill_matrix recurrent;     /* 4H x H */
@@ -42,17 +41,17 @@ typedef struct semparse_weights {
     rill_constant output_bias;                /* [V], -infinity for symbols that are never actions */
 } semparse_weights;
 
-/* Rows of states are h, then c: they are always read together, and a beam's rows lie scattered. ld is H rounded up, so that h, c and m
- * start on cache lines. */
+/* State rows hold h, then c: they are always read together, and the rows of a beam are scattered. ld is H rounded up,
+ * so that h, c and m are aligned to cache lines. */
 typedef struct semparse_tables {
     rill_table state;                              /* [nodes, 2 ld] */
     rill_table encoder_state;                      /* [slots, 2 ld] the encoder's last state */
     rill_table encoder_outputs, projected_outputs; /* per slot [T, ld]: m, W_c m */
     rill_vocab_subset
-        unmentioned; /* per slot placeholders that its question does not mention; none without a lexicon */
+        unmentioned; /* per slot: placeholders that the question does not mention; none without a lexicon */
 } semparse_tables;
 
-/* Columns of the programs, in the order in which they are declared. */
+/* Columns of the graphs, in order of declaration. */
 enum { ENCODE_SLOT, ENCODE_LENGTH, ENCODE_TOKEN, ENCODE_COLUMNS };
 enum { STEP_NODE, STEP_SLOT, STEP_PARENT_OR_SELF, STEP_TOKEN, STEP_ROOT_SLOT, STEP_COLUMNS };
 enum { SCORE_NODE, SCORE_SLOT, SCORE_COLUMNS };
@@ -61,7 +60,7 @@ typedef struct semparse {
     rill_context *ctx;
     rill_device *device;
     rill_network *network;
-    rill_arena arena; /* what the plan borrows, and all else of fixed size */
+    rill_arena arena; /* memory borrowed by the network, and other data of fixed size */
     semparse_weights weights;
     semparse_tables tables;
     rill_graph encode, step, score;
@@ -73,46 +72,46 @@ typedef struct semparse {
     int tokenized;
     char description[200];
     rill_vocabulary *source_vocab, *target_vocab;
-    rill_lexicon *lexicon;    /* NULL: the model has none */
-    int32_t *placeholder_ids; /* [placeholders] actions that stand for words of the question, ascending */
+    rill_lexicon *lexicon;    /* NULL: none */
+    int32_t *placeholder_ids; /* [placeholders] actions that are placeholders, ascending */
     size_t n_placeholders;    /* 0 without a lexicon */
 } semparse;
 
 /* What one thread needs to decode. */
 typedef struct semparse_runner {
-    rill_session *session; /* the first: see rill_runner_drop() */
+    rill_session *session; /* first member: see rill_runner_drop() */
     const semparse *model;
     rill_context *ctx;
     rill_question *question;
     rill_arena arena;
-    char *mentioned;                 /* [actions] while a question is read: its tokens among the actions */
-    int32_t *unmentioned;            /* [placeholders] likewise */
+    char *mentioned;                 /* [actions] during encoding: actions that occur in the question */
+    int32_t *unmentioned;            /* [placeholders] during encoding */
     rill_mentions *mentions_by_slot; /* [slots] */
-    rill_text *unknown_names;        /* [slots] names that the question has and the model does not, ", " between */
+    rill_text *unknown_names;        /* [slots] names unknown to the model, joined by ", " */
     size_t mentions_capacity, unknown_capacity, n_slots;
 
-    int32_t *slot, *length; /* [questions] of an encode() call; tokens of their frames stand one behind the other */
+    int32_t *slot, *length; /* [questions] of an encode() call; their tokens are concatenated */
     int32_t *token_ids;
     size_t slot_capacity, length_capacity, word_capacity;
-    int32_t *column; /* columns of a step that are not the engine's */
+    int32_t *column; /* columns of a step that the engine does not provide */
     size_t column_capacity;
 } semparse_runner;
 
 /* --- semparse_model.c ------------------------------------------------------------------------------------------------------ */
 
-/* Read config.json, model.safetensors and both vocabularies of the directory into a zeroed *s whose ctx, device and empty plan
- * are set, and finish the plan. On failure the caller clears what is there.
+/* Read config.json, model.safetensors and both vocabularies into a zeroed *s whose ctx, device and empty network are
+ * set, and finish the network. On failure the caller frees what was loaded.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status semparse_load(semparse *s, const char *directory);
 
 /* --- semparse_graphs.c --------------------------------------------------------------------------------------------------- */
 
-/* Weights to tables and programs; the last thing that is done to a plan. */
+/* Build tables and graphs and finish the network. */
 rill_status semparse_build_graphs(semparse *s);
 
 /* --- semparse_encode.c, semparse_step.c --------------------------------------------------------------------------------------------- */
 
-/* Of the domain's table (rill/domain.h); self is the runner. */
+/* Callbacks of the domain (rill/domain.h); self is the runner. */
 rill_status semparse_encode(void *self, int32_t m, rill_input *inputs);
 rill_status semparse_step(void *self, const rill_rows *rows);
 rill_status semparse_score(void *self, const rill_rows *rows, const rill_score_request *req, rill_score_result *out);

@@ -1,12 +1,12 @@
-/* Alignments: how much each action of an output attends to each piece of its input.
+/* Alignments: how much each action of an output attends to each token of its input.
  *
- * Where no head was trained on alignments, the mean over the heads of the last decoder layer stands in: what attention the action
- * was chosen with. Nothing of it is kept while decoding. An output that is asked for goes
- * through the layers once more, all its positions in one call, over the keys and values that are still in the tree; so it
- * costs nothing where nobody asks, and no memory per node where somebody does. Of an ensemble the first model is asked, as in
- * marian-decoder, whose forms these are.
+ * If no head was trained for alignment, the mean over the heads of the last decoder layer is used: the cross-attention
+ * at the time the action was chosen. Nothing is kept for it while decoding. A requested output is run through the
+ * layers once more, all positions in one call, over the KV cache still in the tree; so alignments cost nothing unless
+ * requested, and no memory per node. Of an ensemble the first model is used, as in marian-decoder, whose formats these
+ * are.
  *
- * Divisions: forms · attention of an output · writing · the field. */
+ * Divisions: formats · attention of an output · writing · the field. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +16,9 @@
 /* --- forms -------------------------------------------------------------------------------------------------------- */
 
 typedef enum alignment_format {
-    ALIGNMENT_HARD,      /* of each action the piece it attends to most */
-    ALIGNMENT_SOFT,      /* of each action all shares */
-    ALIGNMENT_THRESHOLD, /* all pairs with a larger share */
+    ALIGNMENT_HARD,      /* the token each action attends to most */
+    ALIGNMENT_SOFT,      /* all weights of each action */
+    ALIGNMENT_THRESHOLD, /* all pairs with a larger weight */
 } alignment_format;
 
 typedef struct alignment_form {
@@ -26,7 +26,7 @@ typedef struct alignment_form {
     float threshold;
 } alignment_form;
 
-/* "alignment", "alignment=hard", "alignment=soft", "alignment=0.2"; 1 is hard, as there is no larger share. */
+/* "alignment", "alignment=hard", "alignment=soft", "alignment=0.2"; 1 is hard, since no weight is larger. */
 static rill_status read_form(const seq_runner *r, const char *name, alignment_form *out)
 {
     static const char key[] = "alignment";
@@ -54,9 +54,9 @@ static rill_status read_form(const seq_runner *r, const char *name, alignment_fo
 
 typedef struct alignment {
     size_t n_actions, n_tokens;
-    int32_t *node, *action, *slot, *depth; /* [actions] the states that actions were chosen in */
-    size_t *best_tokens;                   /* [actions] piece */
-    float *weights;                        /* [actions, pieces] */
+    int32_t *node, *action, *slot, *depth; /* [actions] the states in which actions were chosen */
+    size_t *best_tokens;                   /* [actions] token */
+    float *weights;                        /* [actions, tokens] */
 } alignment;
 
 static void carve_alignment(alignment *a, rill_carver *c)
@@ -69,7 +69,7 @@ static void carve_alignment(alignment *a, rill_carver *c)
     a->weights = rill_carve(c, a->n_actions * a->n_tokens, sizeof *a->weights);
 }
 
-/* The state an action was chosen in is that of the action before it; of the first one the item's first node. */
+/* The state in which an action was chosen is the previous action's; for the first one the item's root node. */
 static void list_states(const seq_runner *r, const rill_hypothesis *h, const alignment *a)
 {
     for (size_t t = 0; t < a->n_actions; t++) {
@@ -99,7 +99,7 @@ static rill_status compute_alignment(seq_runner *r, const rill_hypothesis *h, al
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
-/* "0.5,0.25,0.25 1,0,0": an action's shares of all pieces between blanks. */
+/* "0.5,0.25,0.25 1,0,0": an action's weights of all tokens, separated by spaces. */
 static rill_status write_soft(const alignment *a, rill_text *out)
 {
     for (size_t t = 0; t < a->n_actions; t++)
@@ -122,7 +122,7 @@ static void find_best_tokens(const alignment *a)
     }
 }
 
-/* "0-0 1-2 1-3": piece and action, ascending. */
+/* "0-0 1-2 1-3": token and action, ascending. */
 static rill_status write_pairs(const alignment *a, const alignment_form *f, rill_text *out)
 {
     const size_t old_length = out->length;

@@ -1,8 +1,8 @@
-/* Which models can decode together, and what they can do then.
+/* Ensembles: compatibility checks and combined limits.
  *
- * The models of an ensemble may differ in everything but what goes in and comes out: the vocabularies of both sides, number
- * by number, and the symbols that end an output or are never one. Their answers become one in the program (seq2seq_graph.c).
- * Divisions: what must be equal · what is agreed on. */
+ * The models of an ensemble may differ in everything except inputs and outputs: both vocabularies, id by id, and the
+ * eos and padding symbols. The graph mixes their distributions (seq2seq_graph.c).
+ * Divisions: compatibility · combined limits. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 /* --- what must be equal ------------------------------------------------------------------------------------------- */
 
-/* What matching passes around. */
+/* Arguments of the comparison. */
 typedef struct match_context {
     const seq_net *first, *other;
     const char *home, *directory;

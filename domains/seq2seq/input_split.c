@@ -1,7 +1,7 @@
-/* Inputs that are longer than models for translation are made for, and what translators take no notice of.
+/* Splits inputs longer than translation models are trained for, and removes invisible characters.
  *
- * Such models learn from sentences and short paragraphs. Of a longer text many end their output early, and lose the rest.
- * Divisions: sentences · what is not seen. */
+ * Such models learn from sentences and short paragraphs. On longer texts many end their output early and lose the rest.
+ * Divisions: sentences · invisible characters. */
 #include <string.h>
 
 #include "grow.h"
@@ -10,11 +10,10 @@
 #include "utf8.h"
 
 enum {
-    MAX_SENTENCE_TOKENS =
-        128, /* of an input that is no longer than the models are made for, its marks included: Bergamot's bound */
-    MAX_SENTENCE_BYTES = 8192, /* what has more than so many is longer, and is not cut into pieces to know it */
-    FIRST_UNSPACED = 0xE00,    /* scripts that write words without spaces between begin here */
-    FIRST_SYMBOL = 0x10000     /* and signs like emoji here */
+    MAX_SENTENCE_TOKENS = 128, /* maximum tokens of an unsplit input, special tokens included: Bergamot's bound */
+    MAX_SENTENCE_BYTES = 8192, /* inputs with more bytes are long, without tokenizing them */
+    FIRST_UNSPACED = 0xE00,    /* first script written without spaces */
+    FIRST_SYMBOL = 0x10000     /* first of emoji and other symbols */
 };
 
 /* --- sentences ---------------------------------------------------------------------------------------------------- */
@@ -33,7 +32,7 @@ static rill_status is_long(const seq_model *m, rill_context *ctx, const char *te
     *out = status == RILL_OK && read.n_ids > max_tokens;
     FREE_ARRAY(ctx, ids, capacity);
     if (status != RILL_ERR_INPUT) return status;
-    rill_error_clear(ctx); /* whoever decodes it is told */
+    rill_error_clear(ctx); /* the decoding call will report it */
     return RILL_OK;
 }
 
@@ -64,7 +63,7 @@ rill_status seq_split(void *model, rill_context *ctx, int always, const char *te
     if (translates == 0) return RILL_OK;
     if (!always) TRY(is_long(m, ctx, text, length, &cuts));
     f.offset = *head;
-    /* A column of the head's names the language. */
+    /* The language is in a column of the head. */
     const char *language = *head > 0 && text[0] != '\t' && memchr(text, '\t', *head) != NULL ? text
                                                                                              : m->source_language;
     if (cuts) rill_sentences_split(text + *head, length - *head, language, collect_sentence, &f);
@@ -72,20 +71,20 @@ rill_status seq_split(void *model, rill_context *ctx, int always, const char *te
     return RILL_OK;
 }
 
-/* --- what is not seen --------------------------------------------------------------------------------------------- */
+/* --- invisible characters --------------------------------------------------------------------------------------- */
 
 static int has_spaces(int32_t c)
 {
     return c < FIRST_UNSPACED || c >= FIRST_SYMBOL;
 }
 
-/* Soft hyphen, word joiner, byte order mark; a zero-width space where `before` and `behind` write spaces between their words. */
+/* Soft hyphen, word joiner, byte order mark; a zero-width space between characters of scripts written with spaces. */
 static int is_ignorable(int32_t c, int32_t prev_char, int32_t next_char)
 {
     return c == 0xAD || c == 0x2060 || c == 0xFEFF || (c == 0x200B && has_spaces(prev_char) && has_spaces(next_char));
 }
 
-/* What ends a line or a page in other programs, which most tables of tokenizers do not know or leave out: it parts words. */
+/* Line and page separators of other programs, which most tokenizers do not know or drop: they separate words. */
 static int ends_line(int32_t c)
 {
     return c == 0xB || c == 0xC || c == 0x85 || c == 0x2028 || c == 0x2029;
@@ -100,7 +99,7 @@ rill_status seq_clean_text(rill_context *ctx, const char **text, size_t *length,
         const unsigned char c = (unsigned char)(*text)[pos];
         any = c == 0xC2 || c == 0xE2 || c == 0xEF || ends_line(c);
     }
-    if (!any || rill_utf8_check(*text, *length) < *length) return RILL_OK; /* what is no UTF-8 is refused as it is */
+    if (!any || rill_utf8_check(*text, *length) < *length) return RILL_OK; /* invalid UTF-8 is refused later */
     TRY(GROW(ctx, *copy, *capacity, *length, "an input's text"));
     for (size_t pos = 0; pos < *length; pos += bytes) {
         const int32_t c = rill_utf8_next(*text + pos, *length - pos, &bytes);

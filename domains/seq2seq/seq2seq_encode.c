@@ -1,16 +1,16 @@
-/* Admitting inputs: text to pieces, pieces through the encoder, its output into slots.
+/* Encoding inputs: text to tokens, tokens through the encoder, its output into slots.
  *
- * Inputs of a run stand one behind the other, each followed by the end symbol. A long input runs by itself, so that when the memory
- * does not suffice for it, it fails alone.
- * Invariant: an input that fails takes no part in what follows. Divisions: text to pieces · positions · runs. */
+ * Inputs of a run are concatenated, each ending in eos. A long input runs alone, so that only it fails when memory is
+ * short.
+ * Invariant: a failed input takes no part in later steps. Divisions: tokenization · positions · runs. */
 #include "grow.h"
 #include "seq2seq.h"
 
 enum {
-    LONG_INPUT = 512,       /* pieces of an input that runs by itself */
-    LENGTH_FACTOR = 3,      /* an output has at most so many actions per piece of the input ... */
-    LENGTH_ALLOWANCE = 50,  /* ... and so many more: marian-decoder's factor, and room for short inputs */
-    MAX_POSITION_BYTES = 64 /* of text, at most, for each of the model's positions: many times what pieces have */
+    LONG_INPUT = 512,       /* tokens of an input that runs alone */
+    LENGTH_FACTOR = 3,      /* maximum actions of an output per input token ... */
+    LENGTH_ALLOWANCE = 50,  /* ... plus this: marian-decoder's factor, and a margin for short inputs */
+    MAX_POSITION_BYTES = 64 /* maximum bytes of text per position of the model: many times a token's length */
 };
 
 /* --- text to pieces ----------------------------------------------------------------------------------------------- */
@@ -21,8 +21,8 @@ static int32_t max_output_length(const seq_model *m, int32_t length)
     return bound < m->max_length ? (int32_t)bound : m->max_length;
 }
 
-/* SentencePiece takes quadratic time over a word: half a minute for one of a megabyte. What has so many bytes would
- * have too many pieces anyway, or be of no use. */
+/* SentencePiece is quadratic in a word's length: half a minute for a megabyte. Inputs of that many bytes would have too
+ * many tokens anyway. */
 static rill_status check_length(const seq_runner *r, size_t length)
 {
     size_t max_bytes = (size_t)r->model->config_positions * MAX_POSITION_BYTES;
@@ -31,7 +31,7 @@ static rill_status check_length(const seq_runner *r, size_t length)
                      max_bytes, r->model->config_positions, length);
 }
 
-/* Bring one input to numbers; what is wrong with it is its own failure. */
+/* Tokenize one input; an invalid input fails alone. */
 static rill_status read_input(seq_runner *r, rill_input *input, rill_ids *ids, seq_pending_input *reading)
 {
     const seq_model *m = r->model;
@@ -62,7 +62,7 @@ static rill_status read_input(seq_runner *r, rill_input *input, rill_ids *ids, s
     return RILL_OK;
 }
 
-/* The inputs that are to be encoded, in order. */
+/* Tokenize the inputs to encode, in order. */
 static rill_status read_inputs(seq_runner *r, int32_t n, rill_input *inputs, size_t *readings)
 {
     rill_ids ids = {.ctx = r->ctx, .ids = &r->ids, .capacity = &r->ids_capacity};
@@ -90,7 +90,7 @@ rill_status seq_prepare_positions(seq_runner *r, size_t count)
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
-/* Inputs that run together, neighbours whose numbers stand behind each other, and their columns. */
+/* Inputs encoded in one run, adjacent in the list, and their columns. */
 typedef struct encode_batch {
     seq_pending_input *pending; /* [inputs] */
     size_t n_inputs, n_tokens, max_length;
@@ -105,7 +105,7 @@ static void carve_columns(encode_batch *g, rill_carver *c)
     g->position = rill_carve(c, g->n_tokens, sizeof *g->position);
 }
 
-/* A long input, or the neighbours that are not. */
+/* Next batch: a long input alone, or adjacent short ones. */
 static encode_batch next_encode_batch(seq_pending_input *reading, size_t count)
 {
     encode_batch g = {.pending = reading};
@@ -134,7 +134,7 @@ static rill_status fill_columns(seq_runner *r, encode_batch *g)
     return RILL_OK;
 }
 
-/* The slot's symbols, for all nets. */
+/* Set the slot's vocabulary subset in all nets. */
 static rill_status set_vocab_subset(seq_runner *r, const seq_pending_input *reading)
 {
     const seq_model *m = r->model;
@@ -159,7 +159,7 @@ static rill_status run_encode_batch(seq_runner *r, encode_batch *g)
                                                   .columns = columns});
 }
 
-/* What a long input needs may be more than there is when all others have enough: that is its own failure then. */
+/* A long input that runs out of memory fails alone. */
 static rill_status fail_long_input(seq_runner *r, const encode_batch *g, rill_status status)
 {
     rill_input *input = g->pending[0].input;
@@ -170,7 +170,7 @@ static rill_status fail_long_input(seq_runner *r, const encode_batch *g, rill_st
     return RILL_OK;
 }
 
-/* Inputs are read once: all nets have the same vocabulary. */
+/* Inputs are tokenized once: all nets share the vocabulary. */
 rill_status seq_encode(void *self, int32_t n, rill_input *inputs)
 {
     seq_runner *r = self;

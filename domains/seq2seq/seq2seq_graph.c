@@ -1,13 +1,13 @@
-/* The programs of a model: the columns of each, then the operations of all nets, one behind the other, so that an ensemble runs in
- * one go. Which operations these are is the architecture's matter, but for the output layer and what mixes several.
+/* The graphs of a model: their columns, then the operations of all nets, so that an ensemble runs in one call. The
+ * architecture adds its operations; the output layer and the mixture are here.
  *
- * Invariant: columns are declared in the order of the arrays that the runner fills (seq2seq_encode.c, seq2seq_step.c): this file and those
- * change together. Divisions: encode · step and watch · score · the whole. */
+ * Invariant: columns are declared in the order of the arrays that the runner fills (seq2seq_encode.c, seq2seq_step.c):
+ * change them together. Divisions: encode · step and watch · score · the whole. */
 #include "seq2seq.h"
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
 
-/* Rows are inputs, their units pieces. */
+/* Rows are inputs, their units tokens. */
 static rill_graph build_encode(const seq_model *m)
 {
     const rill_graph graph = rill_graph_begin(m->network, "encode");
@@ -23,7 +23,7 @@ static rill_graph build_encode(const seq_model *m)
 
 /* --- step and watch ----------------------------------------------------------------------------------------------- */
 
-/* Rows are nodes. A net has its own symbols, since nets may start from different ones. */
+/* Rows are nodes. Each net has its own token column, since decoder start symbols may differ. */
 static rill_graph build_decoder_graph(const seq_model *m, const char *name, size_t nets, int align_only)
 {
     const rill_graph graph = rill_graph_begin(m->network, name);
@@ -61,8 +61,8 @@ void seq_set_output_layer(seq_net *net, const float *rows, size_t width, const f
                                                       net->output_bias, m->weights, "a shortlist's output layer");
 }
 
-/* Rows are nodes. Symbols without a piece, and the padding symbol, are never chosen (rill_domain_info.legal) but count in the softmax,
- * as in transformers. With a shortlist symbols are those of the slot's list, for the softmax too. */
+/* Rows are nodes. Symbols without a token, and padding, are never output (rill_domain_info.legal) but count in the
+ * softmax, as in transformers. With a shortlist the softmax is over the slot's vocabulary subset. */
 static rill_graph build_score(const seq_model *m)
 {
     const size_t symbols = (size_t)m->net[0]->target_vocab_size;

@@ -1,8 +1,8 @@
-/* Models that read and write pieces as a domain's functions: models, runners, outputs. What is computed is in seq2seq_graph.c and in the
- * architecture's functions, the way to it in seq2seq_encode.c and seq2seq_step.c.
+/* Domain functions of sequence-to-sequence models: models, runners, outputs. The computation is in seq2seq_graph.c and
+ * the architecture's functions; seq2seq_encode.c and seq2seq_step.c run it.
  *
- * An ensemble is a model of several nets. What is once for all of them, as text and the plan, is the model's.
- * Invariant: what seq_close() and seq_stop() get may be half built; everything in it is zero until it is owned.
+ * An ensemble is a model of several nets. The model owns what they share, such as the tokenizer and the network.
+ * Invariant: seq_close() and seq_stop() accept partly built objects; unset members are zero.
  *
  * Divisions: loading · the model · the runner · outputs · names of actions. */
 #include <stdio.h>
@@ -34,7 +34,7 @@ const rill_option seq_options[] = {
 
 /* --- loading ------------------------------------------------------------------------------------------------------ */
 
-/* Of the symbols that the configuration does not forbid, those that have a piece and are not padding. */
+/* Legal symbols: those with a token, except padding and the configuration's bad words. */
 static rill_status set_legal_tokens(seq_net *net)
 {
     const int32_t named = net->n_target_tokens = rill_vocabulary_count(rill_tokenizer_target_vocab(net->tokenizer));
@@ -48,7 +48,7 @@ static rill_status set_legal_tokens(seq_net *net)
     return RILL_OK;
 }
 
-/* Languages of a model that has none are refused here; of one that has some, where they are looked up. */
+/* Language options are refused here for models without languages; names are checked by the tokenizer. */
 static rill_status read_languages(const seq_net *net, const rill_open_options *options, rill_tokenizer_files *files)
 {
     const char *asked = NULL;
@@ -64,7 +64,7 @@ static rill_status read_languages(const seq_net *net, const rill_open_options *o
                      asked);
 }
 
-/* Outputs begin with the piece that is called like their language. */
+/* Outputs begin with the token named like their language. */
 static rill_status set_target_language(seq_net *net, const rill_tokenizer_files *files)
 {
     const char *language = files->target_language;
@@ -94,7 +94,7 @@ static rill_status load_text(seq_net *net, const char *directory, const rill_ope
     return set_legal_tokens(net);
 }
 
-/* Number i; what the nets behind the first have of text is only compared. */
+/* Load net i; the text settings of later nets are only compared with the first's. */
 static rill_status load_net(seq_model *m, size_t i, const rill_open_options *options)
 {
     const seq_arch *kind;
@@ -155,7 +155,7 @@ void seq_close(void *model)
     rill_free(ctx, m, sizeof *m);
 }
 
-/* What computes, behind what it is. */
+/* Describe the model, then its device. */
 static void describe(seq_model *m, const rill_open_options *options)
 {
     const size_t used = strlen(m->description);
@@ -165,7 +165,7 @@ static void describe(seq_model *m, const rill_open_options *options)
     rill_options_describe(m->device, m->description, sizeof m->description);
 }
 
-/* The most symbols of the list of an input of so many pieces, and what packing adds. */
+/* Upper bound on the subset's size for an input of so many tokens, with padding. */
 static int64_t vocab_subset_size(const seq_model *m, size_t pieces)
 {
     return m->shortlist != NULL ? (int64_t)seq_vocab_subset_max(m->shortlist, pieces) + RILL_VOCAB_SUBSET_PADDING : 0;
@@ -319,7 +319,7 @@ int32_t seq_unknown_action(void *model)
     return action >= 0 ? action : RILL_NO_ACTION;
 }
 
-/* A text has no marks: a piece that is called like one stands for characters without a symbol. */
+/* Text contains no special tokens: a token spelled like one is a character outside the vocabulary. */
 static int is_special_token(void *model, int32_t action)
 {
     const seq_net *net = ((const seq_model *)model)->net[0];

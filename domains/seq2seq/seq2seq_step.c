@@ -1,16 +1,16 @@
-/* Making states, scoring them and looking at them once more: the columns of a call, and the runs.
+/* Decoder steps, scores and alignments: columns of a call, and the runs.
  *
- * Invariant: a row's result is a function of its path's actions and its slot alone (rill/device.h). A row of a call that
- * makes states never lies on another's path. Divisions: columns · states · scores. */
+ * Invariant: a row's result is a function of its path's actions and its slot alone (rill/device.h). No new node of a
+ * call is on another's path. Divisions: columns · states · scores. */
 #include "score_request.h"
 #include "seq2seq.h"
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */
 
-/* Those of step come first, four or six, then the symbols of each net. */
+/* The columns of step come first, four or six, then the tokens of each net. */
 enum { MAX_COLUMNS = 6 + RILL_MIX_MODELS };
 
-/* [n] ints of the runner's scratch behind what *c has. */
+/* Reserve `count` arrays of [n] ints in the runner's scratch. */
 static rill_status get_columns(seq_runner *r, size_t count, size_t n, int32_t **out)
 {
     rill_carver c = {0};
@@ -20,7 +20,7 @@ static rill_status get_columns(seq_runner *r, size_t count, size_t n, int32_t **
     return RILL_OK;
 }
 
-/* A first node's symbol is what the net's decoder starts from, or the language of the item's outputs. */
+/* Token ids for the decoder; a first node gets the net's decoder start, or the item's output language. */
 static void input_token_ids(const seq_runner *r, const seq_net *net, int32_t n, const int32_t *action,
                             const int32_t *slot, int32_t *symbol)
 {
@@ -40,7 +40,7 @@ static rill_status run_graph(seq_runner *r, rill_graph graph, rill_run_arguments
 
 /* --- states ------------------------------------------------------------------------------------------------------- */
 
-/* Positions for all rows, of which the deepest may have none left. */
+/* Prepare positions for all rows; the deepest may exceed the limit. */
 static rill_status check_positions(seq_runner *r, int32_t n, const int32_t *depth)
 {
     int32_t deepest = -1;
@@ -52,7 +52,7 @@ static rill_status check_positions(seq_runner *r, int32_t n, const int32_t *dept
     return seq_prepare_positions(r, (size_t)(deepest + 1));
 }
 
-/* Where a row's state comes from, for nets that read their parent's: origin [n], first [n]. */
+/* Parent state of each row, for recurrent nets: origin [n], first [n]. */
 static void state_origins(const rill_rows *rows, int32_t *origin, int32_t *first)
 {
     for (int32_t i = 0; i < rows->n; i++) {
@@ -101,7 +101,7 @@ rill_status seq_run_alignment(seq_runner *r, const seq_attention *w)
 
 /* --- scores ------------------------------------------------------------------------------------------------------- */
 
-/* What is never chosen has a probability all the same, which nobody is to see. */
+/* Illegal symbols have probabilities too, which must not be reported. */
 static void drop_illegal_logp(const seq_model *m, const rill_score_request *req, rill_score_result *out)
 {
     for (int32_t q = 0; q < req->n_picks; q++)
@@ -109,8 +109,8 @@ static void drop_illegal_logp(const seq_model *m, const rill_score_request *req,
             out->pick_logp[q] = (float)RILL_SCORE_DEAD;
 }
 
-/* Where an output's first action is given it is the row's only one, and costs nothing: as transformers' ForcedBOSTokenLogitsProcessor has
- * it. What the net made of the row is not looked at. */
+/* A forced first action is the row's only one, with score 0, as in transformers' ForcedBOSTokenLogitsProcessor. The
+ * net's scores are ignored. */
 static void force_first(const seq_runner *r, const rill_rows *rows, const rill_score_request *req,
                         rill_score_result *out)
 {
@@ -132,7 +132,7 @@ rill_status seq_score(void *self, const rill_rows *rows, const rill_score_reques
     rill_selection selection = rill_selection_for_request(req, out);
     int32_t *set;
     TRY(get_columns(r, 1, n, &set));
-    if (selection.legal == NULL && m->shortlist == NULL) { /* lists have nothing else */
+    if (selection.legal == NULL && m->shortlist == NULL) { /* subsets contain only legal symbols */
         for (size_t i = 0; i < n; i++) set[i] = 0;
         selection.legal = m->legal;
         selection.legal_words = ((size_t)m->net[0]->target_vocab_size + 63) / 64;

@@ -1,14 +1,14 @@
-/* Shortlists: the target symbols that an output of one input may be made of.
+/* Shortlists: a vocabulary subset for each input, to which its outputs are restricted.
  *
- * Source: marian-decoder's lexical shortlist. Of an input these are the first F symbols of the vocabulary, which are its
- * frequent ones, the best B translations of each of its pieces by a file of "TARGET SOURCE PROBABILITY" lines, its pieces
- * themselves where the target has them, and the end symbol; less what is never chosen. The softmax of a state is over its
- * input's list and nothing else.
+ * Source: marian-decoder's lexical shortlist. The subset of an input is the first F symbols of the vocabulary, which
+ * are frequent, the best B translations of each input token by a file of "TARGET SOURCE PROBABILITY" lines, the input
+ * tokens themselves if the target has them, and eos; minus illegal symbols. The softmax is over the subset only.
  *
- * Each slot gets its list, and the device the rows of the output layer that it names. So a batch of inputs has no union whose size
- * or softmax an input could feel: its scores are its own, whatever is decoded beside it.
+ * Each slot has its own subset, and the device the output layer's rows for it. There is no union over the batch: an
+ * input's scores do not depend on the inputs decoded with it.
  *
- * Invariant: a list is ascending, so places in it are ordered as symbols are. Divisions: the option · the file · lists. */
+ * Invariant: a subset is ascending, so positions in it are ordered like symbols. Divisions: the option · the file ·
+ * subsets. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,16 +28,16 @@ struct seq_shortlist {
     rill_context *ctx;
     const uint64_t *legal; /* of the model */
     int32_t n_frequent, n_best, end, source_vocab_size, target_vocab_size;
-    int32_t max_translations; /* most translations of any source symbol, `best` at most */
+    int32_t max_translations; /* maximum translations of any source token, at most `best` */
     int32_t *offset; /* [words + 1] translations of source symbol s are target[offset[s]] .. target[offset[s + 1]] */
     int32_t *target;
-    int32_t *copy_id; /* [words] the target symbol with the same piece, or -1 */
+    int32_t *copy_id; /* [words] the target id of the same token, or -1 */
     rill_arena arena;
 };
 
 /* --- the option --------------------------------------------------------------------------------------------------- */
 
-/* Take ",NUMBER" from the end of text[0..*length); 0 if it does not end so. */
+/* Cut ",NUMBER" from the end of text[0..*length); 0 if there is none. */
 static int take_number(const char *text, size_t *length, int32_t *out)
 {
     size_t pos = *length;
@@ -66,7 +66,7 @@ static void read_option(seq_shortlist *s, const char *option, size_t *length)
 
 /* --- the file ----------------------------------------------------------------------------------------------------- */
 
-/* What reading passes around. */
+/* Arguments of reading. */
 typedef struct lexicon_reader {
     seq_shortlist *shortlist;
     const rill_vocabulary *source, *target;
@@ -83,7 +83,7 @@ static rill_status bad_line(const lexicon_reader *r)
                      r->path, (long long)r->line);
 }
 
-/* Pairs with a piece that has no number are of no use; giza's and fast_align's NULL is among them. */
+/* Skip pairs with unknown tokens, such as giza's and fast_align's NULL. */
 static rill_status read_line(lexicon_reader *r, rill_slice line)
 {
     const rill_slice target = rill_next_word(&line), source = rill_next_word(&line), share = rill_next_word(&line);
@@ -125,7 +125,7 @@ static rill_status read_file(lexicon_reader *r)
     return status;
 }
 
-/* By source symbol; of one of them the most probable first, then the smaller target symbol. */
+/* By source token, then by descending probability, then by target id. */
 static int compare(const void *a, const void *b)
 {
     const lexicon_pair *x = a, *y = b;
@@ -134,7 +134,7 @@ static int compare(const void *a, const void *b)
     return (x->target > y->target) - (x->target < y->target);
 }
 
-/* Keep the best of each source symbol. */
+/* Keep the best translations of each source token. */
 static rill_status index_pairs(lexicon_reader *r)
 {
     seq_shortlist *s = r->shortlist;
@@ -153,7 +153,7 @@ static rill_status index_pairs(lexicon_reader *r)
     return RILL_OK;
 }
 
-/* The pieces that copy. */
+/* Find tokens that exist on both sides. */
 static rill_status find_copies(lexicon_reader *r)
 {
     seq_shortlist *s = r->shortlist;
@@ -217,7 +217,7 @@ static void mark_id(const seq_shortlist *s, uint64_t *mark, int32_t action)
     if (action >= 0 && action < s->target_vocab_size) mark[action / 64] |= UINT64_C(1) << (action % 64);
 }
 
-/* Mark the symbols of an input's list in [words] words. */
+/* Mark the symbols of an input's subset in a bit set of `words` words. */
 static void set_subset_bits(const seq_shortlist *s, const int32_t *ids, int32_t length, uint64_t *mark, size_t words)
 {
     memset(mark, 0, words * sizeof *mark);

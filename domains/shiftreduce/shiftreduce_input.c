@@ -11,7 +11,7 @@
 
 /* --- forms ------------------------------------------------------------------------------------------------------- */
 
-/* Where the tag of word_TAG begins, behind the last "_"; 0 when there is none, or no word before it. */
+/* Start of the tag in word_TAG, after the last "_"; 0 without one, or without a word before it. */
 static size_t tag_offset(rill_slice token)
 {
     size_t pos = token.length;
@@ -80,7 +80,7 @@ static void skip_spaces(tree_scan *scan)
         scan->rest = (rill_slice){scan->rest.data + 1, scan->rest.length - 1};
 }
 
-/* Is it a label of the model's, before what treebanks write behind one: NP-SBJ-1, ADVP|PRT? */
+/* Whether a label is the model's, without function tags: NP-SBJ-1, ADVP|PRT. */
 static int is_known_label(const parser *p, rill_slice label)
 {
     size_t n = label.length > 0;
@@ -216,7 +216,7 @@ static rill_status read_line(parser_runner *r, rill_sentence *s, parser_form for
     return RILL_OK;
 }
 
-/* A line that was taken for something else than it is wants to be told how that is said. */
+/* Extend the error of a misdetected line with how to set its format. */
 static const char *form_hint(parser_form asked, parser_form form)
 {
     if (asked != PARSER_FORM_AUTO) return "";
@@ -226,7 +226,7 @@ static const char *form_hint(parser_form asked, parser_form form)
                                       : "";
 }
 
-/* What the input has of its own, or the model was opened with. */
+/* The input's own format option, or the model's. */
 static parser_form requested_form(const parser_runner *r, const rill_input *input, int tokenized)
 {
     const char *value = rill_input_value(input, parser_input_options->name);

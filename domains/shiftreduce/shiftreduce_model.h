@@ -37,10 +37,10 @@ enum { PARSER_NO_TAG = 0, PARSER_FIRST_TAG = 1 }; /* tags.vocab: of <s> and </s>
 enum { PARSER_NO_LABEL = 0 };                     /* labels.vocab */
 enum { PARSER_MAX_SUFFIXES = 8, PARSER_MAX_FEATURES = 2 + PARSER_MAX_SUFFIXES };
 
-/* Products of a position, side by side, D floats each; from PRODUCT_C on the sentence's brackets are in them. */
+/* Products of a position, D floats each; those from PRODUCT_C on include the sentence's term. */
 enum { PRODUCT_A, PRODUCT_B, PRODUCT_LABEL_B, PRODUCT_C, PRODUCT_LABEL_C, N_PRODUCTS };
 
-/* How a line says what it is. */
+/* Input format. */
 typedef enum parser_form { PARSER_FORM_AUTO, PARSER_FORM_TREE, PARSER_FORM_TAGGED, PARSER_FORM_TEXT } parser_form;
 
 /* A bidirectional LSTM layer. */
@@ -54,21 +54,20 @@ typedef struct parser_weights {
     rill_constant suffix_rows, shape_rows;
     parser_layer layer[2];
     rill_constant first_bias; /* [8H] */
-    rill_constant tag_gates;  /* [tags, 8H] a tag's row times the second layer's weights, plus its bias */
+    rill_constant tag_gates;  /* [tags, 8H] tag embedding times the second layer's weights, plus its bias */
     rill_matrix tagger;       /* T - PARSER_FIRST_TAG x 2H */
     rill_constant tagger_bias;
     rill_matrix position_products;      /* PRODUCT_C * D x 2H */
     rill_matrix last_position_products; /* (N_PRODUCTS - PRODUCT_C) * D x 2H */
-    rill_matrix boundary;               /* 2D x 4H: of p_n, then p_0; structure, then label */
+    rill_matrix boundary;               /* 2D x 4H: for p_n, then p_0; structure, then label */
     rill_constant boundary_bias;        /* [2D] */
     rill_matrix structure_output;       /* 2 x D */
     rill_constant structure_output_bias;
-    rill_matrix label_output; /* L x D */
-    rill_constant
-        label_output_bias; /* [2, L] -infinity for labels that are illegal: before the last timestep, at the last */
+    rill_matrix label_output;        /* L x D */
+    rill_constant label_output_bias; /* [2, L] -infinity for illegal labels: before the last timestep, at the last */
 } parser_weights;
 
-/* Columns of the programs, in the order in which they are declared. Those of ENCODE_UNTAGGED and behind it are of frames. */
+/* Columns of the graphs, in order of declaration; from ENCODE_UNTAGGED on per word. */
 enum {
     ENCODE_SLOT,
     ENCODE_FRAMES,
@@ -87,7 +86,7 @@ typedef struct parser {
     rill_context *ctx;
     rill_device *device;
     rill_network *network;
-    rill_arena arena; /* what the plan borrows, and all else of fixed size */
+    rill_arena arena; /* memory borrowed by the network, and other data of fixed size */
     parser_weights weights;
     rill_table products; /* per slot [n + 1, N_PRODUCTS * D] */
     rill_graph encode, score[PARSER_PHASES];
@@ -98,23 +97,24 @@ typedef struct parser {
     int32_t suffix_length;
     parser_form form;
     int tokenized;
-    int penn_style; /* of the tokeniser */
+    int penn_style; /* of the tokenizer */
     char description[200];
     rill_vocabulary *word_vocab, *suffix_vocab, *shape_vocab, *tag_vocab, *label_vocab;
-    rill_slice root;              /* the outermost label of every tree; in the configuration's copy in `blocks` */
-    rill_slice *nonterminals;     /* non-terminals of all labels, outermost first, one label behind the other */
-    int32_t *nonterminal_offsets; /* [labels + 1] label i has symbol[symbols[i] .. symbols[i + 1]) */
+    rill_slice root;          /* outermost label of every tree; points into the arena */
+    rill_slice *nonterminals; /* non-terminals of all labels, outermost first, concatenated */
+    int32_t *
+        nonterminal_offsets; /* [labels + 1] label i has nonterminals[nonterminal_offsets[i] .. nonterminal_offsets[i + 1]) */
 } parser;
 
-/* What a node's stack looks like; c == 0: nothing has been shifted. */
+/* Top of the parser stack at a node; c == 0: nothing has been shifted. */
 typedef struct parser_cell {
-    int32_t below_node; /* node whose cell has the stack below the top span; RILL_NO_NODE when there is nothing */
-    int32_t a, b, c;    /* s1 = (a, b), if there is a `below`; s0 = (b, c); c words have been shifted */
+    int32_t below_node; /* node whose cell describes the stack below the top span; RILL_NO_NODE if empty */
+    int32_t a, b, c;    /* s1 = (a, b), if there is a below_node; s0 = (b, c); c words have been shifted */
 } parser_cell;
 
-/* What one thread needs to decode. */
+/* Data of one thread's decoding. */
 typedef struct parser_runner {
-    rill_session *session; /* the first: see rill_runner_drop() */
+    rill_session *session; /* first member: see rill_runner_drop() */
     const parser *model;
     rill_context *ctx;
 
@@ -122,22 +122,22 @@ typedef struct parser_runner {
     size_t cell_capacity;
     rill_sentence *sentence; /* [slots] */
     size_t sentence_capacity;
-    size_t n_slots; /* initialised so far */
+    size_t n_slots; /* initialised */
 
-    int32_t *slot; /* the sentences of an encode() call, and how many frames and positions each has */
+    int32_t *slot; /* slots of an encode() call, and their words and positions */
     int32_t *frames, *positions;
     size_t slot_capacity, frames_capacity, positions_capacity;
     int32_t *feature[PARSER_MAX_FEATURES]; /* rows of word, shape and suffixes of frames; -1: none */
     size_t feature_capacity[PARSER_MAX_FEATURES];
     int32_t *column; /* other columns of a call */
     size_t column_capacity;
-    rill_text normalized_word; /* a word while it is looked up */
-    rill_tree tree;            /* of an input while it is read, of an output while it is built */
+    rill_text normalized_word; /* a word during lookup */
+    rill_tree tree;            /* input tree while reading, output tree while building */
     int32_t *tree_scratch;     /* shiftreduce_output.c */
     size_t tree_scratch_capacity;
 } parser_runner;
 
-/* Frames' features. */
+/* Number of features per word. */
 static inline size_t parser_features(const parser *p)
 {
     return 2 + (size_t)p->suffix_length;
@@ -145,31 +145,31 @@ static inline size_t parser_features(const parser *p)
 
 /* --- shiftreduce_model.c ------------------------------------------------------------------------------------------------------ */
 
-/* Read config.json, the vocabularies and model.safetensors of the directory into a zeroed *p whose ctx, device and empty plan are
- * set, and finish the plan. On failure the caller clears what is there.
+/* Read config.json, the vocabularies and model.safetensors into a zeroed *p whose ctx, device and empty network are
+ * set, and finish the network. On failure the caller frees what was loaded.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status parser_load(parser *p, const char *directory);
 
 /* --- shiftreduce_graphs.c --------------------------------------------------------------------------------------------------- */
 
-/* Weights to programs; the last thing that is done to a plan. */
+/* Build the graphs and finish the network. */
 rill_status parser_build_graphs(parser *p);
 
 /* --- shiftreduce_input.c ------------------------------------------------------------------------------------------------------ */
 
-/* The form that was asked for, or what the line looks like. */
+/* The requested format; for AUTO the one the line looks like. */
 parser_form parser_detect_form(const parser *model, parser_form asked, const char *text, size_t length);
-/* The option, as the model was opened with it or as an input has it of its own: AUTO of tokens is text. */
+/* The format for a model or an input: with tokenized, AUTO means text. */
 extern const rill_option parser_input_options[]; /* the form is the first */
 parser_form parser_default_form(parser_form form, int tokenized);
 
-/* Read an input into its slot's sentence. What is wrong with it is its own failure: then *words is 0.
+/* Read an input into its slot's sentence. A malformed input fails alone: then *words is 0.
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status parser_read(parser_runner *r, rill_input *input, int32_t *words);
 
 /* --- word_features.c ------------------------------------------------------------------------------------------------------ */
 
-/* The features of a frame: its word's, or those of PARSER_BOS and PARSER_EOS.
+/* Features of a word, or of PARSER_BOS and PARSER_EOS.
  *   feature  [parser_features()] out
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status parser_word_features(parser_runner *r, rill_slice word, int32_t *feature);
@@ -178,14 +178,14 @@ void parser_boundary_features(const parser *p, int32_t word, int32_t *feature);
 /* --- shiftreduce_encode.c, shiftreduce_step.c, shiftreduce_score.c, shiftreduce_output.c
  * -------------------------------------------------------------------------- */
 
-/* Of the domain's table (rill/domain.h); self is the runner. */
+/* Callbacks of the domain (rill/domain.h); self is the runner. */
 rill_status parser_encode(void *self, int32_t m, rill_input *inputs);
 rill_status parser_step(void *self, const rill_rows *rows);
 rill_status parser_classify(void *self, const rill_rows *rows, int64_t *classes);
 rill_status parser_score(void *self, const rill_rows *rows, const rill_score_request *req, rill_score_result *out);
 
-/* The tree that a hypothesis' actions make of its slot's sentence. One that was cut short has what it came to, and the words it
- * did not, under the root. */
+/* Build the tree of a hypothesis. An unfinished hypothesis gives its partial trees and the remaining words under the
+ * root. */
 rill_status parser_finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out);
 
 #endif

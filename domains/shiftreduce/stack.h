@@ -1,4 +1,5 @@
-/* stack.h: the transition system of [ch], on cells (shiftreduce_model.h). Inner header of the shiftreduce domain. */
+/* stack.h: the transition system of Cross and Huang, on cells (shiftreduce_model.h). Private header of the shiftreduce
+ * domain. */
 #ifndef RILL_SHIFTREDUCE_STACK_H
 #define RILL_SHIFTREDUCE_STACK_H
 
@@ -27,7 +28,7 @@ static inline int stack_can_combine(const parser_cell *s)
     return s->below_node != RILL_NO_NODE;
 }
 
-/* All words in one span: what is left is its label. */
+/* All words are in one span: only its label is left. */
 static inline int stack_is_done(const parser_cell *s, int32_t words)
 {
     return !stack_can_shift(s, words) && !stack_can_combine(s);

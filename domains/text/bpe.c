@@ -36,7 +36,7 @@ typedef struct rill_bpe_pair {
 
 /* --- merges ------------------------------------------------------------------------------------------------------- */
 
-/* A line is two pieces with a blank between them. */
+/* A line is two subword tokens separated by a space. */
 static rill_status check_lines(const rill_vocabulary *merges, rill_context *ctx, const char *name)
 {
     for (int32_t i = 0; i < rill_vocabulary_count(merges); i++) {

@@ -1,9 +1,8 @@
-/* bpe.h: words to pieces, by byte pair encoding.
+/* bpe.h: byte pair encoding of words.
  *
- * Source: Sennrich, Haddow and Birch, Neural machine translation of rare words with subword units, 2016; the form is
- * that of FSMT's merges.txt: a pair of pieces per line, the first line merges first; pieces that end a word end in
- * </w>, unless words are bare, as GPT-2's. Merges are a vocabulary, which any
- * number of threads may use at once. Stability: internal to rill. */
+ * Source: Sennrich, Haddow and Birch, Neural machine translation of rare words with subword units, 2016, in the form of
+ * FSMT's merges.txt: one pair per line, in merge order; subword tokens at the end of a word end in </w>, unless words
+ * are unmarked, as in GPT-2. Merges are a vocabulary that any number of threads may share. Stability: internal to rill. */
 #ifndef RILL_TEXT_BPE_H
 #define RILL_TEXT_BPE_H
 
@@ -19,20 +18,20 @@ rill_status rill_merges_open(rill_vocabulary **out, rill_context *ctx, const cha
 rill_status rill_merges_parse(rill_vocabulary **out, rill_context *ctx, const char *name, const char *bytes,
                               size_t length);
 
-/* What splits words, one thread's. Zero-initialise with the context and merges; memory stays from word to word. */
+/* Encoder of one thread. Zero-initialise with the context and merges; memory is kept from word to word. */
 typedef struct rill_bpe {
     rill_context *ctx;
     const rill_vocabulary *merges;
-    int no_end_mark; /* words have no mark at their end */
+    int no_end_mark; /* words have no end mark */
     rill_text word, key;
     struct rill_bpe_symbol *symbols;
-    struct rill_bpe_pair *heap, *round_pairs; /* a round's pairs are out of the heap */
+    struct rill_bpe_pair *heap, *round_pairs; /* pairs of the current merge, taken off the heap */
     size_t n_symbols, n_pairs, symbols_capacity, heap_capacity, round_capacity;
 } rill_bpe;
 
 void rill_bpe_clear(rill_bpe *bpe);
 
-/* The pieces of a word of valid UTF-8, one character at least, in order. Time goes with length times its logarithm.
+/* Split a word of valid UTF-8, one character at least, into subword tokens, in order. Time is O(n log n).
  *   RILL_OK · RILL_ERR_MEMORY · what fn returned */
 rill_status rill_bpe_split(rill_bpe *bpe, const char *word, size_t length, rill_word_fn fn, void *user);
 

@@ -9,9 +9,9 @@
 #include "grow.h"
 #include "try.h"
 
-/* --- pieces ------------------------------------------------------------------------------------------------------- */
+/* --- subword tokens ----------------------------------------------------------------------------------------------- */
 
-/* Who takes pieces, and what for. */
+/* Receiver of subword tokens. */
 typedef struct family_splitter {
     const rill_family_tokenizer *text;
     rill_context *ctx;

@@ -22,7 +22,7 @@ typedef struct family_opener {
 
 static const char END[] = "</s>";
 
-/* --- numbers of pieces -------------------------------------------------------------------------------------------- */
+/* --- token ids ---------------------------------------------------------------------------------------------------- */
 
 static rill_status add_base_token(const family_opener *o, const char *token)
 {
@@ -59,7 +59,7 @@ static rill_status add_fairseq_tokens(const family_opener *o)
     return add_spm_pieces(o, 3);
 }
 
-/* Masks, and symbols of the makers' own training, before all pieces but two. */
+/* Masks, and special tokens of the authors' training, before all but two tokens. */
 static rill_status add_pegasus_tokens(const family_opener *o)
 {
     const char *sentence = rill_tokenizer_config_string(o->config, "mask_token_sent");
@@ -104,7 +104,7 @@ static rill_status add_numbered_tokens(family_opener *o)
     return rill_token_set_end_base(&o->tokenizer->tokens);
 }
 
-/* --- where pieces come from --------------------------------------------------------------------------------------- */
+/* --- sources of tokens -------------------------------------------------------------------------------------------- */
 
 /* Whether a model of SentencePiece is read: not where nothing is cut and numbers are listed elsewhere. */
 static int reads_spm(const rill_family *f, int tokenized)
@@ -112,7 +112,7 @@ static int reads_spm(const rill_family *f, int tokenized)
     return f->spm_file != NULL && !(tokenized && f->numbering == RILL_NUMBERS_VOCAB_JSON);
 }
 
-/* The files that a row's own vocabulary is in; NULL behind the last. */
+/* Vocabulary files of a row; NULL past the end. */
 static void vocabulary_files(const rill_family *f, int tokenized, const char *names[3])
 {
     size_t n = 0;

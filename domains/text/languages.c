@@ -57,7 +57,7 @@ int rill_language_token_name(rill_language_form form, const char *token, size_t 
 
 /* --- finding them ------------------------------------------------------------------------------------------------- */
 
-/* Those of a multilingual model have been added; tags are pieces. */
+/* Tokens of a multilingual model's languages are added tokens; tags are ordinary tokens. */
 static rill_status find_all_languages(rill_family_tokenizer *t, rill_context *ctx, size_t *capacity)
 {
     const int added = t->family.language_form != RILL_LANGUAGES_TAGS;
@@ -159,7 +159,7 @@ static int32_t start_language(const rill_family_tokenizer *t, const rill_tokeniz
     return -1;
 }
 
-/* A model that is not told the language of its outputs writes any. */
+/* Without a target language a model may output any language. */
 rill_status rill_languages_check(const rill_family_tokenizer *t, rill_context *ctx)
 {
     const int source = reads_source(t) && t->default_languages.source < 0;

@@ -99,7 +99,7 @@ static const rill_rewrite_rule punctuation_rules[] = {
     {U" " RW_RUN, U" ", 0},
 };
 
-/* English puts stops before the closing quote, German behind it; a blank that does not break groups digits. */
+/* English puts stops before the closing quote, German after it; a non-breaking space groups digits. */
 static const rill_rewrite_rule english_punctuation[] = {
     {U"\"" RW_STOP RW_RUN, RW_P1 U"\"", 0},
     {RW_DIGIT NBSP RW_DIGIT, RW_P0 U"." RW_P2, 0},

@@ -1,6 +1,6 @@
-/* Moses and byte pairs, one behind the other.
+/* FSMT's tokenizer: Moses tokenization followed by byte pair encoding.
  *
- * Divisions: languages · opening and closing · the two ways. */
+ * Divisions: languages · opening and closing · encoding and decoding. */
 #include <string.h>
 
 #include "bpe.h"

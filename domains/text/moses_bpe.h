@@ -1,7 +1,7 @@
-/* moses_bpe.h: what is typed to pieces, and back: Moses' tokeniser, then byte pair encoding, as FSMT models have it.
+/* moses_bpe.h: FSMT's tokenizer: Moses tokenization, then byte pair encoding, and back.
  *
- * Source: transformers' tokenization_fsmt.py, without its passing of </s> and its like in texts for the symbols of that
- * name. Any number of threads may use one at once, each with a context of its own. Stability: internal to rill. */
+ * Source: transformers' tokenization_fsmt.py, except that "</s>" and the like in a text are not special tokens. Any
+ * number of threads may share one, each with its own context. Stability: internal to rill. */
 #ifndef RILL_TEXT_MOSES_BPE_H
 #define RILL_TEXT_MOSES_BPE_H
 
@@ -16,13 +16,13 @@ rill_status rill_moses_bpe_open(rill_moses_bpe **out, rill_context *ctx, const c
 
 void rill_moses_bpe_close(rill_moses_bpe *self); /* NULL is allowed */
 
-/* The pieces of a text of valid UTF-8, in order, by the rules of the source's language or the target's.
+/* Split valid UTF-8 into subword tokens, in order, by the rules of the source or target language.
  *   RILL_OK · RILL_ERR_MEMORY · what fn returned */
 typedef enum rill_side { RILL_SIDE_SOURCE, RILL_SIDE_TARGET } rill_side;
 rill_status rill_moses_bpe_split(const rill_moses_bpe *self, rill_context *ctx, rill_side side, const char *text,
                                  size_t length, rill_word_fn fn, void *user);
 
-/* Append the text of n pieces, [n] of [length[i]] bytes. RILL_OK · RILL_ERR_MEMORY */
+/* Append the text of n subword tokens, [n] of [length[i]] bytes. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_moses_bpe_join(const rill_moses_bpe *self, size_t n, const char *const *piece, const size_t *length,
                                 rill_text *out);
 

@@ -88,10 +88,10 @@ static rill_status find_quote(rill_moses *m, const moses_token *t, rill_quote **
 
 typedef struct spacing {
     int space_before; /* a blank stands before the token, unless the one before forbids it */
-    int space_after;  /* one may stand behind it */
+    int space_after;  /* a space may follow it */
 } spacing;
 
-/* The apostrophe behind an s stays there: the Jones' house. */
+/* The apostrophe after an s stays: the Jones' house. */
 static rill_status quote_spacing(rill_moses *m, const moses_token *t, const moses_token *last, spacing *out)
 {
     rill_quote *quote;
@@ -138,7 +138,7 @@ static rill_status join_spaced(rill_moses *m)
     }
 }
 
-/* One blank before, between and behind the tokens, so that " @-@ " stands between blanks wherever it is. */
+/* Put a space before, between and after the tokens, so that " @-@ " is always surrounded by spaces. */
 static rill_status pad_with_spaces(rill_moses *m)
 {
     m->spare.length = 0;

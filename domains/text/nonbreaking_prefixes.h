@@ -1,8 +1,8 @@
-/* nonbreaking_prefixes.h: words whose period does not end a sentence: Dr. Smith, am 3. Mai, ул. Ленина.
+/* nonbreaking_prefixes.h: abbreviations whose period does not end a sentence: Dr. Smith, am 3. Mai, ул. Ленина.
  *
- * Moses keeps such words in files named nonbreaking_prefix.LANGUAGE: one per line, # begins a comment, #NUMERIC_ONLY#
- * behind a word limits it to those before a number. A model's directory may have such a file; without one a short list
- * of rill's own is used. Stability: internal to rill. */
+ * Moses' file format, nonbreaking_prefix.LANGUAGE: one word per line, # starts a comment, #NUMERIC_ONLY# after a word
+ * limits it to positions before a number. A model directory may contain such a file; otherwise a short built-in list is
+ * used. Stability: internal to rill. */
 #ifndef RILL_TEXT_NONBREAKING_PREFIXES_H
 #define RILL_TEXT_NONBREAKING_PREFIXES_H
 
@@ -18,10 +18,10 @@ typedef enum rill_prefix_kind {
 
 typedef struct rill_prefixes rill_prefixes;
 
-/* The language of that name in *out: "en", "de" or "ru". Other names: *out is as it was, 0 is returned. */
+/* The language named "en", "de" or "ru" in *out. Other names: returns 0, and *out is unchanged. */
 int rill_moses_language_find(const char *name, rill_moses_language *out);
 
-/* Read nonbreaking_prefix.LANGUAGE of a directory, where it is, or take the list that is built in.
+/* Read nonbreaking_prefix.LANGUAGE of a directory, or use the built-in list if there is no such file.
  *   out: on success the caller closes it; on failure NULL
  *   RILL_OK · RILL_ERR_IO · RILL_ERR_FORMAT (FILE: why) · RILL_ERR_MEMORY */
 rill_status rill_prefixes_open(rill_prefixes **out, rill_context *ctx, const char *directory,
@@ -33,7 +33,7 @@ rill_status rill_prefixes_parse(rill_prefixes **out, rill_context *ctx, const ch
 
 void rill_prefixes_close(rill_prefixes *prefixes); /* NULL is allowed */
 
-/* What is known of a word, its last period not counted. */
+/* Kind of a word, given without its final period. */
 rill_prefix_kind rill_prefixes_find(const rill_prefixes *prefixes, const char *word, size_t length);
 
 #endif

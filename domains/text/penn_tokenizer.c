@@ -15,7 +15,7 @@ typedef struct penn_tokenizer {
     rill_sentence *out;
     int style;
     int in_quotes;        /* a double quote is open */
-    char next_chunk_byte; /* first byte of the next chunk, 0 behind the last */
+    char next_chunk_byte; /* first byte of the next chunk, 0 after the last */
     int is_first_chunk;   /* nothing stands before this chunk */
 } penn_tokenizer;
 
@@ -261,7 +261,7 @@ static int is_elision(rill_slice s)
     return s.length > 0 && (is_digit(s.data[0]) || IS_ONE_OF(s, words));
 }
 
-/* Take one word from the front of the chunk; *length is 0 when what is there is no punctuation that leads. */
+/* Cut one leading punctuation token from the chunk; *length is 0 if there is none. */
 static rill_status put_leading(penn_tokenizer *t, rill_slice s, size_t *length)
 {
     static const char *const brackets[] = {"(", "[", "{"};

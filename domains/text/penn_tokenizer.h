@@ -1,8 +1,8 @@
-/* penn_tokenizer.h: text to words as the Penn Treebank writes them.
+/* penn_tokenizer.h: Penn Treebank tokenization.
  *
- * What it does is in docs/parsing.md: quotes become `` and '', brackets their names, contractions and possessives are cut off,
- * punctuation stands alone, the full stop of an abbreviation stays with it. Treebanks differ in two things, which a model's
- * vocabularies tell: whether hyphenated words are one word, and whether quotes stay as they were typed.
+ * docs/parsing.md has the rules: quotes become `` and '', brackets their names, contractions and possessives are split
+ * off, punctuation is separated, an abbreviation keeps its period. Treebanks differ in two conventions, which a model's
+ * vocabularies reveal: whether hyphenated words are split, and whether quotes are kept as typed.
  * The text must be UTF-8. Stability: internal to rill. */
 #ifndef RILL_TEXT_PENN_TOKENIZER_H
 #define RILL_TEXT_PENN_TOKENIZER_H
@@ -14,7 +14,7 @@ enum {
     RILL_PENN_QUOTES = 2,  /* quotes and apostrophes stay as they are */
 };
 
-/* Append the words of the text to the sentence; their tags are to be predicted.
+/* Append the words of the text to the sentence, without tags.
  *   style  a set of the above
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_penn_split(rill_sentence *out, const char *text, size_t length, int style);

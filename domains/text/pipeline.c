@@ -1,6 +1,6 @@
-/* A text through a pipeline to pieces, and back; pipeline.h and tokenizer_json.h.
+/* Runs a pipeline: text to subword tokens, and back; see pipeline.h and tokenizer_json.h.
  *
- * Divisions: opening and closing · pieces of a word · words · texts. */
+ * Divisions: opening and closing · subword tokens of a word · words · texts. */
 #include "pipeline.h"
 
 #include <stdio.h>
@@ -67,9 +67,9 @@ const char *rill_pipeline_unk(const rill_pipeline *p)
     return p->unk;
 }
 
-/* --- pieces of a word --------------------------------------------------------------------------------------------- */
+/* --- subword tokens of a word ------------------------------------------------------------------------------------- */
 
-/* Who splits: the buffers of one text, and the run of unknown pieces that is not told yet. */
+/* State of splitting one text: buffers, and a pending run of unknown characters. */
 typedef struct splitter {
     const rill_pipeline *p;
     rill_context *ctx;

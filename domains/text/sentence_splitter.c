@@ -87,7 +87,7 @@ static sentence_break break_kind(int32_t c, int greek)
     return kind_by_category(c);
 }
 
-/* The character at *at, which moves behind it; -1: none. */
+/* The character at *at, which moves past it; -1: none. */
 static int32_t read_next_char(const char *text, size_t *pos, size_t end)
 {
     size_t step;
@@ -180,7 +180,7 @@ typedef struct sentence_reader {
     int greek;
 } sentence_reader;
 
-/* SB5: the kind of the character at *at, which moves behind it and what extends it. */
+/* SB5: the class of the character at *at, which moves past it and its extenders. */
 static sentence_break read_char(const sentence_reader *r, size_t *pos)
 {
     const int32_t c = read_next_char(r->text, pos, r->length);

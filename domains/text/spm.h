@@ -1,9 +1,9 @@
-/* spm.h: SentencePiece behind C: a model's bytes, text to pieces, pieces to text.
+/* spm.h: C interface of the SentencePiece library.
  *
- * Only spm.cc knows the library (libsentencepiece, Apache-2.0), which is C++; no exception leaves it. The library's
- * memory is its own and does not come from a context, which is there for what is recorded. Any number of threads may use an open
- * model at once: by its author's word (google/sentencepiece, issue 207) a processor is thread-safe, and the library itself splits
- * batches among threads. Stability: internal to rill. */
+ * Only spm.cc uses the library (libsentencepiece, Apache-2.0), which is C++; no exception leaves it. The library
+ * allocates its own memory; the context only records errors. Any number of threads may share an open model: its author
+ * states that a processor is thread-safe (google/sentencepiece, issue 207), and the library itself splits batches among
+ * threads. Stability: internal to rill. */
 #ifndef RILL_TEXT_SPM_H
 #define RILL_TEXT_SPM_H
 
@@ -13,21 +13,23 @@ RILL_C_BEGIN
 
 typedef struct rill_spm rill_spm;
 
-/* A model from the bytes of a .spm file, which are not needed afterwards; `path` stands in the sentence of a failure.
+/* Load a model from the bytes of a .spm file, which may be freed afterwards; `path` is for errors.
  *   RILL_OK · RILL_ERR_FORMAT */
 rill_status rill_spm_open(rill_spm **out, rill_context *ctx, const char *path, const char *bytes, size_t size);
 
 void rill_spm_close(rill_spm *spm); /* NULL is allowed */
 
-/* How many pieces there are, and number i of them, 0 <= i < count, borrowed: NUL-terminated, its length in *length. */
+/* Number of tokens; token i, 0 <= i < count, borrowed, NUL-terminated, its length in *length. */
 int32_t rill_spm_count(const rill_spm *spm);
 const char *rill_spm_piece(const rill_spm *spm, int32_t i, size_t *length);
 
-/* Segment a text: fn gets one piece after the other. RILL_OK · RILL_ERR_INPUT (the library refused) · what fn returned */
+/* Segment a text; fn gets each subword token in order. RILL_OK · RILL_ERR_INPUT (refused by the library) · what fn
+ * returned */
 rill_status rill_spm_encode(const rill_spm *spm, rill_context *ctx, const char *text, size_t length, rill_word_fn fn,
                             void *user);
 
-/* Join pieces, [n] of [length[i]] bytes: fn gets the text, once. RILL_OK · RILL_ERR_FORMAT (likewise) · what fn returned */
+/* Join subword tokens, [n] of [length[i]] bytes; fn gets the text, once. RILL_OK · RILL_ERR_FORMAT (likewise) · what fn
+ * returned */
 rill_status rill_spm_decode(const rill_spm *spm, rill_context *ctx, size_t n, const char *const *piece,
                             const size_t *length, rill_word_fn fn, void *user);
 

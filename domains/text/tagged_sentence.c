@@ -9,7 +9,7 @@ void rill_sentence_begin(rill_sentence *s)
     s->words = 0;
 }
 
-/* The bytes behind the last word's end become a word. */
+/* The bytes after the last word's end become a word. */
 static rill_status end_word(rill_sentence *s, int32_t tag)
 {
     rill_context *ctx = s->bytes.ctx;

@@ -1,6 +1,7 @@
-/* tagged_sentence.h: the words of one input, as they stand in a tree, with their tags.
+/* tagged_sentence.h: the words of a sentence, spelled as in a tree, with their part-of-speech tags.
  *
- * Zero-initialise with the context set; begin, then add words; clear at the end. Memory stays from sentence to sentence.
+ * Zero-initialise with the context set; begin, then add words; clear at the end. Memory is kept from sentence to
+ * sentence.
  * Stability: internal to rill. */
 #ifndef RILL_TEXT_TAGGED_SENTENCE_H
 #define RILL_TEXT_TAGGED_SENTENCE_H
@@ -10,23 +11,23 @@
 enum { RILL_NO_TAG = -1 };
 
 typedef struct rill_sentence {
-    rill_text bytes; /* the words, one behind the other */
-    size_t *end;     /* [words] where each ends */
-    int32_t *tag;    /* [words] row of tags.vocab, RILL_NO_TAG while it is to be predicted */
+    rill_text bytes; /* the words, concatenated */
+    size_t *end;     /* [words] end of each */
+    int32_t *tag;    /* [words] row of tags.vocab, RILL_NO_TAG: to be predicted */
     size_t end_capacity, tag_capacity;
     int32_t words;
 } rill_sentence;
 
 void rill_sentence_begin(rill_sentence *s);
 
-/* Append a word of `length` bytes, which with those appended before it is not empty.
+/* End the current word with `length` more bytes. The word must not be empty.
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_sentence_add(rill_sentence *s, const char *word, size_t length, int32_t tag);
 
-/* The same, with brackets in the word as they are written in trees. */
+/* The same, with brackets escaped as in trees. */
 rill_status rill_sentence_add_escaped(rill_sentence *s, const char *word, size_t length, int32_t tag);
 
-/* Append bytes that the next word begins with.
+/* Append bytes to the start of the next word.
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_sentence_append_bytes(rill_sentence *s, const char *bytes, size_t length);
 

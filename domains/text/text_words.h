@@ -1,38 +1,38 @@
-/* text_words.h: texts as slices, the words between blanks, and where the actions that words stand for go.
+/* text_words.h: texts as slices, splitting at spaces, and lists of actions.
  *
- * Any number of threads may ask at once: nothing here keeps anything. Stability: internal to rill. */
+ * Stateless; any thread. Stability: internal to rill. */
 #ifndef RILL_TEXT_WORDS_H
 #define RILL_TEXT_WORDS_H
 
 #include "rill/context.h"
 
-/* Bytes of a text that belongs to another, or of static memory; not NUL-terminated. */
+/* Borrowed bytes of a text; not NUL-terminated. */
 typedef struct rill_slice {
     const char *data;
     size_t length;
 } rill_slice;
 
-/* Is it that text, which ends in a NUL? Are both the same? */
+/* Whether a slice equals a NUL-terminated text; whether two slices are equal. */
 int rill_slice_is(rill_slice slice, const char *text);
 int rill_slice_equal(rill_slice a, rill_slice b);
 
-/* Takes the next word, token or piece. A failure ends the call, which then returns it. */
+/* Called with each word or subword token. A failure ends the iteration and is returned by it. */
 typedef rill_status (*rill_word_fn)(void *user, const char *word, size_t length);
 
-/* Cut from the front of the text what stands between blanks, which are all bytes up to ' '; it is empty when nothing is left. */
+/* Cut the next space-delimited word from the front of the text; bytes up to ' ' are spaces. Empty at the end. */
 rill_slice rill_next_word(rill_slice *text);
 
-/* The bytes of the space at the beginning of some text, 0 if it begins with none: rill_blank_bytes(), but for what joins letters and
- * signs within a word (U+200C, U+200D). */
+/* Bytes of the Unicode space at the start of a text, 0 if none: rill_blank_bytes() without the joiners within words
+ * (U+200C, U+200D). */
 size_t rill_space_length(const char *text, size_t length);
 
-/* Likewise what stands between such spaces: the words of a text that people write. What models write has blanks. */
+/* Likewise for Unicode spaces: words of natural text. Model tokens are separated by ASCII spaces. */
 rill_slice rill_next_text_word(rill_slice *text);
 
-/* What rill_next_word() cuts, in order. RILL_OK · what fn returned */
+/* Call fn with each word as rill_next_word(). RILL_OK · what fn returned */
 rill_status rill_for_each_word(const char *text, size_t length, rill_word_fn fn, void *user);
 
-/* What rill_domain.tokenize fills, the first `room` of n; and who asks which model, for those who take words or pieces. */
+/* Output of rill_domain.tokenize: the first `capacity` of n actions; with the model and context, for callbacks. */
 typedef struct rill_action_list {
     void *model;
     rill_context *ctx;

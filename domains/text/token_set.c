@@ -186,7 +186,7 @@ int rill_is_white_space(int32_t c)
            c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-/* The character at `at` of valid UTF-8, -1 at the end; *next behind it. */
+/* The character at `at` of valid UTF-8, -1 at the end; *next is after it. */
 static int32_t decode_char(const char *text, size_t length, size_t pos, size_t *next)
 {
     utf8proc_int32_t c = -1;

@@ -29,8 +29,8 @@ struct rill_tokenizer {
     rill_moses_bpe *bpe;               /* of the kind MOSES_BPE, else NULL */
     rill_family_tokenizer *family;     /* of the kind FAMILY, else NULL */
     int32_t source_bos, source_eos;    /* -1: none */
-    int32_t unk;                       /* source symbol for pieces without number */
-    int has_language_tags;             /* the source vocabulary has pieces of the form >>xx<< */
+    int32_t unk;                       /* source id of unknown tokens */
+    int has_language_tags;             /* the source vocabulary has tokens of the form >>xx<< */
 };
 
 static const char UNKNOWN[] = "<unk>";
@@ -115,7 +115,7 @@ static rill_status find_specials(rill_tokenizer *t, const rill_tokenizer_files *
     return RILL_OK;
 }
 
-/* What makes pieces of text and text of pieces. */
+/* The segmenters: text to subword tokens, and back. */
 static rill_status open_segmenter(rill_tokenizer *t, rill_text *path, const rill_tokenizer_files *files)
 {
     if (t->kind == RILL_TOKENIZER_WHITESPACE) return RILL_OK;
@@ -249,7 +249,7 @@ rill_status rill_tokenizer_output_prefix(const rill_tokenizer *t, rill_context *
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
-/* A vocabulary in JSON may have pieces with line feeds, which would end the output's line: they become blanks. */
+/* Tokens of a JSON vocabulary may contain line feeds, which would end the output's line: they become spaces. */
 rill_status rill_tokenizer_join_tokens(size_t n, const char *const *piece, const size_t *length, rill_text *out)
 {
     size_t from = out->length;

@@ -101,7 +101,7 @@ static rill_status fail_at_offset(tree_reader *r, size_t place, const char *what
     return rill_fail(r->tree->ctx, RILL_ERR_INPUT, "%s:%zu:%zu: %s", text->name, text->line + 1, column, what);
 }
 
-/* The tree does not stand in its line as a whole; of a file with trees of several lines that is said. */
+/* The tree is not complete within its line; the message mentions files with trees over several lines. */
 static rill_status fail_incomplete(tree_reader *r, size_t place, const char *what)
 {
     char all[160];
@@ -297,7 +297,7 @@ static rill_status write_node(rill_tree *tree, int32_t i, rill_text *out)
     return rill_text_append(out, ")", 1);
 }
 
-/* Close what ends before node i. */
+/* Close the nodes that end before node i. */
 static rill_status write_closes(rill_tree *tree, int32_t i, rill_text *out)
 {
     for (; tree->depth > 0 && tree->node[tree->open_nodes[tree->depth - 1]].end <= i; tree->depth--)

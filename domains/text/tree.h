@@ -21,9 +21,9 @@
 #include "text_words.h"
 
 typedef struct rill_tree_node {
-    rill_slice label; /* of a word: its tag */
-    rill_slice word;  /* data is NULL where the node holds nodes */
-    int32_t end;      /* nodes i + 1 .. end - 1 are below node i */
+    rill_slice label; /* of a word: its part-of-speech tag */
+    rill_slice word;  /* data is NULL for inner nodes */
+    int32_t end;      /* nodes i + 1 .. end - 1 are descendants of node i */
     int32_t from, to; /* words it spans */
 } rill_tree_node;
 
@@ -33,20 +33,20 @@ typedef struct rill_tree {
     int32_t count;
     int32_t words;
     size_t node_capacity;
-    int32_t *open_nodes; /* [depth] nodes whose bracket has not been closed, while reading, building or writing */
+    int32_t *open_nodes; /* [depth] open brackets, while reading, building or writing */
     int32_t depth;
     size_t open_capacity;
 } rill_tree;
 
 enum { RILL_TREE_AS_WRITTEN = 1, RILL_TREE_KEEP_BARS = 2 };
 
-/* A text with trees in it, one after the other: a file, or one line. */
+/* A text that contains trees: a file, or one line. */
 typedef struct rill_tree_text {
-    const char *name; /* of the file, for errors: "NAME:LINE:COLUMN: ..."; NULL for a line: "column COLUMN: ..." */
+    const char *name; /* file name for errors: "NAME:LINE:COLUMN: ..."; NULL for a line: "column COLUMN: ..." */
     const char *text;
     size_t length;
-    size_t offset; /* in and out: byte the next tree is looked for from */
-    /* Inner: lines before byte `counted`, and where its line begins. */
+    size_t offset; /* in and out: where to look for the next tree */
+    /* Private: lines before byte `counted_to`, and the start of its line. */
     size_t line, line_offset, counted_to;
 } rill_tree_text;
 
@@ -59,9 +59,9 @@ typedef struct rill_tree_text {
  *   RILL_ERR_MEMORY */
 rill_status rill_tree_next(rill_tree *tree, rill_tree_text *text, int flags);
 
-/* Read one tree from a line that holds nothing else; blanks around it are allowed.
- *   RILL_OK · RILL_ERR_INPUT (as above, also for an empty line; of a tree that is not whole it is said that each is to be one line) ·
- *   RILL_ERR_MEMORY */
+/* Read the only tree of a line; spaces around it are allowed.
+ *   RILL_OK · RILL_ERR_INPUT (as above, also for an empty line; for an incomplete tree the message asks for one tree
+ *   per line) · RILL_ERR_MEMORY */
 rill_status rill_tree_parse(rill_tree *tree, const char *text, size_t length, int flags);
 
 /* Append the tree in one line; or `indented`, a constituent per line, two blanks deeper than the one that holds it (of 32 levels at
@@ -77,7 +77,7 @@ rill_status rill_tree_open(rill_tree *tree, rill_slice label);
 rill_status rill_tree_word(rill_tree *tree, rill_slice tag, rill_slice word);
 void rill_tree_close(rill_tree *tree);
 
-/* Give the memory back. */
+/* Free the memory. */
 void rill_tree_clear(rill_tree *tree);
 
 /* Append a word as it stands in a tree: ( ) { } become -LRB- -RRB- -LCB- -RCB-, wherever in the word they stand. A word without

@@ -24,7 +24,7 @@ static int compare(const void *a, const void *b, void *user)
                   rill_vocabulary_token(v, *(const int32_t *)b, NULL));
 }
 
-/* Scores of tokens behind the model's own do not count: those are never looked for in words. */
+/* Scores of tokens after the model's own do not count: those are never looked up in words. */
 rill_status rill_unigram_sort_vocabulary(rill_pipeline *p)
 {
     TRY(rill_arena_alloc(&p->arena, &p->sorted_ids, p->n_scores, sizeof *p->sorted_ids, p->name));

@@ -17,7 +17,7 @@
 
 struct rill_vocabulary {
     rill_arena arena;
-    char *text;      /* the file's bytes, a NUL behind each token */
+    char *text;      /* the file's bytes, with a NUL after each token */
     uint32_t *start; /* [count + 1] offsets in text */
     int32_t *table;  /* [mask + 1] token numbers, -1 for an empty place */
     uint32_t mask;
@@ -199,7 +199,7 @@ static rill_status check_expected(const rill_vocabulary *v, rill_context *ctx, c
 rill_status rill_vocabulary_open_checked(rill_vocabulary **out, rill_context *ctx, const char *path, const char *key,
                                          int32_t size, const char *const *special, int32_t specials)
 {
-    enum { LIMIT = 1 << 22 }; /* a file that is larger than configured is told by how many, up to here */
+    enum { LIMIT = 1 << 22 }; /* larger files are counted up to here, for the error message */
     rill_status status = rill_vocabulary_open(out, ctx, path, LIMIT);
     if (status != RILL_OK) return status;
     status = check_expected(*out, ctx, path, key, size, special, specials);

@@ -1,9 +1,9 @@
-/* vocabulary.h: symbols and their numbers.
+/* vocabulary.h: tokens and their ids.
  *
- * The file has one token per line; the number of a token is that of its line, from 0. Tokens are any UTF-8 without line
- * feeds and NULs, not ending in CR. The last line may lack its line feed; anything else unusual is refused with file and
- * line: an empty line, a token that came before, bytes that are not UTF-8, more tokens than allowed.
- * A loaded vocabulary never changes: lookups may run on several threads at once.
+ * The file has one token per line; a token's id is its line number, from 0. Tokens are UTF-8 without line feeds and
+ * NULs, not ending in CR. The last line may lack its line feed. Errors name file and line: an empty line, a duplicate
+ * token, invalid UTF-8, too many tokens.
+ * A loaded vocabulary is const: any number of threads may use it.
  * Stability: internal to rill. */
 #ifndef RILL_TEXT_VOCABULARY_H
 #define RILL_TEXT_VOCABULARY_H
@@ -12,14 +12,13 @@
 
 typedef struct rill_vocabulary rill_vocabulary;
 
-/* Read the vocabulary at `path`, of `limit` tokens at most (1..2^30).
+/* Read the vocabulary at `path`, of at most `limit` tokens (1..2^30).
  *   out: on success a vocabulary the caller closes; on failure NULL
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (FILE:LINE: why) · RILL_ERR_MEMORY */
 rill_status rill_vocabulary_open(rill_vocabulary **out, rill_context *ctx, const char *path, int32_t limit);
 
-/* Read the vocabulary of a model whose config.json says at `key` that it has `size` tokens, and which begins with those of
- * `special`.
- *   RILL_OK · as rill_vocabulary_open(), RILL_ERR_FORMAT also for another size or beginning */
+/* Read a vocabulary that must have `size` tokens, as config.json has at `key`, and start with `special`.
+ *   RILL_OK · as rill_vocabulary_open(), RILL_ERR_FORMAT also for another size or start */
 rill_status rill_vocabulary_open_checked(rill_vocabulary **out, rill_context *ctx, const char *path, const char *key,
                                          int32_t size, const char *const *special, int32_t specials);
 
@@ -27,8 +26,8 @@ rill_status rill_vocabulary_open_checked(rill_vocabulary **out, rill_context *ct
 rill_status rill_vocabulary_parse(rill_vocabulary **out, rill_context *ctx, const char *name, const char *bytes,
                                   size_t length, int32_t limit);
 
-/* The same for a list of tokens in order of their numbers, of which only that none comes twice is asked; they are copied. `name`
- * stands for the file in errors.
+/* The same for a list of tokens in order of ids, checked only for duplicates; they are copied. `name` is the file in
+ * errors.
  *   token   [count] of [length[i]] bytes each, UTF-8 without NULs; count >= 1 */
 rill_status rill_vocabulary_from_list(rill_vocabulary **out, rill_context *ctx, const char *name,
                                       const char *const *token, const size_t *length, int32_t count);
@@ -48,13 +47,13 @@ void rill_vocabulary_close(rill_vocabulary *vocabulary); /* NULL is allowed */
 /* Number of tokens. */
 int32_t rill_vocabulary_count(const rill_vocabulary *vocabulary);
 
-/* The number of the token of `length` bytes, -1 if it is not there. */
+/* Id of a token of `length` bytes, -1 if absent. */
 int32_t rill_vocabulary_id(const rill_vocabulary *vocabulary, const char *token, size_t length);
 
 /* The token with number id, 0 <= id < count; NUL-terminated; *length (may be NULL) without the NUL. Borrowed. */
 const char *rill_vocabulary_token(const rill_vocabulary *vocabulary, int32_t id, size_t *length);
 
-/* Append it. RILL_OK · RILL_ERR_MEMORY */
+/* Append the token. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_vocabulary_write(const rill_vocabulary *vocabulary, int32_t id, rill_text *out);
 
 #endif

@@ -1,5 +1,6 @@
-/* int8_neon.h: the words of vector/gemm_u8s8.c, spelled in the vectors of AArch64: rows are bytes with their sign, as weights are, and a
- * register has the sums of four columns. One instruction multiplies and adds 16 numbers, the row's four named where they stand. */
+/* int8_neon.h: the int8 primitives of vector/gemm_u8s8.c in AArch64 dot products: rows are signed bytes, as weights
+ * are; a register holds the sums of four columns. One instruction multiplies and adds 16 products, with the row's four
+ * bytes selected by lane. */
 #ifndef RILL_KERNELS_INT8_NEON_H
 #define RILL_KERNELS_INT8_NEON_H
 

@@ -1,9 +1,9 @@
-/* int8_pairs.h: the tile of vector/gemm_u8s8.c for two rows and more, by the instruction that multiplies matrices: two rows of eight k by
- * eight k of two columns are four sums at once, twice what a dot product does.
+/* int8_pairs.h: the tile of vector/gemm_u8s8.c for two or more rows, with i8mm's matrix multiply: one instruction adds
+ * two rows x eight k x two columns to four sums, twice the work of a dot product.
  *
- * Packed weights have four k of a column together, so two lines are woven into one for each pair of columns; the weaving is shared by all
- * rows of the tile. Sums of a pair of rows stand together and come apart where they are stored. A last row without a second is taken
- * twice, and stored once. */
+ * Packed weights hold four k of a column together, so two lines are interleaved for each pair of columns; all rows of
+ * the tile share the result. Sums of a pair of rows share registers and are separated when stored. An odd last row is
+ * computed twice and stored once. */
 #ifndef RILL_KERNELS_INT8_PAIRS_H
 #define RILL_KERNELS_INT8_PAIRS_H
 
@@ -14,7 +14,7 @@
     X(p, i, i2, 0)          \
     X(p, i, i2, 1) X(p, i, i2, 2) X(p, i, i2, 3) X(p, i, i2, 4) X(p, i, i2, 5) X(p, i, i2, 6) X(p, i, i2, 7)
 
-/* Of pair p and the four columns of quad j: the sums of the first two columns, of the last two. */
+/* Row pair p, columns of quad j: sums of the first two columns, of the last two. */
 #define DECLARE_PAIR(p, i, i2, j) int32x4_t l##p##j = vdupq_n_s32(0), h##p##j = l##p##j;
 #define DECLARE_PAIRS(p, i, i2) QUADS2(DECLARE_PAIR, p, i, i2)
 #define POINT_PAIR(p, i, i2)                                  \
@@ -35,7 +35,7 @@
         const int8x16_t right = vreinterpretq_s8_s32(vzip2q_s32(x, y));              \
         MULTIPLY_PAIR(0, j) MULTIPLY_PAIR(1, j) MULTIPLY_PAIR(2, j)                  \
     }
-/* Eight k, of which the last four have weights if `two`. */
+/* Eight k; the last four have weights if `two`. */
 #define STEP_PAIRS(what)      \
     {                         \
         const int two = what; \

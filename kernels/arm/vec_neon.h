@@ -1,8 +1,8 @@
-/* vec_neon.h: the vector vocabulary, spelled in the vectors of AArch64. See vector/vec.h for what each word means.
+/* vec_neon.h: the primitives of vector/vec.h in AArch64 NEON.
  *
- * A vector is two registers of four floats. With eight lanes each sum has the tree that it has with AVX2, and every word rounds as its
- * namesake there does: so both sets give the same bits, and share the golden files (tests/golden). What the processor would do
- * otherwise is spelled out: its own maximum of a NaN and a number is the NaN whichever side it is on. */
+ * A vector is two registers of four floats. With eight lanes each sum uses the same tree as on AVX2, and every
+ * primitive rounds as on AVX2, so both sets give the same bits and share the golden files (tests/golden). Where NEON
+ * differs, the code emulates AVX2: NEON's maximum of a NaN and a number is NaN on either side. */
 #ifndef RILL_KERNELS_VEC_NEON_H
 #define RILL_KERNELS_VEC_NEON_H
 
@@ -15,7 +15,7 @@
 #define RILL_FN(op) op##_neon_i8mm
 #define RILL_SET RILL_ISA_NEON_I8MM
 #define RILL_SET_NAME "neon-i8mm"
-#define RILL_SET_BELOW(op) op##_neon /* a set that only multiplies int8: all else is that set's */
+#define RILL_SET_BELOW(op) op##_neon /* this set has only an int8 GEMM; all other operations are that set's */
 #elif defined(RILL_VEC_DOTPROD)
 #define RILL_FN(op) op##_neon_dotprod
 #define RILL_SET RILL_ISA_NEON_DOTPROD
@@ -24,7 +24,7 @@
 #else
 #define RILL_FN(op) op##_neon
 #define RILL_SET RILL_ISA_NEON
-#define RILL_SET_NAME "neon" /* it has no products of int8: those are the reference code's */
+#define RILL_SET_NAME "neon" /* no int8 GEMM: the reference code's is used */
 #endif
 
 typedef float32x4_t v4;
@@ -35,10 +35,10 @@ typedef struct vi {
     int32x4_t low, high;
 } vi;
 typedef struct vm {
-    uint32x4_t low, high; /* all bits of a lane */
+    uint32x4_t low, high; /* all bits of a lane set or clear */
 } vm;
 
-/* A word that does the same to both halves. */
+/* An operation applied to both halves. */
 #define BOTH1(type, word, parameter, of)      \
     static inline type word(parameter x)      \
     {                                         \
@@ -131,7 +131,7 @@ static inline v4 v4_minus_abs(v4 x)
 }
 BOTH1(vf, v_minus_abs, vf, v4_minus_abs)
 
-/* A float of a row stays one number in a register, by which the processor multiplies whole ones. */
+/* A float of a row stays in one register; multiply-by-lane instructions use it without a broadcast. */
 typedef float32x2_t ve;
 static inline ve ve_load(const float *p)
 {
@@ -142,7 +142,7 @@ static inline vf ve_fma(ve x, vf b, vf c)
     return (vf){vfmaq_lane_f32(c.low, b.low, x, 0), vfmaq_lane_f32(c.high, b.high, x, 0)};
 }
 
-/* Up to three floats; nothing behind them is touched. */
+/* Load up to three floats, without reading past them. */
 static inline v4 v4_load_some(const float *p, size_t n)
 {
     v4 x = vdupq_n_f32(0.0f);
@@ -298,7 +298,7 @@ static inline unsigned vm_to_bits(vm m)
     return vaddvq_u16(vandq_u16(vcombine_u16(vmovn_u32(m.low), vmovn_u32(m.high)), vld1q_u16(each)));
 }
 
-/* Lane by lane: there is nothing that packs a vector, and those that are packed have few lanes to keep. */
+/* Lane by lane: NEON has no compress instruction, and few lanes are kept. */
 static inline void v_store_packed(float *p, unsigned bits, vf x)
 {
     float each[VL];
@@ -323,13 +323,13 @@ static inline v4 v_fold_max(vf x)
     return v4_larger(x.low, x.high);
 }
 
-/* In every group of four lanes: 0 1 of a and b, 2 3 of a and b; then 0 2 and 1 3. */
+/* In every group of four lanes: lanes 0 1 of a and b, lanes 2 3 of a and b; then 0 2 and 1 3. */
 BOTH2(vf, v_lower_pairs, vf, v4_pairs)
 BOTH2(vf, v_upper_pairs, vf, v4_upper)
 BOTH2(vf, v_even_lanes, vf, vuzp1q_f32)
 BOTH2(vf, v_odd_lanes, vf, vuzp2q_f32)
 
-/* See v_sum_heads in vec.h: what is left of two vectors when the lanes of each are folded into one group of four. */
+/* Part of v_sum_heads (vec.h): fold each vector to one group of four lanes, and join two. */
 static inline vf v_fold_heads(const vf x[2])
 {
     return (vf){v_fold_sum(x[0]), v_fold_sum(x[1])};

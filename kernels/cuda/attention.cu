@@ -1,32 +1,33 @@
-/* attention.cu: paths from nodes to the root, and softmax of scores of a memory, then the weighted sum.
+/* attention.cu: paths from nodes to the root, and attention: softmax of scores, then the weighted sum of values.
  *
- * A head of a row reads its keys and values once, so all of it is bound by memory. The work is cut like this:
- *   chunk    CHUNK rows of a memory. What a chunk comes to is (largest score, sum of exponentials, sum of values), and a head is
- *            its chunks merged in order. Where chunks begin depends on nothing but their number
- *   narrow   heads of up to 256: a warp has a chunk. GROUP lanes read a row of it, 16 bytes each, as many groups as fit read rows
- *            side by side, and each keeps a running softmax; the groups are merged at the end
- *   wide     heads beyond, additive scores, and values of another width: a block has a chunk. Its warps share the scores' rows, then
- *            its threads the values' columns
- * Either goes over all chunks of its head itself; or, where heads are too few to fill a GPU, chunks go to `part`, each by a warp or
- * block of its own, and a second kernel folds them. Both fold alike, so it does not matter to the bits which way was taken.
+ * Each head of a row reads its keys and values once, so the kernels are memory-bound. Partition:
+ *   chunk    CHUNK rows of a memory. Its partial result is (largest score, sum of exponentials, sum of values); a head
+ *            merges its chunks in order. Chunk boundaries depend only on the chunk's number
+ *   narrow   heads up to 256 wide: one warp per chunk. GROUP lanes read a row, 16 bytes each; the warp's groups read
+ *            different rows, each with a running softmax, and are merged at the end
+ *   wide     wider heads, additive scores, and values of another width: one block per chunk. Its warps share the rows
+ *            for scores, then its threads the columns of values
+ * Either kernel loops over all chunks of its head; or, with too few heads to fill a GPU, chunks are split among warps
+ * or blocks, which write partial results to `part`, and a second kernel merges them. Both merge in the same order, so
+ * the bits do not depend on the split.
  *
- * Lane i has floats 4 i .. 4 i + 3 of a row whether it reads them by 16 bytes or by 4: strides do not matter to the bits either. */
+ * Lane i has floats 4 i .. 4 i + 3 of a row whether it reads them by 16 bytes or by 4: the bits do not depend on
+ * alignment either. */
 #include "rows.cuh"
 
 enum {
     CHUNK = 128,
-    WARPS = 4,                /* of a block of narrow heads: each goes its own way */
+    WARPS = 4,                /* per block of narrow heads: independent */
     NARROW = GPU_ATTEND_NARROW, /* the widest narrow head */
     WIDE_WARPS = 8,           /* of a block of wide heads */
-    GPU_FULL_WARPS = 4096, /* warps that fill a GPU: with more heads than this, chunks are not shared out */
-    MAX_SPLIT = 4,         /* chunks by so many times GPU_FULL_WARPS are shared out, so that `part` has a bound: with more, heads are
-                            * many */
-    GRID_Y = 65535,           /* chunks that a grid can have */
+    GPU_FULL_WARPS = 4096, /* warps that fill a GPU: with more heads, chunks are not split */
+    MAX_SPLIT = 4,         /* at most GPU_FULL_WARPS times this many chunks are split, which bounds `part`; with more, heads suffice */
+    GRID_Y = 65535,           /* maximum of a grid's y dimension */
 };
 
 /* --- paths -------------------------------------------------------------------------------------------------------- */
 
-/* Each step waits for the one before it, so a walk takes as long as the path is: small blocks, to spread walks over the GPU. */
+/* Each step depends on the previous one, so a walk takes as long as its path: small blocks spread walks over the GPU. */
 __global__ static void __launch_bounds__(GPU_WARP) walk_paths(gpu_path a)
 {
     const int32_t first = (int32_t)blockIdx.x * GPU_WARP, r = first + (int32_t)threadIdx.x, count = *a.rows.count;
@@ -47,10 +48,10 @@ void gpu_run_path(gpu_stream *cu_stream, const gpu_path *args)
     GPU_LAUNCH(cu_stream, dim3((unsigned)((args->rows.max + GPU_WARP - 1) / GPU_WARP)), GPU_WARP, 0, walk_paths, *args);
 }
 
-/* --- what chunks come to ------------------------------------------------------------------------------------------ */
+/* --- partial softmax ---------------------------------------------------------------------------------------------- */
 
-/* exp(x - max); where all scores are -infinity, or there are none, that is 0. A score that is NaN is left out of max, but not out of
- * what it makes NaN by its share: the sum, and all columns. */
+/* exp(x - max), 0 if all scores are -infinity or there are none. max ignores NaN scores, but they make the sum and all
+ * columns NaN. */
 __device__ static inline float exp_minus_max(float x, float max)
 {
     return expf(x - (max == -INFINITY ? 0.0f : max));
@@ -61,8 +62,8 @@ struct softmax_sums {
     float max, sum;
 };
 
-/* What two tallies are together, and by what the sums of values of either are multiplied, which is done without fmaf: sums that stay
- * in a thread and sums that are merged later are to come to the same bits. */
+/* Merge of two partial sums, and the factors for their sums of values. Without fmaf: sums kept in a thread and sums
+ * merged later must have the same bits. */
 struct merge_result {
     softmax_sums all;
     float by_a, by_b;
@@ -78,7 +79,7 @@ __device__ static inline merge_result merged(softmax_sums a, softmax_sums b)
     return x;
 }
 
-/* A softmax_sums, and a thread's columns of the sum of values. */
+/* softmax_sums with a thread's columns of the sum of values. */
 template <int P>
 struct attend_partial {
     softmax_sums t;
@@ -100,7 +101,7 @@ __device__ static inline attend_partial<P> merged(const attend_partial<P> &a, co
 
 struct attend_work {
     gpu_attend a;
-    int32_t chunks; /* of the longest memory, which are shared out; 0: they are not */
+    int32_t chunks; /* of the longest memory, if split; 0: not split */
 };
 
 /* One head of one row. */
@@ -110,7 +111,7 @@ struct attend_head {
     int32_t first, length, chunks;
     float *out; /* NULL: not wanted */
     const float *additive; /* or NULL */
-    const float *relative; /* or NULL: its number for distance 0 */
+    const float *relative; /* relative position bias for distance 0, or NULL */
     int32_t position, reach;
 };
 
@@ -134,7 +135,7 @@ __device__ static inline attend_head make_head(const gpu_attend &a, int32_t r, i
             a.reach};
 }
 
-/* What is added to the score of memory row t. */
+/* Relative position bias of memory row t. */
 __device__ static inline float row_relative_bias(const attend_head &head, int32_t t)
 {
     const int32_t d = t - head.position;
@@ -146,13 +147,13 @@ __device__ static inline int32_t memory_row(const attend_head &head, int32_t t)
     return head.entry != nullptr ? head.entry[t] : head.first + t;
 }
 
-/* NULL: a negative row is not there. */
+/* NULL: an absent (negative) row. */
 __device__ static inline const float *row_at(const float *at, int32_t row, int32_t ld)
 {
     return row >= 0 ? at + (size_t)row * (size_t)ld : nullptr;
 }
 
-/* Four floats from column c on; those beyond the width, and of a row that is not there, are zeros. */
+/* Four floats from column c on; zeros beyond the width, and for absent rows. */
 template <bool ALIGNED>
 __device__ static inline gpu_piece<4> read_four(const float *row, int32_t c, int32_t width)
 {
@@ -192,7 +193,7 @@ __device__ static inline void write_out(const gpu_attend &a, float *out, int32_t
     }
 }
 
-/* Nobody wants the head. */
+/* Whether the head's output is unused. */
 __device__ static inline bool is_not_wanted(const gpu_attend &a, const float *out)
 {
     return out == nullptr && a.panel.data == nullptr;
@@ -210,13 +211,13 @@ __device__ static inline float add_four(const gpu_piece<4> &w, const gpu_piece<4
     return sum;
 }
 
-/* What a sum of values is multiplied with to become the mean: an empty memory gives zeros. */
+/* Factor that normalises the sum of values; 0 for an empty memory. */
 __device__ static inline float one_over(const attend_head &head, float sum)
 {
     return head.length > 0 ? 1.0f / sum : 0.0f;
 }
 
-/* In `part` a chunk is its max, its sum, 2 floats of nothing, and its columns, up to a multiple of 4. */
+/* Layout of a chunk in `part`: max, sum, 2 unused floats, columns, padded to a multiple of 4. */
 __host__ __device__ static inline size_t part_floats(int32_t width)
 {
     return 4 + ((size_t)width + 3) / 4 * 4;
@@ -229,7 +230,7 @@ __device__ static inline float *head_part(const attend_work &w, int32_t unit, in
 
 /* --- narrow heads ------------------------------------------------------------------------------------------------- */
 
-enum { ROWS_IN_FLIGHT = 4 }; /* rows of a group whose loads are on their way at once */
+enum { ROWS_IN_FLIGHT = 4 }; /* rows of a group with loads in flight */
 
 template <int P>
 struct narrow_head {
@@ -239,8 +240,8 @@ struct narrow_head {
     gpu_piece<4> query[P];
 };
 
-/* The group's next rows (negative: none), into its running softmax: of memory rows t, t + 32 / GROUP and so on. Piece i of a lane begins
- * at column first + i * 4 * GROUP. */
+/* Add the group's next rows (negative: none) to its running softmax: memory rows t, t + 32 / GROUP and so on. Piece i
+ * of a lane begins at column first + i * 4 * GROUP. */
 template <int GROUP, int P, bool ALIGNED>
 __device__ static inline void add_rows(const narrow_head<P> &x, int32_t t, const int32_t (&row)[ROWS_IN_FLIGHT],
                                         attend_partial<P> *sofar)
@@ -291,7 +292,7 @@ __device__ static inline attend_partial<P> shuffled(const attend_partial<P> &x, 
     return y;
 }
 
-/* One chunk, the same in all groups. Lanes fetch the numbers of 32 rows at once, the next 32 before these are worked on. */
+/* One chunk, merged over all groups. Lanes prefetch 32 row numbers at a time. */
 template <int GROUP, int P, bool ALIGNED>
 __device__ static inline attend_partial<P> attend_chunk(const narrow_head<P> &x, int32_t chunk)
 {
@@ -316,8 +317,8 @@ __device__ static inline attend_partial<P> attend_chunk(const narrow_head<P> &x,
     return sofar;
 }
 
-/* GROUP * 4 * P columns at most. 16 warps of a processor, or 8 with twice the columns, have 64 KiB on their way, several
- * times what keeps memory busy: left to itself the compiler makes room for more, and spills. */
+/* GROUP * 4 * P columns at most. 16 warps of a multiprocessor, or 8 with twice the columns, have 64 KiB in flight,
+ * several times what saturates memory. The launch bound keeps the compiler from raising occupancy by spilling. */
 template <int GROUP, int P, bool ALIGNED>
 __global__ static void __launch_bounds__(WARPS * GPU_WARP, P == 1 ? 4 : 2) attend_narrow(attend_work w)
 {
@@ -376,13 +377,13 @@ __device__ static inline float row_score(const gpu_attend &a, const attend_head 
     return a.scale * warp_sum(sum) + more;
 }
 
-/* What the warps of a block tell each other of a chunk. */
+/* Shared memory of a block for one chunk. */
 struct wide_share {
     float score[CHUNK], share[CHUNK];
     int32_t row[CHUNK];
 };
 
-/* Scores and shares of `rows` rows from t on; max and sum, the same in all threads. */
+/* Scores and exponentials of `rows` rows from t on; max and sum, the same in all threads. */
 template <bool ALIGNED>
 __device__ static inline softmax_sums weigh_rows(const gpu_attend &a, const attend_head &head, int32_t t, int32_t rows,
                                      wide_share *s)
@@ -394,21 +395,21 @@ __device__ static inline softmax_sums weigh_rows(const gpu_attend &a, const atte
         if (lane == 0) s->score[i] = score;
     }
     __syncthreads();
-    /* Each warp for itself, which spares a barrier. */
+    /* Each warp redundantly, which saves a barrier. */
     for (int32_t i = lane; i < rows; i += GPU_WARP) x.max = fmaxf(x.max, s->score[i]);
     for (int by = GPU_WARP / 2; by > 0; by /= 2) x.max = fmaxf(x.max, __shfl_xor_sync(GPU_ALL, x.max, by));
     for (int32_t i = lane; i < rows; i += GPU_WARP) {
         const float share = exp_minus_max(s->score[i], x.max);
         x.sum += share;
         if (warp == 0) s->share[i] = share;
-        if (warp == 0) s->row[i] = memory_row(head, t + i); /* not before the barrier: other warps may be at the last chunk's values */
+        if (warp == 0) s->row[i] = memory_row(head, t + i); /* after the barrier: other warps may still read the last chunk's values */
     }
     x.sum = warp_sum(x.sum);
     __syncthreads();
     return x;
 }
 
-/* Sums of values wait in `out` from chunk to chunk: a column is one thread's throughout. */
+/* `out` holds the sums of values between chunks: a column always belongs to one thread. */
 template <bool ALIGNED>
 __global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP, 4) attend_wide(attend_work w)
 {
@@ -438,7 +439,7 @@ __global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP, 4) attend_wide(a
     if (is_split && threadIdx.x == 0) *(softmax_sums *)part = all;
 }
 
-/* --- chunks that were shared out ---------------------------------------------------------------------------------- */
+/* --- merging of split chunks -------------------------------------------------------------------------------------- */
 
 /* A warp folds the chunks of a head that has several. */
 template <bool ALIGNED>
@@ -466,7 +467,7 @@ __global__ static void __launch_bounds__(WARPS * GPU_WARP) merge_parts(attend_wo
 
 /* --- watching ----------------------------------------------------------------------------------------------------- */
 
-/* A block has a row, and does the scores twice, for their sum and for themselves: that is rare, and takes no memory. */
+/* One block per row. Scores are computed twice, for their sum and for the weights: rare, and saves memory. */
 __global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP) mean_weights(gpu_attend a)
 {
     softmax_sums *warp_sums = (softmax_sums *)gpu_shared(); /* of each warp */
@@ -479,7 +480,7 @@ __global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP) mean_weights(gpu
         softmax_sums own = {-INFINITY, 0.0f}, all = own;
         for (int32_t t = warp; t < head.length; t += WIDE_WARPS)
             own = merged(own, {row_score<false>(a, head, t), 1.0f}).all;
-        __syncthreads(); /* the head before has been read */
+        __syncthreads(); /* all threads have read the previous head */
         if (lane == 0) warp_sums[warp] = own;
         __syncthreads();
         for (int i = 0; i < WIDE_WARPS; i++) all = merged(all, warp_sums[i]).all;

@@ -1,10 +1,11 @@
-/* Runs that are recorded: a timestep is a hundred launches, and putting them into a queue one by one takes longer than they do.
+/* CUDA graphs: a timestep is a hundred launches, and enqueuing them one by one takes longer than running them.
  *
- * A record holds addresses and sizes, so it serves runs that lie alike in memory. Numbers of rows are rounded up to 4, 5, 6 or 7 times
- * a power of two, kernels count their rows on the device, and what lies where follows from the rounded numbers. A record's key is
- * all that its launches follow from. Programs over ragged inputs are not recorded: their lengths hardly ever come again.
+ * A captured graph contains addresses and sizes, so it serves runs with the same memory layout. Row counts are rounded
+ * up to 4, 5, 6 or 7 times a power of two, kernels read the actual count on the device, and the layout follows from the
+ * rounded counts. A capture's key holds everything its launches depend on. Graphs with ragged inputs are not captured:
+ * their lengths hardly ever recur.
  *
- * Invariant: two runs of one key put the same work into the queue. Divisions: which runs · keys · records. */
+ * Invariant: two runs of one key enqueue the same work. Divisions: which runs · keys · captures. */
 #include "executor.h"
 
 #include <string.h>
@@ -27,7 +28,7 @@ size_t cuda_round_up(const cuda_run *r, size_t n)
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
 typedef struct run_key {
-    int64_t *at; /* NULL while numbers are counted */
+    int64_t *at; /* NULL while counting the numbers */
     size_t length;
 } run_key;
 
@@ -86,7 +87,7 @@ void cuda_captures_free(rill_session *s)
     rill_free(s->ctx, cuda->key, cuda->key_capacity * sizeof *cuda->key);
 }
 
-/* Runs of this key, or NULL: there were none, as far as is remembered. */
+/* The capture of this key, or NULL if it is new or was evicted. */
 static cuda_capture *find_capture(cuda_session *cuda, const run_key *k)
 {
     for (size_t i = 0; i < CUDA_MAX_CAPTURES; i++) {
@@ -97,7 +98,7 @@ static cuda_capture *find_capture(cuda_session *cuda, const run_key *k)
     return NULL;
 }
 
-/* Remember the key in a place that is free, or that was used longest ago. */
+/* Store the key in a free or the least recently used entry. */
 static rill_status add_capture(const cuda_run *r, const run_key *k)
 {
     rill_context *ctx = r->session->ctx;
@@ -114,7 +115,7 @@ static rill_status add_capture(const cuda_run *r, const run_key *k)
     return RILL_OK;
 }
 
-/* Indices that follow from written columns are put into the queue as operations ask for them: once more, in a second try. */
+/* Indices that depend on written columns are enqueued when operations ask for them: reset them before a second attempt. */
 static void clear_written_indices(cuda_run *r)
 {
     for (size_t i = 0; i < r->graph->n_indices; i++)
@@ -126,7 +127,7 @@ static gpu_graph_exec *capture_run(cuda_run *r, rill_status (*enqueue_fn)(cuda_r
     char why[GPU_ERROR_BYTES] = "";
     gpu_graph_exec *graph = NULL;
     if (gpu_capture_begin(r->cu_stream, why) == 0) {
-        (void)enqueue_fn(r); /* nothing is waited for, so nothing fails */
+        (void)enqueue_fn(r); /* waits for nothing, so cannot fail */
         graph = gpu_capture_end(r->cu_stream, why);
         clear_written_indices(r);
     }
@@ -136,7 +137,7 @@ static gpu_graph_exec *capture_run(cuda_run *r, rill_status (*enqueue_fn)(cuda_r
     return graph;
 }
 
-/* What comes for the first time may never come again, and has kernels to be loaded: it is recorded when it comes for the second. */
+/* A new key may never recur, and its kernels must be loaded first: capture at its second occurrence. */
 rill_status cuda_capture_or_replay(cuda_run *r, rill_status (*enqueue_fn)(cuda_run *))
 {
     cuda_session *cuda = r->cuda;

@@ -1,21 +1,22 @@
-/* choices.cu: the best symbols of rows and the log-probabilities of given ones.
+/* choices.cu: top M symbols of rows, and log-probabilities of given symbols.
  *
- * A row is read once. A key of 64 bits orders a row's symbols totally: the value's bits, made to order as numbers do, then the smaller
- * symbol. So the best M are the same in whatever order threads come to them. Each warp keeps its best in registers, sorted across its
- * lanes; what exceeds the least of them is put into the warp's pending keys in shared memory, found by a ballot, and every 32 of the
- * pending keys are sorted and merged in. After the first steps next to nothing gets so far: a row costs its exponentials and its loads.
+ * A row is read once. A 64-bit key orders a row's symbols totally: the value's bits in an order-preserving form, then
+ * the smaller symbol. So the top M do not depend on thread order. Each warp keeps its best in registers, sorted across
+ * lanes; keys above the smallest of them go to the warp's pending keys in shared memory, by ballot, and every 32
+ * pending keys are sorted and merged. After the first steps almost no key gets that far: a row costs its exponentials
+ * and loads.
  *
- * The log-normaliser is known only at the end, but ranks are by log-probability, and different x may round to one. So the best M + 1
- * are found by x; only where the M-th and the next come out equal is the row read again, with the normaliser.
+ * log_norm is known only at the end, but ranks are by log-probability, and different x may round to one. So the top M +
+ * 1 are found by x; the row is read again, with log_norm, only if the M-th and the next are equal after rounding.
  *
- * Rows of many symbols are split among blocks, in a way that follows from V, and a second kernel puts the parts together. M from
- * BEST_MANY on: the log-normaliser first, then the M-th largest key digit by digit, then those that reach it are sorted.
+ * Long rows are split among blocks, depending on V alone, and a second kernel merges the parts. For M >= BEST_MANY:
+ * log_norm first, then the M-th largest key by radix selection, then the selected keys are sorted.
  * Divisions: keys · a warp's best · a block's best · answers · kernels · many · picks · launches. */
 #include "symbols.cuh"
 
 enum {
     BEST_MANY = 128,                            /* from this M on */
-    BEST_PENDING = GPU_WARP * (SYMBOLS_READ + 1), /* keys that wait: less than a warp's, and a step's */
+    BEST_PENDING = GPU_WARP * (SYMBOLS_READ + 1), /* pending keys: less than a warp's, plus a step's */
     BEST_SPLIT = 16384,                         /* rows of more symbols are split */
     BEST_PART = 8192,                           /* symbols of a part, about */
     BEST_PARTS = GPU_WARP,                      /* at most: a lane each */
@@ -31,7 +32,7 @@ typedef struct best_call {
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
-/* 0 is less than the key of any number, and stands for nothing. */
+/* 0 is below the key of any number, and means none. */
 __device__ static inline uint32_t best_order(float x)
 {
     const uint32_t bits = __float_as_uint(x + 0.0f); /* -0 and 0 are equal */
@@ -84,9 +85,9 @@ __device__ static inline bool best_is_legal(const gpu_best &a, const symbols_row
 
 /* --- a warp's best ------------------------------------------------------------------------------------------------ */
 
-/* The steps of a bitonic network from this stride on, over 32 N keys, key i in register i / 32 of lane i % 32: of those STRIDE apart the
- * larger comes first where i & SIZE is 0. All are constants, since an index that is none would put the registers into memory;
- * and nothing branches. */
+/* Steps of a bitonic network from this stride on, over 32 N keys, key i in register i / 32 of lane i % 32: of two keys
+ * STRIDE apart the larger comes first if i & SIZE is 0. All indices are constants, which keeps the keys in registers;
+ * there are no branches. */
 template <int N, int SIZE, int STRIDE>
 __device__ static __forceinline__ void best_steps(uint64_t (&key)[N])
 {
@@ -114,7 +115,7 @@ __device__ static __forceinline__ void best_sort(uint64_t (&key)[N])
     if constexpr (SIZE < N * GPU_WARP) best_sort<N, SIZE * 2>(key);
 }
 
-/* Sort what rises and then falls, or the other way round. */
+/* Sort a bitonic sequence. */
 template <int N>
 __device__ static __forceinline__ void best_merge(uint64_t (&key)[N])
 {
@@ -137,8 +138,8 @@ __device__ static inline uint64_t best_nth(const uint64_t (&key)[N], int i)
 template <int N>
 struct best_kept {
     uint64_t key[N]; /* largest first; 0: nothing */
-    uint64_t min_key;  /* what does not exceed it is not among the best */
-    float floor;     /* the value of `least` */
+    uint64_t min_key;  /* keys must exceed it to be among the best */
+    float floor;     /* the value of `min_key` */
     int n_pending;
     uint64_t *pending; /* [BEST_PENDING] */
 };
@@ -171,7 +172,7 @@ __device__ static inline void best_merge_pending(best_kept<N> &kept, int want)
     kept.floor = kept.min_key != 0 ? best_key_value(kept.min_key) : -INFINITY;
 }
 
-/* What a step has read, less `less`. All lanes come here. */
+/* Add a step's symbols, minus `less`. All lanes participate. */
 template <int N>
 __device__ static inline void best_push(const best_call &c, const symbols_row &s, const uint64_t *legal,
                                          best_kept<N> &kept, const float (&x)[SYMBOLS_READ], float less, int32_t base)
@@ -265,13 +266,12 @@ __device__ static __forceinline__ void best_scan(const best_call &c, const symbo
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
-/* Whether the best M by log-probability can be others than the best M by x. For a warp.
+/* Whether the top M by log-probability may differ from the top M by x. Per warp.
  *
- * Rounding keeps order: the x that share a log-probability follow one another, and symbols above the M-th's are among the best M by x.
- * So are all that share it, unless the next one does. Then the smaller symbols of these are wanted, while the larger x have been taken:
- * the M-th's in place of x below it, and x above it in place of symbols that have the M-th's. If neither neighbour of the M-th's x
- * shares its log-probability, no other x does, and equal x are in the order of symbols already. How many symbols come in is not
- * bounded by the keys that are kept, so the row is read again. */
+ * Rounding is monotonic: x with equal log-probability are consecutive, and symbols above the M-th's log-probability are
+ * in the top M by x. So are all that share it, unless the next x does too. Then smaller symbols are preferred, but
+ * larger x were chosen. If neither neighbour of the M-th x shares its log-probability, no other x does, and equal x are
+ * already in the order of symbols. The number of ties is not bounded by the kept keys, so the row is read again. */
 template <int N>
 __device__ static inline bool best_may_change(const best_call &c, const uint64_t (&key)[N], float norm)
 {
@@ -283,7 +283,7 @@ __device__ static inline bool best_may_change(const best_call &c, const uint64_t
            (best_value(order - 1) - norm == logp || best_value(order + 1) - norm == logp);
 }
 
-/* Ranked by log-probability. For a warp. */
+/* Sort by log-probability. Per warp. */
 template <int N>
 __device__ static inline void best_rank(uint64_t (&key)[N], float norm)
 {
@@ -320,7 +320,7 @@ __device__ static inline void best_write(const best_call &c, const symbols_row &
     if (c.a.tag != nullptr && count == 0) c.a.tag[r] = c.a.first_action;
 }
 
-/* From the row's total and its best by x, which the first warp has. */
+/* Finish a row from its total and its best by x, which the first warp has. */
 template <int N>
 __device__ static inline void best_finish(const best_call &c, const symbols_row &s, int32_t r, const best_shared &m,
                                           best_kept<N> &kept, symbols_total total)
@@ -382,7 +382,7 @@ __global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_parts(best_cal
     }
 }
 
-/* A row's parts together. The block is of more than a warp for the sake of a row that has to be read again. */
+/* Merge a row's parts. The block has more than a warp in case the row must be read again. */
 template <int N>
 __global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_merge_parts(best_call c)
 {
@@ -403,26 +403,26 @@ __global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_merge_parts(be
 /* --- many --------------------------------------------------------------------------------------------------------- */
 
 enum {
-    MANY_DIGIT = 11, /* bits that a pass over the row settles: the sign, the exponent and two more with the first */
+    MANY_DIGIT = 11, /* bits per radix pass: the first takes the sign, the exponent and two more */
     MANY_BINS = 1 << MANY_DIGIT,
     MANY_SHARED = 4096, /* keys that are sorted in shared memory */
 };
 
 typedef struct many_call {
     gpu_best a;
-    int32_t bits;  /* of a symbol's number: keys have 32 + bits, so that no pass is spent on what all have in common */
+    int32_t bits;  /* bits of a symbol: keys have 32 + bits, which saves passes over constant bits */
     int32_t capacity;  /* keys of a row, at most */
-    uint64_t *key; /* [rows, room] or NULL: shared memory has room */
+    uint64_t *key; /* [rows, capacity] or NULL: shared memory suffices */
 } many_call;
 
 typedef struct many_shared {
     uint32_t bin[MANY_BINS];
-    int32_t digit, above, within; /* the digit of the last one that is wanted; keys above it, keys that have it */
+    int32_t digit, above, within; /* current digit of the M-th key; keys above it; keys with that digit */
     int32_t n;
     uint64_t key[1]; /* [room] */
 } many_shared;
 
-/* 0: not to be chosen; so is all of a row whose `norm` is NaN. */
+/* Key of a symbol; 0: not selectable; all symbols of a row whose `norm` is NaN. */
 __device__ static inline uint64_t many_key(const many_call &c, const symbols_row &s, const uint64_t *legal, float norm,
                                            int32_t v)
 {
@@ -431,7 +431,7 @@ __device__ static inline uint64_t many_key(const many_call &c, const symbols_row
     return (uint64_t)best_order(logp) << c.bits | (((uint32_t)1 << c.bits) - 1 - (uint32_t)v);
 }
 
-/* The first warp: in which bin, from the last on, the `need`-th key is; digit -1: there are fewer. A lane has 64 bins. */
+/* First warp: the bin, from the last on, of the `need`-th key; digit -1: fewer keys. A lane has 64 bins. */
 __device__ static inline void many_find(many_shared *m, int32_t need)
 {
     enum { EACH = MANY_BINS / GPU_WARP };
@@ -452,7 +452,7 @@ __device__ static inline void many_find(many_shared *m, int32_t need)
     m->within = (int32_t)m->bin[bin];
 }
 
-/* The least key that is chosen. Digits from the first on; keys differ, so the last digit leaves one in its bin at most. */
+/* The smallest selected key, digit by digit from the top; keys are distinct, so the last digit's bin has at most one. */
 __device__ static inline uint64_t many_min_key(const many_call &c, const symbols_row &s, const uint64_t *legal,
                                              float norm, many_shared *m)
 {
@@ -478,7 +478,7 @@ __device__ static inline uint64_t many_min_key(const many_call &c, const symbols
     return prefix;
 }
 
-/* Largest first. What is not there, from n on, counts as less than all and stays where it is, as the larger always goes to the front. */
+/* Sort descending. Missing keys, from n on, count as the smallest and never move. */
 __device__ static inline void many_sort(uint64_t *key, int32_t n)
 {
     for (int32_t size = 2; size / 2 < n; size *= 2)
@@ -496,7 +496,7 @@ __device__ static inline void many_sort(uint64_t *key, int32_t n)
         }
 }
 
-/* A block for each row, whose log_norm is there. */
+/* One block per row; log_norm is already known. */
 __global__ static void __launch_bounds__(512, 1) best_many(many_call c)
 {
     const int32_t r = (int32_t)blockIdx.x;

@@ -1,13 +1,14 @@
-/* cuda.cuh: the part of CUDA that kernels here are written in.
+/* cuda.cuh: the subset of CUDA that the kernels use.
  *
- * nvcc compiles them as they are. Tests compile the same files with the host's C++ compiler and tests/cuda/cuda_host.h, which runs the
- * threads of a block as fibres, in random order between barriers. So kernels keep to what both have: no inline PTX, mma, clusters,
- * grid-wide barriers or __activemask; shuffles and __syncwarp by all threads that the mask names; shared memory through
- * gpu_shared() alone, counted at the launch; one argument, a struct by value.
+ * nvcc compiles the kernels directly. Tests compile the same files with the host's C++ compiler and
+ * tests/cuda/cuda_host.h, which runs the threads of a block as fibres, in random order between barriers. So kernels use
+ * only what both support: no inline PTX, mma, clusters, grid-wide barriers or __activemask; shuffles and __syncwarp by
+ * all threads of the mask; shared memory only through gpu_shared(), sized at the launch; one argument, a struct by
+ * value.
  *
  *   __global__ static void work(gpu_copy a) { ... }
- *   GPU_LAUNCH(cu_stream, grid, threads, shared_bytes, work, args);         a template: GPU_LAUNCH(..., (work<128>), args)
- */
+ *   GPU_LAUNCH(cu_stream, grid, threads, shared_bytes, work, args);         a template: GPU_LAUNCH(..., (work<128>),
+ *   args) */
 #ifndef RILL_CUDA_CUH
 #define RILL_CUDA_CUH
 
@@ -23,7 +24,7 @@ enum { GPU_WARP = 32 };
 #include <cuda_runtime.h>
 
 cudaStream_t gpu_launch_on(gpu_stream *cu_stream); /* counts the launch */
-void gpu_launched(gpu_stream *cu_stream);          /* or it was refused */
+void gpu_launched(gpu_stream *cu_stream);          /* count the launch, or keep its error */
 
 #define GPU_LAUNCH(cu_stream, grid, threads, shared, kernel, args) \
     (kernel<<<(grid), (threads), (shared), gpu_launch_on(cu_stream)>>>(args), gpu_launched(cu_stream))
@@ -34,17 +35,17 @@ __device__ static inline char *gpu_shared(void)
     return gpu_shared_memory;
 }
 
-/* if (gpu_leave(condition)) return; where the condition is the same for all threads of a block: tests check that, and are quick
- * about blocks beyond the rows that there are. */
+/* if (gpu_leave(condition)) return; the condition must be uniform in a block. Tests check that, and skip the other
+ * threads of blocks beyond the row count. */
 __device__ static inline bool gpu_leave(bool all)
 {
     return all;
 }
 #else
-#include <cuda_host.h> /* the language, as the host has it; where it lies the build says */
+#include <cuda_host.h> /* the host's emulation of CUDA; the build sets its include path */
 #endif
 
-/* Row r of an operand; NULL: it is not there. */
+/* Row r of an operand; NULL: absent. */
 __device__ static inline float *gpu_row(const gpu_operand &o, int32_t r)
 {
     if (o.data == nullptr) return nullptr;

@@ -1,43 +1,43 @@
-/* executor.h: what the module keeps of a plan and of a stream, and a run as its operations see it. Inner header of the executor.
+/* executor.h: the CUDA module's data of a network and a session, and the state of a run. Private header of the module.
  *
- * A run is one block of all rows. What spaces, columns and indices are is worked out on the host, by the same code as for the
- * processor (kernels/device/index_space.c), in pinned memory; that goes down in one copy, and an array of it lies on the device at the same
- * distance from the beginning: its twin. Choices and what else the host is given come back in one copy.
+ * A run is one block of all rows. Spaces, columns and indices are computed on the host, with the CPU device's code
+ * (kernels/device/index_space.c), in pinned memory. One copy uploads that memory; an array has the same offset on the
+ * device (its device copy). One copy downloads choices and other results.
  *
- * Two queues work beside each other: programs that fill slots run ahead of those that decode (streams.c). A run is waited for where the
- * host is given something, and where the memory of its frame is wanted again. */
+ * Two CUDA streams overlap: graphs that fill slots (encoders) run ahead of those that decode (streams.c). The host
+ * waits for a run only to deliver its results, or to reuse its frame's memory. */
 #ifndef RILL_CUDA_EXECUTOR_H
 #define RILL_CUDA_EXECUTOR_H
 
 #include "launch.h"
 #include "module.h"
 
-/* How an operation is put into the queue, where that is worked out when the plan is finished; see fuse.c. */
+/* How an operation is launched, if decided when the network is finished; see fuse.c. */
 typedef struct cuda_fused_op {
-    gpu_matrix matrix; /* of a product or a scan */
-    int single_launch; /* product: cuBLASLt adds and cuts off, and the output goes where it belongs: one launch */
-    int input_rounded; /* product: its rows are there in the matrix' type */
-    int merged_next; /* product: it is one with the next, of the same rows: -1, whose columns come first; 1, behind; 0: it is not */
-    int merged_into_prev; /* product: by the one before */
-    gpu_type output_type; /* what the output is written in; GPU_F32: as it is alone */
-    int skip_fp32;        /* nothing reads the output in fp32 */
+    gpu_matrix matrix; /* of a product (GEMM) or a scan */
+    int single_launch; /* product: cuBLASLt adds, applies ReLU and writes to the final output: one launch */
+    int input_rounded; /* product: its rows already exist in the matrix's type */
+    int merged_next; /* product: merged with the next, of the same rows: -1: its columns come first; 1: they come last; 0: not merged */
+    int merged_into_prev; /* product: done by the previous one */
+    gpu_type output_type; /* type of the output; GPU_F32: unfused */
+    int skip_fp32;        /* no operation reads the output in fp32 */
 } cuda_fused_op;
 
 typedef struct cuda_fused_graph {
     cuda_fused_op *op;       /* [ops] */
-    size_t *rounded_bytes;   /* [buffers] bytes of a row in the products' type; 0: there is none */
-    size_t n_ops, n_buffers; /* that there is room for */
-    int is_fill;             /* its runs fill slots, ahead of those that decode: streams.c */
+    size_t *rounded_bytes;   /* [buffers] bytes of a row rounded to the products' type; 0: no rounded copy */
+    size_t n_ops, n_buffers; /* allocated */
+    int is_fill;             /* fills slots, ahead of graphs that decode: streams.c */
 } cuda_fused_graph;
 
-/* plan->own: weights on the device. They are put down while the plan is built, in order. */
+/* network->module_data: weights on the device, uploaded in order while the network is built. */
 typedef struct cuda_network {
     gpu_stream *cu_stream;
     gpu_region memory;
     size_t used;
     char *staging; /* pinned */
     size_t staging_used;
-    gpu_matrix *matrix; /* [matrices] weights; how to multiply with them is the operations' */
+    gpu_matrix *matrix; /* [matrices] weights; cuda_fused_op.matrix has the algorithms */
     size_t matrix_capacity;
     cuda_fused_graph *graph; /* [programs] */
     size_t n_graphs;
@@ -45,25 +45,25 @@ typedef struct cuda_network {
     size_t constant_capacity;
 } cuda_network;
 
-/* A list of a stream: the numbers of all slots' symbols. */
+/* A session's vocabulary subset: the symbols of all slots. */
 typedef struct cuda_subsets {
     gpu_region ids;
-    int32_t *first, *count; /* [slots] where a slot's begin, and how many it has room for */
+    int32_t *first, *count; /* [slots] first symbol of a slot, and its capacity */
     size_t first_capacity, count_capacity;
     dev_ranges ranges;
     size_t free_capacity;
 } cuda_subsets;
 
-/* Runs alike, by what their launches follow from: see capture.c. */
+/* A CUDA graph that replays runs with the same launches: see capture.c. */
 typedef struct cuda_capture {
-    gpu_graph_exec *exec; /* NULL: not recorded yet */
+    gpu_graph_exec *exec; /* NULL: not captured yet */
     int64_t *key;         /* NULL: none */
     size_t key_length;    /* numbers of the key */
-    uint64_t last_used;   /* when last */
+    uint64_t last_used;   /* time of last use */
 } cuda_capture;
 enum { CUDA_MAX_CAPTURES = 128, CUDA_MAX_CAPTURE_FAILURES = 3 };
 
-/* A queue, and the values and work of its runs, which are done one after the other. */
+/* A CUDA stream, with the tensors and working memory of its runs, which run in order. */
 typedef struct cuda_lane {
     gpu_stream *cu_stream;
     gpu_region workspace;
@@ -71,59 +71,59 @@ typedef struct cuda_lane {
 
 enum { CUDA_FILL_EVENTS = 8 };
 
-/* What is done ahead of decoding, numbered from 1 on; see streams.c. */
+/* Work ahead of decoding, numbered from 1 on; see streams.c. */
 typedef struct cuda_fills {
-    gpu_event *event[CUDA_FILL_EVENTS]; /* behind number i, or one that came later: mark i % CUDA_FILL_EVENTS */
-    uint64_t n_fills;                   /* so many have been put into the queue */
-    uint64_t waited_fill;               /* decoding comes behind these */
-    uint64_t required_fill;             /* by every run that decodes */
-    uint64_t *slot_fill;                /* [slots] by which number */
+    gpu_event *event[CUDA_FILL_EVENTS]; /* recorded after fill number i or a later one, at i % CUDA_FILL_EVENTS */
+    uint64_t n_fills;                   /* number enqueued so far */
+    uint64_t waited_fill;               /* the decoding stream waits for fills up to this one */
+    uint64_t required_fill;             /* every decoding run needs the fills up to this one */
+    uint64_t *slot_fill;                /* [slots] number of the fill */
     size_t slot_fill_capacity;
-    char *staging; /* pinned: what goes down outside runs */
+    char *staging; /* pinned: uploads outside runs */
     size_t staging_bytes, staging_used;
 } cuda_fills;
 
-/* stream->own */
+/* session->module_data */
 typedef struct cuda_session {
     gpu_device *gpu;
     cuda_lane decode, fill;
     cuda_fills fills;
-    gpu_region *table;                      /* [tables], and `above` behind them */
+    gpu_region *table;                      /* [tables], then node_parent */
     cuda_subsets *subset;                   /* [lists] */
     struct cuda_frame *frame;               /* [programs, DEV_GROUPS] */
-    struct cuda_frame *pending[DEV_GROUPS]; /* what is to be collected */
+    struct cuda_frame *pending[DEV_GROUPS]; /* runs with results to deliver */
     cuda_capture capture[CUDA_MAX_CAPTURES];
     uint64_t n_runs;
-    int64_t *key; /* of the run at work */
+    int64_t *key; /* of the current run */
     size_t key_capacity;
-    int capture_failures; /* of records that could not be had */
+    int capture_failures; /* failed captures */
 } cuda_session;
 
-/* Rows that an attention reads, per row of its space. */
+/* The memory of attention rows, per row of its space. */
 typedef struct cuda_kv {
     rill_index_space space;
-    const int32_t *source_first, *source_length, *source_slot; /* which it is, by what it was made of */
+    const int32_t *source_first, *source_length, *source_slot; /* its inputs, to recognise an equal memory */
     int32_t *first, *length;                                   /* [rows], host */
     size_t max_length;
 } cuda_kv;
 
-/* A scan's steps, one behind the other: step t has the first live[t] inputs, longest first, and its rows from start[t] on. */
+/* The steps of a scan. Step t has the first live[t] sequences, longest first; its rows start at step_start[t]. */
 typedef struct cuda_scan {
     int32_t n_steps;
     int32_t *step_start, *live;    /* [steps] */
-    int32_t *read_row, *write_row; /* [units] rows of gates; of out */
-    int32_t *sorted_pos;           /* [inputs] where an input stands; -1: it has no units */
+    int32_t *read_row, *write_row; /* [units] row of the gates; row of out */
+    int32_t *sorted_pos;           /* [sequences] position in the sorted order; -1: without units */
 } cuda_scan;
 
-/* What an operation that selects is asked, and where its answers come. */
+/* Requests and results of an operation that selects symbols. */
 typedef struct cuda_selection {
     int32_t *set;        /* [rows] or NULL */
-    int32_t *tag_entry;  /* [rows] entries of the column that a tag goes to, or NULL: the rows themselves */
-    int32_t n_picks;     /* of the operation's rows */
+    int32_t *tag_entry;  /* [rows] entry of the column that a tag is written to, or NULL: the row itself */
+    int32_t n_picks;     /* picks in the operation's rows */
     int32_t *pick_count; /* [1] */
-    int32_t *pick_row, *pick_symbol, *pick_index; /* [picks] the last is the host's */
-    int32_t *count, *action;                      /* [rows], [rows, M]: these come back */
-    float *logp, *pick_logp;                      /* [rows, M], [picks] likewise */
+    int32_t *pick_row, *pick_symbol, *pick_index; /* [picks] pick_index is the position in the host's arrays */
+    int32_t *count, *action;                      /* [rows], [rows, M]: downloaded */
+    float *logp, *pick_logp;                      /* [rows, M], [picks]: downloaded */
 } cuda_selection;
 
 typedef struct cuda_run {
@@ -131,59 +131,59 @@ typedef struct cuda_run {
     cuda_session *cuda;
     struct cuda_frame *frame;
     cuda_lane *lane;
-    gpu_stream *cu_stream; /* the line's */
+    gpu_stream *cu_stream; /* the lane's */
     const cuda_network *network;
     const cuda_fused_graph *fused;
     const dev_graph *graph;
     const rill_run_arguments *host_arguments;
-    rill_run_arguments arguments; /* with columns in pinned memory */
-    dev_run host_run;             /* as index_space.c has it */
+    rill_run_arguments arguments; /* columns in pinned memory */
+    dev_run host_run;             /* for index_space.c */
     dev_block block;
-    int captured;                            /* the run is, or will be, recorded: sizes are rounded up */
-    size_t n_slots;                          /* of the stream, rounded up likewise */
-    size_t *max_rows;                        /* [spaces + 1] rows that memory and launches are made for */
-    size_t zeroed_bytes;                     /* bytes of the layout that begin as zeros */
-    size_t host_end, down_end, columns_end;  /* parts of pinned memory, see run.c */
-    size_t used;                             /* of what goes down */
-    size_t back_begin, back_end;             /* what comes back */
+    int captured;                            /* captured or to be captured: sizes are rounded up */
+    size_t n_slots;                          /* of the session, rounded up if captured */
+    size_t *max_rows;                        /* [spaces + 1] rows that memory and launches are sized for */
+    size_t zeroed_bytes;                     /* bytes at the start of the layout to zero */
+    size_t host_end, down_end, columns_end;  /* ends of the parts of pinned memory, see run.c */
+    size_t used;                             /* upload bytes used */
+    size_t back_begin, back_end;             /* download range */
     int32_t *space_rows;                     /* [spaces + 1] rows of each */
-    uint8_t *visited;                        /* [indices] that name slots, see streams.c */
+    uint8_t *visited;                        /* [indices] name slots, see streams.c */
     const int32_t **column;                  /* [columns] pinned */
-    const int32_t **index;                   /* [indices] device; NULL: to be made there */
+    const int32_t **index;                   /* [indices] device; NULL: computed on the device */
     cuda_kv *kv;                             /* [memories] */
-    size_t n_kv, *kv_index;                  /* [ops] which, of attentions */
+    size_t n_kv, *kv_index;                  /* [ops] memory of an attention operation */
     cuda_scan *scan;                         /* [ops] */
     cuda_selection *selection;               /* [ops] */
-    uint64_t *legal;                         /* the host's sets, pinned, or NULL */
+    uint64_t *legal;                         /* the host's legal sets, pinned, or NULL */
     size_t *path_entries;                    /* [paths] entries */
     int32_t **path_entry;                    /* [paths] device */
-    int32_t **subset_first, **subset_length; /* [lists] by slot, pinned; NULL: not used */
+    int32_t **subset_first, **subset_length; /* [lists] by slot, pinned; NULL: unused */
     size_t *max_subset;                      /* [lists] */
-    int32_t *slot_first; /* [slots] first rows, pinned, where slots follow from a column that the run writes; or NULL */
-    float *watched;      /* [n, ld_watched] comes back, or NULL */
+    int32_t *slot_first; /* [slots] first rows, pinned, if slots come from a column written by the run; or NULL */
+    float *watched;      /* [n, ld_watched] watched attention weights, downloaded, or NULL */
     char **tensor;       /* [buffers] device */
-    char **rounded;      /* [buffers] the same rows in the products' type, or NULL */
+    char **rounded;      /* [buffers] rows rounded to the products' type, or NULL */
     char *panel, *sums, *attention_part, *choices,
-        *log_norm; /* device: inputs of products, their outputs, attention's and choices' memory */
+        *log_norm; /* device: working memory for inputs of products, their outputs, attention and choices */
     char *scan_h, *scan_c, *scan_gates;
 } cuda_run;
 
-/* A run's memory. It is the run's until its mark is reached, and its answers are delivered. */
+/* The memory of a run, until its event completes and its results are delivered. */
 typedef struct cuda_frame {
-    char *pinned; /* the run's arrays, and behind them what comes back */
+    char *pinned; /* arrays of the run, then its downloads */
     size_t pinned_bytes;
     gpu_region device_copy;
     char *layout_memory; /* the run's layout */
     size_t layout_capacity;
     gpu_event *event;
-    int in_flight; /* the mark has been set and not waited for */
-    int32_t group; /* 1 or 2; 0: none */
+    int in_flight; /* the event was recorded and not waited for */
+    int32_t group; /* 1 or 2; 0: synchronous */
     rill_run_arguments host_arguments;
     rill_selection selection;
     cuda_run run;
 } cuda_frame;
 
-/* In what a device multiplies weights of a type. */
+/* The type in which the GPU multiplies weights of a type. */
 static inline gpu_type cuda_gpu_type(rill_weight_type type)
 {
     return type == RILL_WEIGHT_BF16 ? GPU_BF16 : type == RILL_WEIGHT_F16 ? GPU_F16 : GPU_F32;
@@ -202,24 +202,25 @@ rill_status cuda_write_rows(rill_session *session, size_t idx, size_t first, siz
 rill_status cuda_read_rows(const rill_session *session, size_t idx, size_t first, size_t n, float *rows);
 rill_status cuda_set_subset(rill_session *session, size_t idx, int32_t slot);
 
-/* Room for so many bytes of pinned memory; what was there is lost. */
+/* Grow pinned memory to `bytes`; contents are lost. */
 rill_status cuda_grow_pinned(const rill_session *session, char **pinned, size_t *capacity, size_t bytes);
 
 /* --- streams.c ------------------------------------------------------------------------------------------------------- */
 
-/* Which programs run ahead: cuda_fused_graph.ahead. */
+/* Find the graphs that run ahead of decoding: sets cuda_fused_graph.is_fill. */
 void cuda_find_fill_graphs(const rill_network *network);
 rill_status cuda_streams_open(rill_session *session);
-void cuda_streams_close(rill_session *session); /* no queue works any more */
-/* Work outside runs, in the queue ahead: pinned memory for so many bytes that go down, and when they are in the queue. Every run comes
- * behind them, or with a slot those that read it. */
+void cuda_streams_close(rill_session *session); /* all streams are idle */
+/* Pinned memory to upload `bytes` in the fill stream, outside runs. Later runs wait for the upload: all of them, or
+ * with a slot those that read the slot. The second function enqueues it. */
 rill_status cuda_begin_staging(const rill_session *session, int32_t slot, size_t bytes, char **out);
 rill_status cuda_end_staging(rill_session *session, int32_t slot);
 enum { CUDA_ALL_SLOTS = -1 };
-/* Have the run come behind what it needs; its arrays are made. Then that it is in the queue. */
+/* Make the run's stream wait for the fills it needs, once its arrays are made. The second function records that the run
+ * is enqueued. */
 rill_status cuda_begin_run(cuda_run *r);
 void cuda_end_run(cuda_run *r);
-/* Wait for the frame's run, and deliver its answers. */
+/* Wait for the frame's run, and deliver its results. */
 rill_status cuda_finish_frame(rill_session *session, cuda_frame *frame);
 rill_status cuda_collect(rill_session *session, int32_t group);
 
@@ -232,13 +233,13 @@ void cuda_add_sizes(const rill_network *network, rill_network_bytes *bytes);
 
 rill_status cuda_run_program(rill_session *session, const dev_graph *graph, const rill_run_arguments *arguments);
 
-/* Where an array of the run's pinned memory lies on the device. */
+/* Device address of an array in the run's pinned memory. */
 static inline void *cuda_device_ptr(const cuda_run *r, const void *host)
 {
     return host != NULL ? r->frame->device_copy.base + ((const char *)host - r->frame->pinned) : NULL;
 }
 
-/* Arrays of pinned memory, of what goes down and of what comes back; there is room, see run.c. */
+/* Allocate pinned arrays to upload and to download; run.c has sized the memory. */
 static inline void *cuda_alloc_down(cuda_run *r, size_t count, size_t size)
 {
     void *array = r->frame->pinned + r->used;
@@ -255,26 +256,26 @@ static inline void *cuda_alloc_back(cuda_run *r, size_t count, size_t size)
 
 /* --- capture.c ------------------------------------------------------------------------------------------------------ */
 
-/* Whether runs of a program are recorded: those whose work follows from numbers of rows that come again. */
+/* Whether runs of a graph are captured: their launches depend only on row counts that recur. */
 int cuda_can_capture(const cuda_run *r);
-/* The number itself, or for a run that is recorded the next of a few. */
+/* n, or for a captured run n rounded up to one of a few sizes. */
 size_t cuda_round_up(const cuda_run *r, size_t n);
-/* Put the run into the queue by `put`, or replay what it put there before in a run alike. */
+/* Enqueue the run with `enqueue_fn`, or replay the CUDA graph captured from an equal run. */
 rill_status cuda_capture_or_replay(cuda_run *r, rill_status (*enqueue_fn)(cuda_run *));
 void cuda_captures_free(rill_session *session);
 
 /* --- index.c ------------------------------------------------------------------------------------------------------ */
 
-/* Whether an index follows from a column that the run itself writes. */
+/* Whether an index depends on a column that the run itself writes. */
 int cuda_is_written(const dev_graph *graph, int32_t index);
-/* Work out the indices that the host knows, and what the others are made of. */
+/* Compute the indices known on the host, and the inputs of the others. */
 void cuda_make_indices(cuda_run *r);
-/* Put an index into the queue unless it is there; the columns that it follows from are written by now. */
+/* Enqueue the computation of an index unless it exists; the columns it reads are written by now. */
 void cuda_enqueue_index(cuda_run *r, int32_t index);
 
 /* --- fuse.c ------------------------------------------------------------------------------------------------------- */
 
-/* How operations are put into the queue, for all programs of a plan. Failures are the plan's. */
+/* Decide how operations are launched, for all graphs of a network. Failures are the network's. */
 void cuda_fuse(rill_network *network);
 void cuda_fused_free(rill_network *network);
 
@@ -283,7 +284,7 @@ static inline const cuda_fused_op *cuda_get_fused_op(const cuda_run *r, const de
     return r->fused->op + (op - r->graph->op);
 }
 
-/* Bytes that a row of an operation moves beyond those of one by one in fp32, mostly fewer. */
+/* Bytes moved per row of an operation, relative to the unfused operation in fp32; mostly negative. */
 double cuda_fused_bytes(const cuda_run *r, const dev_op *op);
 
 /* --- ops.c -------------------------------------------------------------------------------------------------------- */
@@ -295,7 +296,7 @@ const float *cuda_constant(const cuda_run *r, rill_constant constant);
 gpu_subsets cuda_get_subsets(const cuda_run *r, rill_vocab_subset subset);
 void cuda_enqueue_op(cuda_run *r, const dev_op *op, size_t number);
 
-/* A product of rows [x, x2], of which x2 has so many columns. What else it is made of is the caller's. */
+/* Enqueue a product of rows [x, x2], x2 with width2 columns. The caller fills the other fields of `product`. */
 void cuda_enqueue_product(cuda_run *r, gpu_product product, gpu_rows rows, gpu_operand x, gpu_operand x2,
                           int32_t width2);
 
@@ -307,7 +308,7 @@ void cuda_enqueue_scan(cuda_run *r, const dev_op *op, const cuda_scan *scan);
 
 /* --- selection.c ---------------------------------------------------------------------------------------------------- */
 
-/* Bytes of the legal sets that go down, and of all that comes back but columns; bytes of work on the device. */
+/* Bytes of legal sets uploaded; bytes downloaded except columns; working memory on the device. */
 size_t cuda_legal_bytes(const cuda_run *r);
 size_t cuda_back_bytes(const cuda_run *r);
 size_t cuda_choices_work_bytes(const cuda_run *r, const dev_op *op);
@@ -315,7 +316,7 @@ void cuda_make_legal(cuda_run *r);
 void cuda_make_selection(cuda_run *r, const dev_op *op, cuda_selection *selection);
 void cuda_enqueue_best(cuda_run *r, const dev_op *op, const cuda_selection *selection);
 void cuda_enqueue_mix(cuda_run *r, const dev_op *op, const cuda_selection *selection);
-/* What came back, to the host's arrays. */
+/* Copy downloaded results to the host's arrays. */
 void cuda_deliver_results(cuda_run *r);
 
 #endif

@@ -1,13 +1,14 @@
-/* Fusions: what of a program is put into the queue in fewer launches, worked out when a plan is finished.
+/* Fusion: reduces the launches of a graph, decided when the network is finished.
  *
- * Products whose sums are only added to, or cut off below zero, are one launch: cuBLASLt does that itself. Rows that products read in
- * bf16 or fp16 are rounded by the operation that writes them, as a panel, so that nothing is gathered for the product; and if nothing else
- * reads them they are not written in fp32 at all. Products of the same rows behind each other are one, where their weights lie so.
+ * A GEMM whose epilogue is only an addition or a ReLU is one launch: cuBLASLt does both. Inputs that GEMMs read as bf16
+ * or fp16 are rounded by the operation that writes them, into a panel, so that the GEMM needs no gather; if no other
+ * operation reads them, they are not written in fp32 at all. Consecutive GEMMs on the same rows are merged if their
+ * weights are adjacent.
  *
- * A swish, a tanh or an exact GELU keeps its launch: products stand on both sides of it, and cuBLASLt does none of the three. Keys and
- * values keep theirs on the way to nodes: cuBLASLt writes rows in order, and nodes lie anywhere.
+ * Swish, tanh and exact GELU keep their own launch: GEMMs come before and after them, and cuBLASLt supports none of the
+ * three. Keys and values keep theirs when written to nodes: cuBLASLt writes rows in order, and nodes are scattered.
  *
- * Programs are straight lines, so what an operation has written is what is read until the value is written again.
+ * Graphs are straight-line code, so a value read is the last one written.
  * Divisions: operands · rounding · products · all. */
 #include "executor.h"
 
@@ -15,7 +16,7 @@
 
 /* --- operands ----------------------------------------------------------------------------------------------------- */
 
-/* Rows of a value of the operation's own space. */
+/* Rows of a tensor of the operation's own space. */
 static int is_dense(const dev_operand *o)
 {
     return o->base == DEV_BASE_TENSOR && o->index == DEV_NO_INDEX;
@@ -37,7 +38,7 @@ static size_t output_width(const rill_network *network, const dev_op *op)
     }
 }
 
-/* The value that an operation writes all of, and can round; -1: there is none. */
+/* The tensor that an operation overwrites completely and can round; -1: none. */
 static int32_t output_tensor(const rill_network *network, const dev_graph *p, const dev_op *op)
 {
     const size_t width = output_width(network, op);
@@ -47,7 +48,7 @@ static int32_t output_tensor(const rill_network *network, const dev_graph *p, co
 
 /* --- rounding ----------------------------------------------------------------------------------------------------- */
 
-/* The type in which a product reads all of a value, and nothing else; GPU_F32 for any other view. */
+/* The type in which a GEMM reads a whole tensor; GPU_F32 for any other view. */
 static gpu_type input_type(const cuda_network *cuda, const dev_graph *p, const dev_op *op, int view)
 {
     if (op->kind != DEV_PRODUCT || view != DEV_A || op->as.product.vocab_subset != 0 || op->as.product.k2 != 0)
@@ -56,7 +57,7 @@ static gpu_type input_type(const cuda_network *cuda, const dev_graph *p, const d
     return is_dense(&op->view[view]) && p->tensor[op->view[view].element].width == (size_t)m->k ? m->type : GPU_F32;
 }
 
-/* Follow the value that operation `at` writes to its readers, up to where it is written again. */
+/* Follow the output of operation `op_index` to its readers, until it is overwritten. */
 static void round_output(const rill_network *network, const dev_graph *p, cuda_fused_graph *fused, size_t op_index)
 {
     const int32_t value = output_tensor(network, p, &p->op[op_index]);
@@ -68,7 +69,7 @@ static void round_output(const rill_network *network, const dev_graph *p, cuda_f
             if (op->view[view].base != DEV_BASE_TENSOR || op->view[view].element != value) continue;
             if (op->view[view].is_written || op->kind == DEV_MASK) {
                 rewritten = 1;
-                kept |= output_tensor(network, p, op) != value; /* not all of it, so the rest stays */
+                kept |= output_tensor(network, p, op) != value; /* partly overwritten: the rest is live */
                 continue;
             }
             const gpu_type type = input_type(network->module_data, p, op, view);
@@ -88,7 +89,8 @@ static void round_output(const rill_network *network, const dev_graph *p, cuda_f
 
 /* --- products ----------------------------------------------------------------------------------------------------- */
 
-/* Whether cuBLASLt can read or write n floats of each row there: rows in order, by 16 bytes where n is a multiple of 4. */
+/* Whether cuBLASLt can read or write n floats of each row in place: rows in order, 16-byte aligned if n is a multiple
+ * of 4. */
 static int is_cublas_operand(const dev_operand *o, size_t n)
 {
     return is_dense(o) && (n % 4 != 0 || o->first % 4 == 0);
@@ -107,7 +109,7 @@ static void fuse_product(const dev_op *op, const cuda_network *cuda, cuda_fused_
     f->matrix.relu = o->activation == RILL_RELU;
 }
 
-/* Products of the same rows, of which one is finished apart in any case, are one where their weights lie side by side. */
+/* Merge two GEMMs on the same input rows with adjacent weights, if one needs a separate epilogue launch anyway. */
 static void merge_products(const dev_op *op, cuda_fused_op *f, const cuda_network *cuda)
 {
     const dev_op *next = op + 1;
@@ -143,7 +145,7 @@ static int is_same_shape(const gpu_matrix *a, const gpu_matrix *b)
     return a->n == b->n && a->k == b->k && a->type == b->type && a->relu == b->relu && !a->bias == !b->bias;
 }
 
-/* Products of a shape are all done alike. */
+/* GEMMs of one shape share an algorithm. */
 static void choose_algo(rill_network *network, cuda_network *cuda, gpu_matrix *m)
 {
     char why[GPU_ERROR_BYTES];
@@ -208,7 +210,7 @@ double cuda_fused_bytes(const cuda_run *r, const dev_op *op)
     const double fp32 = sizeof(float), width = (double)output_width(r->host_run.network, op);
     double bytes = 0.0;
     if (f->merged_into_prev)
-        bytes -= fp32 * (double)f->matrix.k; /* the one before has read the rows */
+        bytes -= fp32 * (double)f->matrix.k; /* the previous GEMM has read the rows */
     else if (f->input_rounded)
         bytes -= (fp32 - (double)gpu_type_bytes(f->matrix.type)) * (double)f->matrix.k;
     if (f->output_type != GPU_F32)

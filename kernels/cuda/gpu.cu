@@ -1,20 +1,21 @@
 /* gpu.cu: gpu.h with the CUDA runtime and cuBLASLt.
  *
- * Devices, memory, work, records, marks, products. The driver's functions for addresses come through the runtime, so that nothing here is
- * linked with libcuda and a machine without a driver can load it: gpu_open() says why nothing can be used there.
+ * Devices, memory, streams, graphs, events, GEMM. Driver functions for virtual memory are obtained through the runtime,
+ * so the module does not link libcuda and loads on machines without a driver: gpu_open() then says why no GPU can be
+ * used.
  *
- * CUDA's current device is a thread's: each function that needs it sets it first, which costs next to nothing. */
+ * CUDA's current device is per thread: functions that need it set it first, at almost no cost. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cublasLt.h>
-#include <cuda.h> /* types and declarations alone */
+#include <cuda.h> /* types and declarations only */
 
 #include "cuda.cuh"
 
-/* The driver's functions that are used. */
+/* Driver functions used here. */
 #define DRIVER(function) decltype(&function) function##_at
 struct driver {
     DRIVER(cuMemGetAllocationGranularity);
@@ -42,13 +43,13 @@ struct gpu_stream {
     cudaStream_t stream;
     cublasLtHandle_t products;
     uint64_t launches;
-    void *work; /* of products that may have some; NULL: they may not */
+    void *work; /* workspace of GEMMs with `fast`; NULL: none allowed */
     char why[GPU_ERROR_BYTES]; /* the first failure; empty: none */
 };
 
 /* --- failures ----------------------------------------------------------------------------------------------------- */
 
-/* A text that is not there yet: what failed, and what is said of it. */
+/* Set the error unless one is set: the failed call, and CUDA's reason. */
 static void set_error(char why[GPU_ERROR_BYTES], const char *what, const char *said)
 {
     if (why[0] == '\0') snprintf(why, GPU_ERROR_BYTES, "%s: %s", what, said);
@@ -57,7 +58,7 @@ static void set_error(char why[GPU_ERROR_BYTES], const char *what, const char *s
 static int check_error(char why[GPU_ERROR_BYTES], const char *what, cudaError_t error)
 {
     if (error == cudaSuccess) return 0;
-    cudaGetLastError(); /* it is known now: not to be found again by a later call */
+    cudaGetLastError(); /* clear the error so that later calls do not report it again */
     set_error(why, what, cudaGetErrorString(error));
     return -1;
 }
@@ -99,7 +100,7 @@ static CUmemAllocationProp memory_kind(const gpu_device *device)
     return kind;
 }
 
-/* Whether this module has kernels for a device is asked of this one. */
+/* Probe: whether this module contains code for a device. */
 __global__ static void nothing(int)
 {
 }
@@ -185,7 +186,7 @@ size_t gpu_granule_bytes(const gpu_device *device)
     return device->granule;
 }
 
-/* New memory of so many granules at the end of what there is. */
+/* Map new memory of so many granules at the end of a region. */
 static bool map_more(const gpu_device *device, CUdeviceptr at, size_t bytes)
 {
     const driver *call = &device->call;
@@ -198,11 +199,11 @@ static bool map_more(const gpu_device *device, CUdeviceptr at, size_t bytes)
         call->cuMemUnmap_at(at, bytes);
         mapped = false;
     }
-    call->cuMemRelease_at(slab); /* lives as long as it is mapped */
+    call->cuMemRelease_at(slab); /* stays alive while mapped */
     return mapped;
 }
 
-/* Addresses are reserved for all that a region may come to, so that it never moves. A process has 2^47 of them. */
+/* Addresses are reserved for a region's maximum, so that it never moves. A process has 2^47 of them. */
 int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes)
 {
     if (bytes <= region->bytes) return 0;
@@ -281,7 +282,7 @@ void gpu_stream_close(gpu_stream *cu_stream)
     free(cu_stream);
 }
 
-/* Work wants the stream's device to be the current one. */
+/* Launches need the stream's device as the current one. */
 static cudaStream_t current_stream(const gpu_stream *cu_stream)
 {
     cudaSetDevice(cu_stream->device->index);
@@ -294,7 +295,7 @@ cudaStream_t gpu_launch_on(gpu_stream *cu_stream)
     return current_stream(cu_stream);
 }
 
-/* A launch that was refused has left the thread's last error, which belongs to no cu_stream. */
+/* A refused launch sets only the thread's last error, not the stream's. */
 void gpu_launched(gpu_stream *cu_stream)
 {
     check_error(cu_stream->why, "a kernel's launch", cudaGetLastError());
@@ -327,7 +328,7 @@ struct gpu_graph_exec {
     cudaGraphExec_t work;
 };
 
-/* Other threads may allocate and free meanwhile: the mode is this thread's. */
+/* Thread-local mode: other threads may allocate and free during capture. */
 int gpu_capture_begin(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES])
 {
     why[0] = '\0';
@@ -337,7 +338,7 @@ int gpu_capture_begin(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES])
                                          cudaStreamBeginCapture(current_stream(cu_stream), cudaStreamCaptureModeThreadLocal));
 }
 
-/* A failure while work was recorded is the record's, not the cu_stream's. */
+/* A failure during capture belongs to the capture, not to the stream. */
 gpu_graph_exec *gpu_capture_end(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES])
 {
     cudaGraph_t recorded = nullptr;
@@ -379,14 +380,14 @@ int gpu_stream_sync(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES])
 {
     check_error(cu_stream->why, "the GPU's work", cudaStreamSynchronize(current_stream(cu_stream)));
     const int status = copy_error(cu_stream, why);
-    cu_stream->why[0] = '\0'; /* what does not pass comes again */
+    cu_stream->why[0] = '\0'; /* persistent failures will show again */
     return status;
 }
 
 /* --- marks -------------------------------------------------------------------------------------------------------- */
 
 struct gpu_event {
-    gpu_stream *cu_stream; /* that it was set in */
+    gpu_stream *cu_stream; /* in which it was recorded */
     cudaEvent_t event;
 };
 
@@ -419,7 +420,7 @@ void gpu_event_record(gpu_stream *cu_stream, gpu_event *event)
     check_error(cu_stream->why, "an event", cudaEventRecord(event->event, current_stream(cu_stream)));
 }
 
-/* A failure stays: what stands behind other marks comes of it too. */
+/* Failures are sticky: later events depend on the same work. */
 int gpu_event_sync(gpu_event *event, char why[GPU_ERROR_BYTES])
 {
     gpu_stream *cu_stream = event->cu_stream;
@@ -435,7 +436,7 @@ void gpu_stream_wait_event(gpu_stream *cu_stream, gpu_event *event)
     check_error(cu_stream->why, "an event", cudaStreamWaitEvent(current_stream(cu_stream), event->event, cudaEventWaitDefault));
 }
 
-/* Predicted, not seen: the launches of a step of six layers take about 0.1 ms, the engine 0.1 to 0.15 us a row. */
+/* Estimated, not measured: the launches of a step of six layers take about 0.1 ms, the engine 0.1 to 0.15 us per row. */
 int32_t gpu_group_rows(const gpu_device *)
 {
     return 512;
@@ -443,11 +444,11 @@ int32_t gpu_group_rows(const gpu_device *)
 
 /* --- products ----------------------------------------------------------------------------------------------------- */
 
-/* cuBLAS thinks in columns: c^T [n, rows] = w [n, k] a^T, where w as it lies is a k x n matrix by columns, and a^T is a k x rows one.
+/* cuBLAS is column-major: c^T [n, rows] = w [n, k] a^T, where row-major w is a k x n matrix, and a^T is k x rows.
  *
- * One algorithm serves every number of rows, and none that cuts K, nor one that wants working memory, which is where partial sums of
- * several blocks would meet: then an element's sum has one order, whatever the number of rows is. Where a matrix is `fast`, cuBLASLt
- * may do all that, and is asked anew for each number of rows; it remembers what it said. */
+ * One algorithm serves every number of rows, without split-K or a workspace, where partial sums of several blocks would
+ * meet: so an element's sum has one order for all numbers of rows. For `fast` matrices cuBLASLt may do both, and its
+ * heuristic is queried and cached per number of rows. */
 enum { CANDIDATES = 32, SAMPLE_ROWS = 256, MAX_ROWS = 1 << 16 };
 static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(gpu_matrix::algo), "an algorithm is kept in a matrix");
 
@@ -479,14 +480,14 @@ static cublasStatus_t make_shape(shape *s, const gpu_product *p)
     return CUBLAS_STATUS_SUCCESS;
 }
 
-/* So many rows of a matrix, `gap` floats or so between them. */
+/* A GEMM with so many rows, with a gap of about `gap` floats between them. */
 static gpu_product sample_product(const gpu_matrix *m, int32_t rows, int32_t gap)
 {
     const int32_t ldc = (m->n + 3) / 4 * 4 + gap;
     return {m, rows, nullptr, (m->k + 15) / 16 * 16 + 2 * gap, nullptr, ldc, nullptr, ldc};
 }
 
-/* What candidates may count on (gpu.h says it to callers) and may not do. */
+/* Alignments candidates may assume (see gpu.h), and what they may not do. */
 static cublasStatus_t make_preference(cublasLtMatmulPreferenceOpaque_t *preference, const gpu_matrix *m, uint64_t workspace)
 {
     const uint32_t aligned = 16, of_c = m->n % 4 == 0 ? 16 : 4,
@@ -525,7 +526,7 @@ static bool supports_rows(cublasLtHandle_t handle, const gpu_matrix *m, const cu
     return true;
 }
 
-/* Does it serve all numbers of rows, without cutting K? */
+/* Whether the algorithm supports all numbers of rows without split-K. */
 static bool supports_all_rows(cublasLtHandle_t handle, const gpu_matrix *m, const cublasLtMatmulAlgo_t *algo)
 {
     int32_t parts = 0;

@@ -1,8 +1,9 @@
-/* gpu.h: what the executor asks of a GPU: memory, a queue of work, products. Plain C.
+/* gpu.h: the GPU interface of the executor: memory, streams, GEMM. Plain C.
  *
- * gpu.cu implements it with the CUDA runtime and cuBLASLt; tests implement it on the host (tests/cuda/gpu_host.cc), with the same
- * kernels. Work that is put into a queue is done in order, some time before gpu_stream_sync() returns; memory that it names is kept until
- * then. Failures of work come out of gpu_stream_sync(). One thread at a time may use a queue; devices are shared. */
+ * gpu.cu implements it with the CUDA runtime and cuBLASLt; tests implement it on the host (tests/cuda/gpu_host.cc),
+ * with the same kernels. Enqueued work runs in order and completes before gpu_stream_sync() returns; the caller keeps
+ * its memory until then. gpu_stream_sync() reports failures of enqueued work. One thread at a time may use a stream;
+ * devices are shared. */
 #ifndef RILL_CUDA_GPU_H
 #define RILL_CUDA_GPU_H
 
@@ -16,79 +17,80 @@ extern "C" {
 typedef struct gpu_device gpu_device;
 typedef struct gpu_stream gpu_stream;
 
-enum { GPU_ERROR_BYTES = 160 }; /* bytes of a text that says what is wrong */
+enum { GPU_ERROR_BYTES = 160 }; /* bytes of an error message */
 
-/* The GPU number `index`, from 0 on. Returns 0, or -1 with why: there is none, or it cannot be used. */
+/* Open GPU number `index`, from 0 on. Returns 0, or -1 with a reason: no such GPU, or unusable. */
 int gpu_open(gpu_device **out, int index, char why[GPU_ERROR_BYTES]);
 void gpu_close(gpu_device *device); /* NULL is allowed */
-/* As its maker calls it. */
+/* The GPU's product name. */
 const char *gpu_name(const gpu_device *device);
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
-/* Device memory that grows where it is: its address, once it has one, stays. Zero-initialised it is empty. */
+/* Device memory that grows in place: its address never changes. A zero-initialised region is empty. */
 typedef struct gpu_region {
     char *base;
-    size_t bytes; /* that may be used */
+    size_t bytes; /* usable */
     size_t
-        reserved; /* addresses; while it has none: for how many bytes it is to have some, 0: for all that the device has */
-    void *impl; /* the implementation's */
+        reserved; /* bytes of reserved addresses; before the first growth the bytes to reserve, 0: all device memory */
+    void *impl;   /* owned by the implementation */
 } gpu_region;
 
-/* Bytes that the device has; a region takes whole granules of them, up to one more than is asked for. */
+/* Memory of the device in bytes. A region allocates whole granules, so up to one granule more than requested. */
 size_t gpu_memory_bytes(const gpu_device *device);
 size_t gpu_granule_bytes(const gpu_device *device);
 
-/* At least `bytes`; what is there stays, what is new is not set. Returns 0, or what there is none of: then nothing has changed. More
- * than was reserved is more memory than there is. */
+/* Grow a region to at least `bytes`; contents are kept, new bytes are uninitialised. Returns 0, or the resource that
+ * ran out, with nothing changed. Beyond the reserved addresses: GPU_NO_MEMORY. */
 enum { GPU_NO_MEMORY = -1, GPU_NO_ADDRESSES = -2 };
 int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes);
 void gpu_free(gpu_device *device, gpu_region *region);
 
-/* Host memory that copies reach without the processor; NULL: there is none. */
+/* Page-locked host memory for asynchronous copies; NULL: out of memory. */
 void *gpu_pinned_alloc(gpu_device *device, size_t bytes);
 void gpu_pinned_free(gpu_device *device, void *memory); /* NULL is allowed */
 
 /* --- work --------------------------------------------------------------------------------------------------------- */
 
-/* Returns 0, or -1 with why. */
+/* Returns 0, or -1 with a reason. */
 int gpu_stream_open(gpu_stream **out, gpu_device *device, char why[GPU_ERROR_BYTES]);
-void gpu_stream_close(gpu_stream *cu_stream); /* NULL is allowed; waits */
+void gpu_stream_close(gpu_stream *cu_stream); /* NULL is allowed; waits for the stream */
 
 void gpu_copy_to_device(gpu_stream *cu_stream, void *to, const void *from,
-                        size_t bytes); /* pinned host memory to the device's */
+                        size_t bytes); /* pinned host memory to device memory */
 void gpu_copy_to_host(gpu_stream *cu_stream, void *to, const void *from,
-                      size_t bytes); /* the device's memory to pinned */
+                      size_t bytes); /* device memory to pinned host memory */
 
-/* From here on work is recorded, not done, until gpu_capture_end() gives the record of it; it is replayed as often as wanted, into the
- * queue that it was made with. Both fail with why, -1 and NULL: then the queue is as before, and nothing was done. */
+/* Stream capture: work enqueued from here on is recorded instead of executed, until gpu_capture_end() returns the
+ * graph. It can be replayed any number of times in the same stream. On failure both give a reason and -1 or NULL; then
+ * the stream is as before, and nothing was executed. */
 int gpu_capture_begin(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES]);
 typedef struct gpu_graph_exec gpu_graph_exec;
 gpu_graph_exec *gpu_capture_end(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES]);
 void gpu_graph_launch(gpu_stream *cu_stream, gpu_graph_exec *exec);
-void gpu_graph_exec_free(gpu_graph_exec *exec); /* NULL is allowed; nothing of it waits in a queue */
+void gpu_graph_exec_free(gpu_graph_exec *exec); /* NULL is allowed; no replay may be in progress */
 
-/* All work is done. Returns 0, or -1 with why: work has failed, and what followed it may not have been done. A failure may be the
- * end of the GPU for this process; then it comes out of every later call too. */
+/* Wait until the stream is idle. Returns 0, or -1 with a reason: some work failed, and work after it may not have run.
+ * A failure may make the GPU unusable for this process; then every later call fails too. */
 int gpu_stream_sync(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES]);
 
-/* A place in a queue, behind what was put there before gpu_event_record(); setting it again moves it. A mark that was never set is reached.
- * Marks are closed after the queues that know of them. */
+/* An event marks the position of a stream at gpu_event_record(); recording again moves it. An event never recorded is
+ * complete. Close events after the streams that use them. */
 typedef struct gpu_event gpu_event;
 int gpu_event_open(gpu_event **out, gpu_device *device, char why[GPU_ERROR_BYTES]); /* 0, or -1 with why */
 void gpu_event_close(gpu_event *event);                                             /* NULL is allowed */
 void gpu_event_record(gpu_stream *cu_stream, gpu_event *event);
 int gpu_event_sync(
     gpu_event *event,
-    char why[GPU_ERROR_BYTES]); /* as gpu_stream_sync(), for the work in front of the mark; a failure stays */
-/* What is put into the queue from here on begins when another queue has come to where its mark stands now, and fails if that has. */
+    char why[GPU_ERROR_BYTES]); /* as gpu_stream_sync(), for the work before the event; failures are sticky */
+/* Later work in this stream waits for the event's present position in another stream, and fails if that work failed. */
 void gpu_stream_wait_event(gpu_stream *cu_stream, gpu_event *event);
 
-/* From so many rows on a run takes a GPU longer than the host needs for what it does between two: then half of them are worth a run of
- * their own, beside which the host works on the other half. */
+/* Number of rows from which a run takes the GPU longer than the host needs between two runs. Larger batches are split
+ * in two groups, so that the host works on one while the GPU runs the other. */
 int32_t gpu_group_rows(const gpu_device *device);
 
-/* Kernels and products that were put into the queue so far; those of a record count when it is made. */
+/* Kernels and GEMMs enqueued so far; those of a graph count once, when captured. */
 uint64_t gpu_launch_count(const gpu_stream *cu_stream);
 
 /* --- products ----------------------------------------------------------------------------------------------------- */
@@ -100,22 +102,23 @@ static inline size_t gpu_type_bytes(gpu_type type)
     return type == GPU_F32 ? 4 : 2;
 }
 
-/* n x k weights as they lie on the device, row by row without gaps, and how they are multiplied with: chosen once, for all numbers
- * of rows, so that a row's bits are the same among any others. With `fast` it is chosen for each number of rows, as fast as it can be. */
+/* n x k weights in device memory, row-major without gaps, with the GEMM algorithm. One algorithm serves all row counts,
+ * so a row's bits do not depend on the batch. With `fast` the fastest algorithm is chosen for each row count. */
 typedef struct gpu_matrix {
     const void *w;
     gpu_type type;
     int32_t n, k;
     const float *bias; /* [n] or NULL */
     int32_t relu, fast;
-    uint64_t algo[8]; /* the implementation's choice, by all but w and bias' place */
+    uint64_t algo[8]; /* chosen by the implementation; depends on all members except the addresses of w and bias */
 } gpu_matrix;
 
-/* Choose the way. Returns 0, or -1 with why. */
+/* Choose the algorithm. Returns 0, or -1 with a reason. */
 int gpu_matrix_choose_algo(gpu_device *device, gpu_matrix *matrix, char why[GPU_ERROR_BYTES]);
 
-/* c [rows, n] = relu((bias + add) + a w^T), in this order or another, sums in fp32; a [rows, k] of the matrix' type. `ld` numbers lie
- * from row to row. Rows of a and w's begin lie at multiples of 16 bytes, and where n is a multiple of 4 the rows of add and c, too. */
+/* c [rows, n] = relu((bias + add) + a w^T), sums in fp32, order of additions unspecified; a [rows, k] in the matrix's
+ * type. `ld` is the row stride in elements. Rows of a and w are 16-byte aligned; if n is a multiple of 4, so are rows
+ * of add and c. */
 typedef struct gpu_product {
     const gpu_matrix *matrix; /* copied when launched */
     int32_t rows;
@@ -128,8 +131,8 @@ typedef struct gpu_product {
 } gpu_product;
 void gpu_run_product(gpu_stream *cu_stream, const gpu_product *args);
 
-/* Products with `fast` may use so much device memory, which the queue has from here on. Nothing is recorded meanwhile. Returns 0, or -1:
- * there is no memory. */
+/* Allow GEMMs with `fast` this much device memory, which the stream allocates. Not during capture. Returns 0, or -1:
+ * out of memory. */
 enum { GPU_FAST_WORK = 32 << 20 };
 int gpu_stream_reserve_fast(gpu_stream *cu_stream);
 

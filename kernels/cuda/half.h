@@ -1,7 +1,7 @@
-/* half.h: numbers of 16 bits, on the host and in kernels: bf16, and fp16 of IEEE 754.
+/* half.h: 16-bit floats on host and device: bf16, and IEEE 754 fp16.
  *
- * fp32 becomes them to the nearest, ties to even; a NaN stays one, and infinity. What is finite and beyond fp16 becomes its largest
- * number, 65504. */
+ * Rounding from fp32 is to nearest, ties to even; NaN and infinity are kept. Finite values beyond fp16 saturate at
+ * 65504. */
 #ifndef RILL_CUDA_HALF_H
 #define RILL_CUDA_HALF_H
 
@@ -39,7 +39,7 @@ GPU_HOST_DEVICE uint16_t gpu_float_to_bf16(float x)
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-/* Below 2^-14 a unit is 2^-24, which is that of the floats from 0.5 on: adding 0.5 rounds. */
+/* Below 2^-14 the spacing of fp16 is 2^-24, as of floats in [0.5, 1): adding 0.5 rounds. */
 GPU_HOST_DEVICE uint16_t gpu_float_to_f16(float x)
 {
     const uint32_t bits = gpu_float_to_bits(x), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
@@ -57,7 +57,7 @@ GPU_HOST_DEVICE float gpu_f16_to_float(uint16_t half)
     return gpu_bits_to_float(sign | (exponent == 31 ? 0xff : exponent + 112) << 23 | rest << 13);
 }
 
-/* As the type's bits, and what these stand for: not for GPU_F32. */
+/* The bits of x rounded to the type, and the value of such bits: not for GPU_F32. */
 GPU_HOST_DEVICE uint16_t gpu_round_bits(float x, gpu_type type)
 {
     return type == GPU_F16 ? gpu_float_to_f16(x) : gpu_float_to_bf16(x);

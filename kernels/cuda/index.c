@@ -1,7 +1,8 @@
-/* Indices: which rows operands are, on the device.
+/* Indices of operands on the device.
  *
- * Most follow from what the host knows when a run begins, and go down with its columns. Those that follow from a column that the run
- * itself writes are made on the device, when an operation first asks; what they are made of goes down in their place.
+ * Most depend only on data the host knows at the start of a run, and are uploaded with its columns. Indices that depend
+ * on a column the run writes are computed on the device when an operation first needs them; their inputs are uploaded
+ * instead.
  * Divisions: which ones · on the host · on the device. */
 #include "executor.h"
 
@@ -21,7 +22,7 @@ int cuda_is_written(const dev_graph *p, int32_t index)
 
 /* --- on the host -------------------------------------------------------------------------------------------------- */
 
-/* The entry of the column that belongs to a row of the index' space. */
+/* The column's entry for a row of the index's space. */
 static int32_t column_entry(const cuda_run *r, const dev_index *i, size_t row)
 {
     const rill_index_space column_space = r->graph->column[i->a].space;
@@ -37,7 +38,7 @@ static int32_t row_first_unit(const cuda_run *r, const dev_index *i, size_t row)
     return r->block.child_row[i->a][row];
 }
 
-/* What the device adds to, or finds its entries by: in the array that will be the index. */
+/* Inputs of the device's computation, stored in the array that becomes the index. */
 static void make_base(cuda_run *r, const dev_index *i, int32_t *out)
 {
     const size_t rows = r->block.rows[i->space];
@@ -69,7 +70,7 @@ void cuda_make_indices(cuda_run *r)
 
 /* --- on the device ------------------------------------------------------------------------------------------------ */
 
-/* Slots that were written number first rows themselves; then units, the host's or written ones, are added. */
+/* The first rows of written slots, then units added to them, from the host or written. */
 static void enqueue_ragged(cuda_run *r, const dev_index *i, gpu_index *args)
 {
     const int32_t *base = args->out;

@@ -1,13 +1,13 @@
-/* launch.h: the kernels, as the executor calls them. Plain C; one function for each kind of work.
+/* launch.h: launch functions of the CUDA kernels. Plain C; one function per kind of operation.
  *
- * Every pointer in an argument is device memory. Rows are counted on the device, so that the same launch, recorded in a graph, serves
- * any number of rows up to `most`; a kernel does nothing for rows from *count on.
+ * All pointers in arguments are device memory. The row count is read on the device, so that one captured launch serves
+ * any number of rows up to `max`; kernels skip rows from *count on.
  *
- * An operand is as rill/device.h's views have become: row r of it is row index[r] of `at`, or r itself. A negative index is a row
- * that is not there: a read gives zeros (or what is said), a write is left out.
+ * An operand is a resolved view of rill/device.h: row r is row index[r] of `data`, or r without an index. A negative
+ * index marks an absent row: reads give zeros (unless documented otherwise), writes are skipped.
  *
- * Invariant: what is computed for a row is a function of that row's operands alone, whatever `most`, *count and the order of threads
- * are: to the bit. Where rows are split, how follows from the row's own lengths. */
+ * Invariant: a row's result is a function of that row's operands alone, to the bit, whatever `max`, *count and thread
+ * order are. If a row is split among threads, the split depends only on the row's own lengths. */
 #ifndef RILL_CUDA_LAUNCH_H
 #define RILL_CUDA_LAUNCH_H
 
@@ -19,20 +19,20 @@ extern "C" {
 
 typedef struct gpu_rows {
     const int32_t *count; /* [1] */
-    int32_t max;          /* >= *count; what the grid is made for */
+    int32_t max;          /* >= *count; sizes the grid */
 } gpu_rows;
 
 typedef struct gpu_operand {
     float *data;          /* NULL: none */
-    int32_t ld;           /* floats from row to row */
+    int32_t ld;           /* row stride in floats */
     const int32_t *index; /* [rows] or NULL */
 } gpu_operand;
 
-/* Rows as products read them: `ld` numbers from row to row, at multiples of 16 bytes. */
+/* Input rows of products: `ld` elements from row to row, 16-byte aligned. */
 typedef struct gpu_panel {
     void *data; /* NULL: none */
     int32_t ld;
-    gpu_type type; /* rounded to it: half.h */
+    gpu_type type; /* type of the elements: half.h */
 } gpu_panel;
 
 typedef enum gpu_activation {
@@ -46,14 +46,14 @@ typedef enum gpu_activation {
     GPU_GELU_SIGMOID
 } gpu_activation;
 
-/* --- rows.cu: rows as wholes -------------------------------------------------------------------------------------- */
+/* --- rows.cu: operations on whole rows ---------------------------------------------------------------------------- */
 
-/* Where an operation has an `out` and a `panel`, it writes its rows to both; either may be none. */
+/* If an operation has an `out` and a `panel`, it writes its rows to both; either may be none. */
 
 /* panel(r) = [x(r), x2(r)], side by side. Negative rows: zeros. */
 typedef struct gpu_gather {
     gpu_rows rows;
-    int32_t width, width2; /* of x; of x2, 0: there is none */
+    int32_t width, width2; /* of x; of x2, 0: none */
     gpu_operand x, x2;
     gpu_panel panel;
 } gpu_gather;
@@ -67,8 +67,8 @@ typedef struct gpu_copy {
 } gpu_copy;
 void gpu_run_copy(gpu_stream *cu_stream, const gpu_copy *args);
 
-/* out = activation((bias + add) + sums), each of the first two optional; negative rows of add: nothing is added.
- * out2 = activation(bias2 + sums), of the width2 columns of sums behind those: then nothing is added, and there is no panel. */
+/* out = activation((bias + add) + sums), bias and add optional; negative rows of add: nothing is added. out2 =
+ * activation(bias2 + sums) for the next width2 columns of sums: without add and panel. */
 typedef struct gpu_epilogue {
     gpu_rows rows;
     int32_t width, width2;
@@ -104,7 +104,7 @@ typedef struct gpu_activate {
 } gpu_activate;
 void gpu_run_activate(gpu_stream *cu_stream, const gpu_activate *args);
 
-/* out = scale * x + position; negative rows: nothing is added for them. */
+/* out = scale * x + position; negative rows of x or position add nothing. */
 typedef struct gpu_embed {
     gpu_rows rows;
     int32_t width;
@@ -114,7 +114,7 @@ typedef struct gpu_embed {
 } gpu_embed;
 void gpu_run_embed(gpu_stream *cu_stream, const gpu_embed *args);
 
-/* out = max(least, sum of the terms that are there, in order); least is 0 or -infinity; NaN stays. */
+/* out = max(min, sum of the present terms in order); min is 0 (ReLU) or -infinity; NaN stays NaN. */
 enum { GPU_SUM_TERMS = 12 };
 typedef struct gpu_sum {
     gpu_rows rows;
@@ -143,14 +143,14 @@ typedef struct gpu_gru {
 } gpu_gru;
 void gpu_run_gru(gpu_stream *cu_stream, const gpu_gru *args);
 
-/* --- lists.cu: symbols of slots ----------------------------------------------------------------------------------- */
+/* --- lists.cu: vocabulary subsets of slots ------------------------------------------------------------------------ */
 
-/* Lists of slots, one behind the other: slot s has ids[first[s] + i], i < length[s], ascending. */
+/* Vocabulary subsets, concatenated: slot s has ids[first[s] + i], i < length[s], ascending. */
 typedef struct gpu_subsets {
     const int32_t *ids, *first, *length;
 } gpu_subsets;
 
-/* x(r, v) = -infinity for the symbols v < width of the list of slot[r]. */
+/* x(r, v) = -infinity for the symbols v < width in the subset of slot[r]. */
 typedef struct gpu_mask {
     gpu_rows rows;
     int32_t width;
@@ -160,11 +160,12 @@ typedef struct gpu_mask {
 } gpu_mask;
 void gpu_run_mask(gpu_stream *cu_stream, const gpu_mask *args);
 
-/* out(r, i) = activation(a(r) . w(ids[i])) for the list of slot[r]; with bf16 and f16 both are rounded first (half.h). */
+/* out(r, i) = activation(a(r) . w(ids[i])) for the subset of slot[r]; with bf16 and f16 both are rounded first
+ * (half.h). */
 typedef struct gpu_subset_product {
     gpu_rows rows;
     int32_t width;      /* K */
-    int32_t max_length; /* of the lists, at most: what the grid is made for */
+    int32_t max_length; /* maximum length of the subsets; sizes the grid */
     gpu_subsets subsets;
     const int32_t *slot;
     const float *w; /* [V, K] */
@@ -176,8 +177,8 @@ void gpu_run_subset_product(gpu_stream *cu_stream, const gpu_subset_product *arg
 
 /* --- attention.cu ------------------------------------------------------------------------------------------------- */
 
-/* Along `above` from each row's node to the root, root first: entry[first[r] + t], t < length[r]. With `parent` the nodes are new, and
- * above[node] = parent is set. */
+/* The path from each row's node to the root, root first: entry[first[r] + t], t < length[r]. With `parent` the nodes
+ * are new, and node_parent[node] = parent is written. */
 typedef struct gpu_path {
     gpu_rows rows;
     const int32_t *node, *parent; /* parent may be NULL */
@@ -187,15 +188,15 @@ typedef struct gpu_path {
 } gpu_path;
 void gpu_run_path(gpu_stream *cu_stream, const gpu_path *args);
 
-/* softmax over t of scale * (query . key_t), or of scale * (additive . tanh(key_t + query)), then the sum of the values; heads stand
- * side by side. Memory row t of row r is
- * entry[first[r] + t], or first[r] + t without entries. `relative` is added to the scores of head h: [h, reach + d] for t = place[r] + d,
- * the head's first or last number where d is beyond its reach. Length 0 gives zeros; a NaN in query or keys makes that head of that row
- * NaN, one in the values that column of it. */
+/* Attention: softmax over t of scale * (query . key_t), or of scale * (additive . tanh(key_t + query)), then the
+ * weighted sum of the values; heads lie side by side. Memory row t of row r is entry[first[r] + t], or first[r] + t
+ * without entries. `relative` is a position bias: the score of head h gets entry [h, reach + d] for t = position[r] +
+ * d, d clamped to the reach. Length 0 gives zeros. A NaN in query or keys makes that head of that row NaN, one in the
+ * values that column. */
 enum { GPU_ATTEND_NARROW = 256 };
 typedef struct gpu_attend {
     gpu_rows rows;
-    int32_t heads, width, value_width; /* of one head: any */
+    int32_t heads, width, value_width; /* of one head; any */
     float scale;
     const float *additive; /* [heads * width], or NULL */
     const float *relative; /* [heads, 2 reach + 1], or NULL */
@@ -206,85 +207,87 @@ typedef struct gpu_attend {
     const int32_t *first, *length; /* [rows] */
     const int32_t *entry;          /* or NULL */
     gpu_operand out;
-    gpu_panel panel; /* none unless gpu_attend_is_narrow() */
-    float *part;     /* [gpu_attend_part_floats()] floats of working memory, for long memories of few rows, or NULL */
+    gpu_panel panel;    /* none unless gpu_attend_is_narrow() */
+    float *part;        /* [gpu_attend_part_floats()] working memory to split long memories of few rows, or NULL */
     int32_t max_length; /* at least the longest length */
-    float *watched;     /* [rows, ld_watched] mean over the first heads' weights, or NULL */
+    float *watched;     /* [rows, ld_watched] mean of the first heads' attention weights, or NULL */
     int32_t watched_heads;
     int32_t ld_watched;
 } gpu_attend;
 void gpu_run_attend(gpu_stream *cu_stream, const gpu_attend *args);
-/* Whether such heads can be written rounded, to a panel. */
+/* Whether the output of such heads can be written rounded, to a panel. */
 static inline int gpu_attend_is_narrow(size_t width, size_t value_width, int additive)
 {
     return width <= GPU_ATTEND_NARROW && value_width == width && !additive;
 }
-/* Floats of working memory that it takes, on a multiple of 16 bytes. What serves `rows` rows serves fewer; for any number of rows and any
- * length it is no more than for INT32_MAX of both. */
+/* Floats of working memory, 16-byte aligned. Monotonic in `rows`, and bounded by the value for INT32_MAX rows and
+ * length. */
 size_t gpu_attend_part_floats(int32_t rows, int32_t heads, int32_t value_width, int32_t longest);
 
 /* --- choices.cu --------------------------------------------------------------------------------------------------- */
 
-/* As rill_best of kernels.h has it, row by row, in fp32: x(v) = (logits(v) + bias(v)) + add(v); log-probability x(v) - log_norm; the
- * best `most` legal symbols by log-probability, equal ones by smaller v; those at -infinity are never among them. A NaN or +infinity:
- * no choices, log_norm NaN. With lists row r has length[slot[r]] symbols; `ids` names symbol i, `bias` [V] is read by id. Without
- * `normalise` x stands for the log-probability, and log_norm is 0, or NaN as above. */
+/* Log-softmax and top M as rill_best of kernels.h, row by row, in fp32: x(v) = (logits(v) + bias(v)) + add(v);
+ * log-probability x(v) - log_norm; the best `max_choices` legal symbols by log-probability, ties by smaller v, never
+ * those at -infinity. NaN or +infinity: no choices, log_norm NaN. With subsets row r has length[slot[r]] symbols; `ids`
+ * maps symbols to ids, and `bias` [V] is indexed by id. Without `normalise` x is the log-probability, and log_norm is
+ * 0, or NaN as above. */
 typedef struct gpu_best {
     gpu_rows rows;
-    int32_t symbols; /* V; with lists at least the longest */
+    int32_t symbols; /* V; with subsets at least the longest */
     int32_t normalise;
     gpu_operand logits; /* no index */
     const float *bias;
     gpu_operand add;
     gpu_subsets subsets; /* ids NULL: none */
     const int32_t *slot;
-    int32_t first_action;  /* of symbol 0, without lists; with them a symbol's id is its action */
-    const uint64_t *legal; /* [sets, legal_words] by action, or NULL; beyond the words nothing is legal */
+    int32_t first_action;  /* of symbol 0, without subsets; with them a symbol's id is its action */
+    const uint64_t *legal; /* [sets, legal_words] by action, or NULL; actions beyond the words are illegal */
     int32_t legal_words;
-    const int32_t *set;  /* [rows] set of each row, -1: all; NULL: all */
-    int32_t max_choices; /* M >= 0 */
+    const int32_t *set;  /* [rows] legal set of each row, -1: all actions; NULL: all */
+    int32_t max_choices; /* M, >= 0 */
     int32_t *count;      /* [rows] out */
-    int32_t *action;     /* [rows, most] out */
-    float *logp;         /* [rows, most] out */
+    int32_t *action;     /* [rows, M] out */
+    float *logp;         /* [rows, M] out */
     float *log_norm;     /* [rows] out */
     int32_t *
-        tag; /* [rows] or NULL: the best symbol's action, or first_action; then most is 1 and action, logp may be NULL */
+        tag; /* [rows] or NULL: the best symbol's action, or first_action; then M is 1, and action and logp may be NULL */
     void *work; /* [gpu_best_work_bytes()] bytes */
 } gpu_best;
 void gpu_run_best(gpu_stream *cu_stream, const gpu_best *args);
 size_t gpu_best_work_bytes(int32_t rows, int32_t symbols, int32_t n_choices);
 
-/* logp[i] = x(row[i], symbol[i]) - log_norm[row[i]], to the bit what gpu_run_best gives for that symbol; -infinity for symbol -1 and
- * for one at -infinity; NaN where log_norm is. symbol is the number in the row (the place in its list). */
+/* logp[i] = x(row[i], symbol[i]) - log_norm[row[i]], bit-identical to gpu_run_best's; -infinity for symbol -1 and for
+ * symbols at -infinity; NaN if log_norm is. `symbol` is the position in the row (with subsets, in the subset). */
 typedef struct gpu_picks {
     gpu_rows picks;
     const int32_t *row, *symbol;
     const gpu_best
-        *best; /* host memory: copied when launched; its logits, bias, add, lists, normalise and log_norm are read */
+        *best; /* host memory, copied at the launch; its logits, bias, add, subsets, normalise and log_norm are read */
     float *logp;
 } gpu_picks;
 void gpu_run_picks(gpu_stream *cu_stream, const gpu_picks *args);
 
-/* Mix several models: x(v) = m(v) + log((sum over e of exp(l_e(v) - m(v))) / E), l_e(v) = (logits_e(v) + bias_e(v)) - log_norm_e,
- * m(v) the largest l_e(v), sums in the order of models; -infinity where all are. One model: l_0(v). Written to x, in rows of logits[0]'s
- * shape. A row of which one model has a NaN, +infinity, or nothing above -infinity: all NaN. */
+/* Ensemble: x(v) = m(v) + log((sum over e of exp(l_e(v) - m(v))) / E), l_e(v) = (logits_e(v) + bias_e(v)) - log_norm_e,
+ * m(v) the largest l_e(v), summed in the order of models; -infinity if all are. One model: l_0(v). Written to x, in the
+ * shape of logits[0]. If a model's row has a NaN, +infinity, or only -infinity, the row of x is NaN. */
 enum { GPU_MIX_MODELS = 32 };
 typedef struct gpu_mix {
     gpu_rows rows;
     int32_t models, symbols;
     gpu_operand logits[GPU_MIX_MODELS]; /* no index */
-    const float *bias[GPU_MIX_MODELS];  /* by id with lists */
+    const float *bias[GPU_MIX_MODELS];  /* by id with subsets */
     gpu_subsets subsets;                /* ids NULL: none */
     const int32_t *slot;
     gpu_operand x;   /* may be logits[0] */
-    float *log_norm; /* [rows.most, models] working memory */
+    float *log_norm; /* [rows.max, models] working memory */
 } gpu_mix;
 void gpu_run_mix(gpu_stream *cu_stream, const gpu_mix *args);
 
-/* --- rows.cu: indices that follow from columns that a run wrote ------------------------------------------------- */
+/* --- rows.cu: indices computed from columns that a run wrote ---------------------------------------------------- */
 
-/* out(r) = base(r) + of(x(r)), where x(r) = column[at[r]], or column[r] when at is NULL; `of`: NULL is x itself; base: NULL is 0.
- * A negative at or x gives -1 when `of` or base is there, else is handed on. */
+/* An index derived from a column: x(r) = column[at[r]], or column[r] if `at` is NULL; out(r) = base(r) + of(x(r)),
+ * where NULL `of` is the identity and NULL base is 0. A negative `at` or x gives -1 if `of` or base is present, and is
+ * passed through otherwise. */
 typedef struct gpu_index {
     gpu_rows rows;
     const int32_t *column, *entry, *lookup, *base;

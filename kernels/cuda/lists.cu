@@ -1,9 +1,9 @@
-/* subsets.cu: symbols that are masked, or multiplied with, by the list of a row's slot. */
+/* lists.cu: masks and products over the vocabulary subset of a row's slot. */
 #include "rows.cuh"
 
 enum { MASK_THREADS = 64 };
 
-/* A block for each row: subsets are short. */
+/* One block per row: subsets are short. */
 __global__ static void __launch_bounds__(MASK_THREADS) mask(gpu_mask a)
 {
     const int32_t r = (int32_t)blockIdx.x;
@@ -22,9 +22,9 @@ void gpu_run_mask(gpu_stream *cu_stream, const gpu_mask *args)
 
 /* --- products with the weights of a list -------------------------------------------------------------------------- */
 
-/* A block has some symbols of a few rows, a warp four of them: the rows of `a` pass through shared memory, rounded once, and each lane has
- * a wide load of each of four rows of weights under way. Rows of a slot stand together: those of a block share these loads. There may be
- * one to four of them, each number with code of its own, so that one row is not four rows' work. */
+/* A block has some symbols of a few rows, a warp four symbols. Rows of `a` are staged in shared memory, rounded once;
+ * each lane has a wide load of each of four weight rows in flight. Adjacent rows of a slot share these loads: one to
+ * four, with code for each number, so that one row does not cost as much as four. */
 enum {
     SUBSET_ROWS = 4, /* of a block */
     SUBSET_WARPS = 8,
@@ -36,11 +36,11 @@ enum {
 
 typedef struct subset_call {
     gpu_subset_product a;
-    int32_t wide;    /* rows of weights can be loaded four at a time */
-    int32_t columns; /* from row to row in shared memory */
+    int32_t wide;    /* weight rows can be read with 16-byte loads */
+    int32_t columns; /* row stride in shared memory */
 } subset_call;
 
-/* Of the rows of a slot that a block works on together. */
+/* Sums of a slot's rows that a block processes together. */
 template <int Rows>
 struct subset_sums {
     float v[Rows][SUBSET_EACH];
@@ -76,8 +76,8 @@ __device__ static inline void subset_add_four(const subset_call &c, const float 
     }
 }
 
-/* Columns [begin, end), which x begins with. Lane l has columns 4 l to 4 l + 3 of every 128: whether loads are wide is nothing to a
- * sum's bits. */
+/* Columns [begin, end), staged in x. Lane l has columns 4 l to 4 l + 3 of every 128: the bits do not depend on the
+ * width of loads. */
 template <int Rows>
 __device__ static inline void subset_add(const subset_call &c, const float *x, const float *const (&w)[SUBSET_EACH],
                                        int32_t begin, int32_t end, subset_sums<Rows> &sum)
@@ -113,7 +113,7 @@ __device__ static inline void subset_rows(const subset_call &c, int32_t row)
     for (int j = 0; j < SUBSET_EACH; j++) w[j] = a.w + (size_t)id[first + j < n ? first + j : n - 1] * (size_t)a.width;
     for (int32_t begin = 0; begin < a.width; begin += SUBSET_COLUMNS) {
         const int32_t end = a.width - begin < SUBSET_COLUMNS ? a.width : begin + SUBSET_COLUMNS;
-        __syncthreads(); /* what was there has been read */
+        __syncthreads(); /* the former contents have been read */
         for (int g = 0; g < Rows; g++) {
             const float *from = gpu_row(a.a, row + g);
             for (int32_t k = begin + (int32_t)threadIdx.x; k < end; k += SUBSET_THREADS)

@@ -1,6 +1,6 @@
-/* A stream's memory on the device: rows of tables, symbols of lists, and the pinned memory that runs go through.
+/* Device memory of a session: table rows, symbols of vocabulary subsets, and pinned memory for uploads.
  *
- * Tables grow where they lie, so that no row ever moves. Divisions: pinned memory · tables · lists · opening and closing. */
+ * Tables grow in place, so rows never move. Divisions: pinned memory · tables · subsets · opening and closing. */
 #include "executor.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ static rill_status sync_stream(const rill_session *s, gpu_stream *queue)
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */
 
-/* The column `above` lies behind the tables: a number of each node. */
+/* The column node_parent follows the tables: one number per node. */
 static const dev_table *get_table(const rill_session *s, size_t idx)
 {
     static const dev_table above = {.kind = RILL_TABLE_NODES, .width = 1, .ld = 1, .name = "paths"};
@@ -52,7 +52,8 @@ static char *table_row(const rill_session *s, size_t idx, size_t row)
     return get_cuda(s)->table[idx].base + row * row_bytes(s, idx);
 }
 
-/* By half more where the caller asks for what it needs just now; who asks for nodes and slots thinks ahead, and of a bound. */
+/* Grow by half more for callers that ask for their present need; requests for nodes and slots already include a
+ * reserve. */
 rill_status cuda_grow_table(rill_session *s, size_t idx, size_t rows)
 {
     cuda_session *cuda = get_cuda(s);
@@ -155,15 +156,16 @@ rill_status cuda_set_subset(rill_session *s, size_t idx, int32_t slot)
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
-/* Addresses for as much as each may come to, so that a process has enough for many streams. Tables of nodes have equally many rows, as have
- * those of slots and of units: each can have its part of the device's memory. Symbols of lists are numbered by 32 bits. */
+/* Reserve addresses for the largest size of each table, so that a process has enough for many sessions. All node tables
+ * have the same number of rows, as have slot tables and unit tables: each gets its share of the device's memory.
+ * Symbols of subsets are numbered by 32 bits. */
 static void reserve_addresses(const rill_session *s)
 {
     const size_t tables = s->network->n_tables, device_bytes = gpu_memory_bytes(get_cuda(s)->gpu),
                  numbered = sizeof(int32_t) << 31;
     for (size_t i = 0; i <= tables; i++) {
         const rill_table_kind kind = get_table(s, i)->kind;
-        size_t row = i == tables ? row_bytes(s, i) : 0; /* `above` comes on top */
+        size_t row = i == tables ? row_bytes(s, i) : 0; /* then node_parent */
         for (size_t j = 0; j < tables; j++) row += get_table(s, j)->kind == kind ? row_bytes(s, j) : 0;
         if (kind != RILL_TABLE_HOST) get_cuda(s)->table[i].reserved = (device_bytes / row + 1) * row_bytes(s, i);
     }

@@ -1,9 +1,10 @@
-/* What runs take at most beside tables, by row, by slot and by unit of a slot, so that a bound on memory holds for all of a runner.
+/* Upper bound on a session's memory beside tables, per row, slot and unit, so that a memory limit covers all of a
+ * runner.
  *
- * It follows run.c's layouts: values and work of all programs of a line are one region, as large as the largest wants; each program has
- * frames, one for each group, in pinned memory and on the device. Columns and the like are told roughly, and generously.
- * Rows of programs that run ahead are slots, all others are those of a timestep. A region takes whole granules of the device's memory: the
- * last of each is what a stream takes beside. */
+ * Follows run.c's layouts: tensors and working memory of all graphs in a lane share a region, sized for the largest;
+ * each graph has one frame per group, in pinned memory and on the device. Columns and other small arrays are
+ * overestimated. Rows of fill graphs are slots, all others are rows of a timestep. Regions allocate whole granules of
+ * device memory: the last granule of each counts as the session's constant. */
 #include "executor.h"
 
 /* By rows of the run, and by units of ragged spaces. */
@@ -50,7 +51,7 @@ static row_unit_bytes tensor_bytes(const rill_network *network, const dev_graph 
     return all;
 }
 
-/* For each row; M as large as one pass takes, or larger. */
+/* Per row; M as large as one pass allows, or larger. */
 static size_t choices_work_bytes(const rill_network *network, const dev_op *op)
 {
     enum { MANY = 128 };
@@ -83,7 +84,7 @@ static row_unit_bytes graph_work_bytes(const rill_network *network, const dev_gr
     return sum_bytes(sum_bytes(panel, sums), sum_bytes(choices, scan));
 }
 
-/* Of attention over long memories: it has a bound of its own. */
+/* Of attention over long memories, which has its own bound. */
 static size_t attention_part_bytes(const dev_graph *p)
 {
     size_t max = 0;
@@ -96,7 +97,7 @@ static size_t attention_part_bytes(const dev_graph *p)
     return max * sizeof(float);
 }
 
-/* Pinned memory and its twin, which may have grown by half more than is wanted, of both groups. */
+/* Pinned memory and its device copy, with growth by half, for both groups. */
 static row_unit_bytes frame_bytes(const dev_graph *p)
 {
     enum { FRAMES = 2 * DEV_GROUPS, ANSWERS = 1024 };
@@ -108,7 +109,7 @@ static row_unit_bytes frame_bytes(const dev_graph *p)
 
 void cuda_add_sizes(const rill_network *network, rill_network_bytes *out)
 {
-    row_unit_bytes work[2] = {{0}}, frames[2] = {{0}}; /* of what decodes, of what runs ahead */
+    row_unit_bytes work[2] = {{0}}, frames[2] = {{0}}; /* of decoding, of fills */
     size_t part[2] = {0};
     for (size_t i = 0; i < network->n_graphs; i++) {
         const dev_graph *p = &network->graph[i];
@@ -117,12 +118,12 @@ void cuda_add_sizes(const rill_network *network, rill_network_bytes *out)
         frames[is_fill] = sum_bytes(frames[is_fill], frame_bytes(p));
         part[is_fill] = attention_part_bytes(p) > part[is_fill] ? attention_part_bytes(p) : part[is_fill];
     }
-    /* Rows of what is recorded are rounded up, by a quarter at the most from 8 rows on. */
+    /* Captured runs round rows up, by at most a quarter from 8 rows on. */
     out->row = (int64_t)((work[0].row + frames[0].row) * 5 / 4);
     out->slot += (int64_t)(work[1].row + frames[1].row);
     const size_t regions = network->n_tables + 1 + network->n_subsets + network->n_graphs * DEV_GROUPS + 2;
     out->session = (int64_t)(regions * gpu_granule_bytes(network->device->module_data) + part[0] + part[1]);
     if (network->device->fast) out->session += 2 * (int64_t)GPU_FAST_WORK;
-    /* Ragged tables grow by half more than is wanted. */
+    /* Ragged tables grow by half more than needed. */
     out->unit += out->unit / 2 + (int64_t)(work[0].unit + work[1].unit + frames[0].unit + frames[1].unit);
 }

@@ -1,7 +1,7 @@
-/* The module: a GPU as a device, and what a plan has on it.
+/* The CUDA module: a GPU as a device, and a network's weights on it.
  *
- * Weights go down while the plan is built, one behind the other into memory that does not move; a plan is not written after it is
- * finished. Divisions: failures · the device · weights · the table. */
+ * Weights are uploaded while the network is built, one after another into memory that does not move; a finished network
+ * is const. Divisions: failures · the device · weights · the table. */
 #include "executor.h"
 #include "half.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STAGING = 4 << 20, ALIGNED = 256 }; /* bytes of host memory that weights go through; of where they begin */
+enum { STAGING = 4 << 20, ALIGNED = 256 }; /* bytes of the upload buffer; alignment of weights */
 
 /* --- failures ----------------------------------------------------------------------------------------------------- */
 
@@ -35,7 +35,7 @@ rill_status cuda_grow_region(const rill_session *s, gpu_region *region, size_t b
 
 /* --- the device --------------------------------------------------------------------------------------------------- */
 
-/* The number behind the colon; 0 without one, -1 for what is none. */
+/* The number after the colon; 0 without one, -1 if invalid. */
 static int device_number(const char *name)
 {
     const char *colon = strchr(name, ':');
@@ -95,7 +95,7 @@ static cuda_network *open_cuda_network(rill_network *network)
     return network->status == RILL_OK ? cuda : NULL;
 }
 
-/* What weights go through is of no use when they are down. */
+/* The staging buffer is not needed after the upload. */
 static void close_upload(rill_network *network, cuda_network *cuda)
 {
     gpu_stream_close(cuda->cu_stream);
@@ -117,7 +117,7 @@ static void close_cuda_network(rill_network *network)
     network->module_data = NULL;
 }
 
-/* Where `bytes` more of the plan's memory begin; NULL: the plan has failed. */
+/* Reserve `bytes` of the network's memory; NULL: the network has failed. */
 static char *reserve_weights(rill_network *network, cuda_network *cuda, size_t bytes)
 {
     const size_t offset = (cuda->used + ALIGNED - 1) / ALIGNED * ALIGNED;
@@ -139,7 +139,7 @@ static int sync_upload(rill_network *network, cuda_network *cuda)
     return 0;
 }
 
-/* Rows of floats, `stride` apart, to the device without gaps and as `type`. Returns where they are, or NULL. */
+/* Upload rows of floats, `stride` apart, without gaps, converted to `type`. Returns their address, or NULL. */
 static void *upload_rows(rill_network *network, const float *rows, size_t n, size_t width, size_t stride, gpu_type type)
 {
     cuda_network *cuda = open_cuda_network(network);
@@ -163,7 +163,7 @@ static void *upload_rows(rill_network *network, const float *rows, size_t n, siz
     return to != NULL && sync_upload(network, cuda) ? to : NULL;
 }
 
-/* What the device has no arithmetic for, or what f16 cannot hold: a model that is cut off is another. */
+/* Refuse types the device cannot multiply, and weights beyond f16's range: clipping them would change the model. */
 static int check_weights(rill_network *network, rill_weight_type type, const float *w, size_t n, size_t k,
                          size_t stride)
 {
@@ -194,7 +194,7 @@ static void upload_matrix(rill_network *network, size_t idx, const float *w, siz
         cuda->matrix[idx] = m;
 }
 
-/* What a program writes must not decide where it reads: the host knows that before it begins. */
+/* Columns written by a graph must not determine addresses that the host needs before the run. */
 static void check_graph(rill_network *network, const dev_graph *p)
 {
     for (size_t i = 0; i < p->n_ops; i++) {
@@ -255,7 +255,7 @@ static const dev_module module_table = {.sizes = DEV_MODULE_SIZES,
                                         .collect = cuda_collect,
                                         .group_rows = group_rows};
 
-/* What kernels/device/device.c asks the module for. */
+/* The symbol that kernels/device/device.c looks up. */
 __attribute__((visibility("default"))) const dev_module *rill_device_module(void);
 
 const dev_module *rill_device_module(void)

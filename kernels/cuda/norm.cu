@@ -1,9 +1,9 @@
-/* norm.cu: rows normalised.
+/* norm.cu: layer norm and RMSNorm.
  *
- * A row is read once into registers: by a warp up to 1024 floats, by a block up to 4096; longer ones are read three times. Thread i of
- * the n that share a row has floats 4 i .. 4 i + 3, then those 4 n further on, and so on, whether it reads them by 16 bytes or by 4:
- * the order of a sum follows from the row's width alone. The variance is taken from the differences to the mean, which
- * is there before. */
+ * A row is read once into registers: by a warp up to 1024 floats, by a block up to 4096; longer ones are read three
+ * times. Thread i of the n that share a row has floats 4 i .. 4 i + 3, then those 4 n further on, whether it reads them
+ * by 16 bytes or by 4: the order of a sum depends on the row's width alone. The variance is computed from differences
+ * to the mean, in a second pass over registers. */
 #include "rows.cuh"
 
 enum { WARP_ROWS = 4, BLOCK = 256, BLOCK_WARPS = BLOCK / GPU_WARP };
@@ -15,7 +15,7 @@ __device__ static inline float warp_sum(float x)
     return x;
 }
 
-/* Sum over those that share a row: a warp, or the block. `part` has room for one float of each warp. */
+/* Sum over the threads of a row: a warp, or the block. `part` has one float per warp. */
 template <int THREADS>
 __device__ static inline float row_sum(float x, float *part)
 {
@@ -38,7 +38,7 @@ __device__ static inline norm_rows get_norm_rows(const gpu_normalise &a, int32_t
     return {gpu_row(a.x, r), gpu_row(a.residual, r), gpu_row(a.y, r)};
 }
 
-/* z at `first`, of up to 4 floats; beyond the row zeros. */
+/* z at `first`, up to 4 floats; zeros beyond the row. */
 template <bool WIDE>
 __device__ static inline gpu_piece<4> read_z(const norm_rows &row, int32_t first, int32_t width)
 {
@@ -92,8 +92,8 @@ __device__ static inline void write_y(const gpu_normalise &a, float *y, int32_t 
     }
 }
 
-/* THREADS have a row of at most THREADS * 4 * PIECES floats. The bounds say how many
- * blocks a processor is to have at least: for more the compiler would spill. */
+/* THREADS share a row of at most THREADS * 4 * PIECES floats. The launch bound is the highest occupancy without
+ * spilling. */
 template <int THREADS, int PIECES, bool WIDE>
 __global__ static void __launch_bounds__(BLOCK, THREADS == BLOCK ? 4 : 2) normalise(gpu_normalise a)
 {
@@ -123,7 +123,7 @@ __global__ static void __launch_bounds__(BLOCK, THREADS == BLOCK ? 4 : 2) normal
     for (int i = 0; i < PIECES; i++) write_y<WIDE>(a, row.y, r, 4 * (own + THREADS * i), z[i], mean, scale);
 }
 
-/* Rows of any length. y may be x or residual: a thread writes what it alone has read. */
+/* Rows of any length. y may be x or residual: a thread writes only elements that it alone has read. */
 template <bool WIDE>
 __global__ static void __launch_bounds__(BLOCK) normalise_long(gpu_normalise a)
 {

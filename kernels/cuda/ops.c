@@ -1,4 +1,4 @@
-/* Operations, put into the queue: arguments of kernels with operands where they lie on the device.
+/* Enqueues operations: kernel arguments with operands in place on the device.
  *
  * Divisions: operands · products · attention · rows · all of them. */
 #include "executor.h"
@@ -40,7 +40,7 @@ gpu_operand cuda_operand(cuda_run *r, const dev_operand *o)
         rows.data = (float *)(uintptr_t)r->network->constant[o->element];
         rows.ld = (int32_t)r->host_run.network->constant[o->element].width;
     }
-    if (rows.data != NULL) rows.data += o->first; /* a table without rows is one whose rows are not there */
+    if (rows.data != NULL) rows.data += o->first; /* a table without rows: all rows are absent */
     return rows;
 }
 
@@ -48,7 +48,7 @@ gpu_subsets cuda_get_subsets(const cuda_run *r, rill_vocab_subset subset)
 {
     if (subset == 0) return (gpu_subsets){.ids = NULL};
     const size_t idx = (size_t)subset - 1;
-    /* Lists without symbols have no memory, but lists they are. */
+    /* Empty subsets have no memory, but are still subsets. */
     const char *ids = r->cuda->subset[idx].ids.base;
     return (gpu_subsets){.ids = ids != NULL ? (const int32_t *)(const void *)ids
                                             : cuda_device_ptr(r, r->subset_first[idx]),
@@ -68,7 +68,7 @@ static gpu_activation gpu_activation_kind(rill_activation activation)
 
 /* --- products ----------------------------------------------------------------------------------------------------- */
 
-/* Where an output goes in the products' type. In fp32 it goes nowhere if nothing reads it so. */
+/* Rounded output of an operation. The fp32 output is dropped if nothing reads it. */
 static gpu_panel output_panel(const cuda_run *r, const dev_op *op, const dev_operand *o, gpu_operand *out)
 {
     const cuda_fused_op *fused = cuda_get_fused_op(r, op);
@@ -79,7 +79,7 @@ static gpu_panel output_panel(const cuda_run *r, const dev_op *op, const dev_ope
         .data = r->rounded[value->buffer], .ld = (int32_t)dev_padded(value->width), .type = fused->output_type};
 }
 
-/* Rows that are aligned are multiplied where they are; others are brought together, as the weights' type. */
+/* Aligned rows are multiplied in place; others are gathered, in the weights' type. */
 void cuda_enqueue_product(cuda_run *r, gpu_product product, gpu_rows rows, gpu_operand x, gpu_operand x2,
                           int32_t width2)
 {
@@ -115,7 +115,7 @@ static void subset_product(cuda_run *r, const dev_op *op)
     if (args.max_length > 0) gpu_run_subset_product(r->cu_stream, &args);
 }
 
-/* The rows are those that the operation before has written in the matrix' type, or are brought into it. */
+/* The previous operation has written the rows in the matrix's type; otherwise they are converted. */
 static void enqueue_gemm(cuda_run *r, const dev_op *op, gpu_product product, gpu_rows rows)
 {
     const dev_operand *a = &op->view[DEV_A];
@@ -130,7 +130,7 @@ static void enqueue_gemm(cuda_run *r, const dev_op *op, gpu_product product, gpu
     gpu_run_product(r->cu_stream, &product);
 }
 
-/* The sums of the next product lie beside those of this one, before or behind them. */
+/* The sums of the merged product are beside this one's, before or after them. */
 static void merged_epilogue(cuda_run *r, const dev_op *op, gpu_epilogue *f)
 {
     const dev_op *next = op + 1;

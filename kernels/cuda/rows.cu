@@ -1,7 +1,7 @@
-/* rows.cu: rows as wholes: copies, sums, activations, and indices that follow from columns. (norm.cu: normalising.)
+/* rows.cu: copies, sums and activations of rows, and indices derived from columns. (norm.cu: norms.)
  *
- * All of it is bound by memory: each element is read once and written once, in pieces of 16 bytes where the operands allow it. An
- * element's bits do not depend on how rows are cut, since each is computed by itself. */
+ * Memory-bound: each element is read once and written once, in 16-byte pieces if operands allow it. Elements are
+ * computed independently, so their bits do not depend on the partition. */
 #include "rows.cuh"
 
 /* --- gather ------------------------------------------------------------------------------------------------------- */
@@ -133,7 +133,7 @@ void gpu_run_embed(gpu_stream *cu_stream, const gpu_embed *args)
 
 /* --- sums of rows ------------------------------------------------------------------------------------------------- */
 
-/* The first term that is there begins the sum: nothing is added to it, so that -0 stays. */
+/* The first present term starts the sum: adding it to 0 would lose a -0. */
 template <int N>
 __global__ static void sum(gpu_tiled<gpu_sum> t)
 {

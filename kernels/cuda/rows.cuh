@@ -1,7 +1,7 @@
-/* rows.cuh: what kernels on rows share: numbers, and which thread has which piece of which row.
+/* rows.cuh: shared by kernels on rows: elementwise functions, and the assignment of threads to parts of rows.
  *
- * Work that goes element by element is cut into pieces of N floats, 4 where rows and addresses allow it, else 1. A block has TILE
- * threads: 2^shift of them lie along a row, the rest of the block takes further rows; wide rows take further blocks (y). */
+ * Elementwise work is vectorised: a piece is N floats, 4 if widths and addresses allow it, else 1. A block has TILE
+ * threads: 2^shift of them cover a row, the rest of the block takes further rows; wide rows take further blocks (y). */
 #ifndef RILL_CUDA_ROWS_CUH
 #define RILL_CUDA_ROWS_CUH
 
@@ -20,7 +20,7 @@ __device__ static inline float gpu_activated(gpu_activation activation, float x)
 {
     switch (activation) {
     case GPU_TANH: return tanhf(x);
-    case GPU_RELU: return x < 0.0f ? 0.0f : x; /* NaN stays */
+    case GPU_RELU: return x < 0.0f ? 0.0f : x; /* NaN stays NaN */
     case GPU_SWISH: return x * gpu_sigmoid(x);
     case GPU_GELU: return 0.5f * x * erfcf(x * -0.707106781f);
     case GPU_SIGMOID: return gpu_sigmoid(x);
@@ -58,7 +58,7 @@ struct __align__(2 * N) gpu_rounded {
     uint16_t v[N];
 };
 
-/* Piece p of row r, where there is a panel. */
+/* Write piece p of row r, if there is a panel. */
 template <int N>
 __device__ static inline void gpu_write(const gpu_panel &to, int32_t r, int32_t p, const gpu_piece<N> &x)
 {
@@ -73,7 +73,7 @@ __device__ static inline void gpu_write(const gpu_panel &to, int32_t r, int32_t 
     ((gpu_rounded<N> *)((uint16_t *)to.data + row))[p] = y;
 }
 
-/* Where pieces of 4 can be: rows begin at multiples of 16 bytes. On the host. */
+/* Whether pieces of 4 are possible: rows are 16-byte aligned. Host code. */
 static inline bool gpu_aligned(const void *at, int32_t ld)
 {
     return ((uintptr_t)at & 15) == 0 && ld % 4 == 0;
@@ -92,7 +92,7 @@ enum { GPU_TILE = 256, GPU_TILE_SHIFT = 8 };
 template <class Args>
 struct gpu_tiled {
     Args a;
-    int32_t pieces, shift; /* of a row; 2^shift threads along it */
+    int32_t pieces, shift; /* pieces per row; 2^shift threads per row */
 };
 
 template <class Args>
@@ -103,7 +103,7 @@ static inline gpu_tiled<Args> gpu_tile(const Args &a, int32_t pieces)
     return {a, pieces, shift};
 }
 
-/* Blocks for all rows that there may be. On the host. */
+/* The grid for the maximum number of rows. Host code. */
 template <class Args>
 static inline dim3 gpu_tile_grid(const gpu_tiled<Args> &t)
 {
@@ -111,7 +111,7 @@ static inline dim3 gpu_tile_grid(const gpu_tiled<Args> &t)
     return dim3((unsigned)((t.a.rows.max + (1 << down) - 1) >> down), (unsigned)((t.pieces + (1 << t.shift) - 1) >> t.shift));
 }
 
-/* The row and piece of this thread. False: it has none. */
+/* The row and piece of this thread. False: none. */
 template <class Args>
 __device__ static inline bool gpu_place(const gpu_tiled<Args> &t, int32_t *row, int32_t *piece)
 {
@@ -122,7 +122,7 @@ __device__ static inline bool gpu_place(const gpu_tiled<Args> &t, int32_t *row, 
     return *row < count && *piece < t.pieces;
 }
 
-/* One launch; without rows none. */
+/* Launch the kernel, unless the maximum is zero rows. */
 #define GPU_TILES(cu_stream, kernel, tiled)                                                                          \
     do {                                                                                                         \
         if ((tiled).a.rows.max > 0 && (tiled).pieces > 0)                                                       \

@@ -1,10 +1,10 @@
-/* A run: laid out on the host, sent down, put into the queue operation by operation, and brought back.
+/* A run: laid out on the host, uploaded, enqueued operation by operation, and downloaded.
  *
- * A run that will be recorded (capture.c) is laid out for numbers of rows that come again, so that runs lie alike.
+ * A run that will be captured (capture.c) is laid out for rounded row counts, so that layouts recur.
  *
- * Pinned memory, from its beginning: what only the host reads · what goes down · columns that go down and come back · what comes
- * back. How much each may be follows from the program and the columns; what is made then takes its arrays one behind the other.
- * Divisions: the layout · columns · what operations read · the device's memory · the run. */
+ * Order of pinned memory: host-only data · uploads · columns, uploaded and downloaded · downloads. The graph and the
+ * columns bound the size of each part; arrays are then allocated one after another.
+ * Divisions: layout · columns · operands · device memory · the run. */
 #include "executor.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ static size_t line_bytes(size_t count, size_t size)
     return dev_lines(count * size);
 }
 
-/* Arrays as numerous as the program's parts. */
+/* Arrays sized by the graph. */
 static void lay_out_head(cuda_run *r, rill_carver *c)
 {
     const dev_graph *p = r->graph;
@@ -55,7 +55,7 @@ static size_t column_length(const cuda_run *r, size_t column, size_t rows)
                               : (size_t)r->host_run.unit_start[r->graph->space[space - 1].ragged_index][r->host_run.n];
 }
 
-/* What operations may take besides spaces, indices and columns; see the make functions. */
+/* Upper bound of operations' arrays besides spaces, indices and columns; see the make functions. */
 static size_t max_op_bytes(const cuda_run *r)
 {
     const dev_graph *p = r->graph;
@@ -74,7 +74,7 @@ static size_t max_op_bytes(const cuda_run *r)
     return bytes + cuda_legal_bytes(r);
 }
 
-/* The room of each part of pinned memory. */
+/* Size of each part of pinned memory. */
 static rill_status lay_out_pinned(cuda_run *r)
 {
     const dev_graph *p = r->graph;
@@ -84,9 +84,9 @@ static rill_status lay_out_pinned(cuda_run *r)
     r->n_slots = cuda_round_up(r, r->session->n_slots);
     r->host_run.block_rows = cuda_round_up(r, r->host_run.n);
     for (size_t s = 0; s < p->n_ragged; s++)
-        r->host_run.block_units += (size_t)r->host_run.unit_start[s][r->host_run.n]; /* more than enough */
+        r->host_run.block_units += (size_t)r->host_run.unit_start[s][r->host_run.n]; /* an overestimate */
     r->host_run.layout.max_rows[RILL_ROWS] = r->host_run.block_rows;
-    dev_lay_out_spaces(&r->host_run, &spaces); /* the rows, by which the work is laid out */
+    dev_lay_out_spaces(&r->host_run, &spaces); /* computes the row counts for the working memory */
     dev_lay_out_work(&r->host_run, &c);
     r->host_end = c.used;
     dev_lay_out_spaces(&r->host_run, &c);
@@ -140,7 +140,7 @@ static void copy_columns(cuda_run *r)
 
 /* --- what operations read ----------------------------------------------------------------------------------------- */
 
-/* First and length of each row's path; the entries are the device's. */
+/* First entry and length of each row's path; the device computes the entries. */
 static void make_path(cuda_run *r, const dev_op *op)
 {
     const int32_t *depth = dev_index_entries(&r->block, r->graph->path[op->path].depth);
@@ -153,7 +153,7 @@ static void make_path(cuda_run *r, const dev_op *op)
     r->path_entries[op->path] = cuda_round_up(r, (size_t)used);
 }
 
-/* Attentions of the layers of a model read the same rows. */
+/* Attention operations of different layers share one memory description. */
 static void make_kv(cuda_run *r, const dev_op *op, size_t number)
 {
     const rill_attention a = dev_attention_memory(&r->block, op);
@@ -179,7 +179,7 @@ static void make_kv(cuda_run *r, const dev_op *op, size_t number)
     m->max_length = cuda_round_up(r, m->max_length);
 }
 
-/* Where the slots' symbols are, and the longest list of the operation's rows. */
+/* Symbols of the slots, and the longest subset of the operation's rows. */
 static void make_subset(cuda_run *r, const dev_op *op, rill_vocab_subset subset)
 {
     if (subset == 0) return;
@@ -251,7 +251,7 @@ static size_t max_of_two(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Bytes of what operations need one at a time. */
+/* Working memory of operations, which they use one at a time. */
 typedef struct work_sizes {
     size_t panel, sums, part, choices, norm, scan_rows, scan_gates;
 } work_sizes;
@@ -287,7 +287,7 @@ static work_sizes measure_work(const cuda_run *r)
     return w;
 }
 
-/* Values and work, one behind the other. Without a base sizes are added up. */
+/* Assign tensors and working memory. Without a base only sizes are summed. */
 static size_t lay_out_values(cuda_run *r, const work_sizes *w, char *base)
 {
     const dev_graph *p = r->graph;
@@ -344,7 +344,7 @@ static void copy_down(const cuda_run *r)
                            r->columns_end - r->back_begin);
 }
 
-/* All of a run: what goes down, the operations, what comes back. */
+/* Enqueue a whole run: upload, operations, download. */
 static rill_status enqueue_run(cuda_run *r)
 {
     const dev_graph *p = r->graph;
@@ -367,7 +367,7 @@ static rill_status enqueue_run(cuda_run *r)
     return status;
 }
 
-/* The frame of the program's runs, or of the group's; what it has had is over then. */
+/* The frame of a graph and group; waits for its former run. */
 static rill_status acquire_frame(rill_session *s, const dev_graph *p, const rill_run_arguments *a, cuda_frame **out)
 {
     cuda_session *cuda = s->module_data;
@@ -401,7 +401,8 @@ static rill_status acquire_frame(rill_session *s, const dev_graph *p, const rill
     return RILL_OK;
 }
 
-/* Nothing of the frame is under way: where its addresses end its twin gets others, so that they need not be for all that may be. */
+/* The frame is idle: if its reserved addresses are exhausted, its device copy moves, so that addresses need not be
+ * reserved for the maximum. */
 static rill_status grow_device_copy(cuda_run *r)
 {
     gpu_region *dev_copy = &r->frame->device_copy;
@@ -413,7 +414,7 @@ static rill_status grow_device_copy(cuda_run *r)
     return cuda_grow_region(r->session, dev_copy, bytes, "a run");
 }
 
-/* All that a run needs, where it will be. */
+/* Lay out all data of a run. */
 static rill_status make_run(cuda_run *r)
 {
     rill_status status = lay_out(r);
@@ -429,7 +430,7 @@ static rill_status make_run(cuda_run *r)
     return status == RILL_OK ? cuda_begin_run(r) : status;
 }
 
-/* Answers may be late where the group has no others to come, and no column of the host is written. */
+/* Asynchronous results are possible if the group has none pending, and no host column is written. */
 static int can_answer_later(const cuda_run *r)
 {
     const int32_t group = r->host_arguments->async_group;

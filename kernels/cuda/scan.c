@@ -1,20 +1,20 @@
-/* A recurrent layer over ragged inputs: all inputs step together, the longest first.
+/* Recurrent layer over ragged sequences: all sequences step together, longest first.
  *
- * Inputs that are at their end are the last of those that run, so each step has the first ones, and none is padding. Which rows a step
- * reads and writes is known before the run. Divisions: steps · in the queue. */
+ * Finished sequences are the last ones, so each step processes a prefix, without padding. The rows that a step reads
+ * and writes are known before the run. Divisions: steps · enqueuing. */
 #include "executor.h"
 
 #include <string.h>
 
 /* --- steps -------------------------------------------------------------------------------------------------------- */
 
-/* An input's steps are at most its units, so there are no more steps than units. */
+/* A sequence has at most its units as steps, so there are no more steps than units. */
 size_t cuda_scan_bytes(size_t units, size_t inputs)
 {
     return 4 * dev_lines(units * sizeof(int32_t)) + 2 * dev_lines(inputs * sizeof(int32_t));
 }
 
-/* First units, of the gates' own space where they are a value. */
+/* First units, in the gates' own space if they are a tensor. */
 static const int32_t *gates_first_unit(const cuda_run *r, const dev_op *op)
 {
     const dev_operand *gates = &op->view[DEV_GATES];
@@ -50,7 +50,7 @@ void cuda_make_scan(cuda_run *r, const dev_op *op, cuda_scan *s)
 
 /* --- in the queue ------------------------------------------------------------------------------------------------- */
 
-/* Rows `which` of an operand, which may have an index itself: that is followed first, for all steps at once. */
+/* Rows `which` of an operand; an operand with an index of its own is composed first, for all steps at once. */
 static gpu_operand compose_index(cuda_run *r, const dev_op *op, int view, int32_t *which)
 {
     gpu_operand rows = cuda_operand(r, &op->view[view]);
@@ -79,7 +79,7 @@ static gpu_operand state_rows(char *data, size_t width)
     return (gpu_operand){.data = (float *)(void *)data, .ld = (int32_t)dev_padded(width)};
 }
 
-/* Rows of zeros, which are those of an operand that is none. */
+/* Copy rows of zeros: the rows of an absent operand. */
 static void zero_rows(const scan_run *s, gpu_operand rows)
 {
     const gpu_copy args = {.rows = s->rows, .width = (int32_t)s->o->hidden, .out = rows};
@@ -91,7 +91,7 @@ static void multiply_states(const scan_run *s)
     cuda_enqueue_product(s->r, s->product, s->rows, s->h, (gpu_operand){.data = NULL}, 0);
 }
 
-/* In the first step h is zero, so the inputs are all there is. */
+/* In the first step h is zero: no recurrent GEMM. */
 static void step_lstm(const scan_run *s, int32_t t)
 {
     gpu_stream *cu_stream = s->r->cu_stream;
@@ -109,7 +109,7 @@ static void step_lstm(const scan_run *s, int32_t t)
     gpu_run_lstm(cu_stream, &cell);
 }
 
-/* The gate of the new state scales the state's part before the input's is added, so the two stay apart until the cell. */
+/* The reset gate scales the recurrent part before the input is added, so the two stay separate until the cell. */
 static void step_gru(const scan_run *s, int32_t t)
 {
     const gpu_gru cell = {.rows = s->rows,
@@ -123,7 +123,7 @@ static void step_gru(const scan_run *s, int32_t t)
     gpu_run_gru(s->r->cu_stream, &cell);
 }
 
-/* The last states to their inputs; zeros where there are no units. */
+/* Write the last states of sequences; zeros for empty ones. */
 static void write_last_states(const scan_run *s, const dev_op *op, const cuda_scan *scan, int view, gpu_operand states)
 {
     gpu_copy args = {.rows = cuda_rows(s->r, RILL_ROWS),

@@ -1,7 +1,7 @@
-/* Choices: what is asked goes down, best symbols and log-probabilities come back.
+/* Choices: uploads requests, downloads top symbols and log-probabilities.
  *
- * Legal sets stay by action, as the host has them; picks are looked up here, since the host knows the lists.
- * Divisions: how much · what is asked · in the queue · what comes back. */
+ * Legal sets stay by action, as on the host; picks are mapped to symbols here, since the host knows the subsets.
+ * Divisions: sizes · requests · enqueuing · results. */
 #include "executor.h"
 
 #include <math.h>
@@ -61,7 +61,7 @@ size_t cuda_back_bytes(const cuda_run *r)
     return bytes;
 }
 
-/* A tag's answers stay on the device: they lie in front of the kernel's own work. */
+/* Results of a tag stay on the device, before the kernel's working memory. */
 size_t cuda_choices_work_bytes(const cuda_run *r, const dev_op *op)
 {
     const size_t rows = r->max_rows[op->space];
@@ -79,7 +79,7 @@ void cuda_make_legal(cuda_run *r)
     if (words > 0) memcpy(r->legal, r->host_arguments->selection->legal, words * sizeof *r->legal);
 }
 
-/* The symbol, or the place in the row's list, of an action; -1: none. */
+/* The symbol, or the position in the row's subset, of an action; -1: none. */
 static int32_t action_symbol(const cuda_run *r, const dev_op *op, const int32_t *slot, size_t row, int32_t action)
 {
     const rill_vocab_subset subset = op->kind == DEV_BEST ? op->as.best.vocab_subset : op->as.mix.vocab_subset[0];
@@ -99,7 +99,7 @@ static int32_t action_symbol(const cuda_run *r, const dev_op *op, const int32_t 
     return low < l->n && l->id[low] == action ? (int32_t)low : -1;
 }
 
-/* Rows of an operation and the host's picks are both in the order of the host's rows. */
+/* Rows of an operation and picks are both in the order of the host's rows. */
 static void make_picks(cuda_run *r, const dev_op *op, cuda_selection *s)
 {
     const rill_selection *selection = r->host_arguments->selection;
@@ -124,7 +124,7 @@ static void make_picks(cuda_run *r, const dev_op *op, cuda_selection *s)
     *s->pick_count = s->n_picks;
 }
 
-/* Where a row's tag goes. */
+/* Entry of the column for each row's tag. */
 static void make_tag_entries(cuda_run *r, const dev_op *op, cuda_selection *s)
 {
     const rill_index_space column_space = r->graph->column[op->as.best.tag_column - 1].space;
@@ -160,7 +160,7 @@ void cuda_make_selection(cuda_run *r, const dev_op *op, cuda_selection *s)
 
 /* --- in the queue ------------------------------------------------------------------------------------------------- */
 
-/* Tags go to their column; where the operation's rows are not the column's, one by one. */
+/* Write tags to their column; entry by entry if the operation's rows are not the column's. */
 static void enqueue_tag(cuda_run *r, const dev_op *op, const cuda_selection *s, gpu_best *best)
 {
     int32_t *column = cuda_device_ptr(r, r->column[op->as.best.tag_column - 1]);
@@ -238,7 +238,7 @@ void cuda_enqueue_mix(cuda_run *r, const dev_op *op, const cuda_selection *s)
                                                    : o->bias[e]);
     }
     mix.x = mix.logits[0];
-    mix.log_norm = (float *)(void *)r->log_norm + mix.rows.max; /* behind that of the choices */
+    mix.log_norm = (float *)(void *)r->log_norm + mix.rows.max; /* after that of the choices */
     gpu_run_mix(r->cu_stream, &mix);
     gpu_best best = {.rows = mix.rows,
                      .symbols = mix.symbols,

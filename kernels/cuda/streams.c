@@ -1,20 +1,20 @@
-/* Two queues, and what in one comes behind what in the other.
+/* Two CUDA streams, and the dependencies between them.
  *
- * Programs that fill the tables of slots and touch no nodes, the encoders, run ahead, in a queue of their own, as do the lists of slots
- * and what the host writes into tables; all else decodes. What is done ahead is numbered. A run that decodes comes behind what filled
- * its slots, and need not wait for what fills others.
+ * Fill graphs, which write tables of slots and use no nodes (encoders), run ahead in their own stream, as do updates of
+ * vocabulary subsets and host tables; all other graphs decode. Fills are numbered. A decoding run waits for the fills
+ * of its slots only.
  *
- * A run ahead may be given rows of slots that were dropped. That nothing reads them any more is what a domain may count on (domain.h): a
- * slot is dropped when the answers of its rows are there. Runs that belong to no group which is still to be answered are waited for.
+ * A fill may get rows of dropped slots. The domain contract (domain.h) guarantees that nothing reads them any more: a
+ * slot is dropped once the results of its rows have arrived. Runs outside pending groups are waited for.
  *
- * Divisions: which programs · opening and closing · outside runs · slots · turns · answers. */
+ * Divisions: which graphs · opening and closing · outside runs · slots · order · results. */
 #include "executor.h"
 
 #include <string.h>
 
 /* --- which programs ----------------------------------------------------------------------------------------------- */
 
-/* Whether it writes tables of slots, and touches nodes. */
+/* Whether a graph writes tables of slots, and uses nodes. */
 static void find_table_use(const rill_network *network, const dev_graph *p, int *fills, int *nodes)
 {
     *fills = 0;
@@ -28,7 +28,7 @@ static void find_table_use(const rill_network *network, const dev_graph *p, int 
         }
 }
 
-/* One that fills slots while it decodes would have to be waited for: then all programs stay in one queue. */
+/* A graph that fills slots while it decodes would serialise the streams: then all graphs stay in one. */
 void cuda_find_fill_graphs(const rill_network *network)
 {
     cuda_fused_graph *fused_graph = ((cuda_network *)network->module_data)->graph;
@@ -92,8 +92,8 @@ static void record_fill(cuda_session *cuda)
     gpu_event_record(cuda->fill.cu_stream, cuda->fills.event[cuda->fills.n_fills % CUDA_FILL_EVENTS]);
 }
 
-/* Rows that are filled may be those of slots that are no more, and who may still read them is waited for; but not groups that are still
- * to be answered, unless all are meant. */
+/* Rows to be filled may belong to dropped slots, so wait for runs that may still read them; but not for pending groups,
+ * unless `all`. */
 static void wait_for_decoding(const rill_session *s, int all)
 {
     const cuda_session *cuda = s->module_data;
@@ -125,7 +125,7 @@ rill_status cuda_begin_staging(const rill_session *s, int32_t slot, size_t bytes
     return RILL_OK;
 }
 
-/* Slots that are filled are known by number; more of them are none. */
+/* Grow the slots' fill numbers; new slots have none. */
 static rill_status grow_slot_fills(rill_session *s)
 {
     cuda_fills *a = &((cuda_session *)s->module_data)->fills;
@@ -151,7 +151,7 @@ rill_status cuda_end_staging(rill_session *s, int32_t slot)
 
 /* --- slots -------------------------------------------------------------------------------------------------------- */
 
-/* What a run does with its slots: say that they are filled by that number, or find the last number of any. */
+/* Visit a run's slots: set their fill number, or find the highest one. */
 typedef struct slot_visit {
     cuda_run *r;
     uint64_t fill, last;
@@ -177,7 +177,7 @@ static void visit_index(slot_visit *v, int32_t index)
     }
 }
 
-/* Slots lead to rows of ragged tables, are rows of others, or are an operation's own. */
+/* Slots index ragged tables, are rows of slot tables, or are an operation's own. */
 static void visit_slots(slot_visit *v)
 {
     const dev_graph *p = v->r->graph;

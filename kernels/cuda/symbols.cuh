@@ -1,19 +1,20 @@
-/* symbols.cuh: rows of symbols, as choices and mixtures read them, and the logarithm of the sum of their exponentials.
+/* symbols.cuh: rows of logits as choices and mixtures read them, and log-sum-exp.
  *
- * Invariant: which thread reads which symbol follows from the number of threads and the symbol alone, never from where the row lies:
- * so a row that is not aligned for wide loads is summed in the same order, and has the same bits. */
+ * Invariant: the symbols that a thread reads depend only on the number of threads and the symbol, never on the row's
+ * address. A row not aligned for wide loads is therefore summed in the same order, with the same bits. */
 #ifndef RILL_CUDA_SYMBOLS_CUH
 #define RILL_CUDA_SYMBOLS_CUH
 
 #include "cuda.cuh"
 
 enum {
-    SYMBOLS_READ = 8,      /* per thread and step: two wide loads, which are under way together */
-    SYMBOLS_SUBSET_THREADS = 128,  /* threads of a row of a list, however long the longest is */
+    SYMBOLS_READ = 8,      /* per thread and step: two wide loads in flight */
+    SYMBOLS_SUBSET_THREADS = 128,  /* threads per row of a vocabulary subset, whatever its length */
     SYMBOLS_THREADS = 256, /* at most */
 };
 
-/* Threads of a row: they follow from what its sum's bits may follow from. Few symbols are one warp's, without a barrier. */
+/* Threads per row, which the bits of its sum depend on: a function of the symbols alone. Few symbols take one warp,
+ * without a barrier. */
 static inline int32_t symbols_threads(int32_t symbols, bool is_subset)
 {
     if (is_subset) return SYMBOLS_SUBSET_THREADS;
@@ -25,7 +26,7 @@ typedef struct symbols_row {
     const float *logits, *bias, *add; /* the last two may be NULL */
     const int32_t *id;                /* or NULL */
     int32_t n;
-    bool wide; /* four at a time can be loaded */
+    bool wide; /* loads of four floats are aligned */
 } symbols_row;
 
 __device__ static inline symbols_row symbols_get_row(const gpu_operand &logits, const float *bias, const float *add,
@@ -48,7 +49,7 @@ __device__ static inline float symbols_logit(const symbols_row &s, int32_t v)
     return s.add != nullptr ? x + s.add[v] : x;
 }
 
-/* The number in a row of the i-th of what a thread reads of the step that begins at `base`. */
+/* The position in a row of the i-th symbol that a thread reads in the step from `base` on. */
 __device__ static inline int32_t symbols_index(int32_t base, int i)
 {
     return base + 4 * (int32_t)threadIdx.x + (i / 4) * 4 * (int32_t)blockDim.x + i % 4;
@@ -61,8 +62,8 @@ __device__ static inline void symbols_add_wide(const float *from, int32_t v, flo
     x[4] += b.x, x[5] += b.y, x[6] += b.z, x[7] += b.w;
 }
 
-/* A thread's part of the step that begins at `base`: a multiple of 4, as `end` is or the row's. From `end` on: -infinity, which counts
- * nowhere. */
+/* This thread's symbols in the step from `base` on: a multiple of 4, as is `end` or the row's end. Symbols >= end are
+ * -infinity, which adds nothing. */
 __device__ static inline void symbols_read(const symbols_row &s, int32_t base, int32_t end, float (&x)[SYMBOLS_READ])
 {
     const int32_t v = symbols_index(base, 0);
@@ -83,7 +84,7 @@ __device__ static inline void symbols_read(const symbols_row &s, int32_t base, i
 
 /* --- sums of exponentials ----------------------------------------------------------------------------------------- */
 
-/* sum * exp(max) is the sum of exp(x). A NaN as the sum: there was a NaN or +infinity. */
+/* Partial log-sum-exp: the sum of exp(x) is sum * exp(max). A NaN sum: there was a NaN or +infinity. */
 typedef struct symbols_total {
     float max, sum;
 } symbols_total;
@@ -115,7 +116,7 @@ __device__ static inline void symbols_add_exp(symbols_total *t, const float (&x)
     for (int i = 0; i < SYMBOLS_READ; i++) t->sum += expf(x[i] - t->max);
 }
 
-/* The same bits in either order. */
+/* Commutative to the bit. */
 __device__ static inline symbols_total symbols_merge(symbols_total a, symbols_total b)
 {
     const float max = fmaxf(a.max, b.max);
@@ -131,7 +132,8 @@ __device__ static inline symbols_total symbols_merge_warp(symbols_total t)
     return t;
 }
 
-/* The threads' totals together, for all threads. `shared` has one for each warp, and may be used again after a barrier. */
+/* Reduce the totals of the block's threads; all threads get the result. `shared` has one total per warp, and may be
+ * reused after a barrier. */
 __device__ static inline symbols_total symbols_merge_block(symbols_total t, symbols_total *shared)
 {
     const int lane = (int)threadIdx.x % GPU_WARP, warps = (int)blockDim.x / GPU_WARP;
@@ -141,7 +143,7 @@ __device__ static inline symbols_total symbols_merge_block(symbols_total t, symb
     return symbols_merge_warp(lane < warps ? shared[lane] : symbols_empty());
 }
 
-/* -infinity when all are. */
+/* -infinity if all are. */
 __device__ static inline float symbols_log_norm(symbols_total t)
 {
     return t.max + logf(t.sum);

@@ -1,7 +1,8 @@
-/* Choices: the best M of each row and the log-probabilities of given actions, from one model's logits.
+/* Choices: top M of each row and log-probabilities of given actions, from one model's logits.
  *
- * Rows that stand as in the run have their answers written straight to the host. Legal sets are by action; where an operation's
- * symbols are other numbers, shifted or those of lists, they are translated: once for the run, or for the rows of a list.
+ * If rows are in the run's order, results are written directly to the host. Legal sets are by action; if an operation's
+ * symbols have other numbers (an offset, or a vocabulary subset), the sets are renumbered: once for the run, or per row
+ * of a subset.
  * Divisions: legal sets · picks · tags · choices. */
 #include <math.h>
 #include <string.h>
@@ -35,7 +36,7 @@ static size_t count_sets(const dev_run *r)
     return (size_t)sets;
 }
 
-/* The host's sets serve when symbols are actions and every symbol has a bit. */
+/* The host's sets are used as they are if symbols are actions and every symbol has a bit. */
 size_t dev_legal_words(const dev_run *r, const dev_op *op)
 {
     const rill_selection *s = r->arguments->selection;
@@ -68,7 +69,7 @@ size_t dev_legal_bytes(const dev_run *r, size_t rows, size_t listed)
     return dev_lines(rows * sizeof(int32_t)) + dev_lines(rows * bitset_words(listed) * sizeof(uint64_t));
 }
 
-/* The sets of a list's symbols, a row's own for each row. */
+/* Renumbered sets for a vocabulary subset, one per row. */
 static void make_subset_legal(const dev_group *g, const rill_selection *s, int32_t *index, uint64_t *legal,
                               size_t words)
 {
@@ -103,7 +104,7 @@ void dev_set_group_legal(const dev_group *g, size_t *used, rill_best *best)
 
 /* --- picks -------------------------------------------------------------------------------------------------------- */
 
-/* How many of n ascending numbers are below `least`. */
+/* Count of n ascending numbers below `min_key`. */
 static size_t lower_bound_index(const int32_t *x, size_t n, int64_t min_key)
 {
     size_t low = 0, high = n;
@@ -117,7 +118,7 @@ static size_t lower_bound_index(const int32_t *x, size_t n, int64_t min_key)
     return low;
 }
 
-/* The symbol, or the place in the list, of an action; -1: none. */
+/* The symbol, or position in the subset, of an action; -1: none. */
 static int32_t action_symbol(const dev_group *g, int32_t action)
 {
     if (g->id == NULL)
@@ -141,7 +142,7 @@ void dev_fill_picks(const dev_group *g, dev_logp_fn get_logp, const void *call)
     }
 }
 
-/* In the order of operations that the kernel keeps, so to the bit what it gives for the best ones. */
+/* Uses the kernel's order of operations, so results are bit-identical to those of the top M. */
 static float symbol_logp(const void *call, size_t r, size_t v)
 {
     const rill_best *best = call;
@@ -154,7 +155,7 @@ static float symbol_logp(const void *call, size_t r, size_t v)
 
 /* --- tags --------------------------------------------------------------------------------------------------------- */
 
-/* A row without an answer, whose weights made no number of it, gets the first tag. */
+/* A row without a choice, because of NaN, gets the first tag. */
 static void write_tags(const dev_group *g, rill_best *best, size_t *used)
 {
     const rill_column column = g->op->as.best.tag_column;
@@ -198,7 +199,7 @@ static int has_valid_logits(const rill_best *best, size_t r, size_t symbols)
     return 1;
 }
 
-/* Without a normaliser: 0 stands for it, or no number where the row has one that is none. */
+/* Without a normaliser: log_norm is 0, or NaN if the row has a NaN or +infinity. */
 static void choose_raw(const dev_group *g, rill_best *best)
 {
     float *norm = best->log_norm, *logp = best->logp;
@@ -213,7 +214,7 @@ static void choose_raw(const dev_group *g, rill_best *best)
     }
 }
 
-/* Answers go where the host wants them when they can lie there as they are. */
+/* Results go directly to the host's arrays if the layouts agree. */
 static void write_best(const dev_group *g, rill_best *best, size_t *used)
 {
     const dev_run *run = g->b->run;
@@ -257,7 +258,7 @@ static void run_group(const dev_group *g)
     write_best(g, &best, &used);
 }
 
-/* Rows of a slot without symbols have no choices. */
+/* Rows of a slot with an empty subset have no choices. */
 static void write_no_choices(const dev_group *g)
 {
     const rill_selection *s = g->b->run->arguments->selection;

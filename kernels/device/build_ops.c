@@ -1,7 +1,7 @@
-/* Operations: checked and put into a program, one function for each.
+/* Adds operations to a graph, with all checks, one function per operation.
  *
- * What is checked here need not be looked at in a run: widths, spaces, what is written before it is read, and that nothing is
- * written where the same operation still reads.
+ * Checked here once instead of in each run: widths, spaces, that values are written before they are read, and that no
+ * operation overwrites its own inputs.
  * Divisions: beginning · operands · weights · cells · attention · rows · choices. */
 #include <string.h>
 
@@ -22,7 +22,7 @@ const char *dev_op_name(dev_op_kind kind)
     return op_names[kind];
 }
 
-/* One more operation of a program, `op` with its `size` bytes. Returns 0 when there is nothing to build. */
+/* Append an operation to a graph, a copy of `op` with its `size` bytes. Returns 0 if the network has failed. */
 static int begin_op(dev_builder *b, rill_network *network, rill_graph graph, dev_op_kind kind, rill_index_space space,
                     const void *op, size_t size)
 {
@@ -49,7 +49,7 @@ static int is_ragged(const dev_graph *p, rill_index_space space)
     return dev_get_space(p, space)->kind == DEV_SPACE_RAGGED;
 }
 
-/* A constant that stands for one row of `width` floats; 0 is none. */
+/* Check a one-row constant of `width` floats; 0 is none. */
 static void check_row(const dev_builder *b, rill_constant constant, size_t width, const char *what)
 {
     if (b->network->status != RILL_OK || constant == 0) return;
@@ -68,7 +68,7 @@ static void check_activation(const dev_builder *b, rill_activation activation)
         dev_build_fail(b, "there is no activation %d", (int)activation);
 }
 
-/* A list, with or without weights, and the slots that rows have lists of. */
+/* Check a vocabulary subset, with or without weights, and the column of its slots. */
 static const dev_vocab_subset *check_subset(const dev_builder *b, rill_vocab_subset subset, rill_index_space space,
                                             rill_column slot)
 {
@@ -83,7 +83,7 @@ static const dev_vocab_subset *check_subset(const dev_builder *b, rill_vocab_sub
 
 /* --- operands ----------------------------------------------------------------------------------------------------- */
 
-/* An operand of an operation: where its view goes, and what it must be. */
+/* An operand to build: its view, position, and requirements. */
 typedef struct build_operand {
     int view_index;
     rill_view view;
@@ -93,12 +93,12 @@ typedef struct build_operand {
 } build_operand;
 
 enum build_use {
-    MAY_ALIAS_OUT = 1 << 8, /* what the operation writes first may be this operand */
-    MAY_BE_SUBSET = 1 << 9, /* it may have a list's symbols */
-    OVER_RUN_ROWS = 1 << 10 /* it is seen from the run's rows, not from the operation's */
+    MAY_ALIAS_OUT = 1 << 8, /* the operation's first output may alias it */
+    MAY_BE_SUBSET = 1 << 9, /* may have the width of a vocabulary subset */
+    OVER_RUN_ROWS = 1 << 10 /* rows are the run's, not the operation's */
 };
 
-/* A value that only operations with this list may touch, or with none. */
+/* Check that all operations on a tensor use the same subset, or none. */
 static void check_tensor_subset(const dev_builder *b, int place, rill_vocab_subset subset, const char *what)
 {
     if (b->network->status != RILL_OK || b->op->view[place].base != DEV_BASE_TENSOR) return;
@@ -106,22 +106,22 @@ static void check_tensor_subset(const dev_builder *b, int place, rill_vocab_subs
     dev_build_fail(b, subset != 0 ? "%s has not the list's symbols" : "%s has a list's symbols", what);
 }
 
-/* What is written may be what is read, or apart from it, but not overlap it. */
+/* An output may equal an input or be disjoint from it, but not overlap. */
 static void check_no_overlap(const dev_builder *b, const build_operand *in, const build_operand *out, int may_be_same)
 {
     const dev_operand *x = &b->op->view[in->view_index], *y = &b->op->view[out->view_index];
     if (b->network->status != RILL_OK || x->base == DEV_BASE_NONE || x->base != y->base || x->element != y->element)
         return;
-    if (x->base == DEV_BASE_TABLE && x->index != y->index) return; /* that rows differ is the caller's promise */
+    if (x->base == DEV_BASE_TABLE && x->index != y->index) return; /* the caller guarantees distinct rows */
     if (may_be_same && dev_same_operand(x, y)) return;
     if (x->first < y->first + out->width && y->first < x->first + in->width)
         dev_build_fail(b, "%s is written while it is still read", in->what);
 }
 
-/* Check n operands, what is read before what is written, and put them into the operation. */
+/* Check n operands, inputs before outputs, and store them in the operation. */
 static void build_operands(const dev_builder *b, const build_operand *x, size_t n)
 {
-    const build_operand *first = NULL; /* that is written */
+    const build_operand *first = NULL; /* first output */
     for (size_t i = 0; i < n; i++)
         dev_build_view(b, x[i].use & OVER_RUN_ROWS ? RILL_ROWS : b->op->space, x[i].view_index, x[i].view, x[i].width,
                        x[i].use, x[i].what);
@@ -143,7 +143,7 @@ static const dev_matrix *check_matrix(const dev_builder *b, rill_matrix matrix)
     return NULL;
 }
 
-/* The one before multiplied the same rows, which it has quantised. */
+/* Whether the previous product has quantised the same rows. */
 static int rows_are_quantised(const dev_builder *b)
 {
     const dev_op *op = b->op, *prev = op - 1;
@@ -241,7 +241,7 @@ void rill_op_gru(rill_network *network, rill_graph graph, rill_index_space space
     build_operands(&b, x, 4);
 }
 
-/* Gates are units of a ragged value, found by the scan itself, or rows of a constant. */
+/* Gates are units of a ragged tensor, indexed by the scan itself, or rows of a constant. */
 static void check_scan_gates(const dev_builder *b, const rill_scan *op)
 {
     const int is_tensor = op->gates.kind == DEV_VIEW_VALUE;
@@ -302,7 +302,7 @@ rill_path rill_op_path(rill_network *network, rill_graph graph, rill_column node
     return handle;
 }
 
-/* Whether what is attended to is a table of this kind, or with none, -1, a ragged value. */
+/* Check that keys or values are a table of this kind, or for -1 a ragged tensor. */
 static void check_attended_kind(const dev_builder *b, int place, int kind, const char *what)
 {
     const dev_operand *x = &b->op->view[place];
@@ -316,7 +316,7 @@ static void check_attended_kind(const dev_builder *b, int place, int kind, const
                                               : "ragged table");
 }
 
-/* Numbers for distances: of each head as many to either side as to the other, and one for the row itself. */
+/* Check a relative position bias: per head as many entries on either side, and one for distance 0. */
 static void check_relative(dev_builder *b, const rill_attend *op)
 {
     const rill_constant constant = op->relative;
@@ -372,7 +372,7 @@ void rill_op_attend(rill_network *network, rill_graph graph, rill_index_space sp
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-/* The floats of a row that an operand has, of values, tables and constants alike. */
+/* Row width of a view of a tensor, table or constant. */
 static size_t view_width(const dev_builder *b, const rill_view *view)
 {
     const rill_network *network = b->network;

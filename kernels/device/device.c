@@ -1,9 +1,9 @@
-/* Devices: the processor, and those that modules bring.
+/* Devices: the CPU, and those of modules.
  *
- * Modules lie next to the file that this code is in, named after it and its version, and are loaded when they are asked for: so the
- * library itself needs none of the libraries that they need.
+ * Modules are shared objects next to this library's file, named after it and its version, and loaded on demand, so the
+ * library itself does not depend on theirs (e.g. CUDA).
  *
- * Invariant: a device is plain data that is not written after it was opened; a module's file stays loaded.
+ * Invariant: a device is const once open; a module stays loaded.
  * Divisions: modules · the processor · other devices · opening. */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@
 
 /* --- modules ------------------------------------------------------------------------------------------------------ */
 
-/* In the folder of the environment's RILL_MODULES, or next to the file that this code is in; the loader's own search where that has
- * no folder. */
+/* Module path: the directory RILL_MODULES, or that of this library's file; without a directory the loader's search
+ * path. */
 static rill_status module_path(rill_text *path, const char *name)
 {
     static const char anchor = 0;
@@ -29,8 +29,8 @@ static rill_status module_path(rill_text *path, const char *name)
                             file, name);
 }
 
-/* What the module `name` calls `symbol`, at *out; NULL when there is no such module or symbol: dlerror() says why. The file stays
- * loaded: a library that may have made threads is not unloaded under them. */
+/* Look up `symbol` in the module `name`; *out is NULL if either is missing: dlerror() says why. The module stays
+ * loaded, since it may have started threads. */
 static rill_status find_module(rill_context *ctx, const char *name, const char *symbol, void **out)
 {
     rill_text path = {.ctx = ctx};
@@ -69,7 +69,7 @@ static rill_status open_processor(rill_device *device, const rill_device_options
 
 /* --- other devices ------------------------------------------------------------------------------------------------ */
 
-/* "cuda:1" is of the module cuda. */
+/* "cuda:1" belongs to the module cuda. */
 static rill_status open_module(rill_device *device, const rill_device_options *o)
 {
     rill_context *ctx = device->ctx;
@@ -95,7 +95,7 @@ static rill_status open_module(rill_device *device, const rill_device_options *o
     return RILL_OK;
 }
 
-/* The first GPU that can be used for what is asked, else the processor. */
+/* Open the first GPU that supports the options, else the CPU. */
 static rill_status open_auto(rill_device *device, const rill_device_options *o)
 {
     rill_device_options wanted = *o;

@@ -1,7 +1,7 @@
-/* A block: which rows its spaces have, and the indices by which operations find theirs.
+/* Blocks: the rows of their spaces, and the indices of operands.
  *
- * Spaces are made at a block's beginning, in the order of their declaration, from columns as the host gave them. Indices are made
- * when an operation first asks; where a column's entries lie behind each other in the host's array they are that array.
+ * Spaces are made at the start of a block, in order of declaration, from the host's columns. Indices are made when an
+ * operation first needs them; if a column's entries are contiguous in the host's array, that array is the index.
  * Divisions: rows of the host · spaces · the block · indices · operands. */
 #include "session.h"
 
@@ -40,8 +40,8 @@ static void make_where(dev_block *b, rill_index_space space, const dev_index_spa
     b->rows[space] = (size_t)n;
 }
 
-/* Number the distinct values of a column in order of appearance; a small open-addressed table remembers them. Negative entries
- * stand for nothing. */
+/* Number the distinct values of a column in order of appearance, with an open-addressed hash table. Negative entries
+ * get no row. */
 static void make_distinct(dev_block *b, rill_index_space space, const dev_index_space *s)
 {
     const int32_t *entry = dev_index_entries(b, s->index);
@@ -49,7 +49,7 @@ static void make_distinct(dev_block *b, rill_index_space space, const dev_index_
     size_t places = 16;
     while (places < 2 * rows) places *= 2;
     int32_t *table = (int32_t *)(void *)(b->scratch + b->run->layout.hash_offset),
-            n = 0; /* number, -1 for an empty place */
+            n = 0; /* number, -1 for an empty slot */
     int32_t *value = b->parent_row[space];
     memset(table, 0xFF, places * sizeof *table);
     for (size_t r = 0; r < rows; r++) {
@@ -104,7 +104,7 @@ void dev_block_open(dev_block *b, const dev_run *run, size_t thread)
     }
 }
 
-/* The units of a place: of the space that has most there. */
+/* Units at a position: of the ragged space with the most there. */
 static size_t row_units(const dev_run *run, size_t place)
 {
     const dev_graph *p = run->graph;
@@ -118,7 +118,7 @@ static size_t row_units(const dev_run *run, size_t place)
     return (size_t)max;
 }
 
-/* Places from `from` on whose units are not too many together; one at least. */
+/* Number of positions from `from` on whose units fit a block; at least one. */
 static size_t count_block_rows(const dev_run *run, size_t from, size_t end)
 {
     const size_t max = end - from < run->block_rows ? end - from : run->block_rows;
@@ -151,7 +151,7 @@ size_t dev_block_begin(dev_block *b, size_t from, size_t end)
 
 /* --- indices ------------------------------------------------------------------------------------------------------ */
 
-/* The host's own entries where they stand in the block's order, or NULL. */
+/* The host's own entries if contiguous in the block's order, or NULL. */
 static const int32_t *contiguous_entries(const dev_block *b, const dev_index *i)
 {
     const dev_run *run = b->run;
@@ -175,7 +175,7 @@ static const int32_t *copy_entries(const dev_block *b, const dev_index *i, int32
     return out;
 }
 
-/* The row of `to` that stands for a row of `from`, which `to` is derived from. */
+/* The row of `to`, derived from `from`, for a row of `from`. */
 static int32_t descendant_row(const dev_block *b, rill_index_space from, int32_t row, rill_index_space to)
 {
     if (to == from) return row;
@@ -197,7 +197,7 @@ static const int32_t *make_map(const dev_block *b, rill_index_space space, rill_
     return out;
 }
 
-/* The input of a row. */
+/* The sequence of a row. */
 static int32_t input_row(const dev_block *b, rill_index_space space, size_t row)
 {
     for (; space != RILL_ROWS; space = dev_get_space(b->run->graph, space)->parent)
@@ -247,7 +247,7 @@ const int32_t *dev_index_entries(dev_block *b, int32_t index)
 
 rill_operand dev_operand_rows(dev_block *b, const dev_operand *o)
 {
-    static const float nothing[DEV_PAD]; /* of tables without rows */
+    static const float nothing[DEV_PAD]; /* placeholder for tables without rows */
     const dev_run *run = b->run;
     rill_operand rows = {.index = dev_index_entries(b, o->index)};
     if (o->base == DEV_BASE_TENSOR) {

@@ -1,13 +1,13 @@
-/* Choices of several models: the logarithm of the mean of their probabilities.
+/* Ensembles: top M by the logarithm of the mean probability of several models.
  *
  * With l_e(v) the log-probability of symbol v by model e of E, and m(v) the largest of them,
  *   x(v) = m(v) + log((sum over e of exp(l_e(v) - m(v))) / E)
- * is what a symbol is ranked by and what its log-probability is said to be. The best B of x are found among all symbols, not
- * among each model's best: since m - log E <= x <= m, the best B of x are among the symbols whose m is at least the B-th
- * best m less log E, and x is computed for those alone.
+ * is a symbol's log-probability and rank. The best B of x are found among all symbols, not among each model's best:
+ * since m - log E <= x <= m, they are among the symbols whose m is at least the B-th best m minus log E, and x is
+ * computed only for those.
  *
- * Invariant: x is a function of the row and the symbol, computed in one way wherever it is needed, so the answer depends neither on
- * the block nor on B. A row with NaN in any model, or nothing but -infinity, has no choices. Divisions: memory · mixing · answers. */
+ * Invariant: x is a function of the row and the symbol, computed in one way, so the result depends neither on the block
+ * nor on B. A row with NaN in any model, or only -infinity, has no choices. Divisions: memory · mixing · answers. */
 #include <math.h>
 #include <string.h>
 
@@ -15,18 +15,18 @@
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
-/* Rows of a group. Log-probabilities are by place: that of a symbol in the list, or the symbol itself. */
+/* Rows of a group. Symbols are numbered by position in the vocabulary subset, if any. */
 typedef struct mixture {
     const dev_group *g;
     size_t n_models, n_best, ld;
     rill_operand model[RILL_MIX_MODELS]; /* [rows, symbols] logits, then log-probabilities */
     const float *bias[RILL_MIX_MODELS];
-    float *x;         /* [rows, ld] m(v), then x(v) of those that count */
-    float *log_norm;  /* [rows] of the model at work */
+    float *x;         /* [rows, ld] m(v), then x(v) of the contenders */
+    float *log_norm;  /* [rows] of the current model */
     int32_t *action;  /* [rows, best] */
     float *logp;      /* [rows, best] */
     int32_t *count;   /* [rows] */
-    uint8_t *invalid; /* [rows] a model has no answer */
+    uint8_t *invalid; /* [rows] some model has no valid distribution */
     rill_best args;
 } mixture;
 
@@ -70,7 +70,7 @@ static void lay_out_mixture(mixture *m, const dev_group *g)
 
 /* --- mixing ------------------------------------------------------------------------------------------------------- */
 
-/* What the index-th model gives to each symbol, in place of its logits. */
+/* Log-softmax of the index-th model, in place. */
 static void normalise_model(const mixture *m, size_t index)
 {
     const dev_group *g = m->g;
@@ -91,7 +91,7 @@ static void normalise_model(const mixture *m, size_t index)
     }
 }
 
-/* m(v) of all symbols of row r; NaN if a model has no answer. */
+/* m(v) of all symbols of row r; NaN if some model has no valid distribution. */
 static void max_over_models(const mixture *m, size_t r)
 {
     float *x = m->x + r * m->ld;
@@ -118,21 +118,22 @@ static float mixture_logp(const mixture *m, size_t r, size_t v)
     return max + logf(sum / (float)m->n_models);
 }
 
-/* x of the symbols that can be among the best, -infinity of the others. */
+/* Compute x of the symbols that can be among the best; the others are -infinity. */
 static void mix_contenders(const mixture *m, size_t r)
 {
     const size_t count = (size_t)m->count[r];
     float *x = m->x + r * m->ld, min_x = -INFINITY;
     if (count == m->n_best) {
         min_x = x[m->action[r * m->n_best + count - 1]];
-        min_x -= logf((float)m->n_models) + 1e-5f * (1.0f + fabsf(min_x)); /* many times what rounding can make of it */
+        min_x -= logf((float)m->n_models) +
+                 1e-5f * (1.0f + fabsf(min_x)); /* tolerance, many times the rounding error */
     }
     for (size_t v = 0; v < m->g->symbols; v++) x[v] = x[v] >= min_x ? mixture_logp(m, r, v) : -INFINITY;
 }
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
-/* Places and log-probabilities of the best. */
+/* Positions and log-probabilities of the best. */
 static void find_mixture_best(const mixture *m)
 {
     const dev_group *g = m->g;

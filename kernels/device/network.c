@@ -1,8 +1,8 @@
-/* Plans: what a device's programs are made of, from the first constant to the check at the end.
+/* Networks: constants, matrices, tables and graphs, and the final check.
  *
- * Invariant: once a call has failed the plan keeps that failure, later calls do nothing, and all handles that they return are
- * negative; so a handle that is in range belongs to a plan that is sound so far.
- * Divisions: failures and arrays · weights and tables · programs · values' memory · the end. */
+ * Invariant: after a failed call the network keeps that failure, later calls do nothing and return negative handles; so
+ * a handle in range belongs to a network that is valid so far.
+ * Divisions: failures and arrays · weights and tables · graphs · memory of tensors · the end. */
 #include "module.h"
 
 #include <stdarg.h>
@@ -115,7 +115,7 @@ rill_constant rill_network_constant(rill_network *network, const float *data, si
 rill_dtype dev_dtype(rill_weight_type type)
 {
     if (type == RILL_WEIGHT_F32) return RILL_DTYPE_F32;
-    return type == RILL_WEIGHT_INT8 ? RILL_DTYPE_U8S8 : RILL_DTYPE_BF16; /* f16 by its size: it is a GPU's */
+    return type == RILL_WEIGHT_INT8 ? RILL_DTYPE_U8S8 : RILL_DTYPE_BF16; /* f16 is GPU only; its size is bf16's */
 }
 
 static int check_type(rill_network *network, rill_weight_type type)
@@ -135,7 +135,7 @@ static int check_matrix(rill_network *network, size_t n, size_t k, const float *
     return 0;
 }
 
-/* The form in which kernels multiply by the matrix, whose sizes and dtype are set. */
+/* Pack a matrix whose sizes and dtype are set. */
 static rill_status pack(rill_network *network, dev_matrix *matrix, const float *w, size_t stride)
 {
     const size_t n = matrix->w.n, k = matrix->w.k, bytes = rill_gemm_pack_size(n, k, matrix->w.dtype);
@@ -145,7 +145,7 @@ static rill_status pack(rill_network *network, dev_matrix *matrix, const float *
     if (network->status != RILL_OK) return network->status;
     matrix->bytes = bytes;
     (void)rill_gemm_pack_f32(&matrix->w, n, k, w, stride, matrix->w.dtype,
-                             matrix->memory); /* fails only for what has no size */
+                             matrix->memory); /* fails only for sizes that overflow */
     return RILL_OK;
 }
 
@@ -167,7 +167,7 @@ rill_matrix rill_network_matrix(rill_network *network, rill_weight_type type, si
     return handle;
 }
 
-/* [rows, n] of the plan's own; its floats are yet to be written. */
+/* A [rows, n] constant owned by the network, uninitialised. */
 static rill_constant make_constant(rill_network *network, size_t rows, size_t n)
 {
     size_t bytes;
@@ -216,7 +216,7 @@ rill_table rill_network_table(rill_network *network, rill_table_kind kind, size_
     return handle;
 }
 
-/* Whether a handle names one of `count`; none, 0, does where it may be left out. */
+/* Whether a handle is in 1..count, or 0 if optional. */
 static int check_handle(rill_network *network, int32_t handle, size_t count, int optional, const char *what)
 {
     if (network->status != RILL_OK) return 0;
@@ -258,7 +258,7 @@ static dev_graph *find_graph(rill_network *network, rill_graph graph)
     return check_handle(network, graph, network->n_graphs, 0, "program") ? &network->graph[graph - 1] : NULL;
 }
 
-/* A builder of something that is no operation. */
+/* A builder for messages outside operations. */
 static dev_builder make_builder(rill_network *network, dev_graph *graph, const char *what)
 {
     return (dev_builder){.network = network, .graph = graph, .operation = what};
@@ -360,7 +360,7 @@ void rill_graph_prefetch(rill_network *network, rill_graph graph, rill_table tab
 
 /* --- values' memory ----------------------------------------------------------------------------------------------- */
 
-/* The buffer, of those free when the value is first written, that it makes least larger. */
+/* Of the buffers free when the tensor is first written, the one that needs to grow least. */
 static dev_buffer *find_buffer(dev_graph *p, const dev_tensor *value)
 {
     dev_buffer *best = NULL;
@@ -374,7 +374,7 @@ static dev_buffer *find_buffer(dev_graph *p, const dev_tensor *value)
     return best;
 }
 
-/* Values share memory where one is done with before another begins. */
+/* Tensors share a buffer if their lifetimes do not overlap. */
 static void assign_buffers(rill_network *network, dev_graph *p)
 {
     for (int32_t op = 0; op < (int32_t)p->n_ops; op++) {
@@ -435,7 +435,7 @@ rill_status rill_network_finish(rill_network *network)
     return status;
 }
 
-/* Of a list's symbol: its number and, where the list has them, its bias and its part of a strip of packed rows. */
+/* Bytes of a subset's symbol: its id and, with weights, its bias and its packed row. */
 static int64_t symbol_bytes(const rill_network *network, const dev_vocab_subset *subset)
 {
     enum { STRIP = RILL_VOCAB_SUBSET_PADDING + 1 };

@@ -1,17 +1,17 @@
-/* network.h: what a plan and its programs are made of. Inner header of the device's CPU executor.
+/* network.h: the data of networks and graphs. Private header of the CPU device.
  *
- * A builder's views are turned into operands when the operation is added: what the rows belong to, and an `index`, an array of int32
- * that says which row. Indices are numbered in their program, equal ones once, and made in a block when an operation first asks.
+ * Adding an operation turns its views into operands: a storage and an `index`, an array of int32 that selects rows of
+ * it. Indices are numbered per graph, without duplicates, and computed for a block when an operation first needs them.
  *
- * Handles count from 1; handle h is element h - 1 of its array, but for spaces, where 0 is RILL_ROWS. */
+ * Handles count from 1: handle h is element h - 1 of its array. Index spaces are the exception: 0 is RILL_ROWS. */
 #ifndef RILL_DEVICE_NETWORK_H
 #define RILL_DEVICE_NETWORK_H
 
 #include "kernels.h"
 #include "rill/device.h"
 
-enum { DEV_NAME = 48 };               /* bytes of a name that are kept */
-enum { DEV_LINE = 64, DEV_PAD = 16 }; /* bytes of a cache line; its floats */
+enum { DEV_NAME = 48 };               /* bytes of a stored name */
+enum { DEV_LINE = 64, DEV_PAD = 16 }; /* bytes of a cache line; floats of a cache line */
 
 static inline size_t dev_padded(size_t width)
 {
@@ -27,17 +27,17 @@ struct rill_device {
     rill_context *ctx;
     rill_kernels kernels;
     char name[160];
-    int fast;                        /* products may depend on the batch */
-    const struct dev_module *module; /* NULL: the processor */
-    void *module_data;               /* the module's */
-    /* For tests: what blocks and spans are made of, and shares of attention kept at a time; 0: as run.c and ops.c decide. */
+    int fast;                        /* GEMM results may depend on the batch */
+    const struct dev_module *module; /* NULL: the CPU */
+    void *module_data;               /* owned by the module */
+    /* For tests: rows of blocks and spans, and attention weights kept at a time; 0: chosen by run.c and ops.c. */
     size_t block_rows, span_rows, max_attention_weights;
 };
 
 typedef struct dev_constant {
     const float *data;
     size_t rows, width;
-    void *memory; /* of data that is the plan's own, else NULL */
+    void *memory; /* the data, if owned by the network; else NULL */
     size_t bytes;
 } dev_constant;
 
@@ -50,8 +50,7 @@ typedef struct dev_matrix {
 
 typedef struct dev_table {
     rill_table_kind kind;
-    size_t width,
-        ld; /* floats of a row, and from row to row: rows begin on cache lines unless they are shorter than one */
+    size_t width, ld; /* floats of a row, and of the row stride: rows of at least a cache line are aligned to one */
     char name[DEV_NAME];
 } dev_table;
 
@@ -75,26 +74,26 @@ typedef struct dev_index_space {
     dev_index_space_kind kind;
     rill_index_space parent;
     rill_column column;
-    int32_t index;        /* the column's entries for rows of `of` */
-    int needs_child_rows; /* rows of `of` are asked which row of this space is theirs */
-    int32_t ragged_index; /* how many ragged spaces there are before this one */
+    int32_t index;        /* index of the column's entries for rows of `of` */
+    int needs_child_rows; /* some operand maps rows of `of` to rows of this space */
+    int32_t ragged_index; /* number of ragged spaces before this one */
 } dev_index_space;
 
 typedef struct dev_column {
     rill_index_space space;
-    int32_t n_writes; /* how many operations have written it so far */
+    int32_t n_writes; /* operations that have written it so far */
     char name[DEV_NAME];
 } dev_column;
 
 typedef struct dev_tensor {
     rill_index_space space;
     size_t width;
-    rill_vocab_subset subset;  /* its rows are as wide as the row's list; 0: `width` */
-    int32_t first_op, last_op; /* operations that write it first and touch it last; -1: none yet */
+    rill_vocab_subset subset;  /* rows are as wide as the row's vocabulary subset; 0: `width` */
+    int32_t first_op, last_op; /* first operation that writes it, last that uses it; -1: none yet */
     int32_t buffer;
 } dev_tensor;
 
-/* Memory of values that never live at the same time. */
+/* Memory shared by tensors whose lifetimes do not overlap. */
 typedef struct dev_buffer {
     rill_index_space space;
     rill_vocab_subset subset;
@@ -103,11 +102,11 @@ typedef struct dev_buffer {
 } dev_buffer;
 
 typedef enum dev_index_kind {
-    DEV_INDEX_COLUMN, /* the entries of column `a`, as they are after `b` writers */
+    DEV_INDEX_COLUMN, /* the entries of column `a`, after `b` of its writers have run */
     DEV_INDEX_MAP,    /* rows of space `a` */
-    DEV_INDEX_UNIT,   /* units of the ragged space `a` that the index `b` numbers in the row's input */
-    DEV_INDEX_RAGGED, /* rows of ragged tables: of the slots in index `a`, the units in index `b` */
-    DEV_INDEX_OWN,    /* of a distinct space the values that rows stand for; of a ragged one units' numbers */
+    DEV_INDEX_UNIT,   /* units of the ragged space `a`: index `b` gives the unit's number within the row's sequence */
+    DEV_INDEX_RAGGED, /* rows of ragged tables: slots from index `a`, units from index `b` */
+    DEV_INDEX_OWN,    /* distinct space: the value of each row; ragged space: the unit's number */
 } dev_index_kind;
 
 typedef struct dev_index {
@@ -116,7 +115,7 @@ typedef struct dev_index {
     int32_t a, b;
 } dev_index;
 
-enum { DEV_NO_INDEX = -1 }; /* row r is row r */
+enum { DEV_NO_INDEX = -1 }; /* identity: row r is row r */
 
 typedef enum dev_view_kind {
     DEV_VIEW_NONE,
@@ -131,7 +130,7 @@ typedef enum dev_base { DEV_BASE_NONE, DEV_BASE_TENSOR, DEV_BASE_TABLE, DEV_BASE
 
 typedef struct dev_operand {
     dev_base base;
-    int32_t element; /* element of its array */
+    int32_t element; /* array element */
     int32_t index;
     int is_written;
     size_t first;
@@ -160,7 +159,7 @@ typedef enum dev_op_kind {
     DEV_OP_KINDS
 } dev_op_kind;
 
-/* Where in dev_op.view an operation's views are. */
+/* Positions of an operation's views in dev_op.view. */
 enum {
     DEV_A = 0,
     DEV_A2 = 1,
@@ -188,13 +187,13 @@ enum {
 
 typedef struct dev_op {
     dev_op_kind kind;
-    char name[32]; /* for profiles: what it is, and its widths where there are several of the kind */
+    char name[32]; /* for profiles: the operation and, if several are of its kind, its widths */
     rill_index_space space;
     dev_operand view[DEV_VIEWS];
-    int32_t slot; /* index: slots of lists, of memories; symbols of an embedding by a matrix */
+    int32_t slot; /* index: slots of subsets or of attention memories; symbols of an embedding read from a matrix */
     int32_t
-        position; /* index: an attention's rows among the units of their input; DEV_NO_INDEX: the last of their path */
-    int32_t reuse_quantised; /* product: the one before has quantised the same rows */
+        position; /* index: an attention row's own position among the units of its sequence; DEV_NO_INDEX: the last of its path */
+    int32_t reuse_quantised; /* product: the previous product has quantised the same rows */
     int32_t path;
     union {
         rill_product product;
@@ -214,7 +213,7 @@ typedef struct dev_op {
 } dev_op;
 
 typedef struct dev_prefetch {
-    int32_t table, slot; /* element; index */
+    int32_t table, slot; /* array element; index */
 } dev_prefetch;
 
 typedef struct dev_graph {
@@ -230,9 +229,9 @@ typedef struct dev_graph {
     size_t n_spaces, n_columns, n_tensors, n_buffers, n_indices, n_paths, n_ops, n_prefetches;
     size_t space_capacity, column_capacity, tensor_capacity, buffer_capacity, index_capacity, path_capacity,
         op_capacity, prefetch_capacity;
-    size_t weight_bytes;         /* of the matrices that are multiplied with */
+    size_t weight_bytes;         /* of the matrices the operation multiplies by */
     size_t n_ragged;             /* ragged spaces */
-    rill_index_space scan_space; /* of the first scan; 0: there is none */
+    rill_index_space scan_space; /* of the first scan; 0: none */
     int has_selection, has_watched;
 } dev_graph;
 
@@ -246,30 +245,30 @@ struct rill_network {
     dev_graph *graph;
     size_t n_constants, n_matrices, n_tables, n_subsets, n_graphs;
     size_t constant_capacity, matrix_capacity, table_capacity, subset_capacity, graph_capacity;
-    size_t max_indices, max_tensors, max_spaces, max_paths; /* of any program */
+    size_t max_indices, max_tensors, max_spaces, max_paths; /* of any graph */
     int finished;
-    void *module_data;  /* the device's module's */
+    void *module_data;  /* owned by the module */
     rill_status status; /* of the first failure */
     char message[400];
 };
 
 /* --- network.c ------------------------------------------------------------------------------------------------------- */
 
-/* Keep the plan's first failure. Returns -1, a failed handle. */
+/* Keep the network's first failure. Returns -1, a failed handle. */
 int32_t dev_network_fail(rill_network *network, rill_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Append one zeroed element to an array of the plan. Returns its handle, or -1. */
+/* Append a zeroed element to an array of the network. Returns its handle, or -1. */
 int32_t dev_network_append(rill_network *network, void **array, size_t *count, size_t *capacity, size_t size);
 #define DEV_APPEND(plan, owner, name, count, room) \
     dev_network_append(plan, (void **)&(owner)->name, &(owner)->count, &(owner)->room, sizeof *(owner)->name)
 
-/* The dtype in which the device keeps weights of this type. */
+/* The dtype in which the CPU stores weights of this type. */
 rill_dtype dev_dtype(rill_weight_type type);
 
 /* --- views.c ------------------------------------------------------------------------------------------------------ */
 
-/* What an operation is being built from, for messages. */
+/* The operation being built, for messages. */
 typedef struct dev_builder {
     rill_network *network;
     dev_graph *graph;
@@ -277,19 +276,19 @@ typedef struct dev_builder {
     const char *operation;
 } dev_builder;
 
-/* Keep "program P, operation N (WORD): ..." as the plan's failure. */
+/* Keep "graph G, operation N (WORD): ..." as the network's failure. */
 void dev_build_fail(const dev_builder *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* What a space is; of the run's rows too. */
+/* Description of a space, RILL_ROWS included. */
 const dev_index_space *dev_get_space(const dev_graph *graph, rill_index_space space);
 
-/* Whether rows of `space` are derived from, or are, rows of `from`. */
+/* Whether `space` equals `from` or is derived from it. */
 int dev_is_derived(const dev_graph *graph, rill_index_space space, rill_index_space from);
 
-/* The number of an index, equal ones once; DEV_NO_INDEX after a failure. */
+/* Number of an index, added unless an equal one exists; DEV_NO_INDEX after a failure. */
 int32_t dev_add_index(rill_network *network, dev_graph *graph, dev_index wanted);
 
-/* The index that leads from rows of a space to rows of `to`, which they are derived from; DEV_NO_INDEX for its own. */
+/* The index from rows of `space` to rows of `to`, from which it is derived; DEV_NO_INDEX if they are the same space. */
 int32_t dev_map_index(const dev_builder *b, rill_index_space space, rill_index_space to);
 
 /* The index of a column's entries for the rows of a space. */
@@ -298,13 +297,13 @@ int32_t dev_column_index(const dev_builder *b, rill_index_space space, rill_colu
 typedef enum dev_use {
     DEV_READ = 0,
     DEV_WRITE = 1,
-    DEV_OPTIONAL = 2,       /* the view may be none */
-    DEV_SAME_SPACE = 4,     /* it is a value of the space itself */
-    DEV_IGNORE_ROW = 8,     /* the rows are found in another way: the view's row is not read */
-    DEV_MAY_BE_ABSENT = 16, /* rows may be negative */
+    DEV_OPTIONAL = 2,       /* the view may be RILL_NONE */
+    DEV_SAME_SPACE = 4,     /* the tensor must belong to the operation's own space */
+    DEV_IGNORE_ROW = 8,     /* rows are selected by other means: the view's row is not read */
+    DEV_MAY_BE_ABSENT = 16, /* row indices may be negative */
 } dev_use;
 
-/* Check a view of `width` floats, seen from rows of `space`, and put it into the operation at `place`. */
+/* Check a view of `width` floats for rows of `space`, and store it as the operation's operand `place`. */
 void dev_build_view(const dev_builder *b, rill_index_space space, int place, rill_view view, size_t width, int use,
                     const char *what);
 
@@ -312,7 +311,7 @@ void dev_build_view(const dev_builder *b, rill_index_space space, int place, ril
 
 const char *dev_op_name(dev_op_kind kind);
 
-/* Whether two operands are the same floats of the same rows. */
+/* Whether two operands read the same floats of the same rows. */
 int dev_same_operand(const dev_operand *a, const dev_operand *b);
 
 #endif

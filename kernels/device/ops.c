@@ -1,4 +1,4 @@
-/* Operations on a block's rows: kernels called with operands where they lie.
+/* Operations on a block: calls of kernels on operands in place.
  *
  * Divisions: products · cells · attention · rows · all of them. */
 #include <math.h>
@@ -21,7 +21,7 @@ size_t dev_gemm_bytes(const dev_run *r, const dev_op *op)
     return rill_gemm_scratch_size(&w, rows);
 }
 
-/* What kernels have no epilogue for. */
+/* Apply activations that the GEMM has no epilogue for. */
 static void finish_product(const dev_block *b, rill_activation activation, const rill_operand *out, size_t rows,
                            size_t width)
 {
@@ -61,7 +61,7 @@ static void multiply_rows(dev_block *b, const dev_op *op, const rill_weights *w,
     finish_product(b, p->activation, &gemm.c, rows, w->n);
 }
 
-/* Rows of one slot, which stand next to each other where the caller is wise, are multiplied together. */
+/* Adjacent rows of one slot are multiplied together. */
 static void multiply_subsets(dev_block *b, const dev_op *op)
 {
     const int32_t *slot = dev_index_entries(b, op->slot);
@@ -111,7 +111,7 @@ static void gru(dev_block *b, const dev_op *op)
 
 enum {
     MAX_WEIGHTS = 1 << 20
-}; /* of attention that are kept at a time; all of a long input's would go with its square */
+}; /* attention weights kept at a time; all of a long input's would take quadratic memory */
 
 static size_t attention_batch_rows(const dev_run *r, const dev_op *op, size_t longest)
 {
@@ -122,7 +122,7 @@ static size_t attention_batch_rows(const dev_run *r, const dev_op *op, size_t lo
     return max_rows < 1 ? 1 : max_rows < rows ? max_rows : rows;
 }
 
-/* A block's paths: where each row's begins in `entry`, and how long it is. */
+/* Paths of a block: start of each row's in `entry`, and its length. */
 typedef struct path_arrays {
     int32_t *first, *length, *entry;
 } path_arrays;
@@ -152,7 +152,7 @@ static void walk_paths(dev_block *b, const dev_op *op)
     }
 }
 
-/* The mean over the first heads of rows' weights, to the host. */
+/* Mean attention weights over the first heads, to the host. */
 static void copy_watched_weights(const dev_block *b, const dev_op *op, const rill_attention *a, size_t from)
 {
     const rill_run_arguments *arguments = b->run->arguments;
@@ -284,8 +284,8 @@ static void embed(dev_block *b, const dev_op *op)
     b->run->kernels->embed(&embedding, b->pool);
 }
 
-/* Terms of a row added up in order, and what is below `least` brought up to it; NaN stays. Two and three at once are what a parser
- * does for every action: a pass over the row for each would take more than twice as long. */
+/* Sum the terms of a row in order, then clamp to a minimum; NaN stays NaN. Special cases for two and three terms, which
+ * a parser needs for every action: a pass per term would take more than twice as long. */
 static inline float clamp_min(float x, float min)
 {
     return x < min ? min : x;
@@ -320,7 +320,7 @@ static void sum_row(float *out, float *const *term, size_t terms, size_t width, 
     for (size_t t = 3; t < terms; t++) add_one(out, term[t], width, t + 1 == terms ? min : -INFINITY);
 }
 
-/* The terms that are there, from the first on. */
+/* Sum the present terms in order. */
 static void sum(dev_block *b, const dev_op *op)
 {
     const rill_sum *o = &op->as.sum;

@@ -1,8 +1,8 @@
-/* What operations cost: calls, rows, seconds, multiplications, bytes.
+/* Profiles: calls, rows, seconds, flops and bytes of operations.
  *
- * Bytes and multiplications are what an operation must move and do: operands once per row, weights once per block. Each scratch has
- * counters of its own, which are added up on the caller's thread when the run is over.
- * Divisions: what an operation must do · counting · asking · runners. */
+ * Flops and bytes are the minimum for an operation: operands once per row, weights once per block. Each scratch has its
+ * own counters, which the caller's thread sums after the run.
+ * Divisions: costs · counting · queries · runners. */
 #include <string.h>
 
 #include "peak.h"
@@ -41,7 +41,7 @@ static cost count_product(dev_block *b, const dev_op *op)
     return all;
 }
 
-/* Memories are read once for rows of a slot that stand together. */
+/* Keys and values are counted once for adjacent rows of a slot. */
 static cost count_attend(dev_block *b, const dev_op *op)
 {
     const size_t rows = b->rows[op->space],
@@ -69,7 +69,7 @@ static cost count_scan(const dev_block *b, const dev_op *op)
     return c;
 }
 
-/* Rows of `floats` floats that are moved, with so many operations for each. */
+/* Cost of rows of `floats` moved floats, with `each` flops per float. */
 static cost rows_cost(size_t rows, size_t floats, double each)
 {
     return (cost){(double)rows, (double)(rows * floats) * each, (double)(rows * floats) * sizeof(float)};
@@ -217,7 +217,7 @@ int rill_runner_profile_row(const void *runner, int32_t i, rill_op_profile *out)
 
 rill_status rill_runner_limits(void *runner, rill_limits *out)
 {
-    enum { READ_BYTES = 48 << 20 }; /* more than caches near a core hold */
+    enum { READ_BYTES = 48 << 20 }; /* larger than caches near a core */
     rill_context *ctx = runner_session(runner)->ctx;
     if (runner_session(runner)->network->device->module != NULL) {
         *out = (rill_limits){.bytes = 0};

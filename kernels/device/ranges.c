@@ -1,4 +1,4 @@
-/* Ranges of rows; ranges.h says how they are kept. */
+/* First-fit allocator of row ranges; see ranges.h. */
 #include "ranges.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ int32_t dev_ranges_take(dev_ranges *r, int32_t count)
     return r->end - count;
 }
 
-/* The first free range behind a row. */
+/* First free range after a row. */
 static size_t find_range(const dev_ranges *r, int32_t row)
 {
     size_t low = 0, high = r->count;
@@ -55,7 +55,7 @@ void dev_ranges_give(dev_ranges *r, int32_t first, int32_t count)
         r->free[index].count += r->free[index + 1].count;
         remove_range(r, index + 1);
     }
-    if (r->free[index].first + r->free[index].count == r->end) { /* the last one: the end moves down */
+    if (r->free[index].first + r->free[index].count == r->end) { /* at the end: the end moves down */
         r->end = r->free[index].first;
         r->count = index;
     }

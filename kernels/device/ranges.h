@@ -1,8 +1,7 @@
-/* ranges.h: ranges of rows for the slots of ragged tables.
+/* ranges.h: first-fit allocator of row ranges in ragged tables, one range per slot.
  *
- * All ragged tables of a stream are laid out alike, so one allocator gives out their rows. Free ranges are sorted and never touch
- * each other or the end: what is given back is there for whoever comes next, whatever slot it was. The first range that is large
- * enough is taken, which keeps rows near the beginning. */
+ * All ragged tables of a session share one layout, so one allocator serves them all. Free ranges are sorted and
+ * coalesced with each other and with the unused end. First fit keeps rows near the beginning. */
 #ifndef RILL_DEVICE_RANGES_H
 #define RILL_DEVICE_RANGES_H
 
@@ -13,17 +12,17 @@ typedef struct dev_range {
     int32_t first, count;
 } dev_range;
 
-/* Zero-initialise; `free` is the caller's memory. */
+/* Zero-initialise; `free` is caller-owned memory. */
 typedef struct dev_ranges {
     dev_range *free; /* ascending */
     size_t count;
-    int32_t end; /* rows from here on were never given out, or all came back */
+    int32_t end; /* rows from here on are unused */
 } dev_ranges;
 
-/* `count` >= 1 rows that nobody has. Returns the first, or -1 when their numbers would not fit. */
+/* Allocate `count` >= 1 rows. Returns the first, or -1 if row numbers would overflow. */
 int32_t dev_ranges_take(dev_ranges *ranges, int32_t count);
 
-/* Give back what was taken, or its end. There must be room for as many free ranges as are out, and one more. */
+/* Free a range, or the tail of one. `free` must have capacity for one entry more than there are allocated ranges. */
 void dev_ranges_give(dev_ranges *ranges, int32_t first, int32_t count);
 
 #endif

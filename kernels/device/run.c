@@ -1,30 +1,30 @@
-/* Runs: rows cut into spans and blocks, and what a block needs laid out.
+/* Runs: partition of rows into spans and blocks, and the layout of scratch memory.
  *
- * Blocks are as large as what their operations hand to each other may be to stay near: with weights that stay in the second-level
- * cache as well, half of that; with larger ones, which each block reads again, a few megabytes. Where rows are too few to give
- * every thread a span there is one span, and the pool works inside its operations: whole products are then cut by outputs.
+ * Block sizes keep the values that operations exchange in cache: half the second-level cache if the weights also fit
+ * there; a few megabytes for larger weights, which each block reads again. With too few rows for a span per thread
+ * there is one span, and the pool runs inside operations: GEMMs are then divided by outputs.
  *
- * Invariant: nothing here changes a result. Divisions: how a run is cut · the order of inputs · what rows read · the layout ·
- * spans · the run. */
+ * Invariant: no choice here changes a result. Divisions: partition · order of sequences · columns · layout · spans ·
+ * the run. */
 #include "module.h"
 
 #include <string.h>
 
 enum {
-    SPANS_PER_THREAD = 4, /* so that one that comes late finds something left and one that is fast takes more */
+    SPANS_PER_THREAD = 4, /* load balancing: fast threads take more spans */
     L2_BYTES = 1 << 20,
-    NEAR_BYTES = 600 << 10, /* of a block's values, beside weights that fit the second-level cache ... */
-    FAR_BYTES = 4 << 20,    /* ... and beside larger ones */
-    L3_BYTES = 32 << 20,    /* weights beyond that come from memory for each block: then blocks may have ... */
-    FAR_DIVISOR = 4,        /* ... this part of their size, so that they come seldom */
+    NEAR_BYTES = 600 << 10, /* of a block's tensors, with weights that fit the second-level cache ... */
+    FAR_BYTES = 4 << 20,    /* ... and with larger weights */
+    L3_BYTES = 32 << 20,    /* larger weights come from memory for each block: blocks get ... */
+    FAR_DIVISOR = 4,        /* ... 1/FAR_DIVISOR of their rows' size, to be fewer */
     MIN_BLOCK = 64,
     MAX_BLOCK = 256,
     MAX_FAR_BLOCK = 512,
     BLOCK_INPUTS = 64,
-    BLOCK_UNITS = 512,   /* unless one input alone has more */
-    MIN_SPAN_ROWS = 6,   /* least rows worth a span: the height of the gemm's tile ... */
-    MIN_SPAN_INPUTS = 4, /* ... least inputs ... */
-    MIN_FAR_ROWS = 64    /* ... and least rows or units where each span reads large weights again */
+    BLOCK_UNITS = 512,   /* more only for a single longer sequence */
+    MIN_SPAN_ROWS = 6,   /* minimum rows of a span: the height of a GEMM tile ... */
+    MIN_SPAN_INPUTS = 4, /* ... minimum sequences ... */
+    MIN_FAR_ROWS = 64    /* ... minimum rows or units if each span reads large weights again */
 };
 
 /* --- arrays out of one buffer ------------------------------------------------------------------------------------- */
@@ -47,7 +47,7 @@ static size_t min_of_two(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Bytes that a row's values take, inputs' and units' alike. */
+/* Bytes of a row's tensors, units included. */
 static size_t row_bytes(const dev_run *r)
 {
     size_t floats = 1;
@@ -68,7 +68,7 @@ static size_t choose_block(const dev_run *r, int fits_l2)
     return rows < MIN_BLOCK ? MIN_BLOCK : rows > max_rows ? max_rows : rows;
 }
 
-/* How many spans of a size that is worth one there are. */
+/* Maximum number of spans of a worthwhile size. */
 static size_t max_useful_spans(const dev_run *r, int fits_l2, size_t units)
 {
     const int ragged = r->graph->n_ragged > 0;
@@ -117,7 +117,7 @@ void dev_sort_by_length(size_t n, const int32_t *length, int32_t *order)
     }
 }
 
-/* Longest first, to each span in turn, so that each has long and short ones. */
+/* Deal sequences to spans in turn, longest first, so that each gets long and short ones. */
 static void deal_inputs(const dev_run *r, const int32_t *sorted, size_t *dealt, int32_t *order)
 {
     size_t span = 0;
@@ -130,7 +130,7 @@ static void deal_inputs(const dev_run *r, const int32_t *sorted, size_t *dealt, 
 
 /* --- what rows read ----------------------------------------------------------------------------------------------- */
 
-/* The host's entries of an index that is a column's, and how many there are. */
+/* The host's entries of a column's index, and their number. */
 static const int32_t *column_entries(const dev_run *r, int32_t index, size_t *count)
 {
     const dev_index *i = &r->graph->index[index];
@@ -139,7 +139,7 @@ static const int32_t *column_entries(const dev_run *r, int32_t index, size_t *co
     return r->arguments->columns[i->a];
 }
 
-/* The largest of a column's entries or, where they number elements of an array, of those elements. */
+/* The largest entry of a column or, for indices into an array, the largest element. */
 static size_t max_entry(const dev_run *r, int32_t index, const int32_t *elem_length, size_t elements)
 {
     size_t count;
@@ -271,8 +271,8 @@ static rill_status lay_out_blocks(dev_run *r)
 
 /* --- spans -------------------------------------------------------------------------------------------------------- */
 
-/* Ask for the memories that a program's successor will read: they may be more than the caches hold, and attention jumps from one
- * to the next; but which ones is known here, a product earlier. */
+/* Prefetch the encoder states that the next graph will read: they may exceed the caches, and attention jumps between
+ * slots; the slots are known here, one product earlier. */
 static void prefetch_tables(dev_block *b)
 {
     const dev_run *r = b->run;
@@ -348,7 +348,7 @@ void dev_lay_out_arrays(const dev_graph *p, dev_layout *l, rill_carver *c)
     l->path_offset = rill_carve(c, p->n_paths, sizeof *l->path_offset);
 }
 
-/* The run's own arrays. */
+/* Lay out the arrays of the run. */
 static void lay_out_run(dev_run *r, rill_carver *c, size_t **dealt, int32_t **sorted)
 {
     const dev_graph *p = r->graph;

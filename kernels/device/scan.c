@@ -1,9 +1,10 @@
-/* A recurrent layer over the units of a block's inputs, all inputs at once.
+/* Recurrent layer over the units of a block's sequences, all sequences in parallel.
  *
- * Inputs stand in order of falling length, so those that still run are always the first ones: a finished one costs nothing, and no
- * row is padding. Their states lie together in the block's memory for work, which each step's outputs are copied from.
+ * Sequences are sorted by descending length, so the active ones are always a prefix, without padding. Their states are
+ * contiguous in the block's working memory; each step copies its outputs from there.
  *
- * Invariant: before step t the first `live` places hold the inputs longer than t, with their states in the same rows of h and c.
+ * Invariant: before step t the first `live` positions hold the sequences longer than t, with their states in the same
+ * rows of h and c.
  * Divisions: memory · one step · the run. */
 #include <string.h>
 
@@ -17,13 +18,13 @@ typedef struct scan_state {
     const dev_op *op;
     const rill_weights *w;
     size_t gates_width, ld, ld_gates, inputs;
-    int32_t *order;          /* [inputs] longest first */
-    int32_t *index;          /* [inputs] rows of `input` that a step reads */
+    int32_t *order;          /* [sequences] longest first */
+    int32_t *index;          /* [sequences] rows of `input` that a step reads */
     float *h, *c;            /* [inputs, ld] */
     float *gates;            /* [inputs, ld_gates] */
-    rill_operand input, out; /* gates' inputs; where outputs go */
-    const int32_t *first;    /* [inputs] row of `input` that unit 0 reads, of values; the units' own, of constants */
-    const int32_t *unit;     /* [inputs] first units of the scan's space */
+    rill_operand input, out; /* gate inputs; outputs */
+    const int32_t *first;    /* [sequences] row of `input` for unit 0 of tensors; by unit for constants */
+    const int32_t *unit;     /* [sequences] first unit in the scan's space */
     const int32_t *length;   /* [inputs] */
 } scan_state;
 
@@ -65,7 +66,7 @@ static void open_scan(scan_state *s, dev_block *b, const dev_op *op)
 
 /* --- one step ----------------------------------------------------------------------------------------------------- */
 
-/* The unit that an input reads at step t. */
+/* The unit that a sequence reads at step t. */
 static int32_t step_unit(const scan_state *s, int32_t input, int32_t t)
 {
     return s->o->backward ? s->length[input] - 1 - t : t;
@@ -84,7 +85,7 @@ static rill_operand dense_rows(float *data, size_t ld)
     return (rill_operand){.data = data, .ld = ld};
 }
 
-/* In the first step h is zero, so the inputs are all there is. */
+/* In the first step h is zero: no recurrent GEMM. */
 static void step_lstm(const scan_state *s, size_t live, int32_t t)
 {
     const rill_kernels *k = s->b->run->kernels;
@@ -107,7 +108,7 @@ static void step_lstm(const scan_state *s, size_t live, int32_t t)
     k->lstm(&cell, s->b->pool);
 }
 
-/* The gate of the new state scales the state's part before the input's is added, so the two stay apart until the cell. */
+/* The reset gate scales the recurrent part before the input is added, so the two stay separate until the cell. */
 static void step_gru(const scan_state *s, size_t live, int32_t t)
 {
     const rill_kernels *k = s->b->run->kernels;
@@ -136,7 +137,7 @@ static void write_outputs(const scan_state *s, size_t live, int32_t t)
 
 /* --- the run ------------------------------------------------------------------------------------------------------ */
 
-/* The last states to the inputs they belong to; zeros where nothing was read. */
+/* Copy the last states to their sequences' rows; zeros for empty sequences. */
 static void write_last_states(const scan_state *s, int view, const float *states)
 {
     if (s->op->view[view].base == DEV_BASE_NONE) return;

@@ -1,7 +1,7 @@
-/* Streams: rows of tables, slots, lists, threads. What a runner owns, and nothing of a run.
+/* Sessions: rows of tables, slots, vocabulary subsets, threads. Data that outlives a run.
  *
- * Invariant: ranges of slots never overlap, all ragged tables have room for every row that is given out, and a call that fails
- * leaves slots as they were. Divisions: opening and closing · rows · slots · lists. */
+ * Invariant: ranges of slots never overlap, all ragged tables have memory for every allocated row, and a failed call
+ * leaves slots unchanged. Divisions: opening and closing · rows · slots · subsets. */
 #include "module.h"
 
 #include <string.h>
@@ -125,7 +125,7 @@ static rill_status add_slots(rill_session *s, size_t slots)
     if (status == RILL_OK) status = grow_ints(s, &s->first, &s->first_allocated, slots);
     if (status == RILL_OK) status = grow_ints(s, &s->capacity, &s->capacity_allocated, slots);
     if (status == RILL_OK) status = grow_ints(s, &s->units, &s->units_allocated, slots);
-    if (status == RILL_OK) /* a call may have the old and the new range of every slot out */
+    if (status == RILL_OK) /* a call may hold the old and the new range of every slot */
         status = rill_grow(s->ctx, (void **)&s->ranges.free, &s->free_capacity, 2 * slots + 1, sizeof *s->ranges.free,
                            "slots");
     for (size_t i = 0; i < s->network->n_subsets && status == RILL_OK; i++) {
@@ -190,7 +190,7 @@ rill_status rill_session_read(const rill_session *s, rill_table table, int32_t r
 
 /* --- slots -------------------------------------------------------------------------------------------------------- */
 
-/* A slot that got another range, and the one it had. */
+/* A slot's new range, and its former one. */
 typedef struct range_move {
     int32_t slot;
     dev_range old;
@@ -206,7 +206,7 @@ static rill_status move_slot(rill_session *s, int32_t slot, int32_t units, range
     return RILL_OK;
 }
 
-/* Keep the new ranges and give back the old ones, or the other way round. */
+/* Commit: keep the new ranges and free the old ones; or roll back. */
 static void settle_range_moves(rill_session *s, range_move *m, size_t moves, int keep)
 {
     while (moves-- > 0) {
@@ -240,13 +240,13 @@ int32_t rill_session_units(const rill_session *s, int32_t slot)
     return slot >= 0 && (size_t)slot < s->n_slots ? s->units[slot] : 0;
 }
 
-/* Weights go at once, since bounds on memory count those of slots in use; numbers alone are worth no allocation. */
+/* Weights are freed at once, since memory limits count slots in use; ids alone are kept for reuse. */
 static void drop_subset(rill_session *s, size_t idx, int32_t slot)
 {
     dev_slot_subset *l = &s->subset[idx].slot[slot];
     const dev_module *module = s->network->device->module;
     l->n = 0;
-    if (module != NULL) (void)module->set_subset(s, idx, slot); /* fails only for what there is to keep */
+    if (module != NULL) (void)module->set_subset(s, idx, slot); /* can fail only for non-empty subsets */
     if (s->network->subset[idx].rows == 0) return;
     rill_free(s->ctx, l->memory, l->capacity);
     *l = (dev_slot_subset){.n = 0};
@@ -262,7 +262,7 @@ void rill_session_drop(rill_session *s, int32_t slot)
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
-/* Where the arrays of a list of n symbols begin in its memory, and how large it is. */
+/* Offsets of the arrays of a subset of n symbols, and its bytes. */
 typedef struct subset_layout {
     size_t bias, id, bytes;
 } subset_layout;
@@ -304,7 +304,7 @@ static rill_status pack_subset(rill_session *s, const dev_vocab_subset *subset, 
     for (size_t i = 0; i < n; i++)
         memcpy(gathered + i * width, rows->data + (size_t)symbols[i] * width, width * sizeof *gathered);
     (void)rill_gemm_pack_f32(&to->w, n, width, gathered, width, subset->dtype,
-                             to->memory); /* fails only for what has no size */
+                             to->memory); /* fails only for sizes that overflow */
     return RILL_OK;
 }
 
@@ -322,7 +322,7 @@ rill_status rill_session_set_vocab_subset(rill_session *s, rill_vocab_subset sub
         if (symbols[i] < 0 || (size_t)symbols[i] >= n_vocab || (i > 0 && symbols[i] <= symbols[i - 1]))
             return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "list %s: symbol %d does not belong behind the others",
                              def->name, (int)symbols[i]);
-    const dev_module *module = s->network->device->module; /* which has the weights */
+    const dev_module *module = s->network->device->module; /* the module holds the weights */
     if (n == 0) return module != NULL ? module->set_subset(s, (size_t)subset - 1, slot) : RILL_OK;
     if (!lay_out_subset(s, def, count, &layout))
         return rill_fail(s->ctx, RILL_ERR_MEMORY, "list %s: %zu symbols are too many", def->name, count);

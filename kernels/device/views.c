@@ -1,8 +1,8 @@
-/* Views: the functions that make them, and how they become operands of an operation.
+/* Views, and their resolution to operands of an operation.
  *
- * An operand in a block is a base, a distance from row to row, and an index or none. Which index it is follows from how the
- * operation's space is related to what is viewed; spaces are a tree, so there is one way from one to another: up, to what a row
- * was derived from, and then down, through `where` and `distinct`, to the row that stands for it there.
+ * An operand in a block is a base, a row stride, and an optional index. The index depends on the relation of the
+ * operation's space to the viewed one. Spaces form a tree with one path between any two: up to a common ancestor, then
+ * down through `where` and `distinct`.
  * Divisions: making views · indices · checks. */
 #include <stdio.h>
 
@@ -79,7 +79,7 @@ static int fail_view(const dev_builder *b, const char *format, const char *what)
     return 0;
 }
 
-/* The way from rows of `space` up to what both it and `to` are derived from, and down to `to`. */
+/* Check the path from `space` up to the common ancestor with `to`, and down to `to`. */
 static int check_derivation(const dev_builder *b, rill_index_space space, rill_index_space to, int use,
                             const char *what)
 {
@@ -131,7 +131,7 @@ int32_t dev_column_index(const dev_builder *b, rill_index_space space, rill_colu
                          (dev_index){.kind = DEV_INDEX_COLUMN, .space = space, .a = column - 1, .b = c->n_writes});
 }
 
-/* The number that a row of the space has by itself. */
+/* The index of a row's own number in its space. */
 static int32_t own_index(const dev_builder *b, rill_index_space space, const char *what)
 {
     const dev_index_space_kind kind = dev_get_space(b->graph, space)->kind;
@@ -149,7 +149,7 @@ static int32_t row_number_index(const dev_builder *b, rill_index_space space, ri
 
 /* --- checks ------------------------------------------------------------------------------------------------------- */
 
-/* What a view's handle may be. */
+/* Check the range of a view's handle. */
 static int check_handle(const dev_builder *b, int32_t handle, size_t count, const char *kind, const char *what)
 {
     if (handle >= 1 && (size_t)handle <= count) return 1;
@@ -165,7 +165,7 @@ static int check_width(const dev_builder *b, const rill_view *view, size_t have,
     return 0;
 }
 
-/* Note that the operation being built touches a value. */
+/* Record that the operation being built uses a tensor. */
 static int mark_used(const dev_builder *b, dev_tensor *tensor, int use, const char *what)
 {
     const int32_t now = (int32_t)b->graph->n_ops - 1;

@@ -18,7 +18,7 @@ static float additive_score(const float *weights, const float *a, const float *b
     return s;
 }
 
-/* A maximum that a NaN wins, so that a row with one becomes NaN as a whole. */
+/* Maximum that propagates NaN, so that a NaN score makes the whole row NaN. */
 static float max_or_nan(const float *x, size_t n)
 {
     float m = x[0];
@@ -68,6 +68,7 @@ static void rows(const void *arg, size_t begin, size_t end)
 void rill_attention_f32_ref(const rill_attention *a, rill_pool *pool)
 {
     if (a->rows == 0) return;
-    assert(a->query.at && a->keys.at && a->values.at && a->length && a->weights && a->out.at && a->heads && a->width);
+    assert(a->query.data && a->keys.data && a->values.data && a->length && a->weights && a->out.data && a->heads &&
+           a->width);
     rill_parallel_for(pool, rows, a, a->rows, (double)(a->width * a->heads) * (a->additive != NULL ? 400.0 : 40.0));
 }

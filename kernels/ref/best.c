@@ -1,7 +1,7 @@
-/* best.c (ref): bias, log-softmax and the B best symbols of a row, in the plainest possible way.
+/* best.c (ref): bias, log-softmax and top B of a row, in the plainest possible way.
  *
- * Invariant: ids are offered in ascending order, so insertion behind equal scores gives the tie rule (smaller id
- * first) without comparing ids. The selection compares logp, not x: two different x may round to one logp. */
+ * Invariant: ids are offered in ascending order, so inserting after equal scores breaks ties by smaller id. The
+ * selection compares logp, not x: two different x may round to one logp. */
 #include <assert.h>
 #include <math.h>
 
@@ -45,13 +45,13 @@ static void insertion_sort(int32_t *ids, float *logp, size_t count)
     }
 }
 
-/* What an entry is sorted by, ascending: its score, or, of equal ones, its id. */
+/* Ascending sort key: the score, or for ties the id. */
 static uint32_t rank_key(const int32_t *ids, const float *logp, size_t pos, int by_id)
 {
     return by_id ? (uint32_t)ids[pos] : rill_best_key(logp[pos]);
 }
 
-/* By the range of keys divided into buckets, in place; then each bucket. Equal scores are one bucket, and go by id. */
+/* In-place bucket sort by key range, then within buckets. Ties share a bucket and are sorted by id. */
 static void bucket_sort(int32_t *ids, float *logp, size_t count, int by_id)
 {
     enum { FEW = 24, BUCKETS = 1024 };
@@ -106,8 +106,8 @@ static int is_legal(const rill_best *b, size_t r, size_t v)
     return (int)(b->legal[rill_row_index(b->legal_index, r) * b->ld_legal + v / 64] >> (v % 64) & 1);
 }
 
-/* log(sum exp x): -infinity when all are, NaN when there is a NaN or +infinity. 0 in place of a number when nobody
- * asked for it: then x itself ranks. */
+/* log(sum exp x): -infinity if all are, NaN if there is a NaN or +infinity. 0 if not requested: then x itself is
+ * ranked. */
 static float log_norm(const rill_best *b, size_t r)
 {
     float max = -INFINITY;
@@ -123,8 +123,8 @@ static float log_norm(const rill_best *b, size_t r)
     return max + (float)log(sum);
 }
 
-/* The same walk with the scores kept nowhere: the B best ids of a row when logp is not wanted. Slower (every
- * comparison recomputes the rival's score), but it needs no memory of its own. */
+/* Insertion without stored scores: the B best ids if logp is not requested. Slower (every comparison recomputes a
+ * score), but needs no memory. */
 static size_t insert_id(const rill_best *b, size_t r, int32_t *ids, size_t count, float norm, int32_t id)
 {
     const float score = biased_logit(b, r, (size_t)id) - norm;
@@ -161,7 +161,7 @@ static void rows(const void *arg, size_t begin, size_t end)
 void rill_best_f32_ref(const rill_best *b, rill_pool *pool)
 {
     if (b->rows == 0) return;
-    assert(b->logits.at && b->ids && b->counts && b->symbols >= 1 && b->best >= 1 && b->ld_out >= b->best);
+    assert(b->logits.data && b->ids && b->counts && b->symbols >= 1 && b->n_best >= 1 && b->ld_out >= b->n_best);
     assert(b->symbols < INT32_MAX);
     rill_parallel_for(pool, rows, b, b->rows, (double)b->symbols * 8.0);
 }

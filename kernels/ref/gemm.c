@@ -79,7 +79,7 @@ static float value(const rill_gemm *g, size_t r, size_t k)
     return !g->a2.data || k < g->k1 ? rill_operand_row(&g->a, r)[k] : rill_operand_row(&g->a2, r)[k - g->k1];
 }
 
-/* Row r as integers; returns their unit. */
+/* Quantise row r; returns its scale. */
 static float quantise(const rill_gemm *g, size_t r, int8_t *to)
 {
     float max = 0.0f;
@@ -106,7 +106,7 @@ static void one_row_u8s8(const rill_gemm *g, size_t r, const int8_t *row, float 
     }
 }
 
-/* On the calling thread: scratch has room for one row at a time. */
+/* On the calling thread: scratch holds one row at a time. */
 static void all_rows_u8s8(const rill_gemm *g)
 {
     assert(g->scratch);
@@ -121,8 +121,8 @@ static void all_rows_u8s8(const rill_gemm *g)
 void rill_gemm_ref(const rill_gemm *g, rill_pool *pool)
 {
     if (g->rows == 0) return;
-    assert(g->w && g->w->data && g->a.at && g->c.at);
-    assert(!g->a2.at || (g->k1 >= 1 && g->k1 < g->w->k));
+    assert(g->w && g->w->data && g->a.data && g->c.data);
+    assert(!g->a2.data || (g->k1 >= 1 && g->k1 < g->w->k));
     if (g->w->dtype == RILL_DTYPE_U8S8)
         all_rows_u8s8(g);
     else

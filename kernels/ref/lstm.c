@@ -23,6 +23,6 @@ static void rows(const void *arg, size_t begin, size_t end)
 void rill_lstm_f32_ref(const rill_lstm *l, rill_pool *pool)
 {
     if (l->rows == 0) return;
-    assert(l->gates.at && l->c.at && l->h.at && l->hidden >= 1);
+    assert(l->gates.data && l->c.data && l->h.data && l->hidden >= 1);
     rill_parallel_for(pool, rows, l, l->rows, (double)l->hidden * 40.0);
 }

@@ -1,4 +1,4 @@
-/* ref.h: the plain C operations, one file each; the oracle of the tests and the table's floor. */
+/* ref.h: the plain C operations, one file each; the tests' reference and the fallback of every table. */
 #ifndef RILL_KERNELS_REF_H
 #define RILL_KERNELS_REF_H
 
@@ -25,16 +25,16 @@ void rill_gru_f32_ref(const rill_gru *g, rill_pool *pool);
 /* 1 / (1 + e^-x) without overflow: the exponential is only taken of -|x|. NaN gives NaN. */
 float rill_sigmoid_ref(float x);
 
-/* x Phi(x), Phi the normal distribution; and what stands for Phi, see kernels.h. */
+/* x Phi(x), Phi the normal distribution; and its approximations, see kernels.h. */
 float rill_gelu_ref(float x);
 float rill_gelu_tanh_ref(float x);
 float rill_gelu_sigmoid_ref(float x);
 
-/* The best of the B so far, by insertion: put (logp, id) into the descending lists of `count` entries, at most
- * `best` kept. Callers offer ids in ascending order, so an equal score goes behind. Returns the new count. */
+/* Insertion into the best so far: put (logp, id) into the descending lists of `count` entries, keeping at most `best`.
+ * Callers offer ids in ascending order, so ties go last. Returns the new count. */
 size_t rill_best_insert(int32_t *ids, float *logp, size_t count, size_t best, int32_t id, float score);
 
-/* Ascending where scores descend; both zeros are one. */
+/* Key that ascends as scores descend; -0 and 0 are equal. */
 static inline uint32_t rill_best_key(float score)
 {
     uint32_t bits;
@@ -43,7 +43,7 @@ static inline uint32_t rill_best_key(float score)
     return bits >> 31 ? bits : bits ^ UINT32_C(0x7FFFFFFF);
 }
 
-/* Many: best first, of equal ones the smallest id first. Time goes with their number. */
+/* Sort many: best first, ties by smaller id. Linear time. */
 void rill_best_sort(int32_t *ids, float *logp, size_t count);
 
 #endif

@@ -21,7 +21,7 @@ static void gather_rows(const void *arg, size_t begin, size_t end)
 void rill_gather_f32_ref(const rill_gather *g, rill_pool *pool)
 {
     if (g->rows == 0) return;
-    assert(g->src.at && g->dst.at && g->width >= 1);
+    assert(g->src.data && g->dst.data && g->width >= 1);
     rill_parallel_for(pool, gather_rows, g, g->rows, (double)g->width * 0.1);
 }
 
@@ -42,7 +42,7 @@ static void embed_rows(const void *arg, size_t begin, size_t end)
 void rill_embed_f32_ref(const rill_embed *e, rill_pool *pool)
 {
     if (e->rows == 0) return;
-    assert((e->table.at || e->packed) && e->table.index && e->out.at && e->width >= 1);
+    assert((e->table.data || e->packed) && e->table.index && e->out.data && e->width >= 1);
     assert(!e->packed || (e->packed->dtype != RILL_DTYPE_BF16 && e->packed->dtype != RILL_DTYPE_U8S8));
     assert(!e->packed || e->packed->k == e->width);
     rill_parallel_for(pool, embed_rows, e, e->rows, (double)e->width * 0.3);
@@ -74,6 +74,6 @@ static void norm_rows(const void *arg, size_t begin, size_t end)
 void rill_layer_norm_f32_ref(const rill_layer_norm *n, rill_pool *pool)
 {
     if (n->rows == 0) return;
-    assert(n->x.at && n->y.at && n->width >= 1);
+    assert(n->x.data && n->y.data && n->width >= 1);
     rill_parallel_for(pool, norm_rows, n, n->rows, (double)n->width * 2.0);
 }

@@ -22,7 +22,7 @@ typedef struct group {
     const float *keys, *values, *additive; /* additive: NULL for dot products */
     const int32_t *path;                   /* NULL: memory row t is row t */
     size_t length;
-    size_t row_pos[4]; /* with relative numbers: the rows' own */
+    size_t row_pos[4]; /* relative position bias: positions of the rows */
 } group;
 
 /* ---- dot products ---------------------------------------------------------------------------------------- */
@@ -65,8 +65,8 @@ RILL_INLINE void additive_step(vf acc[KEYS], const float *weights, const float *
     for (int t = 0; t < KEYS; t++) acc[t] = v_fma(w, v_tanh(v_add(v_load_n(key[t] + k, n), y)), acc[t]);
 }
 
-/* Of memory rows t..t+KEYS-1 (those below the length) for one row. It is all tanh, so that rows side by side would save nothing: KEYS
- * chains are there to hide how long each takes. */
+/* Additive scores of memory rows t..t+KEYS-1 (those below the length) for one row. tanh dominates, so processing
+ * several rows together would save nothing: KEYS chains hide its latency. */
 static void score_additive(const rill_attention *a, const group *g, size_t t, int q)
 {
     vf acc[KEYS];
@@ -229,8 +229,9 @@ static void attend_rows(const void *arg, size_t begin, size_t end)
 void RILL_FN(rill_attention_f32)(const rill_attention *a, rill_pool *pool)
 {
     if (a->rows == 0) return;
-    assert(a->query.at && a->keys.at && a->values.at && a->length && a->weights && a->out.at && a->heads && a->width);
-    /* Lengths differ by slot; 32 memory rows stand for the typical sentence in deciding what is worth a thread. */
+    assert(a->query.data && a->keys.data && a->values.data && a->length && a->weights && a->out.data && a->heads &&
+           a->width);
+    /* Lengths differ by slot; 32 memory rows, a typical sentence, estimate the cost for threading. */
     rill_parallel_for(pool, attend_rows, a, a->rows,
                       (double)(a->width * a->heads) * (a->additive != NULL ? 1000.0 : 64.0) / VL);
 }

@@ -21,7 +21,7 @@
 #define PIECE 512 /* symbols; 2 KB */
 #define SPANS 64  /* a row is cut into at most this many spans, each some whole pieces */
 #define RANK_MAX \
-    256 /* more candidates than this are counted by digits (B is larger), or inserted one by one (ties, or ids alone) */
+    256 /* with more candidates than this: radix selection (if B is larger), or insertion (for ties, or for ids alone) */
 #define WAYS 4 /* lane maxima kept apart, by vector number modulo WAYS */
 
 typedef struct row {
@@ -34,7 +34,7 @@ typedef struct row {
 typedef struct scan {
     vf lane_max, lane_sum; /* of all symbols: the online normaliser */
     vf group[WAYS];        /* maxima of legal symbols */
-    vm non_finite;         /* lanes that saw NaN or +infinity; kept only when nothing is normalised */
+    vm non_finite;         /* lanes that saw NaN or +infinity; only without a normaliser */
     _Alignas(64) float x[PIECE];
     float span_max[SPANS * VL]; /* maxima by span, a vector each; only for rows of several spans */
 } scan;
@@ -52,7 +52,7 @@ RILL_INLINE vf minus_infinity(void)
     return v_set1(-INFINITY);
 }
 
-/* What a row has besides its logits, as a constant of the loops over it. */
+/* Optional inputs of a row, as compile-time constants of its loops. */
 enum { BIAS = 1, ADD = 2, LEGAL = 4, VARIANTS = 8 };
 
 static int row_variant(const row *r)
@@ -127,7 +127,7 @@ static vf read_piece(const row *r, scan *s, size_t v, size_t n)
     return p.all;
 }
 
-/* Without a normaliser nobody notices NaN and +infinity in passing. */
+/* Without a normaliser NaN and +infinity need their own test. */
 static void find_non_finite(scan *s, size_t n)
 {
     for (size_t i = 0; i < n; i += VL)
@@ -136,7 +136,7 @@ static void find_non_finite(scan *s, size_t n)
 
 /* ---- the normaliser -------------------------------------------------------------------------------------- */
 
-/* Ask for two vectors of the next piece while this one keeps the multipliers busy. */
+/* Prefetch two vectors of the next piece while this one is computed. */
 RILL_INLINE void fetch_ahead(const row *r, size_t v)
 {
     if (v >= r->symbols) return;
@@ -146,8 +146,8 @@ RILL_INLINE void fetch_ahead(const row *r, size_t v)
     }
 }
 
-/* Add exp(x - max) of the n symbols in s->x. Lanes that saw only -infinity take -FLT_MAX for a maximum, so that no
- * infinity is subtracted from itself; +infinity does exactly that, and the NaN is wanted. */
+/* Add exp(x - max) of the n symbols in s->x. Lanes that saw only -infinity use -FLT_MAX as maximum, to avoid -infinity
+ * - -infinity; for +infinity the resulting NaN is intended. */
 static void sum_piece(const row *r, scan *s, size_t v, size_t n, vf top)
 {
     const vf max = v_max(top, s->lane_max), none = v_zero();
@@ -163,7 +163,7 @@ static void sum_piece(const row *r, scan *s, size_t v, size_t n, vf top)
     s->lane_max = max;
 }
 
-/* Is there a finite x in the row after all? Asked when none is above -FLT_MAX. */
+/* Whether the row has a finite x. Tested if none is above -FLT_MAX. */
 static int has_finite(const row *r)
 {
     for (size_t v = 0; v < r->symbols; v += VL)
@@ -179,7 +179,7 @@ static float log_norm(const row *r, const scan *s)
     return max + logf(sum);
 }
 
-/* Everything that one walk over the row gives. Returns log_norm, or 0 when it is not wanted (NaN for a bad row). */
+/* One pass over the row. Returns log_norm, or 0 if not requested (NaN for an invalid row). */
 static float scan_row(const row *r, scan *s)
 {
     s->lane_max = v_set1(-FLT_MAX);
@@ -202,8 +202,7 @@ static float scan_row(const row *r, scan *s)
 
 /* ---- the bound ------------------------------------------------------------------------------------------- */
 
-/* The b-th largest of count * VL values, as the largest one that at least b reach: every value counts those at or
- * above it. */
+/* The b-th largest of count * VL values: the largest value that at least b values reach. */
 RILL_INLINE float kth_largest(const vf *x, const int count, size_t b)
 {
     float each[2 * VL];
@@ -222,7 +221,7 @@ RILL_INLINE float kth_largest(const vf *x, const int count, size_t b)
     return v_hmax(best);
 }
 
-/* How many of count * VL values reach low. */
+/* How many of count * VL values are >= low. */
 RILL_INLINE size_t count_reaching(const float *x, size_t count, float low)
 {
     size_t n = 0;
@@ -252,7 +251,7 @@ static float kth_largest_bisect(const float *x, size_t count, size_t b)
     return low;
 }
 
-/* Illegal symbols out of the buffer, which has served the normaliser by now. */
+/* Mask illegal symbols in the buffer, which the normaliser no longer needs. */
 static void drop_illegal(const row *r, scan *s)
 {
     for (size_t v = 0; v < r->symbols; v += VL)
@@ -300,9 +299,9 @@ RILL_INLINE uint64_t find_candidates(const row *r, const float *x, size_t begin,
     return some;
 }
 
-/* Leave out candidates that are not among the b best. The bound was made of maxima of groups, and where the best symbols stand side by
- * side, as in vocabularies by frequency, it lets many through; what came through bounds better, and low with it. False when too many
- * are left, which are ties. */
+/* Remove candidates that are not among the b best. The bound came from maxima of groups, and if the best symbols are
+ * adjacent, as in vocabularies sorted by frequency, it admits many; the candidates themselves give a better bound, and
+ * raise low. False if too many remain, which are ties. */
 static __attribute__((noinline)) int prune_candidates(candidates *c, size_t b, vf *low)
 {
     const size_t all = c->count;
@@ -357,8 +356,8 @@ static int collect_all(const row *r, scan *s, candidates *c, size_t b, float nor
 
 /* ---- ranking --------------------------------------------------------------------------------------------- */
 
-/* rank[i] = how many candidates go before candidate i: better ones, and equal ones with a smaller number (that is, a
- * smaller id). c->logp is readable up to a whole vector. Apart, so that the compiler keeps the ranks in memory. */
+/* rank[i] = number of candidates before candidate i: better ones, and ties with a smaller position (that is, a smaller
+ * id). c->logp is readable up to a whole vector. Not inlined, so that the compiler keeps the ranks in memory. */
 static __attribute__((noinline)) void rank_candidates(const candidates *c, int32_t *rank)
 {
     const int32_t n = (int32_t)c->count;
@@ -397,8 +396,7 @@ static size_t put_ranked(candidates *c, size_t best, int32_t *ids, float *logp)
 
 /* ---- a row ----------------------------------------------------------------------------------------------- */
 
-/* Ids alone, inserted one by one: the score of a kept id is recomputed from the row, since there is nowhere to
- * keep it. */
+/* Ids alone, by insertion: the scores of kept ids are recomputed from the row, since no memory holds them. */
 static size_t insert_id(const row *r, int32_t *ids, size_t count, size_t best, float norm, int32_t id, float score)
 {
     size_t pos = count;
@@ -416,22 +414,23 @@ static size_t insert_id(const row *r, int32_t *ids, size_t count, size_t best, f
     return new_count;
 }
 
-/* Where the last of a row's best is: of the 1 << shift keys from `first` on `ties` are taken, and all before them. */
+/* Cut after the row's B-th best: of the 1 << shift keys from `first` on, the first `ties` are taken, and all before
+ * them. */
 typedef struct key_cut {
     uint64_t first;
     int shift;
     size_t ties;
 } key_cut;
 
-/* Candidates of the vector at v, those before it gone. */
+/* Collect candidates of the vector at v, dropping the former ones. */
 RILL_INLINE void collect_vector(const row *r, candidates *c, size_t v, float norm, vf low)
 {
     c->count = 0;
     collect(r, c, row_vector(r, v, r->symbols - v, row_variant(r)), v, norm, low);
 }
 
-/* Keys are counted in buckets of some width, then those of the bucket that has the last of the best, until these are few or equal. The
- * first width is for scores within some powers of two of the best, `top`. */
+/* Radix selection: count keys in buckets, then those of the bucket with the B-th best, until few or only ties remain.
+ * The first width suits scores within some powers of two of the best, `top`. */
 static key_cut find_cut(const row *r, size_t best, float norm, vf low, float top)
 {
     enum { BUCKETS = 2048, FIRST = 15, ALL = 21 };
@@ -459,7 +458,7 @@ static key_cut find_cut(const row *r, size_t best, float norm, vf low, float top
     }
 }
 
-/* Many with their scores: all before the cut, of those at it the best, then in order. */
+/* Many with scores: all before the cut, the best at the cut, then sort. */
 static size_t put_many(const row *r, size_t best, float norm, vf low, float top, int32_t *ids, float *logp)
 {
     size_t count = 0, few = 0;
@@ -478,7 +477,7 @@ static size_t put_many(const row *r, size_t best, float norm, vf low, float top,
                     score[few++] = c.logp[i];
                     continue;
                 }
-                key_limit.ties--; /* all are equal there: the first ones */
+                key_limit.ties--; /* all are ties there: the first ones */
             }
             ids[count] = c.id[i];
             logp[count++] = c.logp[i];
@@ -493,7 +492,7 @@ static size_t put_many(const row *r, size_t best, float norm, vf low, float top,
     return count;
 }
 
-/* Any B, any number of ties: vectors are skipped as a whole while they hold nothing better than the last one kept. */
+/* Any B, any number of ties: skips vectors without a score better than the last one kept. */
 static size_t put_inserted(const row *r, size_t best, float norm, vf low, int32_t *ids, float *logp)
 {
     size_t count = 0;
@@ -553,7 +552,7 @@ static void rows(const void *arg, size_t begin, size_t end)
 void RILL_FN(rill_best_f32)(const rill_best *b, rill_pool *pool)
 {
     if (b->rows == 0) return;
-    assert(b->logits.at && b->ids && b->counts && b->symbols >= 1 && b->best >= 1 && b->ld_out >= b->best);
+    assert(b->logits.data && b->ids && b->counts && b->symbols >= 1 && b->n_best >= 1 && b->ld_out >= b->n_best);
     assert(b->symbols < INT32_MAX);
     rill_parallel_for(pool, rows, b, b->rows, 100.0 + (double)b->symbols * 8.0 / VL);
 }

@@ -40,7 +40,7 @@
 #define FLOATS(u, j) const vf b##j = (j) < nv ? v_load((const float *)VECTOR_AT(j, u)) : v_zero();
 #define LOWER(u, j) const vf b##j = (j) < nv ? v_load_lower_bf16(VECTOR_AT(j, u)) : v_zero();
 #define UPPER(u, j) const vf b##j = (j) < nv ? v_load_upper_bf16(VECTOR_AT(j, u)) : v_zero();
-/* One k for all rows: `at`, whose weights are `what` of the line u behind w. */
+/* One k for all rows: `at`, with the weights `what` of the line u after w. */
 #define STEP(what, u, at)         \
     {                             \
         VECTORS(what, u)          \
@@ -137,7 +137,7 @@ RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const in
     }
 #define TILE_MAX_ROWS {0, 0, 6, 0, MAX_ROWS_OF_4, 0, 0, 0, 1}
 
-/* Panels are 2, 4, 6 or 8 vectors wide. Few rows want wide strips, to have enough chains in flight. */
+/* Panels are 2, 4, 6 or 8 vectors wide. With few rows, wide strips keep enough chains in flight. */
 static size_t strip_vectors(size_t remaining, size_t rows)
 {
     if (rows == 1 && remaining == 8) return 8;
@@ -149,7 +149,7 @@ TILES
 /* clang-format on */
 
 #if defined(RILL_VEC_NEON)
-/* What bf16 is read as and what it is widened to take twice the registers. */
+/* bf16 input and its widened form take twice the registers. */
 static size_t bf16_vectors(size_t remaining, size_t rows)
 {
     return rows == 1 && remaining >= 4 ? 4 : 2;
@@ -166,7 +166,7 @@ static const tile_set bf16_tiles = {.tile = SHAPES(bf16), .max_rows = TILE_MAX_R
 #if defined(RILL_SET_INT8)
 #define gemm_int8 RILL_SET_INT8(rill_gemm_u8s8)
 #else
-/* By the reference code, whose sums are exact, and with this set's epilogue: the same bits as by the sets above. */
+/* The reference code, whose sums are exact, with this set's epilogue: bit-identical to the other sets. */
 static void gemm_int8(const rill_gemm *g, rill_pool *pool)
 {
     rill_gemm plain = *g;
@@ -180,8 +180,8 @@ static void gemm_int8(const rill_gemm *g, rill_pool *pool)
 void RILL_FN(rill_gemm)(const rill_gemm *g, rill_pool *pool)
 {
     if (g->rows == 0) return;
-    assert(g->w && g->w->data && g->a.at && g->c.at);
-    assert(!g->a2.at || (g->k1 >= 1 && g->k1 < g->w->k));
+    assert(g->w && g->w->data && g->a.data && g->c.data);
+    assert(!g->a2.data || (g->k1 >= 1 && g->k1 < g->w->k));
     if (g->w->dtype == RILL_DTYPE_U8S8)
         gemm_int8(g, pool);
     else

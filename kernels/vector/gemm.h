@@ -1,12 +1,12 @@
-/* gemm.h (vector): what the products share whatever their weights are stored as: the tile's shape, panels and strips, the
- * edges of C, epilogues, and how a call is divided.
+/* gemm.h (vector): shared by the GEMMs of all weight types: tile shape, panels and strips, the right edge of C,
+ * epilogues, and division among threads.
  *
- * A tile is up to MR rows by nv vectors of columns held in registers while k runs over all of K. A panel (internal.h)
- * is walked once per tile of rows, its blocks side by side, each one sequential stream. Every layout has lines of 64
- * bytes with 4 bytes for each of 16 columns, so that a vector is at the same place in all of them.
+ * A tile is up to MR rows by nv vectors of columns, held in registers while k runs over all of K. A panel (internal.h)
+ * is walked once per tile of rows, its blocks side by side, each one sequential stream. Every layout has 64-byte lines
+ * with 4 bytes for each of 16 columns, so a vector is at the same offset in all of them.
  *
- * Invariant: the tile's shape only decides which elements are computed side by side, never how one is. That is why K is
- * never split, neither between threads nor between accumulators, although two chains per element would hide latency
+ * Invariant: the tile shape only decides which elements are computed together, never how one is computed. Therefore K
+ * is never split, neither between threads nor between accumulators, although two chains per element would hide latency
  * better at M = 1.
  *
  * A file that includes this defines its tiles, fills a tile_set and calls run_gemm(). */
@@ -17,72 +17,73 @@
 
 #include "vector.h"
 
-#define MR 8     /* most rows of any tile */
-#define GROUP 96 /* rows that go through a panel before the next panel: their A stays in L2 */
-#define FLOPS_PER_NS (VL == 16 ? 100.0 : 50.0) /* for deciding what is worth a thread; an order of magnitude */
+#define MR 8     /* maximum rows of a tile */
+#define GROUP 96 /* rows that pass through a panel before the next panel: their A stays in L2 */
+#define FLOPS_PER_NS (VL == 16 ? 100.0 : 50.0) /* order of magnitude, to decide what is worth a thread */
 
-#define WIDE ((size_t)64) /* most columns of any tile */
+#define WIDE ((size_t)64) /* maximum columns of a tile */
 #define LINE 64           /* bytes of a line of packed weights */
-#define AHEAD 2           /* lines that a tile asks for per four k */
-#define AHEAD_ROWS 4      /* least rows of a tile that has the time to ask */
+#define AHEAD 2           /* prefetched lines per four k */
+#define AHEAD_ROWS 4      /* tiles of fewer rows are too short to prefetch */
 
-/* Up to MR rows, where their operands are at the strip's first column. Tiles read and write whole vectors. */
+/* Up to MR rows; pointers are at the strip's first column. Tiles read and write whole vectors. */
 typedef struct tile_rows {
     const float *a[2][MR];
-    const void *q[MR];    /* U8S8: the quantised row, in place of a */
-    float scale[MR];      /* and what one unit of it is */
-    const float *add[MR]; /* read only when the strip has adds, and then never NULL */
+    const void *q[MR];    /* U8S8: the quantised row, instead of a */
+    float scale[MR];      /* and its scale */
+    const float *add[MR]; /* read only if strip.adds, and then never NULL */
     float *c[MR];
-    const char *ahead; /* of the next panel, what comes near while this tile is computed: AHEAD lines per four k ... */
-    size_t ahead_step; /* ... so many bytes apart */
+    const char *ahead; /* prefetched from the next panel while this tile is computed: AHEAD lines per four k ... */
+    size_t ahead_step; /* ... this many bytes apart */
 } tile_rows;
 
-/* Columns of one panel: nv vectors, of which C may have fewer columns at its right edge. */
+/* Columns of one panel: nv vectors; at its right edge C may have fewer columns. */
 typedef struct strip {
     const char *w;       /* packed, the strip's first line */
     size_t block_stride; /* bytes from block to block */
     size_t k[2];         /* columns of A1 and A2 (0 when there is no A2) */
-    int adds;            /* rows have something to add */
+    int adds;            /* rows have addends */
     size_t nv, first, columns;
-    const float *scale;    /* U8S8: what one unit of a column's weights is, from the strip's first column on */
-    const int32_t *offset; /* U8S8: what the products of rows raised by 128 start from */
+    const float *scale;    /* U8S8: weight scales, from the strip's first column on */
+    const int32_t *offset; /* U8S8: initial sums, which cancel the rows' offset of 128 */
     float start[WIDE];     /* bias, then zeros */
-    const char *ahead;     /* what all tiles of the strip bring near: this and so many bytes behind it */
+    const char *ahead;     /* part of the next panel that the strip's tiles prefetch: start and bytes */
     size_t ahead_bytes;
 } strip;
 
 typedef void (*tile_fn)(const strip *s, const tile_rows *t);
 
-/* The tiles of one kind of weights: of[nv][rows] for rows up to most[nv]. */
+/* The tiles of one weight type, by vectors and rows, with the maximum rows for each number of vectors. */
 typedef struct tile_set {
     tile_fn tile[9][MR + 1];
     size_t max_rows[9];
     size_t (*vectors)(size_t remaining,
-                      size_t rows); /* of the next strip when `remaining` vectors of the panel remain */
+                      size_t rows); /* vectors of the next strip, with `remaining` vectors left in the panel */
 } tile_set;
 
-/* Rows of A as U8S8 wants them; NULL for other weights. */
+/* Quantised rows of A for U8S8; NULL for other weight types. */
 typedef struct quantised {
     const char *rows;
     size_t stride; /* bytes */
     const float *scale;
 } quantised;
 
-/* ---- what tiles are written with ---- */
+/* ---- macros to write tiles ---- */
 
 /* The sums must stay in registers from start to store. Compilers manage that for named variables; an array of vectors
- * they leave in memory at the first loop or call that they do not see through (measured: gcc stores and reloads it
- * around the loop over k, clang inside it, a factor of 2.5). So sums are variables c_ij, and what a tile does with each
- * row and vector is spelled by macros; the conditions are constants, and what is beyond mr and nv is gone. */
+ * goes to memory at the first loop or call that they cannot unroll or inline (measured: gcc stores and reloads it
+ * around the loop over k, clang inside it, a factor of 2.5). So sums are variables c_ij, and macros repeat the tile's
+ * code for each row and vector; the conditions are constants, and code beyond mr and nv is eliminated. */
 #define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define ROWS2(X, u) X(0, u) X(1, u) X(2, u) X(3, u) X(4, u) X(5, u) X(6, u) X(7, u)
 #define VECTORS(X, i) X(i, 0) X(i, 1) X(i, 2) X(i, 3) X(i, 4) X(i, 5) X(i, 6) X(i, 7)
 
-/* Where vector j of a strip is, u lines behind w. */
+/* Address of vector j of a strip, u lines after w. */
 #define VECTOR_AT(j, u) (w + (size_t)((j)*VL / 16) * block_stride + (j)*VL % 16 * 4 + LINE * (u))
 
 #if VL == 16
-/* What fits 32 registers: the shapes that a file makes with its TILE(mr, nv), their table, and the whole panel as a strip. */
+/* Tile shapes for 32 vector registers: the instances a file makes with TILE(mr, nv), their table, and the whole panel
+ * as one strip. */
 /* clang-format off */
 #define TILES                                                                                              \
     TILE(1, 1) TILE(2, 1) TILE(3, 1) TILE(4, 1) TILE(5, 1) TILE(6, 1) TILE(7, 1) TILE(8, 1)                \
@@ -109,8 +110,8 @@ static size_t strip_vectors(size_t remaining, size_t rows)
 }
 #endif
 
-/* Weights of a panel are read once from where they lie, by its first tile, which would wait for them: so each tile asks for its share
- * of the next panel. Measured with K = 256, N = 32,000, M = 53: 1.15 times as fast in fp32. */
+/* The first tile of a panel is the only one to read its weights from memory, and would stall. So each tile prefetches
+ * its share of the next panel. Measured with K = 256, N = 32,000, M = 53: 1.15 times as fast in fp32. */
 #define LOOK_AHEAD(mr)                                                                           \
     if ((mr) >= AHEAD_ROWS) {                                                                    \
         for (int u = 0; u < AHEAD; u++, ahead += t->ahead_step) __builtin_prefetch(ahead, 0, 2); \
@@ -118,14 +119,14 @@ static size_t strip_vectors(size_t remaining, size_t rows)
 
 /* ---- a strip of one panel -------------------------------------------------------------------------------- */
 
-/* Stand-ins for rows of C and of adds at C's right edge, where whole vectors would reach too far. */
+/* Buffers for rows of C and of addends at C's right edge, where whole vectors would overrun. */
 typedef struct edge {
     float add[MR][WIDE], c[MR][WIDE];
 } edge;
 
 static const float zero_row[WIDE];
 
-/* The call as its panels see it: rows [begin, begin + rows) of g, quantised or not. */
+/* A call as its panels see it: rows [begin, begin + rows) of g, quantised or not. */
 typedef struct division {
     const rill_gemm *g;
     const tile_set *tiles;
@@ -133,8 +134,7 @@ typedef struct division {
     size_t begin, rows, groups;
 } division;
 
-/* Rows [begin, end) of a call in tiles for strips of nv vectors. Their operands are found once for all panels that they
- * go through, not anew for each. */
+/* Rows [begin, end) of a call in tiles for strips of nv vectors. Their operand rows are looked up once for all panels. */
 typedef struct row_group {
     const division *d;
     size_t begin, end, nv, count;
@@ -161,7 +161,7 @@ static void find_rows(const division *d, size_t first, size_t count, tile_rows *
     }
 }
 
-/* Tiles of nearly equal height: 7 rows are 4 + 3, not 6 + 1. */
+/* Split rows into tiles of nearly equal height: 7 rows are 4 + 3, not 6 + 1. */
 static void make_tiles(row_group *group, size_t nv)
 {
     const unsigned rows = (unsigned)(group->end - group->begin), max_rows = (unsigned)group->d->tiles->max_rows[nv];
@@ -211,7 +211,7 @@ RILL_INLINE vf epilogue_vector(vf x, rill_epilogue e)
     return x;
 }
 
-/* The epilogue on what a tile has just written, still in L1. */
+/* Apply the epilogue to a tile's output, still in L1. */
 static void apply_epilogue(float *c, size_t columns, rill_epilogue e)
 {
     for (size_t j = 0; j < columns; j += VL)
@@ -240,7 +240,7 @@ static void run_strip(row_group *group, const strip *s)
     }
 }
 
-/* The strip's part of the next panel: parts are dealt to groups, and to strips by their width. */
+/* Assign the strip its share of the next panel to prefetch: shares are divided among groups, and among strips by width. */
 static void look_ahead(const row_group *group, size_t index, size_t column, strip *s)
 {
     const division *d = group->d;
@@ -291,7 +291,7 @@ static void run_panel(row_group *group, size_t index)
 
 /* ---- the division of the call ---------------------------------------------------------------------------- */
 
-/* A call is panels x groups of rows, the group running fastest so that a panel is used while it is near. */
+/* A call is panels x groups of rows; groups vary fastest so that a panel is reused while in cache. */
 static void run_units(const void *arg, size_t begin, size_t end)
 {
     const division *d = arg;
@@ -309,7 +309,7 @@ static void run_units(const void *arg, size_t begin, size_t end)
     }
 }
 
-/* Rows [begin, begin + rows) of the product, at most `rate` floating-point operations per ns and thread. */
+/* Rows [begin, begin + rows) of the product, at most `rate` flops per ns and thread. */
 static inline void run_gemm(const rill_gemm *g, const tile_set *tiles, const quantised *q, size_t begin, size_t rows,
                             double rate, rill_pool *pool)
 {

@@ -1,14 +1,13 @@
 /* gemm_u8s8.c (vector): C = epilogue(bias + add + [A1 A2] W^T) over int8 weights, rows of A quantised on the fly.
  *
- * A chunk of rows is quantised into scratch first, with one unit for the whole of [A1 A2], then multiplied in integers: quantise.h.
- * Compiled for AVX2, for AVX-512 with VNNI, and for NEON with dot products and with products of matrices. A header of each says how
- * it multiplies:
- *   element                what a number of a quantised row is; store_elements(to, x) puts VL of them
+ * A chunk of rows is quantised into scratch first, with one scale for all of [A1 A2], then multiplied as integers:
+ * quantise.h. Compiled for AVX2, AVX-512 VNNI, and NEON with dotprod and with i8mm. Each set's header defines
+ *   element                type of a quantised value; store_elements(to, x) stores VL of them
  *   isum, iweights, irow   a register of sums; the weights of four k for their columns; four k of a row
  *   PER_VECTOR             registers of sums for VL columns; join(a, b) makes integers of two
- *   accumulate(s, row, w)  s and the products, exactly
+ *   accumulate(s, row, w)  s plus the products, exactly
  *
- * Divisions: words, the tile, tiles of each shape, the call. */
+ * Divisions: primitives, the tile, tiles of each shape, the call. */
 #include "vector.h"
 
 /* ---- words ----------------------------------------------------------------------------------------------- */

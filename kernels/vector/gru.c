@@ -44,6 +44,6 @@ static void rows(const void *arg, size_t begin, size_t end)
 void RILL_FN(rill_gru_f32)(const rill_gru *g, rill_pool *pool)
 {
     if (g->rows == 0) return;
-    assert(g->input.at && g->gates.at && g->h.at && g->hidden >= 1);
+    assert(g->input.data && g->gates.data && g->h.data && g->hidden >= 1);
     rill_parallel_for(pool, rows, g, g->rows, (double)g->hidden * 24.0 / VL);
 }

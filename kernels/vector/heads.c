@@ -19,20 +19,20 @@
 #define HEADS ((size_t)VL / 4) /* heads of a vector of scores */
 #define STRIP 8                /* vectors of the context that are summed together */
 
-/* HEADS heads of a row. */
+/* HEADS heads of one row. */
 typedef struct head_group {
     const float *query, *keys, *values;
     const int32_t *path; /* NULL: memory row t is row t */
     size_t length, ld_keys, ld_values;
     float *out;
-    _Alignas(64) float scale[VL]; /* [HEADS, QUAD] what makes probabilities of exponentials */
+    _Alignas(64) float scale[VL]; /* [HEADS, QUAD] factors from exponentials to probabilities */
     /* [length / QUAD rounded up, HEADS, QUAD] scores, then exponentials, then probabilities */
     _Alignas(64) float p[RILL_HEADS_LENGTH / 4 * VL];
 } head_group;
 
 /* ---- scores ---------------------------------------------------------------------------------------------- */
 
-/* Products of one memory row with the query, by head, not yet summed over lanes. nv: vectors of a head. */
+/* Elementwise products of one memory row with the query, by head. nv: vectors of a head. */
 RILL_INLINE void multiply_key(vf x[], const float *query, const float *key, const int nv)
 {
     for (size_t h = 0; h < HEADS; h++, query += nv * VL, key += nv * VL) {
@@ -41,7 +41,8 @@ RILL_INLINE void multiply_key(vf x[], const float *query, const float *key, cons
     }
 }
 
-/* Where scores will stand, what is added to them by distance: of heads from `head` on. Behind the last memory row, anything. */
+/* Initialise scores with the relative position bias of heads from `head` on. Entries after the last memory row are
+ * arbitrary. */
 static void store_relative_bias(const rill_attention *a, head_group *g, size_t head, size_t row_pos)
 {
     float line[RILL_HEADS_LENGTH];
@@ -54,8 +55,8 @@ static void store_relative_bias(const rill_attention *a, head_group *g, size_t h
     }
 }
 
-/* All scores, with `more` added to what stands there; those behind the last memory row are -infinity. Returns their maxima, one in all
- * lanes of a head. */
+/* Compute all scores, adding to the stored bias if `more`; entries after the last memory row become -infinity. Returns
+ * their maxima, broadcast over a head's lanes. */
 RILL_INLINE vf score(const rill_attention *a, head_group *g, const int nv, const int more)
 {
     const vf scale = v_set1(a->scale), lowest = v_set1(-INFINITY);
@@ -78,9 +79,9 @@ RILL_INLINE vf score(const rill_attention *a, head_group *g, const int nv, const
 
 /* ---- softmax --------------------------------------------------------------------------------------------- */
 
-/* Scores to exponentials; returns one over their sums, in all lanes of a head. The context is made of the exponentials and
- * divided at its end, so that nothing waits for the division. A NaN of a head reaches all of that head: through the
- * sum, if not through the maximum. */
+/* Scores to exponentials; returns 1 / sum, broadcast over a head's lanes. The context is computed from the exponentials
+ * and scaled at its end, so that nothing waits for the division. A NaN reaches all of its head through the sum, if not
+ * through the maximum. */
 static vf exponentials(head_group *g, vf max)
 {
     const size_t end = (g->length + QUAD - 1) / QUAD * VL;
@@ -93,7 +94,7 @@ static vf exponentials(head_group *g, vf max)
     return v_div(v_set1(1.0f), v_sum_quads(sum));
 }
 
-/* The probabilities where the caller wants them. */
+/* Write the probabilities to the caller's array. */
 static void write_weights(head_group *g, vf scale, float *weights, size_t ld)
 {
     for (size_t t = 0; t < g->length; t += QUAD) {
@@ -111,7 +112,7 @@ static void write_weights(head_group *g, vf scale, float *weights, size_t ld)
 
 /* ---- context --------------------------------------------------------------------------------------------- */
 
-/* Named sums, for the reason given in gemm.c. */
+/* Named sums, see gemm.h. */
 #define SUMS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define DECLARE(i) vf c##i = v_zero();
 #define ADD(i) c##i = v_fma(v_set1(p[(i) / nv * QUAD]), v_load(value + (i)*VL), c##i);

@@ -1,13 +1,12 @@
-/* quantise.h (vector): what the products with int8 weights share whatever multiplies them: rows of A as integers, sums as numbers,
- * the call in chunks of rows.
+/* quantise.h (vector): shared by the int8 GEMMs of all instruction sets: quantising rows of A, dequantising sums, and
+ * chunking the call's rows.
  *
- * A file that includes this has said what an `element` of a quantised row is, and how to store_elements(to, VL integers).
+ * The including file defines the type `element` of quantised rows and store_elements(to, VL integers).
  *
- * Invariant: integer sums are exact in any order, and each element is then start + float(sum) * (unit of the row * unit
- * of the column), each operation rounded once. So without an epilogue all instruction sets agree with plain C to the
- * last bit.
+ * Invariant: integer sums are exact in any order, and each element is then start + float(sum) * (row scale * column
+ * scale), each operation rounded once. So without an epilogue all instruction sets agree with plain C to the last bit.
  *
- * Divisions: rows, sums, the call. */
+ * Sections: rows, sums, the call. */
 #ifndef RILL_KERNELS_VECTOR_QUANTISE_H
 #define RILL_KERNELS_VECTOR_QUANTISE_H
 
@@ -17,7 +16,7 @@
 
 /* ---- rows ------------------------------------------------------------------------------------------------ */
 
-/* The call, and where rows [begin, ...) of A go. */
+/* The call, and the destination of its quantised rows. */
 typedef struct quant_job {
     const rill_gemm *g;
     size_t begin, stride;
@@ -25,7 +24,7 @@ typedef struct quant_job {
     char *rows;
 } quant_job;
 
-/* Magnitudes compared as integers: a NaN is larger than any number. */
+/* Magnitudes compared as integers: a NaN compares larger than any number. */
 RILL_INLINE vi max_magnitude(vi max, const float *x, size_t n)
 {
     size_t i = 0;
@@ -38,7 +37,7 @@ RILL_INLINE vi max_magnitude(vi max, const float *x, size_t n)
     return max;
 }
 
-/* Whole vectors are written, so parts go in order. */
+/* Writes whole vectors past the end, so parts are written in order. */
 RILL_INLINE void quantise(const float *x, size_t n, float inverse, element *to)
 {
     const vf by = v_set1(inverse);
@@ -51,7 +50,7 @@ RILL_INLINE void quantise(const float *x, size_t n, float inverse, element *to)
     for (; i < n; i += VL) store_elements(to + i, vi_nearest(v_mul(v_load_n(x + i, n - i), by)));
 }
 
-/* As quantise() for a row that is all zeros as integers, whatever its values. */
+/* Write the integers of a row of zeros. */
 RILL_INLINE void quantise_zeros(size_t n, element *to)
 {
     for (size_t i = 0; i < n; i += VL) store_elements(to + i, vi_set1(0));
@@ -81,9 +80,9 @@ static void quantise_rows(const void *arg, size_t begin, size_t end)
 
 /* ---- sums ------------------------------------------------------------------------------------------------ */
 
-/* start + float(sum) * (unit of the row * unit of the column). Apart from the sums: in one loop with them it costs the
- * compiler its registers (measured: every sum stored at each k, a fifth of the speed). What a row has is copied first, for what is stored
- * may be anything to the compiler, which would read it again for each vector. */
+/* start + float(sum) * (row scale * column scale). Not fused with the summation loop: that costs the compiler its
+ * registers (measured: every sum stored at each k, a fifth of the speed). Row fields are copied to locals first, since
+ * stores may alias them and would force a reload per vector. */
 RILL_INLINE void store_columns(const strip *s, const tile_rows *t, int32_t (*sums)[WIDE], const int mr, const int nv,
                                const int adds)
 {
@@ -118,7 +117,7 @@ RILL_INLINE void store_products(const strip *s, const tile_rows *t, int32_t (*su
 static inline void run_u8s8(const rill_gemm *g, const tile_set *tiles, double rate, rill_pool *pool)
 {
     const size_t k = g->w->k, stride = rill_quant_stride(k, sizeof(element));
-    assert(g->scratch && (!g->quantised || g->rows <= RILL_QUANT_ROWS));
+    assert(g->scratch && (!g->reuse_quantised || g->rows <= RILL_GEMM_QUANT_ROWS));
     quant_job q = {g, 0, stride, g->scratch, (char *)g->scratch + RILL_QUANT_ROWS * sizeof(float)};
     const quantised rows = {q.rows, stride, q.scale};
     for (size_t count; q.begin < g->rows; q.begin += count) {
@@ -128,7 +127,7 @@ static inline void run_u8s8(const rill_gemm *g, const tile_set *tiles, double ra
     }
 }
 
-/* A set that multiplies int8 and nothing else: with other weights the product is that of the set below. */
+/* An instruction set with only an int8 GEMM: for other weights it calls the GEMM of the set below. */
 #if defined(RILL_SET_BELOW)
 static void gemm(const rill_gemm *g, rill_pool *pool)
 {

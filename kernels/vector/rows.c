@@ -8,7 +8,7 @@
 
 /* ---- embedding ------------------------------------------------------------------------------------------- */
 
-/* VL elements, `step` apart; those behind the last are zeros. */
+/* VL elements, `step` apart; zeros past the end. */
 RILL_INLINE vf load_lines(const float *from, size_t step, size_t n)
 {
     float each[VL] = {0};
@@ -39,7 +39,7 @@ static void embed_rows(const void *arg, size_t begin, size_t end)
 void RILL_FN(rill_embed_f32)(const rill_embed *e, rill_pool *pool)
 {
     if (e->rows == 0) return;
-    assert((e->table.at || e->packed) && e->table.index && e->out.at && e->width >= 1);
+    assert((e->table.data || e->packed) && e->table.index && e->out.data && e->width >= 1);
     assert(!e->packed || (e->packed->dtype != RILL_DTYPE_BF16 && e->packed->dtype != RILL_DTYPE_U8S8));
     assert(!e->packed || e->packed->k == e->width);
     rill_parallel_for(pool, embed_rows, e, e->rows, (double)e->width * 0.1);
@@ -82,7 +82,7 @@ static void norm_rows(const void *arg, size_t begin, size_t end)
 void RILL_FN(rill_layer_norm_f32)(const rill_layer_norm *n, rill_pool *pool)
 {
     if (n->rows == 0) return;
-    assert(n->x.at && n->y.at && n->width >= 1);
+    assert(n->x.data && n->y.data && n->width >= 1);
     rill_parallel_for(pool, norm_rows, n, n->rows, (double)n->width * 4.0 / VL);
 }
 

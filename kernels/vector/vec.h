@@ -1,28 +1,28 @@
-/* vec.h: the words that the kernels of vector/ are written in, and the functions built from them.
+/* vec.h: the vector primitives that the kernels of vector/ are written in, and functions built from them.
  *
- * Each file of vector/ is compiled once per instruction set; the set's header, in x86/ or arm/, spells these words in its intrinsics:
+ * Each file of vector/ is compiled once per instruction set. The set's header, in x86/ or arm/, defines these
+ * primitives with its intrinsics:
  *   VL lanes of a vector, RILL_FN(op) the name of op for this set
  *   vf VL floats   vi VL int32   vm a lane predicate   v4 four floats
- *   ve a float of a row of A, to be multiplied by vectors of weights: ve_load(p), ve_fma(x, b, c) x*b + c
- *   vm_first(n)                  the first n lanes, all when n >= VL
+ *   ve a float of a row of A, multiplied by vectors of weights: ve_load(p), ve_fma(x, b, c) x*b + c
+ *   vm_first(n)                  the first n lanes, all if n >= VL
  *   v_load_first / v_store_first only these lanes are read (others zero) or written
- *   v_max(a, b), v_min(a, b)     b when either is NaN: so v_max(limit, x) keeps a NaN x
+ *   v_max(a, b), v_min(a, b)     b if either is NaN: so v_max(limit, x) keeps a NaN x
  *   v_fma(a, b, c) a*b + c       v_fnma(a, b, c) c - a*b
  *   v_not_less(a, b)             a >= b, or either NaN
  *   v_scale2(x, n)               x * 2^n    v_minus_abs(x) -|x|
- *   v_store_packed(p, bits, x)   the lanes of bits, moved together, at p; VL floats at p are overwritten
+ *   v_store_packed(p, bits, x)   compress the lanes in bits to p; VL floats at p are overwritten
  *   v_load_lower_bf16(p)         VL pairs of bf16 at p: the first of each as fp32; _upper_: the second
  *   vi_magnitude(x)              the bits of |x|, which compare as integers, a NaN above all
- *   vi_nearest(x)                the integer nearest to x, ties to even
- *   v_fold_sum(x), v_fold_max(x) the lanes of x halved until four are left, upper half to lower
+ *   vi_nearest(x)                round x to integer, ties to even
+ *   v_fold_sum(x), v_fold_max(x) halve the lanes of x until four are left, upper half onto lower
  *   v4_sum(x), v4_max(x)         (0+2)+(1+3), and likewise; v4_sum4(a, b, c, d) four such sums
  *
- * Invariant: no result depends on the lane. Tails are done with predicates by the same instructions as whole vectors,
- * never by a scalar loop. Sums over lanes use one fixed tree (v_sum), so they are functions of the row alone.
+ * Invariant: no result depends on the lane. Tails use predicates and the same instructions as whole vectors, never a
+ * scalar loop. Sums over lanes use one fixed tree (v_sum), so they are functions of the row alone.
  *
  * Sources: exp by reduction to |r| <= ln2/2 and a degree 6 polynomial 1 + r + r^2 q(r), q fitted by a Remez exchange
- * weighted so that both exp and expm1 are good; tanh = expm1(2x) / (expm1(2x) + 2). Measured bounds:
- * docs/kernels.md. */
+ * weighted for accuracy of both exp and expm1; tanh = expm1(2x) / (expm1(2x) + 2). Measured bounds: docs/kernels.md. */
 #ifndef RILL_KERNELS_VEC_H
 #define RILL_KERNELS_VEC_H
 
@@ -49,7 +49,7 @@ RILL_INLINE float v_hmax(vf x)
     return v4_max(v_fold_max(x));
 }
 
-/* The largest lane of bits that are not those of a negative number, as the float they are. */
+/* The largest lane, of lanes that are bit patterns of non-negative floats, as a float. */
 RILL_INLINE float vi_hmax_as_float(vi x)
 {
     const int32_t max = vi_hmax(x);
@@ -72,7 +72,7 @@ RILL_INLINE vf v_sum_heads(const vf x[4][VL / 4])
     return v_add(v_even_lanes(ab, cd), v_odd_lanes(ab, cd));
 }
 
-/* Sum and maximum over each group of four lanes, in all of them. */
+/* Sum and maximum over each group of four lanes, broadcast within the group. */
 RILL_INLINE vf v_sum_quads(vf x)
 {
     const vf y = v_add(x, v_upper_pairs(x, x)), z = v_lower_pairs(y, y);
@@ -84,8 +84,8 @@ RILL_INLINE vf v_max_quads(vf x)
     return v_max(v_even_lanes(y, y), v_odd_lanes(y, y));
 }
 
-/* The first n lanes at p, or all when n >= VL: where n is a constant the test is gone, elsewhere it is predicted. A
- * predicated store of a whole vector would be several times slower than a plain one on some processors. */
+/* Load the first n lanes at p, or all if n >= VL. For constant n the test is compiled away, elsewhere it is predicted.
+ * A predicated store of a whole vector would be several times slower than a plain one on some processors. */
 RILL_INLINE vf v_load_n(const float *p, size_t n)
 {
     return n >= VL ? v_load(p) : v_load_first(n, p);
@@ -128,10 +128,11 @@ RILL_INLINE vf v_exp(vf x)
     return v_scale2(v_add(v_set1(1.0f), v_expm1_core(r)), n);
 }
 
-/* sum + e^x for x <= 0, cheaper and coarser than v_exp (1.5e-7 relative near 0, 1e-7 |x| further out), for sums that 0
- * dominates. 2^t with t = x log2 e: adding 1.5 * 2^23 + 127 leaves round(t), already biased as an exponent, in the low
- * bits; a degree 5 polynomial 1 + f q(f) does the rest. Exactly 1 at 0, so that a sum with its own maximum is never
- * below 1. Everything below 2^-126, -infinity too, counts as 2^-126, which no sum of 1 and more can feel. NaN stays. */
+/* sum + e^x for x <= 0, cheaper and less accurate than v_exp (1.5e-7 relative near 0, 1e-7 |x| further out), for sums
+ * dominated by x = 0. 2^t with t = x log2 e: adding 1.5 * 2^23 + 127 leaves round(t), already biased as an exponent, in
+ * the low bits; a degree 5 polynomial 1 + f q(f) gives the fraction. Exactly 1 at 0, so that a sum that includes its
+ * own maximum is never below 1. Values below 2^-126, -infinity included, count as 2^-126, which is below the precision
+ * of a sum >= 1. NaN stays NaN. */
 RILL_INLINE vf v_add_exp(vf sum, vf x)
 {
     const vf magic = v_set1(12583039.0f), t = v_max(v_set1(-126.0f), v_mul(x, v_set1(1.44269504f)));
@@ -144,7 +145,7 @@ RILL_INLINE vf v_add_exp(vf sum, vf x)
     return v_fma(v_fma(q, f, v_set1(1.0f)), v_low_bits_as_exponent(n), sum);
 }
 
-/* A quotient that is not yet divided: a product of two costs one division instead of two, with as many roundings. */
+/* A deferred quotient: a product of two costs one division instead of two, with as many roundings. */
 typedef struct v_ratio {
     vf over, under;
 } v_ratio;
@@ -159,14 +160,14 @@ RILL_INLINE v_ratio v_product(v_ratio x, v_ratio y)
     return (v_ratio){v_mul(x.over, y.over), v_mul(x.under, y.under)};
 }
 
-/* 1 / (1 + e^-x), from e^-|x| so that both tails keep their relative accuracy. Under is in [1, 2]. */
+/* 1 / (1 + e^-x), from e^-|x| so that both tails keep their relative accuracy. The denominator is in [1, 2]. */
 RILL_INLINE v_ratio v_sigmoid_ratio(vf x)
 {
     const vf e = v_exp(v_minus_abs(x)), one = v_set1(1.0f);
     return (v_ratio){v_blend(v_gt(v_zero(), x), e, one), v_add(one, e)};
 }
 
-/* expm1(2x) / (expm1(2x) + 2). Under is in [1, 5e8]. */
+/* expm1(2x) / (expm1(2x) + 2). The denominator is in [1, 5e8]. */
 RILL_INLINE v_ratio v_tanh_ratio(vf x)
 {
     vf r;
@@ -193,7 +194,7 @@ RILL_INLINE vf v_swish(vf x)
     return v_div(v_mul(x, s.over), s.under);
 }
 
-/* x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3)), which is x (1 + tanh(..)) / 2 without the difference that loses the tail. */
+/* x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3)), which is x (1 + tanh(..)) / 2 without cancellation in the tail. */
 RILL_INLINE vf v_gelu_tanh(vf x)
 {
     const vf u = v_fma(v_mul(x, x), v_set1(0.07135481627f), v_set1(1.595769122f));

@@ -1,4 +1,4 @@
-/* vector.h: the operations of the set being compiled, one file each. */
+/* vector.h: operations of the instruction set being compiled, one file each. */
 #ifndef RILL_KERNELS_VECTOR_H
 #define RILL_KERNELS_VECTOR_H
 
@@ -26,7 +26,7 @@ void RILL_FN(rill_gelu_tanh_f32)(size_t n, const float *x, float *y);
 void RILL_FN(rill_gelu_sigmoid_f32)(size_t n, const float *x, float *y);
 void RILL_FN(rill_gru_f32)(const rill_gru *g, rill_pool *pool);
 
-/* heads.c: row r of an attention that takes_heads(), of a memory no longer than this. */
+/* heads.c: row r of an attention for which rill_attention_takes_heads() holds, with at most this memory length. */
 #define RILL_HEADS_LENGTH ((size_t)512)
 int RILL_FN(rill_attention_takes_heads)(const rill_attention *a);
 void RILL_FN(rill_attention_heads)(const rill_attention *a, size_t r);

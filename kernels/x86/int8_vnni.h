@@ -1,5 +1,5 @@
-/* int8_vnni.h: the words of vector/gemm_u8s8.c, spelled in AVX-512 with VNNI: rows are bytes raised by 128, as vpdpbusd wants one
- * operand without a sign; 4 products per lane at once. */
+/* int8_vnni.h: the int8 primitives of vector/gemm_u8s8.c in AVX-512 VNNI: rows are bytes offset by 128, since vpdpbusd
+ * needs one unsigned operand; 4 products per lane and instruction. */
 #ifndef RILL_KERNELS_INT8_VNNI_H
 #define RILL_KERNELS_INT8_VNNI_H
 
@@ -33,7 +33,7 @@ RILL_INLINE void store_elements(element *to, vi x)
 {
     _mm_storeu_si128((__m128i *)to, _mm512_cvtepi32_epi8(_mm512_add_epi32(x, _mm512_set1_epi32(128))));
 }
-/* Four such vectors at once, a third of the instructions: packed within lanes of 128 bits, then the lanes' quarters in order. */
+/* Store four such vectors, with a third of the instructions: pack within 128-bit lanes, then permute their quarters. */
 RILL_INLINE void store_four(element *to, vi a, vi b, vi c, vi d)
 {
     const vi order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);

@@ -1,5 +1,5 @@
-/* vec_avx2.h: the vector vocabulary, spelled in AVX2 and FMA. See vector/vec.h for what each word means;
- * vec_avx512.h spells the same words, and vec_words.h those that are alike in both. */
+/* vec_avx2.h: the primitives of vector/vec.h in AVX2 and FMA. vec_avx512.h has the same for AVX-512; vec_words.h has
+ * those common to both. */
 #ifndef RILL_KERNELS_VEC_AVX2_H
 #define RILL_KERNELS_VEC_AVX2_H
 
@@ -13,11 +13,11 @@
 #define RILL_FN(op) op##_avx2
 #define RILL_SET RILL_ISA_AVX2
 #define RILL_SET_NAME "avx2"
-#define RILL_SET_INT8(op) op##_avx2 /* whose int8 products this set's table has */
+#define RILL_SET_INT8(op) op##_avx2 /* the set whose int8 GEMM the table uses */
 
 typedef __m256 vf;
 typedef __m256i vi;
-typedef __m256 vm; /* all bits of a lane */
+typedef __m256 vm; /* all bits of a lane set or clear */
 
 #include "vec_words.h"
 
@@ -108,8 +108,8 @@ static inline vf v_scale2(vf x, vf n)
     return _mm256_mul_ps(_mm256_mul_ps(x, a), b);
 }
 
-/* The positions of the ones of an 8-bit mask, lowest first, one per lane: bytes 0..7 of which BMI2 keeps the marked
- * ones. (Processors with AVX2 have BMI2; on Zen 1 and 2 it is slow but right.) */
+/* Lane order for compression: the positions of the set bits of an 8-bit mask, lowest first, one per lane. BMI2 extracts
+ * the selected bytes from 0..7. (All processors with AVX2 have BMI2; on Zen 1 and 2 it is slow but correct.) */
 static inline vi compress_order(unsigned bits)
 {
     const uint64_t spread = _pdep_u64(bits, 0x0101010101010101u) * 0xffu;
@@ -142,7 +142,7 @@ static inline v4 v_fold_max(vf x)
     return _mm_max_ps(v_lower_half(x), v_upper_half(x));
 }
 
-/* See v_sum_heads in vec.h: what is left of two vectors when the lanes of each are folded into one group of four. */
+/* Part of v_sum_heads (vec.h): fold each vector to one group of four lanes, and join two. */
 static inline vf v_fold_heads(const vf x[2])
 {
     return v_add(_mm256_permute2f128_ps(x[0], x[1], 0x20), _mm256_permute2f128_ps(x[0], x[1], 0x31));

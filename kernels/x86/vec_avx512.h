@@ -1,5 +1,5 @@
-/* vec_avx512.h: the vector vocabulary, spelled in AVX-512 (F, BW, DQ, VL). See vector/vec.h for what each word
- * means; vec_avx2.h spells the same words, and vec_words.h those that are alike in both. */
+/* vec_avx512.h: the primitives of vector/vec.h in AVX-512 (F, BW, DQ, VL). vec_avx2.h has the same for AVX2;
+ * vec_words.h has those common to both. */
 #ifndef RILL_KERNELS_VEC_AVX512_H
 #define RILL_KERNELS_VEC_AVX512_H
 
@@ -14,12 +14,12 @@
 #define RILL_FN(op) op##_avx512vnni
 #define RILL_SET RILL_ISA_AVX512_VNNI
 #define RILL_SET_NAME "avx512vnni"
-#define RILL_SET_BELOW(op) op##_avx512 /* a set that only multiplies int8: all else is that set's */
+#define RILL_SET_BELOW(op) op##_avx512 /* this set has only an int8 GEMM; all other operations are that set's */
 #else
 #define RILL_FN(op) op##_avx512
 #define RILL_SET RILL_ISA_AVX512
 #define RILL_SET_NAME "avx512"
-#define RILL_SET_INT8(op) op##_avx2 /* without VNNI 512 bits gain nothing over what AVX2 does with int8 */
+#define RILL_SET_INT8(op) op##_avx2 /* without VNNI, int8 on 512 bits is no faster than on AVX2 */
 #endif
 
 typedef __m512 vf;
@@ -28,7 +28,7 @@ typedef __mmask16 vm;
 
 #include "vec_words.h"
 
-/* A load that leaves out the lower halves: nothing is computed, and no mask takes a register. */
+/* An offset load that drops the lower halves needs no arithmetic and no mask register. */
 static inline vf v_load_upper_bf16(const void *p)
 {
     return _mm512_castsi512_ps(_mm512_maskz_loadu_epi16(0xaaaaaaaau, p));
@@ -128,7 +128,7 @@ static inline vi vi_count(vi n, vm m)
     return _mm512_mask_add_epi32(n, m, n, _mm512_set1_epi32(1));
 }
 
-/* Compressed in a register, then stored whole: the compressing store is microcode on some processors. */
+/* Compress in a register, then store the whole vector: the compressing store is microcoded on some processors. */
 static inline void v_store_packed(float *p, unsigned bits, vf x)
 {
     _mm512_storeu_ps(p, _mm512_maskz_compress_ps((vm)bits, x));
@@ -138,7 +138,7 @@ static inline void vi_store_packed(int32_t *p, unsigned bits, vi x)
     _mm512_storeu_si512(p, _mm512_maskz_compress_epi32((vm)bits, x));
 }
 
-/* See v_sum_heads in vec.h: what is left of four vectors when the lanes of each are folded into one group of four. */
+/* Part of v_sum_heads (vec.h): fold each vector to one group of four lanes, and join four. */
 static inline vf v_fold_heads(const vf x[4])
 {
     const vf a = v_add(_mm512_shuffle_f32x4(x[0], x[1], 0x44), _mm512_shuffle_f32x4(x[0], x[1], 0xee));

@@ -1,5 +1,4 @@
-/* vec_quads.h: four floats, to which vectors are folded: what all x86 sets spell alike. Included by vec_words.h; vec.h says
- * what each word means. */
+/* vec_quads.h: the four-float primitives common to all x86 sets; see vec.h. Included by vec_words.h. */
 #ifndef RILL_KERNELS_VEC_QUADS_H
 #define RILL_KERNELS_VEC_QUADS_H
 

@@ -1,7 +1,7 @@
-/* Views: the userdata that stand for the engine's structs during one call.
+/* script_view.h: userdata that give scripts access to engine structs during one call.
  *
- * A view holds a pointer and the stamp of its call; nothing is read through it once that is over. Fields are numbers found by
- * one lookup in a table, then a switch in the class's read(). */
+ * A view holds a pointer and the stamp of its call; it is invalid once the call has returned. A table maps field names
+ * to numbers, which the class's read() switches on. */
 #ifndef RILL_SCRIPTING_SCRIPT_VIEW_H
 #define RILL_SCRIPTING_SCRIPT_VIEW_H
 
@@ -9,16 +9,16 @@
 
 typedef struct script_view {
     uint64_t stamp;
-    void *data; /* what the class reads: the engine's struct, or one that leads there */
+    void *data; /* the engine's struct, or a struct that refers to it */
 } script_view;
 
 typedef struct script_view_class {
     const char *word;          /* "beams" */
-    const char *const *fields; /* NULL-ended */
+    const char *const *fields; /* NULL-terminated */
     const luaL_Reg *methods;   /* each gets its view by script_view_self() */
     /* Push the value of field number `field`. */
     void (*read)(lua_State *L, const script_view *view, int field);
-    /* Assign the value at index 3 to it; 0: it cannot be assigned. NULL: none can. */
+    /* Assign the value at index 3 to the field; 0: read-only. NULL: all fields are read-only. */
     int (*write)(lua_State *L, const script_view *view, int field);
 } script_view_class;
 

@@ -1,29 +1,30 @@
-/* Reading configurations: what the files of this room share, and script_load.c and tests see. */
+/* run_config.h: reading run configurations. Shared by the files of scripting/config, script_load.c and tests. */
 #ifndef RILL_SCRIPTING_RUN_CONFIG_H
 #define RILL_SCRIPTING_RUN_CONFIG_H
 
 #include "rill/script_config.h"
 #include "tables/tables.h"
 
-/* The room's part: rill.sweep, and the code in Lua. */
+/* Adds rill.sweep and the Lua code. */
 void script_open_config(lua_State *L);
 
-/* --- config_lua.c: the code in Lua and what it stands on --------------------------------------------------------------------- */
+/* --- config_lua.c: the Lua code and its helpers
+ * ------------------------------------------------------------------------- */
 
-/* Call own.NAME with the `arguments` values on top of the stack. A mistake that it finds in the configuration is recorded, with no
- * results: RILL_ERR_OPTION. One in the call of a script's raises a Lua error, as everything else does. */
+/* Call own.NAME with the `arguments` values on top of the stack. An error in the configuration is recorded, without
+ * results: RILL_ERR_OPTION. A misuse by the script, and every other error, raises a Lua error. */
 rill_status script_internal_call(lua_State *L, const char *name, int arguments, int results);
 
-/* Record "FILE:LINE: KEY: sentence"; the line where it can be told. */
+/* Record "FILE:LINE: KEY: sentence", with the line if known. */
 rill_status script_config_fail(rill_script *s, const char *key, const char *sentence);
 
-/* The line of Lua source text in which the key ("options.k", "heuristics[2]") of the returned table is given, or the nearest thing to
- * it; 0: none. */
+/* Line of the Lua source that sets the key ("options.k", "heuristics[2]") of the returned table, or its nearest parent;
+ * 0: unknown. */
 int script_config_line(rill_script *s, const char *text, size_t length, const char *key);
 
 /* --- run_config.c ----------------------------------------------------------------------------------------------------- */
 
-/* own.keys(): for each key of a configuration its name, that of what reads it, and whether it is an option of outputs or of a domain,
+/* own.keys(): for each configuration key its name, its section, and whether it is an option of outputs or of a domain,
  * in one list. */
 int script_config_keys(lua_State *L);
 
@@ -33,9 +34,9 @@ void script_config_result(lua_State *L);
 /* Read the `arguments` values on top of the stack as own.read() does. *out: as before after a failure. Raises Lua errors. */
 rill_status script_config_take(lua_State *L, int arguments, rill_script_config **out);
 
-/* Of the four values on the stack: read the configuration with the parameters of the point applied, and then edited by the function if
- * that is not nil; the parameters are noted in the order of the names, by name if that is nil. *out: as before after a failure,
- * else the former is freed. Raises Lua errors. */
+/* From four values on the stack: read the configuration with the parameters of a sweep point applied, and then edited
+ * by a function unless that is nil; the parameters are recorded in the order of the names, or sorted if that is nil.
+ * *out: unchanged after a failure, else the former one is freed. Raises Lua errors. */
 rill_status script_point_take(lua_State *L, rill_script_config **out);
 
 #endif

@@ -14,7 +14,7 @@ typedef struct script_tuning {
 
 static const char tuning_key = 0; /* its address: the registry's key of the box, which must outlive the search */
 
-/* A point that was refused looks as bad as can be, so that a search that compares numbers leaves it by itself. NaN is left out. */
+/* A refused point gets the worst values, so that a search that compares numbers avoids it. NaN is left out. */
 static void push_measures(lua_State *L, const rill_script_measures *m)
 {
     const int bad = m->refused != NULL;

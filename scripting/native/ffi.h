@@ -1,4 +1,4 @@
-/* Functions of shared objects, as the rooms above see them: rill.ffi. */
+/* ffi.h: rill.ffi, functions of shared objects, as used by the other modules of scripting/. */
 #ifndef RILL_SCRIPTING_FFI_H
 #define RILL_SCRIPTING_FFI_H
 
@@ -8,7 +8,7 @@
 int script_native_is(lua_State *L, int index);
 void script_native_register(lua_State *L, int index, script_kind kind, char name[SCRIPT_NAME_MAX]);
 
-/* The room's part: rill.ffi, without `unsafe` a table that refuses; and what frees the callbacks and unloads the libraries. */
+/* Adds rill.ffi, or without `unsafe` a table that refuses access; and frees callbacks and unloads libraries. */
 void script_open_ffi(lua_State *L);
 void script_native_free(rill_script *s);
 

@@ -1,12 +1,12 @@
-/* What the files of rill.ffi share.
+/* native.h: private header of rill.ffi.
  *
- * Ownership: libraries stay loaded until the script is destroyed, behind its Lua state, so code is never unmapped
- * under a function that Lua or an engine still knows. Functions, callbacks and registered tables are userdata; those
- * that C keeps pointers to are anchored in the registry for the life of the script.
+ * Ownership: libraries stay loaded until the script is destroyed, and are closed after its Lua state, so code is never
+ * unmapped while Lua or an engine refers to it. Functions, callbacks and registered tables are userdata; those
+ * referenced from C are anchored in the registry for the life of the script.
  *
- * Values travel as native_value. An argument is read by libffi at its own size, so native_read() fills the member of
- * its type. A result smaller than a register comes back widened to an ffi_arg, so native_push() takes `word` for
- * these, and native_store() writes it so for callbacks. */
+ * Values are passed as native_value. libffi reads an argument at its own size, so native_read() fills the member of its
+ * type. Results smaller than a register are widened to an ffi_arg, so native_push() reads `word` for these, and
+ * native_store() writes it for callbacks. */
 #ifndef RILL_SCRIPTING_NATIVE_H
 #define RILL_SCRIPTING_NATIVE_H
 
@@ -44,22 +44,23 @@ typedef struct native_library {
 /* What rill_script.native points to. */
 struct script_native {
     native_library *libraries;
-    struct native_callback *latest; /* callback; each knows the one before */
-    /* Made so far. They stay, and closures are not Lua's memory, whose limit does not see them. */
+    struct native_callback *latest; /* list of callbacks, newest first */
+    /* Objects made so far. They live as long as the script, and libffi's closures are not counted by Lua's memory
+     * limit. */
     int callbacks, tables;
-    /* A callback failed and nobody knows yet: the bound function that it ran under raises it, or the chain that called
-     * one fails the run. Until then callbacks do nothing. */
+    /* Status of a failed callback that was not reported yet: the bound function that called it raises it, or the
+     * engine's chain fails the run. Until then callbacks return at once. */
     rill_status failed;
     char message[SCRIPT_MESSAGE_MAX];
 };
 
-/* A bound function; user value 1 is a table that holds what the fixed values point to. */
+/* A bound function; user value 1 is a table that anchors the fixed arguments' data. */
 typedef struct native_function {
     void (*code)(void);
     signature signature;
     ffi_cif cif;
     ffi_type *types[SIGNATURE_MAX_ARGUMENTS];
-    int n_open;                                  /* arguments that a call gives; those behind are fixed */
+    int n_open;                                  /* arguments of a call; the rest are fixed */
     native_value fixed[SIGNATURE_MAX_ARGUMENTS]; /* [open, signature.n) */
     const native_library *library;
     void *table; /* native_table that it was registered as; NULL: not yet */
@@ -69,7 +70,7 @@ typedef struct native_function {
 #define NATIVE_FUNCTION "rill.ffi.function"
 #define NATIVE_LIBRARY "rill.ffi.library"
 
-/* The elements of an argument that is an array: both enumerations have them in the same order. */
+/* Element type of an array argument: both enumerations have the same order. */
 static inline array_type native_elements(signature_type type)
 {
     return (array_type)(type - SIGNATURE_DOUBLES);
@@ -84,22 +85,22 @@ ffi_type *native_ffi_type(signature_type type);
 void native_read(lua_State *L, int index, signature_type type, int constant, const char *function, int argument,
                  native_value *out);
 
-/* Push a result; for void nothing. Returns how many values. May raise for want of memory. */
+/* Push a result; for void nothing. Returns the number of values. May raise when out of memory. */
 int native_push(lua_State *L, signature_type type, const native_value *value);
 
-/* An argument of a callback, as libffi keeps it, brought into the form of a result. */
+/* Convert a callback's argument from libffi's memory. */
 native_value native_load(signature_type type, const void *memory);
-/* The result of a callback, brought to where libffi wants it. */
+/* Store a callback's result in libffi's memory. */
 void native_store(signature_type type, const native_value *value, void *result);
 
 /* --- native.c ----------------------------------------------------------------------------------------------------- */
 
 native_function *native_check_function(lua_State *L, int index);
 
-/* Fail with what a callback recorded, and forget it. RILL_OK when nothing failed. */
+/* Return and clear the failure recorded by a callback. RILL_OK if none. */
 rill_status native_take_failure(rill_script *s);
 
-/* Count one more of something that stays as long as the script, or raise. */
+/* Count one more object that lives as long as the script, or raise at the limit. */
 void native_count_object(lua_State *L, int *n, const char *what);
 
 /* --- native_callback.c -------------------------------------------------------------------------------------------- */

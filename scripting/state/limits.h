@@ -1,4 +1,4 @@
-/* What the files that guard a script's state share; state.h has what every room needs. */
+/* limits.h: resource limits of a script. Private header of scripting/state. */
 #ifndef RILL_SCRIPTING_LIMITS_H
 #define RILL_SCRIPTING_LIMITS_H
 
@@ -6,26 +6,27 @@
 
 /* --- state.c ------------------------------------------------------------------------------------------------------ */
 
-enum { SCRIPT_STRIDE = 1000 }; /* instructions between two looks at the limits */
+enum { SCRIPT_STRIDE = 1000 }; /* instructions between two checks of the limits */
 
-/* A text of so many bytes has come to be, which one instruction may compare with another: look more often, so that about this many bytes
- * are compared between two looks. Where each is a zero byte, each takes a dozen nanoseconds. May be called by the allocator. */
+/* A text of this many bytes exists, which one instruction may compare with another: check more often, so that about
+ * SCRIPT_COMPARED_BYTES are compared between two checks. (A zero byte costs a dozen nanoseconds.) May be called by the
+ * allocator. */
 enum { SCRIPT_COMPARED_BYTES = 64 << 20 };
 void script_note_long_text(lua_State *L, size_t bytes);
-/* Have a thread that goes on look as often as others do by now. */
+/* Give a resumed thread the current check interval. */
 void script_apply_stride(lua_State *L);
 
-/* Raise the error of used-up instructions or seconds, with the script's place when they were first found to be. */
+/* Raise the error of exhausted instructions or seconds, at the script's position when the limit was first met. */
 int script_raise_exhausted(lua_State *L);
 
-/* Whether the thread died of a limit: its hooks are off for good then, so nothing may run in it again. */
+/* Whether the thread was ended by a limit: its hooks are off for good, so it must not run again. */
 int script_died_exhausted(lua_State *thread);
 
-/* Have each call of a function in this thread look at the limits too: a chain of __call before it runs no instruction, and takes the
- * square of its length. May be called by the allocator. */
+/* Also check the limits at each call in this thread: a chain of __call runs no instruction, and takes quadratic time.
+ * May be called by the allocator. */
 void script_check_at_calls(lua_State *L);
 
-/* From where nothing may be raised: have the call end at its next instruction if its seconds are over. */
+/* Where raising is not allowed: make the call end at its next instruction if its time is up. */
 void script_check_seconds(rill_script *s);
 
 /* --- script_memory.c ----------------------------------------------------------------------------------------------------- */
@@ -33,34 +34,35 @@ void script_check_seconds(rill_script *s);
 void *script_allocate(void *user, void *block, size_t old_size, size_t new_size); /* a lua_Alloc; user: the script */
 void script_heap_free(rill_script *s);
 
-/* Values on the stack of a thread: variables and arguments of the calls in progress. Lua doubles a stack, so that calls may find their
- * end at half of it. Short enough for a chain of __call to be walked in half a second. */
+/* Maximum stack slots of a thread: variables and arguments of the calls in progress. Lua doubles a stack, so calls may
+ * fail at half of it. Short enough to walk a chain of __call in half a second. */
 enum { SCRIPT_MAX_SLOTS = 41000 };
-enum { SCRIPT_SHORT_STACK = 2000 }; /* beyond it calls are watched */
+enum { SCRIPT_SHORT_STACK = 2000 }; /* longer stacks enable checks at calls */
 
-/* Make room for n values more on the stack; 0 where there may not be so many. Does not raise. */
+/* Reserve n more stack slots; 0 if that exceeds the limit. Does not raise. */
 int script_reserve_stack(lua_State *L, lua_Integer n);
 
 /* --- sandbox.c ---------------------------------------------------------------------------------------------------- */
 
-/* The longest text that a script may have: what one instruction does with a text goes with its length. */
+/* Maximum length of a text: an instruction's time may be proportional to it. */
 size_t script_max_text(const rill_script *s);
 
-/* --- limited_calls.c: functions of the standard library in a form that keeps the limits ------------------------------------- */
+/* --- limited_calls.c: standard library functions that respect the limits
+ * ------------------------------------------------ */
 
-/* Replace them in the global table, which is on top of the stack with its libraries in it. */
+/* Replace them in the global table, on top of the stack. */
 void script_open_guards(lua_State *L);
 
 /* --- call_costs.c ------------------------------------------------------------------------------------------------------- */
 
-/* Put the functions of the libraries in the global table, which is on top of the stack, into wrappers that charge for them. */
+/* Wrap the library functions in the global table, on top of the stack, to charge for their work. */
 void script_open_work(lua_State *L);
 
 /* --- limited_lists.c ------------------------------------------------------------------------------------------------------ */
 
 /* Replace concat, insert, move, remove and unpack in the table on top of the stack. */
 void script_open_lists(lua_State *L);
-/* Before a call of sort: where it is given no order it gets one that counts what comparing costs. Returns 0. */
+/* Before a call of sort: if it has no comparison function, add one that charges for comparisons. Returns 0. */
 int64_t script_sort_order(lua_State *L);
 
 /* --- pattern.c ---------------------------------------------------------------------------------------------------- */

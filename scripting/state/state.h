@@ -1,17 +1,17 @@
-/* A script and its Lua state, as every room of scripting/ sees them. Not installed.
+/* state.h: a script and its Lua state, as used by all modules of scripting/. Not installed.
  *
- * Rules of the room
- *   - The engine calls scripts through C function pointers. No Lua error may cross a frame of the engine: every entry is
- *     script_call() or script_protect(). Before it, on script->L, only what allocates nothing may be done: pushing numbers,
- *     light userdata, C functions without upvalues, values of the registry by lua_rawgeti(). Strings, tables and userdata
- *     are made inside.
- *   - Code that runs inside a protected call may raise with luaL_error(); it must then own no C memory that is lost by it
- *     (userdata own theirs, or the script does).
- *   - script->L is always the running thread: state.c and limited_calls.c see to it, whichever coroutine runs. A C function that a
- *     script calls finds its own state there.
- *   - A C function whose work goes with the size of its data, and that makes nothing of that size, tells script_charge(): bit by
- *     bit where a bit may take long, for that is where a call whose time is over ends.
- *   - Arrays over engine memory carry the stamp of the call they belong to and are refused afterwards. */
+ * Rules
+ *   - The engine calls scripts through C function pointers. No Lua error may cross an engine frame: every entry is
+ *   script_call() or script_protect(). Before it, only operations without allocation are allowed on script->L: pushing
+ *   numbers, light userdata, C functions without upvalues, registry values by lua_rawgeti(). Strings, tables and
+ *   userdata are made inside.
+ *   - Code inside a protected call may raise with luaL_error(); it must not leak C memory then (userdata or the script
+ *   own it).
+ *   - script->L is always the running thread: state.c and limited_calls.c update it when coroutines switch. A C
+ *   function called by a script finds its own state there.
+ *   - A C function whose work grows with its data, without allocating that much, must call script_charge(): in small
+ *   steps if the work is long, since a call that exceeds its time ends there.
+ *   - Arrays over engine memory carry the stamp of their call and are refused afterwards. */
 #ifndef RILL_SCRIPTING_STATE_H
 #define RILL_SCRIPTING_STATE_H
 
@@ -27,11 +27,10 @@ typedef struct script_native script_native;
 typedef struct script_block script_block;
 typedef struct script_chunk script_chunk;
 
-/* What a room adds to a state. This room knows no other: whoever makes a state hands in the list. */
+/* A module of a script's state. state/ depends on no other module: whoever makes a state passes the list. */
 typedef struct script_part {
-    void (*open)(
-        lua_State *L); /* in the order of the list; what is for scripts goes into `rill`, on top of the stack. Raises */
-    void (*close)(rill_script *s); /* frees what is left of it when the Lua state is closed already; NULL: nothing */
+    void (*open)(lua_State *L);    /* called in list order; adds its functions to `rill`, on top of the stack. Raises */
+    void (*close)(rill_script *s); /* frees its remaining data after the Lua state is closed; NULL: nothing */
 } script_part;
 
 enum { SCRIPT_HEAP_CLASSES = 92, SCRIPT_DEFAULT_MEMORY = 256 << 20 };
@@ -39,15 +38,15 @@ enum { SCRIPT_HEAP_CLASSES = 92, SCRIPT_DEFAULT_MEMORY = 256 << 20 };
 /* script_memory.c */
 typedef struct script_heap {
     size_t memory;          /* held by Lua */
-    size_t context_bytes;   /* given by the context for it */
-    size_t failed_size;     /* bytes of the latest request that failed in this call, else 0, */
-    size_t used_at_failure; /* what `memory` was then, */
-    int failed_limit; /* and why: 0 the context's memory, 1 the script's limit, 2 that of a text, 3 that of a stack */
-    size_t max_stack_slots; /* of the longest stack that was seen to grow */
+    size_t context_bytes;   /* allocated from the context */
+    size_t failed_size;     /* bytes of the latest failed request of this call, else 0, */
+    size_t used_at_failure; /* `memory` at that time, */
+    int failed_limit;       /* and the limit: 0 the context's memory, 1 the script's limit, 2 a text's, 3 a stack's */
+    size_t max_stack_slots; /* longest stack seen so far */
     script_block *free[SCRIPT_HEAP_CLASSES];
-    script_chunk *chunks; /* the latest first; blocks are carved from it */
+    script_chunk *chunks; /* newest first; blocks are carved from it */
     size_t n_chunks;
-    char *bump, *bump_end; /* what is left of it */
+    char *bump, *bump_end; /* the rest of the newest chunk */
 } script_heap;
 
 struct rill_script {
@@ -59,36 +58,38 @@ struct rill_script {
     size_t path_size;
     char source[LUA_IDSIZE]; /* the path as Lua writes it in messages, shortened if it is long */
     script_heap heap;
-    int64_t instructions;     /* left for the call in progress */
-    int64_t next_clock_check; /* when to look next whether its seconds are over, by a clock that is quick to read */
-    int64_t cpu_start;        /* the processor's time at the first look; below 0: there was none yet */
-    int stride;               /* instructions between two looks at the limits: fewer once there was a long text */
-    int is_exhausted;         /* a limit was met: nothing but unwinding is allowed until the outermost call ends */
-    int has_hit_limit;        /* the latest script_call() failed for want of instructions or of seconds */
+    int64_t instructions;     /* remaining in the call in progress */
+    int64_t next_clock_check; /* next check of the call's seconds, on a cheap clock */
+    int64_t cpu_start;        /* processor time at the first check; < 0: none yet */
+    int stride;               /* instructions between two checks of the limits: fewer after a long text */
+    int is_exhausted;         /* a limit was met: only unwinding is allowed until the outermost call ends */
+    int has_hit_limit;        /* the latest script_call() failed for lack of instructions or seconds */
     int depth;                /* script_call()s in progress */
     int n_closing;            /* coroutine.close()s in progress */
-    char caller[LUA_IDSIZE];  /* what was last seen to call a function while a stack was long, */
-    int caller_line;          /* and where; 0: nothing */
+    char caller[LUA_IDSIZE];  /* last caller seen while a stack was long, */
+    int caller_line;          /* and its line; 0: none */
     uint64_t stamp;           /* of the engine's call in progress; 0 between calls */
     uint64_t last_stamp;      /* of the latest call */
-    const int32_t *offset;    /* [items + 1] segments of the call in progress; NULL when it has none */
+    const int32_t *offset;    /* [items + 1] segments of the call in progress; NULL: none */
     int32_t items;
     int32_t cells;             /* candidates or rows: offset[items] */
-    int result;                /* registry reference of what the chunk returned; LUA_NOREF if nothing */
-    int array_metatable;       /* registry reference; what makes a userdata an array */
-    const void *array_mark;    /* its address: a type test without look-ups */
+    int result;                /* registry reference of the chunk's return value; LUA_NOREF: none */
+    int array_metatable;       /* registry reference of the arrays' metatable */
+    const void *array_mark;    /* its address, for a type test without lookups */
     script_table *tables;      /* vtables registered from this script */
-    int domains;               /* rill.domain{}s that came to be registered */
+    int domains;               /* domains registered by rill.domain{} */
     script_native *native;     /* rill.ffi; NULL in a sandbox */
-    rill_status raised_status; /* the latest that script_raise() was given */
+    rill_status raised_status; /* of the latest script_raise() */
     const script_part *parts;
-    struct script_watch *watch;                           /* of its masks (arrays/mask_watch.c); NULL: nobody asked */
-    void (*watch_end)(struct rill_script *s, int counts); /* called when a call ends where somebody did; 0: it failed */
+    struct script_watch *watch; /* watched masks (arrays/mask_watch.c); NULL: watching is off */
+    void (*watch_end)(struct rill_script *s,
+                      int counts); /* called at the end of a call with watching on; counts 0: the call failed */
 };
 
 /* --- state.c ------------------------------------------------------------------------------------------------------ */
 
-/* A state with its parts open and nothing run. `parts` ends with open == NULL and outlives the state. */
+/* Make a state with its modules open, without running the script. `parts` ends with open == NULL and outlives the
+ * state. */
 rill_status script_make(rill_script **out, rill_context *ctx, const char *path, const rill_script_options *options,
                         const script_part *parts);
 void script_destroy(rill_script *s);
@@ -104,24 +105,24 @@ rill_status script_call(rill_script *s, int arguments, int results);
 /* Run C code that may raise Lua errors, protected in the same way: fn(s->L) gets `user` as light userdata. */
 rill_status script_protect(rill_script *s, lua_CFunction fn, void *user);
 
-/* How code of the library that is Lua is named. It is not the script's: places and tracebacks leave it out. */
+/* Chunk name of the library's Lua code, which positions and tracebacks omit. */
 #define SCRIPT_INTERNAL "=rill"
 
-/* Room for a message of the context, traceback included, while calls go on that may record another. */
+/* Buffer for a message of the context, traceback included, while later calls may record another. */
 enum { SCRIPT_MESSAGE_MAX = 4000 };
 
 /* Raise the failure recorded in the context (by a rill function that returned `status`) as a Lua error. The script_call()
  * that it ends returns this status, unless the script catches the error. */
 int script_raise(lua_State *L, rill_status status);
 
-/* Count `work` against the instructions of the call in progress: one for each few nanoseconds of C. Raises when they are used
- * up, or its seconds are. */
+/* Charge `work` to the instructions of the call in progress: one per few nanoseconds of C. Raises when its instructions
+ * or seconds are exhausted. */
 void script_charge(lua_State *L, int64_t work);
-/* Give the call in progress all of its instructions and seconds again. */
+/* Reset the instructions and seconds of the call in progress. */
 void script_reset_limits(rill_script *s);
-enum { SCRIPT_NEAREST_WORK = 1000 }; /* a look for the nearest of some dozens of names */
+enum { SCRIPT_NEAREST_WORK = 1000 }; /* cost of a nearest-name search among some dozens */
 
-/* Begin and end a call of the engine: arrays made between belong to it. Nests: begin returns the frame to give back. */
+/* Begin and end an engine call: arrays made in between belong to it. Nests: begin returns the frame for end. */
 typedef struct script_frame {
     uint64_t stamp;
     const int32_t *offset;
@@ -134,29 +135,29 @@ void script_end(rill_script *s, script_frame frame);
 
 /* Add a name to the list rill.names[kind]. */
 void script_name_add(lua_State *L, const char *kind, const char *name);
-/* The one of them that was meant by `word`, or NULL. */
+/* The name of that kind nearest to `word`, or NULL. */
 const char *script_name_nearest(lua_State *L, const char *kind, const char *word);
-/* The string at `index` as C has it, which ends at a byte of value 0: a string with one inside raises, in a sentence that begins with
- * `what`. */
+/* The string at `index` for C: raises, with a message that begins with `what`, if it contains a NUL. */
 const char *script_text(lua_State *L, int index, const char *what);
-/* In messages such a byte is shown: the string on top of the stack with "?" for each. */
+/* Replace NULs in the string on top of the stack by "?", for messages. */
 void script_replace_zeros(lua_State *L);
 /* Push a copy of the table on top of the stack, and of the tables in it to this depth. */
 void script_push_copy(lua_State *L, int depth);
 
 /* --- call_costs.c ------------------------------------------------------------------------------------------------------- */
 
-/* Push the function that the text is compiled to, or a message, and return Lua's status. A limit that is met while it is compiled makes
- * the script exhausted; one that is met before raises. */
+/* Push the compiled function, or a message, and return Lua's status. A limit met during compilation makes the script
+ * exhausted; one met before raises. */
 int script_compile(lua_State *L, const char *text, size_t length, const char *name);
 
 /* Push the list of the settings' names. In sandbox.c. */
 void script_push_settings(lua_State *L);
 
-/* --- parts -------------------------------------------------------------------------------------------------------- */
+/* --- modules ------------------------------------------------------------------------------------------------------ */
 
-void script_open_libraries(lua_State *L); /* sandbox.c: what scripts may reach, and the table `rill`, which it pushes */
-void script_open_names(lua_State *L);     /* script_names.c: rill.names */
-void script_protect_rill(lua_State *L);   /* sandbox.c: the last; nothing is added to `rill` afterwards. Pops it */
+void script_open_libraries(
+    lua_State *L); /* sandbox.c: the functions scripts may use, and the table `rill`, which it pushes */
+void script_open_names(lua_State *L);   /* script_names.c: rill.names */
+void script_protect_rill(lua_State *L); /* sandbox.c: last; makes `rill` read-only and pops it */
 
 #endif

@@ -1,11 +1,11 @@
-/* Domains written in Lua: what script_domain.c (the declaration), domain_open.c (models), domain_run.c (the engine's calls) and
- * domain_choices.c (a row's choices) share.
+/* script_domain.h: domains written in Lua. Shared by script_domain.c (the declaration), domain_open.c (models),
+ * domain_run.c (engine callbacks) and domain_choices.c (choices of a row).
  *
- * Two ways to write one. The plain one keeps states for the script, one Lua value per node: start() makes the state of the
- * empty hypothesis, advance() the one after an action, choices() says what may follow. The other way is rill/domain.h as it
- * is: encode(), step() and score() on the rows of a whole timestep, with states wherever the script wants them.
+ * There are two interfaces. The simple one keeps a state per node, a Lua value: start() makes the state of the empty
+ * hypothesis, advance() the state after an action, choices() the possible actions. The other one mirrors rill/domain.h:
+ * encode(), step() and score() on the rows of a whole timestep, with states managed by the script.
  *
- * Invariant: a model's references and C memory are released by close() alone; a Lua error anywhere leaves them in place. */
+ * Invariant: only close() releases a model's references and C memory; Lua errors leave them in place. */
 #ifndef RILL_SCRIPTING_SCRIPT_DOMAIN_H
 #define RILL_SCRIPTING_SCRIPT_DOMAIN_H
 
@@ -30,9 +30,10 @@ typedef enum domain_function {
     DOMAIN_FUNCTIONS
 } domain_function;
 
-/* What rill.domain{} made. A userdata that the registry keeps as long as the script lives: the context has its table. */
+/* A domain made by rill.domain{}: a userdata anchored in the registry for the life of the script, since the context has
+ * its table. */
 typedef struct script_domain {
-    rill_domain table; /* the first: a pointer to it points to this struct */
+    rill_domain table; /* first member: a pointer to it is a pointer to this struct */
     rill_script *script;
     int declared;                   /* reference: the checked fields of the declaration; owns the table's strings */
     int function[DOMAIN_FUNCTIONS]; /* references; LUA_NOREF: not given */
@@ -46,14 +47,14 @@ typedef struct script_model {
     rill_domain_info info;
     int32_t end_action; /* -1: none */
     int self;           /* what open() returned, or the options */
-    int opened;         /* there is a self, so close() must be called */
+    int opened;         /* self exists, so close() must be called */
     int description, separator;
     int names, ids; /* tables id + 1 -> name and name -> id, when actions have names */
     int states;     /* table node + 1 -> state */
     int starts;     /* table slot + 1 -> what start() returned */
     int texts;      /* table slot + 1 -> the input's text */
     int rows;       /* metatable of the tables that step() and score() of the script get */
-    int handle;     /* userdata that points here, NULL after close: what functions of the script's hold on to */
+    int handle;     /* userdata that points here, NULL after close: for methods of Lua objects that outlive the model */
     struct script_model **handle_target;
     int64_t *inputs; /* [inputs_capacity] id of each slot's input */
     size_t inputs_capacity;
@@ -64,18 +65,18 @@ typedef struct script_model {
     float *logp;       /* [n] */
     uint8_t *terminal; /* [n] of rill_terminal */
     size_t action_capacity, logp_capacity, terminal_capacity;
-    uint8_t *seen; /* [info.actions] the action is among the choices */
+    uint8_t *seen; /* [info.actions] actions already among the choices */
     int has_last;  /* some of them are RILL_LAST */
 
-    /* what is going on */
+    /* calls in progress */
     const struct domain_score_call *score_call; /* score() in progress */
     const void *score_call_rows;                /* identity of the table that the script's score() got */
-    int32_t slot;                               /* whose row or input is being worked on; -1: nothing in particular */
-    rill_status late_status; /* failure of a function whose C side returns none: the next call returns it */
+    int32_t slot;                               /* slot of the current row or input; -1: none */
+    rill_status late_status; /* failure of a callback that returns no status: reported by the next call */
     char late_message[SCRIPT_MESSAGE_MAX];
 } script_model;
 
-/* Sizes of inputs: sums of as many as there may be fit 64 bits. */
+/* Limit of an input's size: sums over all inputs fit 64 bits. */
 #define DOMAIN_MAX_SIZE (INT64_C(1) << 52)
 
 /* A score() call. */
@@ -93,10 +94,10 @@ void domain_close(void *self);
 
 /* --- domain_options.c --------------------------------------------------------------------------------------------- */
 
-/* The rows that options of the declared fields at `declared` stand for, which keep them; NULL: there are none. Raises. */
+/* Option rows of the declaration at `declared`, which owns them; NULL: none. Raises. */
 const rill_option *domain_options_read(lua_State *L, int declared);
 
-/* Push what is given of these options: a table of names with "_" for "-", and values. */
+/* Push the values of these options: a table whose keys have "_" instead of "-". */
 void domain_options_push(lua_State *L, const rill_option *rows, const rill_open_options *options);
 
 /* --- domain_run.c and domain_output.c: the other members of the table; `self` is a script_model --------------------- */
@@ -120,23 +121,24 @@ rill_status domain_tokenize(void *self, rill_context *ctx, const char *text, siz
 /* rows:answer(), for the metatable of rows; upvalue 1 is the model's handle. */
 int domain_rows_answer(lua_State *L);
 
-/* Run fn(call) protected. A failure is told with the domain, `what` was going on and the input it happened to. */
+/* Run fn(call) protected. The message of a failure names the domain, `what` was being done and the input. */
 rill_status domain_protect(script_model *m, const char *what, lua_CFunction fn, void *call);
 
-/* The same for what cannot fail: a failure is kept for the next call that can; an earlier record of the context stays. */
+/* The same for callbacks that cannot fail: the failure is kept for the next call that can; an earlier error of the
+ * context is kept. */
 void domain_protect_deferred(script_model *m, const char *what, lua_CFunction fn, void *call);
 
 /* --- domain_choices.c ---------------------------------------------------------------------------------------------- */
 
-/* The action that the value at `index` stands for: a name, or a whole number. It is not converted, since lua_next() needs a key as it is.
- * `ids` is the index of the table of that reference, 0 when actions have no names; `what` begins the message. Raises. */
+/* The action at `index`: a name, or an integer. Not converted in place, since lua_next() needs the original key. `ids`
+ * is the index of the table from names to ids, 0 without names; `what` begins the message. Raises. */
 int32_t domain_read_action(lua_State *L, const script_model *m, int index, int ids, const char *what);
 
 /* Take the choices of a row from the table at `scores` (action -> log-probability) and from `last` (true, a set of actions,
  * or nil). Raises. */
 void domain_choices_read(lua_State *L, script_model *m, int scores, int last, int ids);
 
-/* Give what was read as the answer on row `row`. */
+/* Write the choices to row `row` of the result. */
 void domain_choices_fill(const script_model *m, const domain_score_call *score_call, int32_t row);
 
 /* Push the action as scripts see it: its name, or its number. */
@@ -144,7 +146,7 @@ void domain_push_action(lua_State *L, const script_model *m, int32_t action);
 
 /* --- shared ------------------------------------------------------------------------------------------------------- */
 
-/* Push what a reference of the registry stands for; nil for LUA_NOREF and LUA_REFNIL. */
+/* Push the value of a registry reference; nil for LUA_NOREF and LUA_REFNIL. */
 static inline void domain_push(lua_State *L, int reference)
 {
     lua_rawgeti(L, LUA_REGISTRYINDEX, reference);

@@ -159,7 +159,7 @@ rill_candidates *script_candidates_check(lua_State *L, int index)
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
-/* What a script assigned has been looked at already, where its line could be told; what a native function wrote has not. */
+/* Assignments by the script are already checked, with their line; writes by a native function are not. */
 static rill_status check_widths(const script_instance *self, const rill_candidates *b)
 {
     const rill_script *s = self->table->script;

@@ -1,5 +1,5 @@
-/* Scorers written in Lua: what script_scorer.c (declarations, calls, what rows show) and scorer_modifiers.c (what is said about rows)
- * share. */
+/* script_scorer.h: scorers written in Lua. Shared by script_scorer.c (declarations, calls, fields of rows) and
+ * scorer_modifiers.c (modifiers). */
 #ifndef RILL_SCRIPTING_SCRIPT_SCORER_H
 #define RILL_SCRIPTING_SCRIPT_SCORER_H
 
@@ -10,11 +10,11 @@ typedef struct scorer_instance {
     int32_t *offset;  /* [items + 1] rows of each item of the call in progress */
     int64_t *item_id; /* [items] */
     size_t offset_capacity, item_id_capacity;
-    double max_bonus, max_end_bonus; /* where the table has `most`: what that returned for this instance */
-    rill_text text; /* the name of an action on its way to Lua: an error on that way must not lose it */
+    double max_bonus, max_end_bonus; /* if the table has `max_bonus`: its value for this instance */
+    rill_text text;                  /* buffer for an action's name: freed even after a Lua error */
 } scorer_instance;
 
-/* What a view of rows stands for. */
+/* Data of a view of rows. */
 typedef struct scorer_call {
     scorer_instance *self;
     const rill_scorer_rows *rows;

@@ -1,4 +1,4 @@
-/* Lua functions in the engine's tables, as the rooms above see them. */
+/* tables.h: Lua functions as engine callbacks, as used by the other modules of scripting/. */
 #ifndef RILL_SCRIPTING_TABLES_H
 #define RILL_SCRIPTING_TABLES_H
 
@@ -6,24 +6,25 @@
 
 typedef enum script_kind { SCRIPT_HEURISTIC, SCRIPT_SCORER, SCRIPT_SCHEDULER, SCRIPT_DOMAIN } script_kind;
 
-enum { SCRIPT_NAME_MAX = 48 }; /* of a heuristic, a scorer, a policy or a domain, with its last byte */
+enum { SCRIPT_NAME_MAX = 48 }; /* of a heuristic, a scorer, a scheduler or a domain, with its NUL */
 
 /* The engine's table of that kind and name, or NULL. */
 const void *script_find(const rill_context *ctx, script_kind kind, const char *name);
 
-/* The engine's struct behind the `b`, `rows` or `flight` at `index`; a Lua error if it is something else or its call is over. */
+/* The engine's struct of the view at `index`; a Lua error if it is something else or its call is over. */
 rill_candidates *script_candidates_check(lua_State *L, int index);
 const rill_scorer_rows *script_rows_check(lua_State *L, int index, rill_modifiers **modifiers);
 const rill_sched_view *script_sched_view_check(lua_State *L, int index);
 
-/* A budget function of the engine's from the Lua function at `index`, which gets a flight and returns a number (0: none) or nil
- * (as set). `user` belongs to the script. Raises nothing. */
+/* A budget callback from the Lua function at `index`, which gets a scheduler view and returns a number (0: none) or nil
+ * (as configured). `user` belongs to the script. Raises nothing. */
 rill_status script_budget_create(lua_State *L, int index, rill_budget_fn *fn, void **user);
 
-/* What is alike for cube pruning, from the Lua function at `index`, which gets the hypotheses and returns an array of numbers. */
+/* Equivalence keys for cube pruning, from the Lua function at `index`, which gets the hypotheses and returns an array
+ * of numbers. */
 rill_status script_cube_key_create(lua_State *L, int index, rill_key_fn *fn, void **user);
 
-/* The name of the domain that the object at `index` stands for, or NULL if it is no rill.domain{}. */
+/* Name of the domain of the object at `index`, or NULL if it is no rill.domain{}. */
 const char *script_domain_name(lua_State *L, int index);
 
 /* The room's parts, and what frees all of them. */
@@ -34,7 +35,7 @@ void script_open_cube(lua_State *L);       /* what cube_key functions get */
 void script_open_domains(lua_State *L);    /* rill.domain */
 void script_tables_free(rill_script *s);
 
-/* "max-items" as it is written in Lua. Returns `out`. */
+/* The Lua spelling of an option such as "max-items". Returns `out`. */
 const char *script_lua_name(const char *name, char out[SCRIPT_NAME_MAX]);
 
 #endif

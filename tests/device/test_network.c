@@ -1,4 +1,4 @@
-/* What a plan refuses: each mistake is told once, by a sentence that names program, operation and what does not fit. */
+/* Errors of networks: each mistake is reported once, in a sentence that names graph, operation and cause. */
 #include <string.h>
 
 #include "rill/device.h"

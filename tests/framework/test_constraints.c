@@ -164,7 +164,8 @@ static void forced_outputs(void **state)
         }
         for (int32_t j = 0; j < p.n_inputs; j++) outputs += found.result[j].n;
         for (int32_t j = 0; j < p.n_inputs; j++)
-            for (int32_t o = 0; o < found.result[j].n; o++) truncated += (found.result[j].output[o].value.finish_reason != RILL_FINISH_REASON_STOP);
+            for (int32_t o = 0; o < found.result[j].n; o++)
+                truncated += (found.result[j].output[o].value.finish_reason != RILL_FINISH_REASON_STOP);
         engine_record_clear(&found);
         problem_clear(&p);
     }

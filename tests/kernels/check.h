@@ -1,9 +1,9 @@
-/* check.h: what the kernel checks share: dice, guarded buffers, tables under a mask, and how a failure is told.
+/* check.h: shared by the kernel checks: random numbers, guarded buffers, tables for a mask, failure reports.
  *
- * A check draws random and worst cases, runs an operation of the table under test and compares it with an oracle that
- * is not the reference kernel where one can be stated (sums in double, a full sort), and with itself: each row alone,
- * in other company, gathered, on several threads, to the last bit. Every output lies between canaries and has gaps
- * (leading dimensions) that must stay as they were.
+ * A check generates random and worst cases, runs an operation of the table under test and compares it with an oracle,
+ * which is independent of the reference kernel if possible (sums in double, a full sort), and with itself: each row
+ * alone, in other batches, gathered, on several threads, to the last bit. Every output lies between canaries and has
+ * gaps (leading dimensions) that must not change.
  *
  * Order of use: see check_kernels.c. One thread; the helpers exit the program on failure, with the case on stderr. */
 #ifndef RILL_CHECK_H

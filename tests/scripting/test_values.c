@@ -236,7 +236,7 @@ static void configs_reject_wrapping_numbers(void **state)
     static const char *const keys[] = {"options.k",         "options.n",      "options.max_candidates",
                                        "options.n_best",    "options.groups", "options.max_length",
                                        "options.max_items", "options.budget", "n_best",
-                                       "threads",          "workers"};
+                                       "threads",           "workers"};
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
         for (int i = 0; i < WRAPPING_NUMBERS; i++) {
             const int inside = strncmp(keys[k], "search.", 7) == 0;

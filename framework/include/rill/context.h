@@ -1,9 +1,8 @@
 /* The context: allocator, log callback and error record, shared by everything one caller creates.
  *
- * Order of use: rill_context_create(), then engines, models and registrations that take the context, then their
- * destructors, then rill_context_destroy(). A context and all that was made from it belong to one thread at a time;
- * two contexts share nothing, so two engines may run in two threads. Where they are to share a model, the other threads get
- * contexts of workers (rill/workers.h makes them). There is no global state.
+ * Order of use: rill_context_create(), then engines, models and registrations that take the context, then their destructors, then
+ * rill_context_destroy(). A context and everything made from it belong to one thread at a time. Two contexts share nothing, so two engines
+ * may run in two threads. To share a model between threads, use worker contexts (rill/workers.h makes them). There is no global state.
  * Stability: stable within a major version. */
 #ifndef RILL_CONTEXT_H
 #define RILL_CONTEXT_H
@@ -18,17 +17,16 @@ RILL_C_BEGIN
 
 typedef struct rill_context rill_context;
 
-/* One function does all memory work. `old_size` is the exact size given when `block` was obtained, 0 with NULL.
+/* The allocation function: it allocates, resizes and frees. `old_size` is the exact size passed when `block` was obtained, 0 with NULL.
  *   new_size == 0                 free `block` (may be NULL) and return NULL; must not fail
  *   block == NULL, new_size > 0   return `new_size` bytes aligned to 64, or NULL
- *   otherwise                     return a block of `new_size` bytes that starts with the old content, or NULL and leave
- *                                 `block` as it was
- * The sizes make accounting possible without headers. Called from the context's thread and its workers', by one at a time. */
+ *   otherwise                     return a block of `new_size` bytes that starts with the old content, or NULL and leave `block` unchanged
+ * The sizes allow accounting without headers. Called from the context's thread and its workers', by one thread at a time. */
 typedef void *(*rill_realloc_fn)(void *user, void *block, size_t old_size, size_t new_size);
 
 typedef enum rill_log_level { RILL_LOG_DEBUG, RILL_LOG_INFO, RILL_LOG_WARNING, RILL_LOG_ERROR } rill_log_level;
 
-/* Gets one line without newline. The text is valid during the call. Called as the allocation function is. */
+/* Receives one line without newline. The text is valid during the call. Threads as for the allocation function. */
 typedef void (*rill_log_fn)(void *user, rill_log_level level, const char *message);
 
 typedef struct rill_context_options {
@@ -44,16 +42,16 @@ typedef struct rill_context_options {
  *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_ABI (struct_size unknown) */
 RILL_API rill_status rill_context_create(rill_context **out, const rill_context_options *options);
 
-/* Call what was deferred, unload plugins, free the context. Everything made from it must be gone already. NULL is allowed. */
+/* Run the deferred functions, unload plugins, free the context. Everything made from it must already be destroyed. NULL is allowed. */
 RILL_API void rill_context_destroy(rill_context *ctx);
 
-/* Have fn(user) called by rill_context_destroy(): the last deferred first, while plugins are still loaded and memory can still
- * be given back. For what must live as long as the tables it registered.
+/* Have rill_context_destroy() call fn(user): in reverse order of registration, while plugins are still loaded and memory can still be
+ * freed. For data that must live as long as the tables it registered.
  *   RILL_OK · RILL_ERR_MEMORY (recorded; fn will not be called) */
 RILL_API rill_status rill_context_defer(rill_context *ctx, void (*fn)(void *user), void *user);
 
-/* The last failure in one sentence that names the file, line, tensor or option and what was expected; "" if none. A failure
- * inside a script has its traceback behind the sentence, on further lines.
+/* The last failure in one sentence that names the file, line, tensor or option and what was expected; "" if none. A failure inside a script
+ * has its traceback after the sentence, on further lines.
  * Borrowed: valid until the next failing call on this context. */
 RILL_API const char *rill_error(const rill_context *ctx);
 
@@ -63,41 +61,41 @@ RILL_API rill_status rill_error_status(const rill_context *ctx);
 /* Forget the recorded failure. */
 RILL_API void rill_error_clear(rill_context *ctx);
 
-/* --- for implementers of domains, heuristics, scorers and policies ------------------------------------------------ */
+/* --- for implementers of domains, heuristics, scorers and schedulers ---------------------------------------------- */
 
 /* Record a failure and return `status`, so that callers can write `return rill_fail(ctx, RILL_ERR_FORMAT, "...")`.
  * Never allocates; messages beyond 4,000 bytes are cut. */
 RILL_API rill_status rill_fail(rill_context *ctx, rill_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* rill_fail() for an allocation of `size` bytes for `what` that did not succeed. */
+/* rill_fail() for a failed allocation of `size` bytes for `what`. */
 RILL_API rill_status rill_fail_memory(rill_context *ctx, size_t size, const char *what);
 
 /* Log one line. */
 RILL_API void rill_log(rill_context *ctx, rill_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Memory from the context's allocator, aligned to 64 bytes. rill_free() needs the size that was asked for.
- * rill_alloc() of 0 bytes returns a non-NULL pointer that rill_free(ctx, p, 0) accepts. On failure NULL, nothing recorded. */
+/* Memory from the context's allocator, aligned to 64 bytes. rill_free() needs the allocated size. rill_alloc() of 0 bytes returns a
+ * non-NULL pointer that rill_free(ctx, p, 0) accepts. On failure NULL, nothing recorded. */
 RILL_API void *rill_alloc(rill_context *ctx, size_t size);
 RILL_API void *rill_calloc(rill_context *ctx, size_t count, size_t size); /* zeroed; NULL when count*size overflows */
 RILL_API void rill_free(rill_context *ctx, void *block, size_t size);
 
-/* Make room for `need` elements of `size` bytes in `*block`, which has `*capacity` of them; grows geometrically and keeps
- * the content. `what` names the thing in the error. On failure *block and *capacity are as before.
+/* Grow `*block`, which has a capacity of `*capacity` elements of `size` bytes, to at least `need` elements; grows geometrically and keeps
+ * the content. `what` names the array in the error. On failure *block and *capacity are unchanged.
  *   RILL_OK · RILL_ERR_MEMORY (recorded) */
 RILL_API rill_status rill_grow(rill_context *ctx, void **block, size_t *capacity, size_t need, size_t size,
                                const char *what);
 
-/* Bytes held now, and the most ever held, through this context. */
+/* Bytes allocated now, and the peak, through this context. */
 RILL_API size_t rill_memory_used(const rill_context *ctx);
 RILL_API size_t rill_memory_peak(const rill_context *ctx);
 
-/* The one of names[0..n) that `word` was probably meant to be, or NULL when none is near: for "did you mean". */
+/* The one of names[0..n) that is nearest to the misspelt `word`, or NULL when none is near: for "did you mean". */
 RILL_API const char *rill_nearest(const char *word, const char *const *names, size_t n);
 
-/* A text that grows: what domains write their outputs into. Zero-initialise with the context set; free with
- * rill_text_clear(). `data` is always NUL-terminated once something was appended; `length` does not count the NUL. */
+/* A growing text buffer: domains write their outputs into one. Zero-initialise with the context set; free with rill_text_clear(). `data`
+ * is always NUL-terminated once something was appended; `length` excludes the NUL. */
 typedef struct rill_text {
     rill_context *ctx;
     char *data;
@@ -105,23 +103,23 @@ typedef struct rill_text {
     size_t capacity;
 } rill_text;
 
-/* strtod(), snprintf() and vsnprintf() with a point in numbers, whatever the locale: the host of the library may have set one that
- * writes "0,6". All of the library reads and writes numbers by these; rill_fail(), rill_log() and rill_text_printf() do too. */
+/* strtod(), snprintf() and vsnprintf() with a decimal point in any locale: the host program may have set one that writes "0,6". The
+ * whole library reads and writes numbers with these; so do rill_fail(), rill_log() and rill_text_printf(). */
 RILL_API double rill_read_number(const char *text, char **end);
 RILL_API int rill_print(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 RILL_API int rill_print_list(char *out, size_t size, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
-/* For messages: as rill_print_list(), but what does not fit, and what "%.60s" takes of a text, is cut behind a whole character of UTF-8.
- * Return the bytes in `out`, or as it. */
+/* rill_print_list() for messages: a text that does not fit, or that "%.60s" cuts, is cut after a whole UTF-8 character. Return the
+ * length of the text in `out`, or a negative number as rill_print_list() does. */
 RILL_API int rill_print_message(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 RILL_API int rill_print_message_list(char *out, size_t size, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
-/* For code of others that reads and writes numbers: the calling thread has the locale "C" from one to the other, which is given what the
- * first returned. Pairs nest. */
+/* For third-party code that reads and writes numbers: the calling thread has the locale "C" between the two calls. Pass the result of
+ * the first to the second. Pairs nest. */
 RILL_API void *rill_enter_plain_locale(void);
 RILL_API void rill_leave_plain_locale(void *before);
 
-/* Append `length` bytes, or what printf() would write. On failure the text is as before.
+/* Append `length` bytes, or formatted text. On failure the text is unchanged.
  *   RILL_OK · RILL_ERR_MEMORY (recorded) */
 RILL_API rill_status rill_text_append(rill_text *text, const char *bytes, size_t length);
 RILL_API rill_status rill_text_printf(rill_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));

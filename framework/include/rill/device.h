@@ -1,34 +1,34 @@
-/* Devices and row programs: what a neural domain computes, said once, as data.
+/* Devices and compute graphs: a neural domain describes its computation once, as data.
  *
- * A domain says *what* is computed for a row; a device decides *how*: in which blocks, on which threads, with which kernels.
- * That a row's result never depends on how rows are grouped is what makes this possible, and every device keeps it: to the last
- * bit within one device, unless it is opened `fast`.
+ * A domain defines *what* is computed for a row; a device decides *how*: block sizes, threads, kernels. This requires that a row's result
+ * never depends on how rows are batched, and every device guarantees it: bit-exactly within one device, unless it is opened `fast`.
  *
- *   open    rill_device_open() · constants, matrices and tables of the plan · programs: a step, a score, an encoding
- *           rill_network_finish(), which checks them. From here on device and plan are const: any number of threads may use them.
+ *   open    rill_device_open() · the network: its constants, matrices, tables and graphs (a step, a score, an encoder) ·
+ *           rill_network_finish() checks them. After that device and network are const, and any number of threads may use them.
  *   start   rill_session_open(): a runner's own memory: rows of the tables, scratch, threads
  *   decode  rill_session_reserve(), rill_session_set_slots(), rill_session_run(), rill_session_drop()
  *   stop    rill_session_close() · close   rill_network_close(), rill_device_close()
  *
- * Words
- *   device     where a model's numbers lie and its operations run: "cpu", "cuda:0"
- *   constant   rows of fp32 that come with the model: a bias (one row), an embedding
- *   matrix     N x K weights in the form in which the device multiplies by them
- *   table      rows of a stream that outlive a run: a row per node, a row per slot, as many rows per slot as its input has units
- *              (ragged), or rows that the host fills (positions)
- *   column     an int32 per row of a space, given by the host with each run: node, slot, action, or what the domain derives
- *   value      a temporary: `width` floats per row of a space, which live inside a run; where they lie is the device's business.
- *              A value may be written again by a later operation of the program
- *   space      what rows stand for: the rows of the run; or, derived from another space, its rows where a column is >= 0, the
- *              distinct values of a column, or the units (tokens) of ragged inputs
- *   program    operations in order, of one model or of several (ensembles). Made once; checked then: widths, spaces, what is
- *              written before it is read
- *   run        a program applied to n rows with their columns
+ * Terms
+ *   device     holds the weights and runs the operations: "cpu", "cuda:0"
+ *   network    the weights, tables and graphs of one model, or of several (ensembles)
+ *   constant   rows of fp32 that belong to the model: a bias (one row), an embedding
+ *   matrix     N x K weights packed for the device's matrix products
+ *   table      rows of a session that outlive a run, such as the KV cache: a row per node, a row per slot, as many rows per slot as its
+ *              input has units (ragged), or rows that the host fills (positions)
+ *   column     an int32 per row of an index space, passed by the host with each run: node, slot, action, or computed by the domain
+ *   tensor     a temporary of `width` floats per row of an index space, valid within a run; the device decides where it is stored. A later
+ *              operation of the graph may overwrite it
+ *   space      an index space, the meaning of rows: the rows of the run; or, derived from another space, its rows where a column is >= 0,
+ *              the distinct values of a column, or the units (tokens) of ragged inputs
+ *   graph      operations in order, built once, then checked: widths, spaces, no read before a write
+ *   run        a graph applied to n rows with their columns
  *
- * Letters: n rows of the run, R rows of an operation's space, H width, V symbols, M choices wanted, T rows of a memory.
+ * Letters: n rows of the run, R rows of an operation's space, H width, V symbols (vocabulary), M choices requested, T rows of an attention
+ * memory.
  *
- * Errors while a plan is built are kept by it: handles that follow from a failed call are negative, calls that get such a handle do
- * nothing, and rill_network_finish() tells the first failure. So a builder reads as the list of operations that it is.
+ * The network keeps the first error while it is built: a failed call returns a negative handle, calls with a negative handle do nothing,
+ * and rill_network_finish() returns the error. So the building code needs no checks.
  *
  * Stability: structs are only appended to; zero members mean "none" or what their comment says. */
 #ifndef RILL_DEVICE_H
@@ -45,29 +45,29 @@ typedef struct rill_device rill_device;
 
 typedef struct rill_device_options {
     size_t struct_size;
-    const char
-        *name; /* "cpu", which NULL is too; "cuda", "cuda:1": a GPU by number; "auto": the first GPU if one can be used,
-                            else the processor */
-    const char *
-        kernels; /* the most that may be used of the processor: "ref", "avx2", "avx512", "avx512vnni", "neon", "neon-dotprod",
-                            "neon-i8mm"; NULL: what it has. For tests: sets of instructions differ in the last bits */
-    int fast; /* on a GPU products are as fast as can be: a row's bits may then depend on the batch */
-    int int8; /* weights in int8 are to be multiplied: the processor's; another device is refused, and not taken by "auto" */
+    /* "cpu" or NULL; "cuda", "cuda:1": a GPU by number; "auto": the first usable GPU, else the processor */
+    const char *name;
+    /* best instruction set to use on the processor: "ref", "avx2", "avx512", "avx512vnni", "neon", "neon-dotprod", "neon-i8mm"; NULL:
+     * the best available. For tests: instruction sets differ in the last bits */
+    const char *kernels;
+    int fast; /* on a GPU use the fastest matrix products: a row's bits may then depend on the batch */
+    /* the model has int8 weights, which only the processor supports: other devices are refused, and "auto" skips them */
+    int int8;
 } rill_device_options;
 
-/* `options` may be NULL. RILL_OK · RILL_ERR_OPTION (no such device, or not here) · RILL_ERR_MEMORY
- * RILL_ERR_ABI (the module for the device is of another build) */
+/* `options` may be NULL. RILL_OK · RILL_ERR_OPTION (unknown or unavailable device) · RILL_ERR_MEMORY
+ * RILL_ERR_ABI (the device's module belongs to another build) */
 RILL_API rill_status rill_device_open(rill_device **out, rill_context *ctx, const rill_device_options *options);
-RILL_API void rill_device_close(rill_device *device); /* NULL is allowed; its plans and streams are closed before */
+RILL_API void rill_device_close(rill_device *device); /* NULL is allowed; close its networks and sessions first */
 
-/* What it is, for descriptions: "cpu", "cuda:0, NAME OF THE GPU". */
+/* The device's name for descriptions: "cpu", "cuda:0, NAME OF THE GPU". */
 RILL_API const char *rill_device_name(const rill_device *device);
 
-/* --- plans: what programs are made of ----------------------------------------------------------------------------- */
+/* --- networks: weights, tables and graphs ------------------------------------------------------------------------- */
 
 typedef struct rill_network rill_network;
 
-/* Handles: > 0; negative after a failure, which the plan keeps. 0, as in a member that is not set, is none. */
+/* Handles are > 0; negative after a failure, which the network records. 0, as in an unset member, means none. */
 typedef int32_t rill_constant;
 typedef int32_t rill_matrix;
 typedef int32_t rill_table;
@@ -76,43 +76,46 @@ typedef int32_t rill_vocab_subset;
 typedef enum rill_weight_type {
     RILL_WEIGHT_F32 = 0,
     RILL_WEIGHT_BF16 = 1, /* rounded to bf16, ties to even; fp32 arithmetic */
-    RILL_WEIGHT_INT8 = 2, /* a unit per output; rows are quantised on the fly, once for all products that read them */
-    RILL_WEIGHT_F16 = 3,  /* on a GPU: weights and rows in half precision, sums in fp32. Rows are cut off at 65504 */
+    /* one scale per output; input rows are quantised on the fly, once for all products that read them */
+    RILL_WEIGHT_INT8 = 2,
+    /* on a GPU: weights and rows in half precision, fp32 accumulation. Rows are clamped at 65504 */
+    RILL_WEIGHT_F16 = 3,
 } rill_weight_type;
 
-/* An empty plan. RILL_OK · RILL_ERR_MEMORY */
+/* Create an empty network. RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_network_open(rill_network **out, rill_context *ctx, const rill_device *device);
-RILL_API void rill_network_close(rill_network *plan); /* NULL is allowed; its streams are closed before */
+RILL_API void rill_network_close(rill_network *plan); /* NULL is allowed; close its sessions first */
 
-/* `rows` rows of `width` floats without gaps. `data` is borrowed and must outlive the plan. */
+/* `rows` contiguous rows of `width` floats. `data` is borrowed and must outlive the network. */
 RILL_API rill_constant rill_network_constant(rill_network *plan, const float *data, size_t rows, size_t width);
 
-/* n x k weights of which row i begins at w + i * stride; copied into the device's form. */
+/* n x k weights whose row i begins at w + i * stride; copied into the device's packed format. */
 RILL_API rill_matrix rill_network_matrix(rill_network *plan, rill_weight_type type, size_t n, size_t k, const float *w,
                                          size_t stride);
 
-/* What a layer makes of rows that are known now, as of every word of a vocabulary: bias + a W^T in fp32, [rows, n], as a product of
- * a program would have it. a [rows, k], row i of W [n, k] at w + i * stride, bias [n] or NULL: nothing of them is kept. */
+/* Precompute a layer for rows that are known in advance, such as every word of a vocabulary: bias + a W^T in fp32, [rows, n],
+ * bit-identical to a product in a graph. a [rows, k], row i of W [n, k] at w + i * stride, bias [n] or NULL; all are copied. */
 RILL_API rill_constant rill_network_product(rill_network *plan, const float *a, size_t rows, size_t k, const float *w,
                                             size_t n, size_t stride, const float *bias);
 
 typedef enum rill_table_kind {
     RILL_TABLE_NODES, /* [nodes, width] */
     RILL_TABLE_SLOTS, /* [slots, width] */
-    RILL_TABLE_RAGGED, /* per slot [units, width]; all ragged tables of a stream have the same units, see rill_session_set_slots() */
+    /* per slot [units, width]; all ragged tables of a session have the same units, see rill_session_set_slots() */
+    RILL_TABLE_RAGGED,
     RILL_TABLE_HOST, /* [rows, width] filled by the host, see rill_session_fill() */
 } rill_table_kind;
 
-/* `what` names it in errors. */
+/* `what` names the table in errors. */
 RILL_API rill_table rill_network_table(rill_network *plan, rill_table_kind kind, size_t width, const char *what);
 
-/* Lists of symbols, one per slot: those that a mask strikes out, or (with weights) those that an input's outputs are made of. With
- * `rows` a list brings the rows of that constant [V, H] for its symbols, packed as `type`: the output layer for them alone; and
- * with `bias`, a constant [1, V], their entries of it. Without weights `rows` and `bias` are none. */
+/* Vocabulary subsets, one list of symbols per slot: symbols to mask, or (with weights) the output vocabulary of the slot's input (a
+ * shortlist). With `rows`, a constant [V, H], a list carries those rows for its symbols, packed as `type`: an output layer restricted to
+ * them; with `bias`, a constant [1, V], also their biases. Without weights `rows` and `bias` are none. */
 RILL_API rill_vocab_subset rill_network_vocab_subset(rill_network *plan, rill_constant rows, rill_constant bias,
                                                      rill_weight_type type, const char *what);
 
-/* --- programs ----------------------------------------------------------------------------------------------------- */
+/* --- graphs ------------------------------------------------------------------------------------------------------- */
 
 typedef int32_t rill_graph;
 typedef int32_t rill_index_space;
@@ -120,56 +123,59 @@ typedef int32_t rill_column;
 typedef int32_t rill_tensor;
 typedef int32_t rill_path;
 
-enum { RILL_NONE = 0 }; /* where a handle may be left out */
+enum { RILL_NONE = 0 }; /* an omitted handle */
 enum { RILL_ROWS = 0 }; /* the space of the run's rows */
-enum { RILL_OWN = -1 }; /* as a column: the row itself */
+enum { RILL_OWN = -1 }; /* as a column: the row's own index */
 
-/* A program without operations; `name` is for messages and profiles. */
+/* A graph without operations; `name` is for messages and profiles. */
 RILL_API rill_graph rill_graph_begin(rill_network *plan, const char *name);
 
 /* Spaces derived from `of`:
  *   where     its rows whose entry of `column` is >= 0, in order
- *   distinct  a row per distinct value of `column`, which then stands for that value: parents that siblings share. How many of
- *             them meet is the device's business: a value may come up more than once. Negative entries stand for nothing: rows
- *             with them see a negative row there
- *   ragged    `of` is RILL_ROWS; row r has length[r] >= 0 units (tokens), which stand one behind the other
- * Spaces are made before the first operation: a column that a program writes makes none anew. Of distinct values nothing is derived. */
+ *   distinct  one row per distinct value of `column`: shared parents of siblings. The device may leave duplicates. A row with a negative
+ *             entry sees a negative row there
+ *   ragged    `of` is RILL_ROWS; row r has length[r] >= 0 consecutive units (tokens)
+ * Create spaces before the first operation, from columns that the host passes, not from those that the graph computes. No space can be
+ * derived from a `distinct` one. */
 RILL_API rill_index_space rill_index_space_where(rill_network *plan, rill_graph program, rill_index_space of,
                                                  rill_column column);
 RILL_API rill_index_space rill_index_space_distinct(rill_network *plan, rill_graph program, rill_index_space of,
                                                     rill_column column);
 RILL_API rill_index_space rill_index_space_ragged(rill_network *plan, rill_graph program, rill_column length);
 
-/* The next column of the run, in order of declaration; see rill_run_arguments. `of` is RILL_ROWS or a ragged space. A column may be
- * written by a `best` operation, and is then given back to the host. */
+/* The next column of the run, in order of declaration; see rill_run_arguments. `of` is RILL_ROWS or a ragged space. A `best` operation
+ * may write a column, which is then returned to the host. */
 RILL_API rill_column rill_column_input(rill_network *plan, rill_graph program, rill_index_space of, const char *what);
 
 /* A temporary of `width` floats per row of `of`. */
 RILL_API rill_tensor rill_tensor_make(rill_network *plan, rill_graph program, rill_index_space of, size_t width);
 
-/* An operand: rows of something, seen from the rows of an operation. Zero-initialise by the functions below. */
+/* An operand: rows of a tensor, table or constant, indexed by the rows of an operation. Made by the functions below; all zero means
+ * none. */
 typedef struct rill_view {
-    uint8_t kind;   /* of what: 0 none, else private */
-    int32_t source; /* its handle */
-    rill_column
-        row; /* which row: RILL_OWN, or a column with its number; negative entries where an operation allows them */
-    rill_column slot; /* of ragged tables: column with the slot */
-    int32_t first;    /* of the row, the first float that is meant */
+    uint8_t kind;   /* of the source: 0 none, else private */
+    int32_t source; /* handle of the source */
+    /* row index: RILL_OWN, or a column that holds it; negative entries where an operation allows them */
+    rill_column row;
+    rill_column slot; /* of ragged tables: the column that holds the slot */
+    int32_t first;    /* first float of the row to use */
 } rill_view;
 
-/* A value, for the row itself. It may belong to the operation's space; to one that this is derived from (a unit reads its input's
- * row, a `where` row the one that it is; a row of distinct values stands for several, and can read none); or, to be read, to one
- * derived from these by `distinct` (siblings read their parent's) or by `where`, which rows that it leaves out see as negative. */
+/* A tensor, read at the operation's own row. Its space may be
+ *   - the operation's space;
+ *   - a space that this one is derived from: a unit reads its input's row, a `where` row reads the row it selects. A `distinct` row stands
+ *   for several rows and can read none;
+ *   - for reading only, a space derived from these by `distinct` (siblings read their parent's row) or by `where` (excluded rows read as
+ *   negative). */
 RILL_API rill_view rill_view_value(rill_tensor value);
-/* Of a ragged value, seen from its inputs: the unit that `column` numbers, from 0. */
+/* One unit per input of a ragged tensor: the unit that `column` numbers, from 0. */
 RILL_API rill_view rill_view_unit(rill_tensor value, rill_column column);
-/* Rows of a table or a constant by number. RILL_OWN is, in a `distinct` space, the value that the row stands for, and in a ragged one
- * the unit's own number. */
+/* Rows of a table or a constant by index. RILL_OWN is the row's value in a `distinct` space, and the unit's own number in a ragged one. */
 RILL_API rill_view rill_view_table(rill_table table, rill_column row);
 RILL_API rill_view rill_view_constant(rill_constant constant, rill_column row);
-/* Row `unit` of the slot's rows of a ragged table; RILL_OWN for a unit's own number. */
+/* Row `unit` of the slot's rows in a ragged table; RILL_OWN for a unit's own number. */
 RILL_API rill_view rill_view_ragged(rill_table table, rill_column slot, rill_column unit);
-/* The same from its `first`-th float on. */
+/* The same rows from float `first` on. */
 RILL_API rill_view rill_view_offset(rill_view view, size_t first);
 
 /* --- operations --------------------------------------------------------------------------------------------------- */
@@ -186,15 +192,15 @@ typedef enum rill_activation {
     RILL_GELU_SIGMOID = 7, /* x sigmoid(1.702 x): the quick form */
 } rill_activation;
 
-/* out = activation(bias + add + a W^T), a = [a, a2] side by side; added in that order, the sums over K behind them.
- * add's rows may be negative: nothing is added. */
+/* out = activation(bias + add + a W^T), a = [a, a2] concatenated; bias and add are summed first, then the products in order of K.
+ * Negative rows of add contribute nothing. */
 typedef struct rill_product {
     rill_matrix matrix; /* N x K */
-    rill_vocab_subset
-        vocab_subset; /* instead of `matrix`, with its `vocab_subset_slot`: the slot's own weights; N differs by row */
+    /* instead of `matrix`, with `vocab_subset_slot`: the slot's own weights; N differs by row */
+    rill_vocab_subset vocab_subset;
     rill_column vocab_subset_slot;
     rill_view a, a2; /* [R, K - k2], [R, k2] */
-    size_t k2;       /* columns of a2; 0: there is none */
+    size_t k2;       /* columns of a2; 0: no a2 */
     rill_constant bias;
     rill_view add; /* [R, N] */
     rill_activation activation;
@@ -202,22 +208,22 @@ typedef struct rill_product {
 } rill_product;
 
 /* c' = sigmoid(f) c + sigmoid(i) tanh(g); h' = sigmoid(o) tanh(c'): gates [R, 4H] in the order i, f, g, o. Negative rows of c: zero.
- * Gates are a value of the operation's space; c_out and h_out name the same rows. States may be rows of a table; rows written are
- * not read by other rows of the run. */
+ * Gates are a tensor of the operation's space; c_out and h_out have the same rows. States may be rows of a table; no other row of the
+ * run reads the written rows. */
 typedef struct rill_lstm_cell {
     size_t hidden;
     rill_view gates, c, c_out, h_out;
 } rill_lstm_cell;
 
-/* r = sigmoid(x_r + h_r), z = sigmoid(x_z + h_z), n = tanh(x_n + r h_n), h' = (1 - z) n + z h: input gates and hidden gates [R, 3H]
- * in the order r, z, n, biases included (PyTorch's form), both values of the operation's space. Negative rows of h: zero. */
+/* r = sigmoid(x_r + h_r), z = sigmoid(x_z + h_z), n = tanh(x_n + r h_n), h' = (1 - z) n + z h: input gates and hidden gates [R, 3H] in
+ * the order r, z, n, biases included (PyTorch's definition), both tensors of the operation's space. Negative rows of h: zero. */
 typedef struct rill_gru_cell {
     size_t hidden;
     rill_view input, hidden_gates, h, h_out;
 } rill_gru_cell;
 
-/* A recurrent layer over the units of each input, in one direction, from a state of zeros. Unit t of `space` reads row t + read of
- * the input gates; forward in rising order of t, backward in falling order; its h goes to row t of `out`. */
+/* A recurrent layer over the units of each input, in one direction, from a zero state. Unit t of `space` reads row t + shift of the
+ * input gates, in ascending order of t, or descending if `backward`; its h goes to row t of `out`. */
 typedef enum rill_cell { RILL_CELL_LSTM, RILL_CELL_GRU } rill_cell;
 typedef struct rill_scan {
     rill_cell cell;
@@ -225,34 +231,35 @@ typedef struct rill_scan {
     size_t hidden;                /* H */
     rill_matrix recurrent;        /* 4H x H, or 3H x H */
     rill_constant recurrent_bias; /* of a GRU: [3H] */
-    rill_view
-        gates; /* [units, 4H or 3H], bias included: a ragged value, or rows of a constant by a column of the space */
-    int32_t shift; /* gates of a value: unit t reads row t + read of its input's */
+    /* [units, 4H or 3H], bias included: a ragged tensor, or rows of a constant by a column of the space */
+    rill_view gates;
+    int32_t shift; /* of a ragged tensor's gates: unit t reads row t + shift of its input */
     int backward;
-    rill_view out;            /* [units, H]; none: only the last state is wanted */
-    rill_view last_h, last_c; /* [inputs, H] state after the last unit read, or none; of inputs without units zeros */
+    rill_view out;            /* [units, H]; none: only the last state is needed */
+    rill_view last_h, last_c; /* [inputs, H] state after the last unit read, or none; zero for inputs without units */
 } rill_scan;
 
-/* softmax over t of scale * (query . key_t), or with `additive` of scale * (additive . tanh(key_t + query)), then the sum of the
- * values. Exactly one memory is given. Heads stand side by side in queries, keys, values and out. An empty memory gives zeros; a
- * scale of 0 gives the mean.
+/* Attention: softmax over t of scale * (query . key_t), or with `additive` of scale * (additive . tanh(key_t + query)), then the weighted
+ * sum of the values. Exactly one kind of memory is set (path, slot or own_units). Heads are concatenated in queries, keys, values and out.
+ * An empty memory gives zeros; a scale of 0 gives the mean.
  *
- * `relative` is added to scores by where the memory's row stands, seen from the row itself (Shaw et al. 2018, with a number for each
- * distance as in Raffel et al. 2020): of head h, d rows behind it, entry h, L + d, and the first or last one where that is beyond.
- * Along a path the row is the last one; of its own input a unit is itself, so that the space is that of the memory. */
+ * `relative` is a relative position bias added to the scores (Shaw et al. 2018; one number per distance as in Raffel et al. 2020). For
+ * head h and a memory row d rows before the query's row it is entry h, L + d; distances are clamped to [-L, L]. Along a path the query's
+ * row is the last one; with own_units it is the unit itself, so the operation's space is that of the memory. */
 typedef struct rill_attend {
     size_t heads, width; /* of one head */
     float scale;
-    rill_view query;        /* [R, heads * width] */
-    rill_path path;         /* memory: rows `keys`, `values` of node tables along the row's path */
-    rill_column slot;       /* memory: all rows of the slot of the ragged tables `keys`, `values` */
-    int own_units;          /* memory: the units of the row's own input, of ragged values `keys`, `values` (encoders) */
-    rill_view keys, values; /* [T, heads * width], [T, heads * value_width]; row columns are not read */
+    rill_view query;  /* [R, heads * width] */
+    rill_path path;   /* memory: rows of the node tables `keys`, `values` along the row's path (the KV cache) */
+    rill_column slot; /* memory: all rows of the slot in the ragged tables `keys`, `values` (cross-attention) */
+    /* memory: the units of the row's own input in the ragged tensors `keys`, `values` (encoders) */
+    int own_units;
+    rill_view keys, values; /* [T, heads * width], [T, heads * value_width]; their row columns are ignored */
     rill_view out;          /* [R, heads * value_width] */
-    size_t
-        watched_heads; /* give the mean over so many heads' weights, the first ones, back to the host: rill_run_arguments */
+    /* return the mean attention weights of the first watched_heads heads to the host: rill_run_arguments.watched */
+    size_t watched_heads;
     size_t value_width;     /* of one head's values; 0: width */
-    rill_constant additive; /* [1, heads * width]; none: scores are dot products */
+    rill_constant additive; /* [1, heads * width]; none: dot-product attention */
     rill_constant relative; /* [heads, 2 L + 1] for any L >= 0; none; not with `slot` */
 } rill_attend;
 
@@ -273,19 +280,19 @@ typedef struct rill_activate {
     size_t width;         /* 0: that of y */
 } rill_activate;
 
-/* out = scale * row of the embedding + position row. Negative rows: nothing is added for them. The embedding is a constant, a table,
- * or a matrix in fp32 that serves as an output layer too and so need not be there twice. */
+/* out = scale * embedding row + position row. Negative rows contribute nothing. The embedding is a constant, a table, or an fp32 matrix,
+ * so that weights tied to the output layer are stored once. */
 typedef struct rill_embedding {
-    rill_view rows;     /* of a constant or table ... */
+    rill_view rows;     /* rows of a constant or table ... */
     rill_matrix matrix; /* ... or rows of a matrix ... */
-    rill_column symbol; /* ... by this column */
-    float scale;        /* 1 for none; there is no default */
-    rill_view position; /* any rows, values too; none */
+    rill_column symbol; /* ... indexed by this column */
+    float scale;        /* must be set; 1 for no scaling */
+    rill_view position; /* rows of any kind, including tensors; none */
     rill_view out;
     size_t width; /* 0: that of out, or the matrix' */
 } rill_embedding;
 
-/* out = activation(sum of the terms that are there, from the first on in order); negative rows are not there; of none 0. */
+/* out = activation(sum of the terms in order). Negative rows of a term are skipped; the empty sum is 0. */
 enum { RILL_SUM_TERMS = 12 };
 typedef struct rill_sum {
     int32_t terms;
@@ -301,52 +308,52 @@ typedef struct rill_copy {
     rill_view x, out;
 } rill_copy;
 
-/* x(v) = -infinity for the symbols of the slot's list: before the normaliser. */
+/* x(v) = -infinity for the symbols of the slot's list; applied before the softmax. */
 typedef struct rill_mask {
     rill_vocab_subset vocab_subset;
     rill_column slot;
-    rill_view x;  /* [R, V], in place: a value of the operation's space */
+    rill_view x;  /* [R, V], in place: a tensor of the operation's space */
     size_t width; /* V; 0: that of x */
 } rill_mask;
 
-/* Along `above` from the row's node to the root: depth + 1 nodes, root first, the node itself last. With a `parent` column the nodes
- * are new: above[node] = parent, negative for a root; without one they are there. No row's node lies on another row's path. */
+/* The path from the row's node to the root along `above`: depth + 1 nodes, root first, the node last. With a `parent` column the nodes
+ * are new: above[node] = parent is stored, negative for a root; otherwise they already exist. No row's node lies on another row's path. */
 RILL_API rill_path rill_op_path(rill_network *plan, rill_graph program, rill_column node, rill_column parent,
                                 rill_column depth);
 
-/* The best M of log-softmax(logits + bias + add) and the log-probabilities of given actions, by what rill_run_arguments asks:
- *   x(v) = logits(v) + bias(v) + add(v); log-probability x(v) - log sum exp x; best M legal ones, ties by the smaller symbol.
- * With a list, logits are of the slot's list of symbols, and the softmax is over them. A row with a NaN has no choices, and its
- * picks are NaN. Action = symbol + first_action. `raw`: x itself stands for the log-probability, for models that are trained to be
- * normalised as they are; no exponential is computed. */
+/* The best M of log-softmax(logits + bias + add) and the log-probabilities of requested actions, as rill_run_arguments.selection requests:
+ *   x(v) = logits(v) + bias(v) + add(v); log-probability x(v) - log sum exp x; the best M legal ones, ties broken by the smaller symbol.
+ * With a vocabulary subset, the logits and the softmax cover the slot's list of symbols. A row with a NaN has no choices, and its picks
+ * are NaN. Action = symbol + first_action. `raw`: x itself is returned as log-probability, for models trained to be self-normalised; no
+ * exponential is computed. */
 typedef struct rill_best_choices {
     rill_view logits; /* [R, V] */
     size_t symbols;   /* V */
     rill_constant bias;
-    rill_view add; /* [R, V] inside the normaliser; negative rows add nothing */
+    rill_view add; /* [R, V] added before the softmax; negative rows add nothing */
     rill_vocab_subset vocab_subset;
     rill_column vocab_subset_slot;
     int32_t first_action;
-    rill_column
-        tag_column; /* instead of answering the host: the best symbol goes to this column (none: first_action), and M is 1 */
-    int32_t raw; /* 1: no normaliser */
+    /* write the best symbol to this column instead of returning choices (none: first_action); M is 1 */
+    rill_column tag_column;
+    int32_t raw; /* 1: no softmax */
 } rill_best_choices;
 
-/* best for several models: the logarithm of the mean of their probabilities, exact on all symbols that can be among the best (those
- * within log E of the M-th best of the largest). With a list as above, the same symbols in all models' lists. Logits are overwritten.
- * A row of which one model has a NaN, or no symbol that is possible, has no choices, and its picks are NaN. */
+/* best for an ensemble of E models: the logarithm of the mean of their probabilities, exact for all symbols that can be among the best
+ * (those within log E of the M-th best of the maximum). With a vocabulary subset as above, the lists of all models are equal. Logits are
+ * overwritten. A row has no choices, and its picks are NaN, if one model has a NaN or no possible symbol. */
 enum { RILL_MIX_MODELS = 32 };
 typedef struct rill_mix {
     int32_t models;
     rill_view logits[RILL_MIX_MODELS];
-    rill_constant bias[RILL_MIX_MODELS]; /* none with lists, which bring theirs */
+    rill_constant bias[RILL_MIX_MODELS]; /* none with vocabulary subsets, which carry their own */
     rill_vocab_subset vocab_subset[RILL_MIX_MODELS];
     rill_column vocab_subset_slot;
     size_t symbols;
 } rill_mix;
 
-/* Add an operation to a program. It works on all rows of its space; a scan names the space itself. What does not fit is told by
- * rill_network_finish(). */
+/* Add an operation to a graph. It runs on all rows of its space; rill_scan names its space itself. rill_network_finish() reports
+ * mismatches. */
 RILL_API void rill_op_product(rill_network *plan, rill_graph program, rill_index_space space, const rill_product *op);
 RILL_API void rill_op_lstm(rill_network *plan, rill_graph program, rill_index_space space, const rill_lstm_cell *op);
 RILL_API void rill_op_gru(rill_network *plan, rill_graph program, rill_index_space space, const rill_gru_cell *op);
@@ -362,113 +369,111 @@ RILL_API void rill_op_mask(rill_network *plan, rill_graph program, rill_index_sp
 RILL_API void rill_op_best(rill_network *plan, rill_graph program, rill_index_space space, const rill_best_choices *op);
 RILL_API void rill_op_mix(rill_network *plan, rill_graph program, rill_index_space space, const rill_mix *op);
 
-/* What the program's successor will read: a hint that lets a device fetch it early. `slot`: a column of the program. */
+/* A prefetch hint: the next graph will read this table's rows of the slots in `slot`, a column of the graph. */
 RILL_API void rill_graph_prefetch(rill_network *plan, rill_graph program, rill_table table, rill_column slot);
 
-/* All programs are there. RILL_OK · the first failure of any call above: RILL_ERR_ARGUMENT names program, operation and what does
- * not fit; RILL_ERR_MEMORY; RILL_ERR_FORMAT (weights too large for their type) */
+/* Finish building: check all graphs. RILL_OK · the first failure of any call above: RILL_ERR_ARGUMENT names graph, operation and
+ * mismatch; RILL_ERR_MEMORY; RILL_ERR_FORMAT (weights out of their type's range) */
 RILL_API rill_status rill_network_finish(rill_network *plan);
 
-/* What a node, a slot and a unit of a slot take in the plan's tables, and a symbol of a slot in all its lists, in bytes. Rows that a
- * list brings are packed: count RILL_VOCAB_SUBSET_PADDING symbols more for each slot. On a device of its own memory also what it takes at
- * most to work: for a row of a timestep (rill_domain_info.row_bytes; 0 on the processor), and beside the tables for a slot and a unit. And
- * what a stream takes there whatever it runs (rill_domain_info.runner_bytes; 0 on the processor). */
+/* Memory use in bytes. In the network's tables: of a node, of a slot, of a unit of a slot; of a symbol in all of a slot's lists, whose
+ * packed weights need RILL_VOCAB_SUBSET_PADDING more symbols per slot. On a device with its own memory also the peak working memory: of
+ * a row of a timestep (rill_domain_info.row_bytes; 0 on the processor), included in slot and unit for encoding, and fixed per session
+ * (rill_domain_info.runner_bytes; 0 on the processor). */
 typedef struct rill_network_bytes {
     int64_t node, slot, unit, symbol, row, session;
 } rill_network_bytes;
 enum { RILL_VOCAB_SUBSET_PADDING = 15 };
 RILL_API rill_network_bytes rill_network_sizes(const rill_network *plan);
 
-/* --- streams: where programs run ---------------------------------------------------------------------------------- */
+/* --- sessions: where graphs run ----------------------------------------------------------------------------------- */
 
 typedef struct rill_session rill_session;
 
-/* A stream of the plan, with `threads` >= 1 threads, the caller's counted. One thread at a time may use it.
+/* A session of the network with `threads` >= 1 threads, including the caller's. One thread at a time may use it.
  *   RILL_OK · RILL_ERR_MEMORY (also when the system refuses threads) */
 RILL_API rill_status rill_session_open(rill_session **out, rill_context *ctx, const rill_network *plan, int threads);
 RILL_API void rill_session_close(rill_session *stream); /* NULL is allowed */
 
-/* Nodes and slots below these may be used from now on; contents stay. */
+/* Allow ids of nodes and slots below these from now on; contents are kept. */
 RILL_API rill_status rill_session_reserve(rill_session *stream, int32_t nodes, int32_t slots);
 
-/* Give n slots `units[i]` rows each in every ragged table; what was there is gone.
+/* Give n slots `units[i]` rows each in every ragged table; their old contents are lost.
  *   RILL_OK · RILL_ERR_MEMORY (nothing changed) */
 RILL_API rill_status rill_session_set_slots(rill_session *stream, int32_t n, const int32_t *slots,
                                             const int32_t *units);
 RILL_API int32_t rill_session_units(const rill_session *stream, int32_t slot);
-/* The slot's rows and lists may be used for others. */
+/* Release the slot's rows and lists. */
 RILL_API void rill_session_drop(rill_session *stream, int32_t slot);
 
-/* Rows [first, first + n) of a host table; rows below `first` are there. */
+/* Write rows [first, first + n) of a host table; rows below `first` must have been written before. */
 RILL_API rill_status rill_session_fill(rill_session *stream, rill_table table, int32_t first, int32_t n,
                                        const float *rows);
 
-/* For tests and tools: n rows of a table from row `row` on, or, of a ragged one, units of the slot `row` from unit `first` on.
+/* For tests and tools: read n rows of a table from row `row` on, or, of a ragged one, units of the slot `row` from unit `first` on.
  *   rows  [n, width] out
- *   RILL_OK · RILL_ERR_ARGUMENT (there are no such rows) */
+ *   RILL_OK · RILL_ERR_ARGUMENT (no such rows) */
 RILL_API rill_status rill_session_read(const rill_session *stream, rill_table table, int32_t row, int32_t first,
                                        int32_t n, float *rows);
 
-/* The list of a slot: n symbols, ascending. */
+/* Set the slot's vocabulary subset: n symbols, ascending. */
 RILL_API rill_status rill_session_set_vocab_subset(rill_session *stream, rill_vocab_subset list, int32_t slot,
                                                    int32_t n, const int32_t *symbols);
 RILL_API int32_t rill_session_vocab_subset_size(const rill_session *stream, rill_vocab_subset list, int32_t slot);
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
-/* What a program's `best` or `mix` is asked, and where it answers: as rill_score_request and rill_score_result of domain.h, whose arrays
- * these are. */
+/* Request and result of a graph's `best` or `mix`: the arrays of rill_score_request and rill_score_result in domain.h. */
 typedef struct rill_selection {
-    int32_t max_choices;      /* M >= 0: the best M legal actions of each row; 0: only picks */
-    size_t legal_words;       /* words of a set */
+    int32_t max_choices;      /* M >= 0: the best M legal actions of each row; 0: picks only */
+    size_t legal_words;       /* 64-bit words per set */
     const uint64_t *legal;    /* [sets, legal_words] bitsets of actions, or NULL */
-    const int32_t *legal_set; /* [n] which set a row's actions come from, -1: all; NULL: all rows -1 */
+    const int32_t *legal_set; /* [n] the set that restricts a row's actions, -1: any action; NULL: -1 for all rows */
     int32_t n_picks;          /* ascending by row */
     const int32_t *pick_row, *pick_action;
-    int32_t stride; /* >= most */
-    int32_t *
-        count; /* [n] out. Rows that the operation's space leaves out are not touched when M > 0, nor their picks ever */
+    int32_t stride; /* >= max_choices */
+    /* [n] out. Rows outside the operation's space are not written when M > 0, and their picks never */
+    int32_t *count;
     int32_t *action;  /* [n, stride] out, best first */
     float *logp;      /* [n, stride] out */
-    float *pick_logp; /* [n_picks] out; -infinity for what is no action of the operation */
+    float *pick_logp; /* [n_picks] out; -infinity for actions that the operation does not have */
 } rill_selection;
 
 typedef struct rill_run_arguments {
     size_t struct_size;
     int32_t n; /* rows; 0 is legal */
-    const int32_t *const
-        *columns; /* in the order of their declaration: [n], or [all units] of a ragged space; one that a
-                                            `best` operation writes is the caller's to write */
-    const rill_selection *selection; /* of programs with `best` or `mix` */
-    float *watched; /* of programs that watch: [n, ld_watched] out: mean weights, the first T of a row */
+    /* in order of declaration: [n], or [all units] for a ragged space; a column written by a `best` operation points to writable memory */
+    const int32_t *const *columns;
+    const rill_selection *selection; /* for graphs with `best` or `mix` */
+    /* for graphs with watched_heads: [n, ld_watched] out: mean attention weights, the first T of a row */
+    float *watched;
     size_t ld_watched;
-    int32_t
-        async_group; /* 1 or 2, group 0 or 1 of domain.h: choices may be answered later; 0: they are there on return */
+    int32_t async_group; /* 1 or 2: asynchronous, as group 0 or 1 of domain.h; 0: choices are ready on return */
 } rill_run_arguments;
 
-/* Apply the program. Runs are done as if one after the other; one without answers need not be over on return.
- *   RILL_OK · RILL_AGAIN (with `late`: the answers are there after rill_session_collect(); until then what they are written to stays
- *   where it is, and so do the selection's arrays. A group has one such run at a time) · RILL_ERR_MEMORY
- *   RILL_ERR_DEVICE (the device failed, now or in a run before: no run of the stream is sure to succeed) */
+/* Run the graph. Runs behave as if executed one after the other; a run that returns nothing to the host may still be executing on return.
+ *   RILL_OK · RILL_AGAIN (with `async_group`: results are ready after rill_session_collect(); until then their arrays and the selection's
+ *   stay valid. A group has one such run at a time) · RILL_ERR_MEMORY
+ *   RILL_ERR_DEVICE (the device failed, in this run or an earlier one; later runs of the session may fail too) */
 RILL_API rill_status rill_session_run(rill_session *stream, rill_graph program, const rill_run_arguments *arguments);
 
-/* Wait for the answers of the group's run that is late; there may be none. RILL_OK · RILL_ERR_DEVICE */
+/* Wait for the group's asynchronous run, if any. RILL_OK · RILL_ERR_DEVICE */
 RILL_API rill_status rill_session_collect(rill_session *stream, int32_t group);
 
-/* For rill_domain_info.group_rows; 0: the device answers at once. */
+/* For rill_domain_info.group_rows; 0: the device is synchronous. */
 RILL_API int32_t rill_device_group_rows(const rill_device *device);
 
 /* --- profiles ----------------------------------------------------------------------------------------------------- */
 
-/* Start (1) or stop (0) counting; starting clears. RILL_OK · RILL_ERR_MEMORY */
+/* Start profiling from zero (1), or stop (0). RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_session_profile(rill_session *stream, int on);
-/* Operation i of all programs in order; 0 when there is none left. */
+/* Operation i of all graphs in order; 0 past the last one. */
 RILL_API int rill_session_profile_row(const rill_session *stream, int32_t i, rill_op_profile *out);
 
 /* --- runners ------------------------------------------------------------------------------------------------------ */
 
-/* Members of a domain's table (rill/domain.h) for runners whose first member is their `rill_session *`. rill_runner_limits() measures what
- * one thread does at best, in about a tenth of a second; of another device than the processor it knows nothing, and gives zeros. */
+/* Members of a domain's table (rill/domain.h) for runners whose first member is their `rill_session *`. rill_runner_limits() measures
+ * the peak performance of one thread, in about a tenth of a second; for devices other than the processor it gives zeros. */
 RILL_API void rill_runner_drop(void *runner, int32_t slot);
 RILL_API rill_status rill_runner_collect(void *runner, int32_t group);
 RILL_API rill_status rill_runner_profile(void *runner, int on);

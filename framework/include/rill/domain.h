@@ -1,47 +1,45 @@
-/* The contract between the engine and a domain: something that is decoded one action at a time.
+/* The contract between the engine and a domain: a model that is decoded one action at a time.
  *
- * A domain is a const table of functions. The engine owns hypotheses, beams and the *ids* of states; the domain owns the
- * memory behind these ids, wherever it lives, and never sees a beam. The engine never sees a tensor.
+ * A domain is a const table of functions. The engine owns hypotheses, beams and the *ids* of states; the domain owns the memory of the
+ * states, wherever it lives, and never sees a beam. The engine never sees a tensor.
  *
  * Dimension letters used below
  *   n   rows in a call: states to make or to score, of any items, of any lengths, in any order; 0 is legal
- *   M   the most choices wanted per row (ask->most)
+ *   M   maximum number of choices requested per row (ask->max_choices)
  *   m   inputs in an encode call
  *
  * Ids
- *   slot  a small integer naming an item in flight: where its encoder memory lies, 0 <= slot < slots
- *   node  a small integer naming one state: where the domain keeps it, 0 <= node < nodes
- *   action an integer in [0, info.actions): what a hypothesis is extended with. RILL_ACTION_START (-1) is the action
- *         of an item's first node, whose parent is RILL_NO_NODE (-1)
+ *   slot  a small integer that names an item in flight and the place of its encoder memory, 0 <= slot < slots
+ *   node  a small integer that names one state and the place where the domain keeps it (a row of the KV cache), 0 <= node < nodes
+ *   action  an integer in [0, info.actions): a token, a parser transition. RILL_ACTION_START (-1) is the action of an item's first node,
+ *           whose parent is RILL_NO_NODE (-1)
  *
- * Life of a model   open, then any mix of the calls below, then close.
- * Life of a runner  start, any mix of the calls that decode, stop; before the model is closed. A domain without start and stop is
- *                   its own runner: the model decodes, for one engine at a time.
- * Life of an item   encode(slot) · step and score on its nodes, timestep after timestep · finalize once per output that
- *                   is asked for · drop(slot). Where memory is bounded the engine may free all of its nodes and begin
- *                   again from a first node, in the same slot.
- * Life of a node    step makes it · score reads it, perhaps several times · step reads it as state_parent of its children ·
- *                   free ends it. With RILL_STATE_PARENT free comes as soon as its children have been stepped or died; with
- *                   RILL_STATE_PATH as soon as no live or unprinted hypothesis passes through it.
+ * Life of a model open, any mix of the calls below, close.
+ * Life of a runner start, any mix of the decoding calls, stop; before the model is closed. A domain without start and stop is its own
+ * runner: the model decodes, for one engine at a time.
+ * Life of an item encode(slot) · step and score on its nodes, timestep after timestep · finalize once per output · drop(slot). Under a
+ * memory limit the engine may free all of its nodes and restart from a first node in the same slot.
+ * Life of a node step makes it · score reads it, perhaps several times · step reads it as state_parent of its children · free ends it. With
+ * RILL_STATE_PARENT the engine frees it as soon as its children have been stepped or pruned; with RILL_STATE_PATH as soon as no live or
+ * unfinished hypothesis passes through it.
  *
- * Self and threads. `close`, `start`, `recommend`, `action_name`, `find_action`, `unknown_action`, `tokenize`, `first_action` and `split`
- * get the model, all others the runner. A domain that has `start` must hold the model const from open to close: runners decode from it in
- * several threads at once, and any of these may ask for its names meanwhile. So what the last seven need to work with they take from the
- * stack, or from the context of the one who asks (`ctx`, or that of `out`), which records what fails. A runner's methods run on its
- * engine's thread, one at a time, with the engine's context. Without `start` all of them run on the model's one thread; where several
- * workers are wanted, the model is opened once for each.
+ * Self and threads `close`, `start`, `recommend`, `action_name`, `find_action`, `unknown_action`, `tokenize`, `first_action` and `split`
+ * get the model, all others the runner. A domain with `start` must treat the model as const from open to close: runners decode from it in
+ * several threads at once, and any thread may call the functions just named meanwhile. Their working memory is therefore the stack or the
+ * caller's context (`ctx`, or that of `out`), which also records their failures. A runner's methods run on its engine's thread, one at a
+ * time, with the engine's context. Without `start` all methods run on the model's one thread; for several workers the model is opened once
+ * for each.
  *
- * Answers that come later. A domain with `collect` may return RILL_AGAIN from score: the call is submitted, and its answer is there
- *                   when collect() of its group has returned. Until then its rows, ask and out stay where they are. Meanwhile the
- *                   engine makes any other calls: measure, encode, reserve, drop, free, finalize and field for any ids, step
- *                   and score for the other group's rows, of other items. Each must work as if those before it were complete: what
- *                   is submitted is done in order. reserve moves nothing that a submitted call uses, or waits for it. A group has
- *                   one call submitted at the most, and whatever is submitted is collected before the runner is stopped. step may
- *                   return before it is done in any case.
+ * Asynchronous scores A domain with `collect` may return RILL_AGAIN from score: the call is submitted, and its result is ready when
+ * collect() of its group has returned. Until then its rows, ask and out stay valid. Meanwhile the engine may call measure, encode, reserve,
+ * drop, free, finalize and field for any ids, and step and score for the other group's rows, which belong to other items. Each of these
+ * must behave as if all earlier calls were complete: submitted work runs in order. reserve moves nothing that a submitted call uses, or
+ * waits for that call. A group has at most one submitted call, and every submitted call is collected before the runner is stopped. step may
+ * always return before its work is done.
  *
- * No pointer given to a method may be kept after it returns, but for those of a submitted call.
- * A method that fails returns a negative status after rill_fail(); the run then ends, except where said otherwise.
- * Results must depend on the row alone: not on the other rows of a call, their number or order.
+ * No pointer passed to a method may be kept after it returns, except the pointers of a submitted call.
+ * A method that fails returns a negative status after rill_fail(); the run then ends, except where noted.
+ * A row's result must depend on that row alone: not on the other rows of the call, their number or order.
  *
  * Stability: members are only appended; RILL_ABI_VERSION and struct_size guard the rest. */
 #ifndef RILL_DOMAIN_H
@@ -57,195 +55,199 @@ RILL_C_BEGIN
 #define RILL_NO_NODE (-1)
 #define RILL_NO_ACTION (-1)
 
-/* The score of something that must never be chosen. Domains may use it in choices; such choices are skipped. */
+/* The score of an action that must never be chosen. Domains may return it in choices; the engine skips such choices. */
 #define RILL_SCORE_DEAD (-__builtin_inf())
 
 typedef enum rill_state_need {
-    RILL_STATE_PARENT = 0, /* a row's state follows from its parent's alone: recurrent nets, parsers */
-    RILL_STATE_PATH = 1,   /* a row reads the states of all its ancestors: attention */
+    RILL_STATE_PARENT = 0, /* a row's state depends on its parent's state alone: recurrent networks, parsers */
+    RILL_STATE_PATH = 1,   /* a row reads the states of all its ancestors: attention with a KV cache */
 } rill_state_need;
 
 /* What a choice does to the hypothesis. */
 typedef enum rill_terminal {
-    RILL_LIVE = 0, /* it can still grow */
+    RILL_LIVE = 0, /* it can be extended */
     RILL_END = 1,  /* the end action: not counted in the length */
-    RILL_LAST = 2, /* an ordinary action after which nothing is left to do: counted in the length */
+    RILL_LAST = 2, /* an ordinary action that completes the hypothesis: counted in the length */
 } rill_terminal;
 
-/* What a row may do about ending: a set of bits, so that rules from several sources unite. */
+/* Which terminal choices a row may return: a bit set, so that rules from several sources combine. */
 typedef enum rill_end_rule {
     RILL_END_ALLOWED = 0,
     RILL_END_FORBIDDEN = 1, /* no terminal choice may be returned */
-    RILL_END_REQUIRED = 2,  /* only terminal choices may be returned; with FORBIDDEN nothing is left */
-    RILL_END_NOT_YET = 4,   /* no RILL_END choice may be returned, RILL_LAST ones may: before the minimum length */
+    RILL_END_REQUIRED = 2,  /* only terminal choices may be returned; with FORBIDDEN, none at all */
+    RILL_END_NOT_YET = 4,   /* RILL_END choices are forbidden, RILL_LAST ones are not: before the minimum length */
 } rill_end_rule;
 
 typedef struct rill_open_options {
     size_t struct_size;
     const char *path;      /* the model's directory or file; may be NULL for domains that need none */
     int threads;           /* threads the domain may use inside a call, >= 1; slow when more than rill_processors() */
-    int tokenized;         /* inputs are in the model's own form: split at blanks, change nothing */
+    int tokenized;         /* inputs are already tokenized: split them at spaces, change nothing */
     const char *arguments; /* free text for the domain ("seed=3"), or NULL */
-    const char *const
-        *ensemble; /* [n_ensemble] further models that decode together with the one at `path`: an ensemble */
+    /* [n_ensemble] further models that decode together with the one at `path`: an ensemble */
+    const char *const *ensemble;
     int32_t n_ensemble;
     int32_t n_values;
-    const rill_pair
-        *values; /* [n_values] of the domain's own options, rill_domain.options; the model does not keep them */
+    /* [n_values] values of the domain's own options (rill_domain.options); valid during open() only */
+    const rill_pair *values;
 } rill_open_options;
 
-/* What is given for an option of the domain's; NULL: nothing. */
+/* The value of one of the domain's own options; NULL if it is unset. */
 RILL_API const char *rill_open_option(const rill_open_options *options, const char *name);
-/* Whether a switch of the domain's is on. */
+/* Whether one of the domain's own switches is on. */
 RILL_API int rill_open_switch(const rill_open_options *options, const char *name);
 
-/* What a domain can do beyond what every domain does: a set of bits. */
+/* Optional capabilities of a domain: a bit set. */
 typedef enum rill_domain_feature {
-    RILL_TAKES_ENSEMBLES = 1, /* rill_open_options.also; without it rill_model_open() refuses them */
+    /* rill_open_options.ensemble is supported; without this bit rill_model_open() refuses ensembles */
+    RILL_TAKES_ENSEMBLES = 1,
 } rill_domain_feature;
 
-/* Actions in a row. */
+/* A sequence of actions. */
 typedef struct rill_sequence {
     const int32_t *action; /* [n] */
     int32_t n;             /* >= 1 */
 } rill_sequence;
 
 typedef struct rill_domain_info {
-    int32_t actions; /* number of actions, >= 1 */
+    int32_t actions; /* number of actions (vocabulary size), >= 1 */
     int32_t phases;  /* phases per timestep, 1..8; 0 is read as 1 */
     rill_state_need state_need;
-    uint32_t max_choices_phases; /* bit p set: the setting max_candidates applies in phase p; 0 is read as "all" */
+    uint32_t max_choices_phases; /* bit p set: the setting max_candidates applies in phase p; 0 means all phases */
     int32_t max_length;          /* default bound on actions per hypothesis, > 0 */
     const char *description;     /* one line about the loaded model, owned by the domain until close; may be NULL */
-    /* What memory costs, in bytes, for the setting `memory`, which is refused where node_bytes is 0. */
+    /* Memory use in bytes, for the setting `memory`. Where node_bytes is 0, that setting is refused. */
     int64_t node_bytes;      /* of one node's state */
     int64_t slot_bytes;      /* of one input in flight ... */
-    int64_t slot_unit_bytes; /* ... and of each unit of its size (rill_input) */
-    int32_t max_positions;   /* what actions cannot exceed whatever is asked (positions); 0: an input's own bound */
-    int has_end_action;      /* `end_action` is set: choosing it is RILL_END, see rill_row_ends */
-    int32_t end_action;      /* not read without has_end_action; the engine then has RILL_NO_ACTION here */
-    int terminals_by_flag;   /* some row's ends may be RILL_ENDS_BY_FLAG: under rules the engine asks for all actions */
-    /* With `collect`: so many live hypotheses fill the device. Twice as many are decoded as two groups, one of which the engine works
-     * on while the other is computed. 0: never. */
+    int64_t slot_unit_bytes; /* ... plus this for each unit of its size (rill_input.size) */
+    /* hard limit on actions per hypothesis (position embeddings); 0: none beyond the input's own limit */
+    int32_t max_positions;
+    int has_end_action; /* `end_action` is set: choosing it is RILL_END, see rill_row_ends */
+    int32_t end_action; /* ignored without has_end_action; the engine then sets it to RILL_NO_ACTION */
+    /* rows may be RILL_ENDS_BY_FLAG; where end rules apply the engine then requests all actions of a row */
+    int terminals_by_flag;
+    /* With `collect`: this many live hypotheses fill the device. With twice as many the engine decodes two groups, and works on one
+     * while the device computes the other. 0: one group only. */
     int32_t group_rows;
-    /* finalize looks at nothing that other calls write, and of a hypothesis at length, action, action_logp, score, logp and
-     * truncated only: any runner of the model may be given any output, with slot -1 and NULL for the rest. What several workers
-     * find is then written in the thread that delivers it. */
+    /* finalize reads nothing that other calls write, and of a hypothesis only length, action, action_logp, path_score, logp and
+     * truncated. Any runner of the model may then finalize any output, with slot -1 and NULL for the other fields, so the thread that
+     * delivers results does it for all workers. */
     int finalize_anywhere;
-    const uint64_t
-        *legal; /* [actions / 64 rounded up] bit a%64 of word a/64: action a is legal in some row; owned by the
-                                 domain until close. NULL: all are */
-    int64_t
-        row_bytes; /* that a row of a timestep takes while it is worked out, for the setting `memory`; 0: hardly any */
-    const char *
-        device; /* what computes: "cpu", "cuda:1, NAME OF THE GPU" (device.h); owned by the domain until close. NULL: not said */
-    int unnormalised; /* what choices say are no log-probabilities: their exponentials may add up to more than 1 */
-    int has_start_action; /* `start_action` is set: what the model reads before the first action is one of its actions; without, likewise */
+    /* [actions / 64 rounded up] bit a % 64 of word a / 64: action a is legal in some row. NULL: all are. Owned by the domain until close */
+    const uint64_t *legal;
+    int64_t row_bytes; /* temporary memory of one row of a timestep, for the setting `memory`; 0: negligible */
+    /* the compute device: "cpu", "cuda:1, NAME OF THE GPU" (device.h); NULL: unknown. Owned by the domain until close */
+    const char *device;
+    int unnormalised;     /* logp of choices are not normalised: their exponentials may add up to more than 1 */
+    int has_start_action; /* `start_action` is valid: the start symbol is one of the actions */
     int32_t start_action;
-    int64_t runner_bytes; /* that a runner takes whatever it decodes, for the setting `memory`; 0: hardly any */
-    const rill_sequence *
-        forbidden; /* [n_forbidden] that no output contains, the start action taken for one that stands before the first: the last
-                               action of each is struck where the others have just been written. Owned by the domain until close */
+    int64_t runner_bytes; /* fixed memory of a runner, for the setting `memory`; 0: negligible */
+    /* [n_forbidden] sequences that no output may contain: an action is masked where it would complete one. The start action in a
+     * sequence matches the position before the first action. Owned by the domain until close */
+    const rill_sequence *forbidden;
     int32_t n_forbidden;
-    const char *const
-        *languages; /* the names of the languages that a multilingual model knows, a NULL behind them; owned by the
-                                     domain until close. NULL: it is none */
+    /* the language codes of a multilingual model, NULL-terminated; NULL: not multilingual. Owned by the domain until close */
+    const char *const *languages;
 } rill_domain_info;
 
-/* A stretch of an input. */
+/* A byte range of an input. */
 typedef struct rill_part {
     size_t begin, length; /* bytes */
 } rill_part;
 
-/* One input on its way into a slot. */
+/* One input that is being admitted to a slot. */
 typedef struct rill_input {
-    const char *text;    /* in: [length] bytes as read, without newline; not NUL-terminated */
-    size_t length;       /* in */
-    int64_t id;          /* in: position in the input stream from 0 */
-    int32_t slot;        /* in */
-    rill_status status;  /* out: RILL_OK as given; a negative status fails this input alone, see rill_input_fail();
-                            RILL_EMPTY: there is nothing in it to decode, so its output is the empty one and its slot is
-                            unused */
-    int32_t max_length;  /* out: this input's own bound on actions, which the user's setting can lower, and raise up to
-                            info.max_positions; 0 as given = info.max_length, which it can do both to */
-    int64_t size;        /* out, optional: this input's size in the domain's unit (tokens), for scheduling and for
-                            bounds that follow from it (max_length_factor, slot_unit_bytes) */
-    char message[248];   /* out: why status is negative; else what the user is to know about how the input was read, see
-                            rill_input_warn() */
-    const char *options; /* in: those of input_options that it has of its own, for rill_input_value(); NULL: none */
+    const char *text; /* in: [length] bytes as read, without newline; not NUL-terminated */
+    size_t length;    /* in */
+    int64_t id;       /* in: position in the input stream from 0 */
+    int32_t slot;     /* in */
+    /* out: RILL_OK on entry; a negative status fails this input alone, see rill_input_fail(); RILL_EMPTY: the input has nothing to
+     * decode, its output is empty and its slot stays unused */
+    rill_status status;
+    /* out: this input's own length limit in actions. The user's setting can lower it, and raise it up to info.max_positions. 0, as on
+     * entry, means info.max_length, to which the same applies */
+    int32_t max_length;
+    /* out, optional: this input's size in the domain's unit (tokens), for scheduling and for limits that depend on it
+     * (max_length_factor, slot_unit_bytes) */
+    int64_t size;
+    /* out: why status is negative; otherwise a warning about how the input was read, see rill_input_warn() */
+    char message[248];
+    const char *options; /* in: the input's own values of input_options, for rill_input_value(); NULL: none */
 } rill_input;
 
-/* Bytes of the blank at the beginning of some text, 0 if it begins with none: a control character, a space of Unicode's, what has no width
- * or marks a direction of writing, a byte order mark. Texts of these alone are blank. Bytes that are no UTF-8 are no blank. */
+/* Length in bytes of the white space that a text begins with, or 0. White space is any control character, Unicode space, zero-width
+ * character, direction mark or byte order mark. A text of nothing else is blank. Bytes that are not valid UTF-8 are not white space. */
 RILL_API size_t rill_blank_bytes(const char *text, size_t length);
 
 /* Fail one input: sets status and message; returns status. */
 RILL_API rill_status rill_input_fail(rill_input *input, rill_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Say something about an input that is decoded all the same: it comes with the result (rill_result.note). What is too long is cut
- * behind a whole character. */
+/* Attach a warning to an input that is decoded nevertheless: it is delivered with the result (rill_result.warning). A text that is too
+ * long is cut after a whole character. */
 RILL_API void rill_input_warn(rill_input *input, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* What an input has of its own for an option of rill_domain.input_options, a value that its row allows. NULL: nothing, and so what the
- * model was opened with counts. */
+/* The input's own value of an option in rill_domain.input_options, already checked against the option's row. NULL: it has none, and the
+ * value the model was opened with applies. */
 RILL_API const char *rill_input_value(const rill_input *input, const char *name);
-/* Whether a switch is on; `opened`: as the model was opened. */
+/* Whether a switch is on for this input; `opened`: its value as the model was opened. */
 RILL_API int rill_input_switch(const rill_input *input, const char *name, int opened);
 
-/* Rows of one call. Arrays of [n]; read-only. */
+/* The rows of one call. Arrays of [n]; read-only. */
 typedef struct rill_rows {
     int32_t n;
-    int32_t phase;         /* 0 <= phase < info.phases */
-    const int32_t *node;   /* the state; in step: to be made */
-    const int32_t *parent; /* that of the history's parent; RILL_NO_NODE for a first node, and when the parent's is
-                                   already recycled (RILL_STATE_PARENT with another state_parent) */
-    const int32_t
-        *state_parent;     /* the one whose state this one continues; RILL_NO_NODE for a first node. Equal to parent
-                                   except under cube pruning */
-    const int32_t *action; /* the action that leads here; RILL_ACTION_START for a first node */
+    int32_t phase;       /* 0 <= phase < info.phases */
+    const int32_t *node; /* the row's state; step makes it */
+    /* the state of the parent hypothesis; RILL_NO_NODE for a first node, and when that state is already freed (RILL_STATE_PARENT with
+     * another state_parent) */
+    const int32_t *parent;
+    /* the state that this one is computed from; RILL_NO_NODE for a first node. Equal to parent except under cube pruning */
+    const int32_t *state_parent;
+    const int32_t *action; /* the action that extends the parent; RILL_ACTION_START for a first node */
     const int32_t *slot;
     const int32_t *depth; /* timesteps completed by the item, 0 for a first node */
-    int32_t group;        /* 0, or 1: which of the timesteps that may be under way at once, see collect() */
+    int32_t group;        /* 0 or 1: which of the two timesteps that may run concurrently, see collect() */
 } rill_rows;
 
-/* What the engine wants of the rows of a score call. Rules, rewards and additions are the engine's own affair: it asks for
- * enough choices that applying them cannot go wrong, and for the log-probabilities of actions that it may have to lift. */
+/* What the engine requests of the rows of a score call. The engine applies rules, constraints and scorer bonuses: it requests enough
+ * choices that the result is exact, and as picks the log-probabilities of actions that may gain a bonus. */
 typedef struct rill_score_request {
     int32_t max_choices;            /* M >= 0: the best M legal actions of each row; 0: picks only */
-    const int32_t *row_max_choices; /* [n] so many of the row suffice, the engine reads no more; NULL: M of each */
+    const int32_t *row_max_choices; /* [n] the engine reads only this many choices of the row; NULL: M of each */
     size_t legal_words;             /* actions / 64 rounded up */
-    const uint64_t *legal;    /* [sets, legal_words] sets of actions, bits as in info.legal; NULL: there are none */
-    const int32_t *legal_set; /* [n] the set that a row's choices come from, -1: all its legal actions, which no row has
-                                       where there is info.legal: sets lie within that. NULL without sets */
-    int32_t n_picks;          /* log-probabilities that are wanted besides, whatever sets say: */
-    const int32_t *pick_row;  /* [n_picks] index into the rows of the call, ascending ... */
-    const int32_t *pick_action; /* [n_picks] ... and in a row ascending, each once */
+    const uint64_t *legal;          /* [sets, legal_words] sets of actions, bits as in info.legal; NULL: no sets */
+    /* [n] the set that restricts a row's choices, -1: any legal action. With info.legal every row has a set, which is a subset of it.
+     * NULL without sets */
+    const int32_t *legal_set;
+    int32_t n_picks;            /* additional log-probabilities, of actions inside or outside the row's set: */
+    const int32_t *pick_row;    /* [n_picks] row index in the call, ascending ... */
+    const int32_t *pick_action; /* [n_picks] ... and action, ascending within a row, without duplicates */
 } rill_score_request;
 
-/* How the choices of a row end. */
+/* Which choices of a row are terminal. */
 typedef enum rill_row_ends {
     RILL_ENDS_BY_ACTION = 0, /* info.end_action is RILL_END, all others are RILL_LIVE */
-    RILL_ENDS_LAST = 1,      /* every one is RILL_LAST: a parser's last label, the end of an empty input */
-    RILL_ENDS_BY_FLAG = 2,   /* rill_score_result.terminal tells; for domains with info.terminals_by_flag */
+    RILL_ENDS_LAST = 1,      /* all are RILL_LAST: a parser's last label, the end of an empty input */
+    /* rill_score_result.terminal has a flag per choice; for domains with info.terminals_by_flag */
+    RILL_ENDS_BY_FLAG = 2,
 } rill_row_ends;
 
-/* What a domain answers: for row r its choices [r*stride, r*stride + count[r]), best first: logp descending, then smaller
- * action. They are the model's own, nothing added. A row with one possible action gives that one, at logp 0: the network need
- * not run. An answer with fewer choices than were asked for must have all that there are (of the row's set; a row that gives
- * all that it has need not look at its set, since the engine does).
- * The engine provides the arrays; entries behind count are not read. */
+/* The domain's answer: row r has the choices [r*stride, r*stride + count[r]), best first: logp descending, then smaller action. They are
+ * the model's scores without rules or bonuses. A row with one possible action returns it at logp 0; the network need not run. A row with
+ * fewer choices than requested must have returned all actions of its set. A row that returns all of its actions may ignore its set,
+ * since the engine applies it. The engine provides the arrays and does not read entries past count. */
 typedef struct rill_score_result {
-    int32_t stride;    /* >= ask->most */
+    int32_t stride;    /* >= ask->max_choices */
     int32_t *count;    /* [n], 0 <= count <= M */
     int32_t *action;   /* [n, stride] */
     float *logp;       /* [n, stride] natural-log probabilities */
-    uint8_t *ends;     /* [n] of rill_row_ends; given as RILL_ENDS_BY_ACTION */
-    uint8_t *terminal; /* [n, stride] of rill_terminal; read of rows with RILL_ENDS_BY_FLAG only */
-    float *pick_logp;  /* [n_picks] to the bit what choices say; RILL_SCORE_DEAD for an action that is not legal */
+    uint8_t *ends;     /* [n] of rill_row_ends; RILL_ENDS_BY_ACTION on entry */
+    uint8_t *terminal; /* [n, stride] of rill_terminal; read only for rows with RILL_ENDS_BY_FLAG */
+    /* [n_picks] bit-identical to the logp of the same action in choices; RILL_SCORE_DEAD for an action that is not legal */
+    float *pick_logp;
 } rill_score_result;
 
-/* The first pick of a row at or behind `row`; n_picks when there is none. */
+/* Index of the first pick whose row is >= `row`; n_picks if none. */
 static inline int32_t rill_score_request_first_pick(const rill_score_request *ask, int32_t row)
 {
     int32_t low = 0, high = ask->n_picks;
@@ -259,7 +261,7 @@ static inline int32_t rill_score_request_first_pick(const rill_score_request *as
     return low;
 }
 
-/* Whether a row's choices may have the action. */
+/* Whether the row's set contains the action. */
 static inline int rill_score_request_allows(const rill_score_request *ask, int32_t row, int32_t action)
 {
     if (ask->legal == NULL || ask->legal_set[row] < 0) return 1;
@@ -267,9 +269,9 @@ static inline int rill_score_request_allows(const rill_score_request *ask, int32
     return (int)(set[action / 64] >> (action % 64) & 1);
 }
 
-/* Answer a row from all of its legal actions, in any order, each once: its best M, sorted, and its picks. `terminal`, [n] of
- * rill_terminal, makes the row RILL_ENDS_BY_FLAG; NULL leaves its ends alone. Choices of NaN or RILL_SCORE_DEAD are left
- * out. For domains that have a row's actions at hand; time n log M, less when they come sorted. No shared state. */
+/* Fill in a row's result from all of its legal actions, in any order, without duplicates: its best M, sorted, and its picks. `terminal`,
+ * [n] of rill_terminal, makes the row RILL_ENDS_BY_FLAG; NULL leaves its ends unchanged. Choices of NaN or RILL_SCORE_DEAD are dropped.
+ * For domains that can list a row's actions. Time n log M, less when they are already sorted. No shared state. */
 RILL_API void rill_score_result_fill(const rill_score_request *ask, int32_t row, int32_t n, const int32_t *action,
                                      const float *logp, const uint8_t *terminal, rill_score_result *out);
 
@@ -279,11 +281,11 @@ typedef struct rill_hypothesis {
     int32_t length;                 /* number of actions, a RILL_END action included */
     const int32_t *action;          /* [length] */
     const float *action_logp;       /* [length] the model's log-probability of each */
-    const float *action_path_score; /* [length] with what scorers added */
-    const int32_t *node; /* [length] of the state each action led to under RILL_STATE_PATH, else RILL_NO_NODE */
-    double path_score;   /* sum of action_score */
+    const float *action_path_score; /* [length] with scorers' bonuses */
+    const int32_t *node; /* [length] the state that each action led to under RILL_STATE_PATH, else RILL_NO_NODE */
+    double path_score;   /* sum of action_path_score */
     double logp;         /* sum of action_logp */
-    int truncated;       /* ended by the length limit, without a terminal action */
+    int truncated;       /* cut off by the length limit, without a terminal action */
 } rill_hypothesis;
 
 typedef struct rill_domain {
@@ -292,144 +294,142 @@ typedef struct rill_domain {
     const char *name;     /* [a-z0-9_-]+ */
     const char *summary;  /* one line for `rill list` */
 
-    /* Load a model. *self, the model, and *info are set on success; on failure nothing is kept. `table` is this table, where it was
-     * registered: the beginning of a larger struct when several share their functions. Mandatory. */
+    /* Load a model. On success sets *self, the model, and *info; on failure nothing stays allocated. `table` is the registered table:
+     * the first member of a larger struct when several domains share functions. Mandatory. */
     rill_status (*open)(const struct rill_domain *table, rill_context *ctx, const rill_open_options *options,
                         void **self, rill_domain_info *info);
 
-    /* Ids below `nodes` and `slots` may be used from now on; contents of ids in use stay. Called before the first encode
-     * and whenever a capacity grows; never shrinks. Mandatory. */
+    /* Allow ids below `nodes` and `slots` from now on; ids in use keep their contents. Called before the first encode and whenever a
+     * capacity grows; never shrinks. Mandatory. */
     rill_status (*reserve)(void *self, int32_t nodes, int32_t slots);
 
     /* Admit m inputs: their encoder memory goes to the given slots. An input that cannot be decoded fails alone through
-     * rill_input_fail(), and one with nothing in it is RILL_EMPTY; its slot is then unused and is not dropped. Inputs of blanks alone
-     * never get here: the engine gives them the empty output. A negative return ends the run. Mandatory. */
+     * rill_input_fail(), and an input with nothing to decode is RILL_EMPTY; its slot then stays unused and is not dropped. The engine
+     * answers inputs of white space alone with an empty output and never passes them here. A negative return ends the run. Mandatory. */
     rill_status (*encode)(void *self, int32_t m, rill_input *inputs);
 
-    /* Make the state of each row's node from its state_parent's and its action. Mandatory. */
+    /* Compute the state of each row's node from its state_parent's state and its action. Mandatory. */
     rill_status (*step)(void *self, const rill_rows *rows);
 
-    /* The best legal choices of each row, and its picks; its nodes have been stepped in this phase. A call may be about a part
-     * of the rows that were stepped. Mandatory. */
+    /* Compute the best legal choices and the picks of each row, whose nodes have been stepped in this phase. A call may cover a subset
+     * of the stepped rows. Mandatory. */
     rill_status (*score)(void *self, const rill_rows *rows, const rill_score_request *ask, rill_score_result *out);
 
-    /* Append what the user reads to `out`: one line without newline. Mandatory. */
+    /* Append an output's text to `out`: one line without newline. Mandatory. */
     rill_status (*finalize)(void *self, const rill_hypothesis *hypothesis, rill_text *out);
 
-    /* (optional: nothing to do) The slot's item is done. */
+    /* (optional: nothing to do) The slot's item is finished; release the slot. */
     void (*drop)(void *self, int32_t slot);
 
-    /* (optional: nothing to do) These nodes are free. */
+    /* (optional: nothing to do) Release these nodes. */
     void (*free)(void *self, int32_t n, const int32_t *nodes);
 
     /* Undo open; accepts NULL. Mandatory. */
     void (*close)(void *self);
 
-    /* (optional: the number of blank-separated words) Cheap estimate of an input's size, for sorting before encoding. */
+    /* (optional: the number of words separated by spaces) A cheap estimate of an input's size, for sorting before encoding. */
     int64_t (*measure)(void *self, const char *text, size_t length);
 
-    /* (optional: byte equality of blank-normalised texts) Bring an output into the form in which two right answers are
-     * byte-equal, appended to `out`. Needs no model; `table`: this table. */
+    /* (optional: byte equality after white space is normalised) Append the canonical form of an output, in which two equivalent outputs
+     * are byte-equal, to `out`. Needs no model; `table`: this table. */
     rill_status (*canonical)(const struct rill_domain *table, rill_context *ctx, const char *text, size_t length,
                              rill_text *out);
 
-    /* (optional: actions have no names) Append
-     * the text of an action, as a user would write it.
-     *   RILL_OK · RILL_ERR_NOT_FOUND (this one has none) · RILL_ERR_MEMORY */
+    /* (optional: actions have no names) Append the text of an action, as a user would write it.
+     *   RILL_OK · RILL_ERR_NOT_FOUND (this action has no name) · RILL_ERR_MEMORY */
     rill_status (*action_name)(void *self, int32_t action, rill_text *out);
 
-    /* (optional: no name is known) The action of that name, RILL_NO_ACTION if there is none. */
+    /* (optional: no name is known) The action of that name, or RILL_NO_ACTION. */
     int32_t (*find_action)(void *self, const char *text, size_t length);
 
-    /* (optional: "exact") By which metric outputs are judged unless one is asked for: a name of `rill list metrics`. */
+    /* (optional: "exact") The default evaluation metric: a name of `rill list metrics`. */
     const char *metric;
     /* (optional: 0) Bits of rill_domain_feature. */
     uint32_t features;
 
-    /* (optional: no field is known) Append a further field of an output: one line without newlines and NULs. Called behind
-     * finalize() with the same hypothesis, whose states are still there, for each field that rill_engine_setup names;
-     * with neither a hypothesis nor `out`, when the engine is made, only to learn whether there is such a field.
-     *   RILL_OK · RILL_ERR_OPTION (recorded: no such field, or not of that form) · RILL_ERR_MEMORY */
+    /* (optional: no fields) Append an additional field of an output: one line without newlines and NULs. Called after finalize() with the
+     * same hypothesis, whose states still exist, for each name in rill_engine_setup.fields. When the engine is created, called with NULL
+     * for hypothesis and `out` to check the name.
+     *   RILL_OK · RILL_ERR_OPTION (recorded: unknown field or bad form) · RILL_ERR_MEMORY */
     rill_status (*field)(void *self, const char *name, const rill_hypothesis *hypothesis, rill_text *out);
 
-    /* (optional: there is none) The action that stands for what the model has no action for, or RILL_NO_ACTION. */
+    /* (optional: none) The unknown-token action (<unk>), or RILL_NO_ACTION. */
     int32_t (*unknown_action)(void *self);
 
-    /* (optional: nothing) Settings that the model's makers give for decoding like `like` ("hf"), appended to `out` as
-     * NAME=VALUE with blanks between; they stand in for what the user has not given. */
+    /* (optional: nothing) Append to `out` the decoding settings that the model's makers recommend for decoding like `like` ("hf"), as
+     * NAME=VALUE separated by spaces. They apply where the user sets nothing. */
     rill_status (*recommend)(void *self, const char *like, rill_text *out);
 
-    /* (optional: texts are names of actions with blanks between, if there are names) The actions that write a text within an output,
-     * none that begins or ends one: *n is how many they are, and the first `room` of them are written.
-     *   ctx: of the one who asks, for what this takes meanwhile and for what it records
-     *   RILL_OK · RILL_ERR_INPUT (recorded: it cannot be written with this model's actions) · RILL_ERR_MEMORY */
+    /* (optional: texts are names of actions separated by spaces, if actions have names) Tokenize a text: the actions that write it within
+     * an output, without start and end actions. *n is the number of actions; the first `room` of them are written.
+     *   ctx: the caller's, for temporary memory and for failures
+     *   RILL_OK · RILL_ERR_INPUT (recorded: the model's actions cannot write this text) · RILL_ERR_MEMORY */
     rill_status (*tokenize)(void *self, rill_context *ctx, const char *text, size_t length, int32_t *action,
                             int32_t room, int32_t *n);
 
-    /* (optional, with `stop`: the model is its own runner) Make what decodes with a model: ids of nodes and slots are its own, and
-     * so is all memory that decoding writes to. On success *runner is set; on failure nothing is kept.
-     *   ctx: the engine's, for everything that the runner allocates and records
-     *   threads: those it may use inside a call, as rill_open_options said, or fewer; it starts them, if any */
+    /* (optional, with `stop`: the model is its own runner) Make a runner for a model: it has its own ids of nodes and slots and owns all
+     * memory that decoding writes. On success sets *runner; on failure nothing stays allocated.
+     *   ctx: the engine's, for all allocations and failures of the runner
+     *   threads: the runner may use this many inside a call, at most those of rill_open_options; it starts them itself */
     rill_status (*start)(const void *model, rill_context *ctx, int threads, void **runner);
 
-    /* (with `start`) Undo start; accepts NULL. On the thread of the engine's destruction. */
+    /* (with `start`) Undo start; accepts NULL. Called on the thread that destroys the engine. */
     void (*stop)(void *runner);
 
-    /* (optional: there are no profiles) Begin to count what operations cost (on = 1), from zero, or stop.
+    /* (optional: no profiles) Start profiling operations from zero (on = 1), or stop.
      *   RILL_OK · RILL_ERR_MEMORY */
     rill_status (*profile)(void *self, int on);
-    /* (with `profile`) Operation i of those that decoding is made of, in order; 0 when there is none left. */
+    /* (with `profile`) Operation i of the profile, in execution order; 0 past the last one. */
     int (*profile_row)(const void *self, int32_t i, rill_op_profile *out);
-    /* (with `profile`) Measure what a thread of the machine can do at best, in about a tenth of a second.
+    /* (with `profile`) Measure the peak performance of one thread, in about a tenth of a second.
      *   RILL_OK · RILL_ERR_MEMORY */
     rill_status (*limits)(void *self, rill_limits *out);
 
-    /* (optional: score answers before it returns) Wait for the answer to the group's score call that returned RILL_AGAIN; see "Answers
-     * that come later" above.
+    /* (optional: score is synchronous) Wait for the group's score call that returned RILL_AGAIN; see "Asynchronous scores" above.
      *   RILL_OK · what score fails with; the run then ends */
     rill_status (*collect)(void *self, int32_t group);
 
-    /* (optional: rill's own defaults) How a model is best searched whose directory says nothing of it, appended to `out` as NAME=VALUE
-     * with blanks between: settings and heuristics, which stand behind all that the user says. Needs no model; `table`: this
-     * table, `path`: the model's, or NULL.
-     *   RILL_OK · as open, which says the same of the files */
+    /* (optional: rill's defaults) Append the default search for a model whose directory does not define one, as NAME=VALUE separated by
+     * spaces: settings and heuristics, overridden by everything the user sets. Needs no model; `table`: this table, `path`: the model's, or
+     * NULL.
+     *   RILL_OK · a status of open, for the same defects of the files */
     rill_status (*advise)(const struct rill_domain *table, rill_context *ctx, const char *path, rill_text *out);
 
-    /* (optional: it has none) Options of its own, of kind RILL_OPTION_MODEL; ends with name == NULL. A name is 2 to 40 of a-z, 0-9
-     * and -, with no - at the ends, and none of the settings, chains or outputs has it. Users give them by these
-     * names wherever settings are given. open() finds them in rill_open_options.values: names in this table, values as their row says. */
+    /* (optional: none) The domain's own options, of kind RILL_OPTION_MODEL, up to a row with name == NULL. A name has 2 to 40 characters
+     * of a-z, 0-9 and -, does not begin or end with -, and differs from all settings, chains and outputs. Users set them wherever
+     * settings are accepted. open() finds them in rill_open_options.values, with these names and checked values. */
     const rill_option *options;
 
-    /* (optional: none) What config.json calls models that this domain reads ("model_type"); ends with NULL. A directory that names no
-     * domain is opened with the first that reads its type. */
+    /* (optional: none) The "model_type" values of config.json that this domain reads, NULL-terminated. A model directory that names no
+     * domain is opened with the first domain that reads its type. */
     const char *const *model_types;
 
-    /* (optional: nothing more than its last action) What must be equal for a hypothesis to continue another one's state under cube
-     * pruning, so that what is legal for one is for the other: class_of[i] of row i, which has not been stepped; rows->node is NULL,
-     * and rows->state_parent has been. class_of: [rows->n], given as 0. */
+    /* (optional: two hypotheses are equivalent if their last actions are equal) The equivalence classes of cube pruning: a hypothesis
+     * may continue the state of another one of its class, so the same actions must be legal for both. Sets class_of[i] of row i, which
+     * has not been stepped; rows->node is NULL, and the states in rows->state_parent exist. class_of: [rows->n], 0 on entry. */
     rill_status (*classify)(void *self, const rill_rows *rows, int64_t *class_of);
 
-    /* (optional: there is none) The action that all outputs of an input begin with whatever their texts say, as the symbol of a language:
-     * RILL_NO_ACTION where there is none, and where the input cannot be read. Texts (tokenize, finalize) are without it. Asked of the
-     * model, as `tokenize`. input: as rill_input.text */
+    /* (optional: none) The forced first action of all outputs of an input, such as a language token: RILL_NO_ACTION if there is none,
+     * and if the input cannot be read. Texts (tokenize, finalize) exclude it. Called on the model, as `tokenize`. input: as
+     * rill_input.text */
     int32_t (*first_action)(void *self, rill_context *ctx, const char *input, size_t length);
 
-    /* (optional: inputs are decoded whole) The sentences of an input, where each may be decoded as an input of its own and the outputs
-     * stand one behind the other. Asked of the model, as `tokenize`.
-     *   always: 0: only if the input is longer than the model was made for
-     *   *n: how many there are, of which the first `room` are written, ascending; 1: the input is decoded whole, and nothing is written;
-     *       0: likewise, since it is another task than those that go sentence by sentence
-     *   *head: so many bytes of the input, as a language's tag, belong before every sentence; given as 0
+    /* (optional: inputs are decoded whole) Split an input into sentences that may be decoded as separate inputs and whose outputs are
+     * concatenated. Called on the model, as `tokenize`.
+     *   always: 0: split only inputs longer than the model was trained for
+     *   *n: number of sentences, of which the first `room` are written, ascending; 1: the input is decoded whole, and nothing is written;
+     *   0: likewise, because its task must not be split
+     *   *head: length in bytes of a prefix, such as a language tag, to repeat before every sentence; 0 on entry
      *   RILL_OK · RILL_ERR_NOT_FOUND (recorded: this model has no such inputs) · RILL_ERR_MEMORY */
     rill_status (*split)(void *self, rill_context *ctx, int always, const char *text, size_t length, rill_part *part,
                          int32_t room, int32_t *n, size_t *head);
 
-    /* (optional: there are none) Options that an input may have of its own, words, numbers and switches, ends with {0}: rows of
-     * `options`, and "tokenized", as rill_open_options.tokenized. encode() finds them by rill_input_value(). */
+    /* (optional: none) Options that an input may override (words, numbers and switches), up to a row {0}: rows of `options`, and
+     * "tokenized" as rill_open_options.tokenized. encode() reads them by rill_input_value(). */
     const rill_option *input_options;
 } rill_domain;
 
-/* A domain together with what its open() made; see engine.h. */
+/* A domain together with the model that its open() made; see engine.h. */
 typedef struct rill_model rill_model;
 
 RILL_C_END

@@ -1,9 +1,9 @@
-/* Evidence: how probable n-grams of actions are in the outputs of an input, before it is decoded.
+/* Evidence: posterior probabilities of n-grams in the outputs of an input, known before it is decoded (for MBR decoding).
  *
- * Evidence is a set of outputs with scores, an n-best list or a lattice, of any system. The posterior P(u) of an n-gram u is the mass
- * of the outputs that contain it, whether once or more often; masses are proportional to exp(scale * score), and those of one
- * input add up to 1. n-grams have 1 to 4 actions. In a domain of several phases an n-gram is made of actions of one phase, as if the
- * others were not there. The end action is an action like any other. The scorer `lmbr` adds what evidence says to scores (docs/search.md).
+ * Evidence is a set of outputs with scores, an n-best list or a lattice, from any system. The posterior P(u) of an n-gram u is the total
+ * probability of the outputs that contain it, once or more often; probabilities are proportional to exp(scale * score) and sum to 1 for
+ * each input. n-grams have 1 to 4 actions. In a domain of several phases an n-gram consists of actions of one phase, skipping the others.
+ * The end action counts as an action. The scorer `lmbr` adds bonuses computed from evidence (docs/search.md).
  *
  *     rill_evidence_kind_for_model(&kind, ctx, model);
  *     rill_ngrams_create(&ngrams, ctx, &kind);
@@ -15,8 +15,8 @@
  *         rill_evidence_put(writer, id, ngrams);
  *     rill_evidence_writer_finish(writer);
  *
- * A file is a header, a record per input, and behind them an index, so that any record is read alone; docs/algorithms.md has its
- * bytes. Nothing is mapped. One thread at a time per object. Stability: structs are only appended to, and so are versions of the file. */
+ * A file is a header, a record per input, and an index at the end for random access; docs/algorithms.md documents the bytes. Nothing is
+ * mapped. One thread at a time per object. Stability: structs are only appended to, and so are versions of the file. */
 #ifndef RILL_EVIDENCE_H
 #define RILL_EVIDENCE_H
 
@@ -26,16 +26,16 @@ RILL_C_BEGIN
 
 enum { RILL_NGRAM_MAX = 4 };
 
-/* What the actions are that n-grams are made of: evidence is of use to a model of the same kind. */
+/* The action vocabulary of n-grams: evidence fits any model of the same kind. */
 typedef struct rill_evidence_kind {
     size_t struct_size;
     int32_t actions;    /* of the model, >= 1 */
     int32_t phases;     /* 1..8 */
-    int32_t end_action; /* RILL_NO_ACTION: it has none */
-    uint64_t names;     /* a hash of the actions' names in order; 0: they have none */
+    int32_t end_action; /* RILL_NO_ACTION: none */
+    uint64_t names;     /* a hash of the actions' names in order; 0: no names */
 } rill_evidence_kind;
 
-/* The model's kind. `ctx`: the asking thread's. RILL_OK · RILL_ERR_MEMORY */
+/* The model's kind. `ctx`: the calling thread's. RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_evidence_kind_for_model(rill_evidence_kind *out, rill_context *ctx, const rill_model *model);
 
 /* --- one input's posteriors --------------------------------------------------------------------------------------- */
@@ -48,66 +48,65 @@ typedef struct rill_ngrams rill_ngrams;
 RILL_API rill_status rill_ngrams_create(rill_ngrams **out, rill_context *ctx, const rill_evidence_kind *kind);
 RILL_API void rill_ngrams_free(rill_ngrams *ngrams); /* NULL is allowed */
 
-/* Forget everything; memory is kept. */
+/* Clear the table; memory is kept. */
 RILL_API void rill_ngrams_begin(rill_ngrams *ngrams);
 
-/* Add an output: its actions [n], the end action included if it has one; action i belongs to phase i modulo phases.
- * score: natural logarithm of a weight, of any sum; it counts with 9 significant digits, as n-best lists are written with, so that
- * evidence is the same whether outputs went through a list or not.
- *   RILL_OK · RILL_ERR_INPUT (an action that the model has not; a score that is not finite; edges were added) · RILL_ERR_MEMORY;
- *   on failure the entry is not there */
+/* Add an output: its actions [n], the end action included if it has one; action i belongs to phase i modulo phases. score: the natural
+ * logarithm of an unnormalised weight. It is rounded to 9 significant digits, the precision of n-best lists, so that evidence is the same
+ * whether or not outputs were written to a list.
+ *   RILL_OK · RILL_ERR_INPUT (an unknown action; a score that is not finite; edges were added) · RILL_ERR_MEMORY;
+ *   on failure nothing was added */
 RILL_API rill_status rill_ngrams_entry(rill_ngrams *ngrams, const int32_t *action, int32_t n, double score);
 
-/* Or add an edge of a lattice, from node `from` to node `to` of a larger number below 2^20, with one action. Paths lead from node 0 to
- * the node of the largest number; a path's score is the sum of its edges'.
+/* Add an edge of a lattice instead, from node `from` to a higher node `to` < 2^20, with one action. Paths lead from node 0 to the highest
+ * node; a path's score is the sum of its edges' scores.
  *   returns as rill_ngrams_entry() */
 RILL_API rill_status rill_ngrams_edge(rill_ngrams *ngrams, int32_t from, int32_t to, int32_t action, double score);
 
-/* Make posteriors of the entries, or of the edges: exactly, of a lattice too, in time proportional to edges times n-grams.
- * scale: of scores, above 0; 1: scores are log-probabilities.
- *   RILL_OK · RILL_ERR_INPUT (no entry; no path through the lattice; a node that paths reach in different phases) ·
+/* Compute the posteriors from the outputs or edges added: exactly, for lattices too, in time proportional to edges times n-grams.
+ * scale: multiplies scores, above 0; 1: scores are log-probabilities.
+ *   RILL_OK · RILL_ERR_INPUT (no output; no path through the lattice; a node that paths reach in different phases) ·
  *   RILL_ERR_ARGUMENT (the scale) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_ngrams_finish(rill_ngrams *ngrams, double scale);
 
-/* P of the n-gram action[0, m), 1 <= m <= 4, of a phase, between 0 and 1; 0 of what is not there. */
+/* P of the n-gram action[0, m), 1 <= m <= 4, in a phase, between 0 and 1; 0 for an n-gram not in the table. */
 RILL_API float rill_ngrams_posterior(const rill_ngrams *ngrams, int32_t phase, const int32_t *action, int32_t m);
 
-/* --- files --------------------------------------------------------------------------------------------------------- */
+/* --- files -------------------------------------------------------------------------------------------------------- */
 
-/* Takes bytes; they are valid during the call. A negative return ends the writing. */
+/* Receives bytes, valid during the call. A negative return aborts the writing. */
 typedef rill_status (*rill_bytes_fn)(void *user, const void *bytes, size_t n);
 
 typedef struct rill_evidence_writer rill_evidence_writer;
 
-/* Begin a file: write its header. What is written is kept by nobody, but for 16 bytes per input.
+/* Start a file: write its header. The writer keeps only 16 bytes per input in memory.
  *   out: on success a writer that the caller closes; on failure NULL
  *   RILL_OK · RILL_ERR_MEMORY · what `write` returns */
 RILL_API rill_status rill_evidence_writer_create(rill_evidence_writer **out, rill_context *ctx,
                                                  const rill_evidence_kind *kind, rill_bytes_fn write, void *user);
-/* Write the posteriors of input `id`, ids ascending; an id that is left out is an input without evidence.
+/* Write the posteriors of input `id`, ids ascending; inputs whose ids are skipped have no evidence.
  *   RILL_OK · RILL_ERR_ARGUMENT (the id) · RILL_ERR_MEMORY · what `write` returns */
 RILL_API rill_status rill_evidence_put(rill_evidence_writer *writer, int64_t id, const rill_ngrams *ngrams);
-/* Write the index: without it nothing is a file of evidence. RILL_OK · what `write` returns */
+/* Write the index, without which the file is invalid. RILL_OK · what `write` returns */
 RILL_API rill_status rill_evidence_writer_finish(rill_evidence_writer *writer);
 RILL_API void rill_evidence_writer_free(rill_evidence_writer *writer); /* NULL is allowed */
 
 typedef struct rill_evidence rill_evidence;
 
-/* Open a file of evidence, a regular one. What is read of it is what is asked for: memory does not grow with the file.
+/* Open an evidence file, which must be a regular file. Records are read on demand: memory does not grow with the file.
  *   out: on success evidence that the caller closes; on failure NULL
- *   RILL_OK · RILL_ERR_NOT_FOUND (no such file) · RILL_ERR_IO · RILL_ERR_FORMAT (no whole file of evidence) · RILL_ERR_MEMORY */
+ *   RILL_OK · RILL_ERR_NOT_FOUND (no such file) · RILL_ERR_IO · RILL_ERR_FORMAT (not a complete evidence file) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_evidence_open(rill_evidence **out, rill_context *ctx, const char *path);
 RILL_API void rill_evidence_close(rill_evidence *evidence); /* NULL is allowed */
 RILL_API const rill_evidence_kind *rill_evidence_kind_in_file(const rill_evidence *evidence);
 RILL_API int64_t rill_evidence_inputs(const rill_evidence *evidence);
 
-/* Whether n-grams of the file are of that kind: *kind's phases and number of actions are the same, the end action too, and names
- * where both have them.
- *   RILL_OK · RILL_ERR_FORMAT (recorded: what differs) */
+/* Check that the file's evidence fits that kind: equal phases, number of actions and end action, and equal names if both have names.
+ *   RILL_OK · RILL_ERR_FORMAT (recorded: the difference) */
 RILL_API rill_status rill_evidence_fits(const rill_evidence *evidence, const rill_evidence_kind *kind);
 
-/* Read the posteriors of input `id` in place of what the table held, which was made with the file's kind.
- *   RILL_OK · RILL_ERR_NOT_FOUND (there are none for it) · RILL_ERR_FORMAT (damaged) · RILL_ERR_IO · RILL_ERR_MEMORY */
+/* Read the posteriors of input `id` into the table, replacing its content; the table must have the file's kind.
+ *   RILL_OK · RILL_ERR_NOT_FOUND (no record for it) · RILL_ERR_FORMAT (damaged) · RILL_ERR_IO · RILL_ERR_MEMORY */
 RILL_API rill_status rill_evidence_get(rill_evidence *evidence, int64_t id, rill_ngrams *ngrams);
 
 RILL_C_END

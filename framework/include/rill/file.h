@@ -1,9 +1,9 @@
-/* Files that are read: every file of a model, script or list is opened here.
+/* Reading files: every file of a model, script or list is opened here.
  *
- * In a file's place may stand anything: a pipe that nobody writes to, a device without an end, more than memory holds, a file that gets
- * shorter while it is read. So regular files alone are taken unless the caller says otherwise, what is read whole has a limit, and
- * nothing is mapped, since touching a map of what is gone ends the process.
- * The context remembers the latest 256 regular files that were opened, so that a program can refuse to write over one of them.
+ * A path may name something other than a file: a pipe without a writer, an endless device, more data than memory holds, a file that is
+ * truncated while it is read. So only regular files are accepted unless the caller says otherwise, reading a whole file has a limit, and
+ * nothing is mapped, since touching a map of a truncated file kills the process.
+ * The context remembers the latest 256 regular files that were opened, so that a program can refuse to overwrite its inputs.
  * Every error names the file. One thread at a time per context. Stability: stable within a major version. */
 #ifndef RILL_FILE_H
 #define RILL_FILE_H
@@ -13,15 +13,15 @@
 RILL_C_BEGIN
 
 typedef enum rill_file_kind {
-    RILL_FILE_REGULAR, /* a regular file and nothing else */
-    RILL_FILE_PIPED, /* or a pipe that has no name of its own, as a shell's <(command), which has somebody who writes */
-    RILL_FILE_STREAM, /* all but directories; a named pipe is waited for until somebody writes to it */
+    RILL_FILE_REGULAR, /* regular files only */
+    RILL_FILE_PIPED,   /* also anonymous pipes, as of a shell's <(command), which have a writer */
+    RILL_FILE_STREAM,  /* anything but directories; opening a named pipe waits for a writer */
 } rill_file_kind;
 
 typedef struct rill_file {
     rill_context *ctx; /* NULL: not open */
-    const char *path;  /* the caller's, for messages; needed until the file is closed */
-    int descriptor;    /* does not wait (O_NONBLOCK) where the file is RILL_FILE_PIPED */
+    const char *path;  /* borrowed, for messages; must stay valid until close */
+    int descriptor;    /* non-blocking (O_NONBLOCK) if the file was opened as RILL_FILE_PIPED */
     int regular;
     uint64_t size; /* of a regular file, when it was opened */
 } rill_file;
@@ -31,31 +31,31 @@ typedef struct rill_file {
  *   RILL_OK · RILL_ERR_NOT_FOUND (no such file) · RILL_ERR_IO (all else) */
 RILL_API rill_status rill_file_open(rill_file *out, rill_context *ctx, const char *path, rill_file_kind kind);
 
-/* Open the regular file `name`, parts with one slash between, inside a folder and nowhere else: no part is "..", and none is a
- * symbolic link, since a link may point anywhere. Messages call the file by `name`, which stays until it is closed.
- * Returns as rill_file_open(); RILL_ERR_ARGUMENT (no such name) */
+/* Open the regular file `name`, components separated by single slashes, inside a folder: no component may be ".." or a symbolic link, which
+ * could point anywhere. Messages call the file by `name`, which must stay valid until close.
+ * Returns as rill_file_open(); RILL_ERR_ARGUMENT (invalid name) */
 RILL_API rill_status rill_file_open_inside(rill_file *out, rill_context *ctx, const char *folder, const char *name);
 
-/* The `n` bytes from byte `at` on of a regular file. A file that has become shorter than that is an error.
+/* Read `n` bytes at offset `at` of a regular file. A file that has become too short is an error.
  *   RILL_OK · RILL_ERR_IO */
 RILL_API rill_status rill_file_get(const rill_file *file, uint64_t at, size_t n, void *out);
 
 /* Accepts a zeroed file. */
 RILL_API void rill_file_close(rill_file *file);
 
-/* The whole regular file at `path`, which may have `limit` bytes, in place of what the text held; its data is never NULL.
- * A byte order mark at its beginning is dropped.
+/* Read the whole regular file at `path`, of at most `limit` bytes, into the text, replacing its content; its data is never NULL. A leading
+ * byte order mark is dropped.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (larger than the limit) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_file_read(rill_text *out, const char *path, size_t limit);
 
-/* For texts that no smaller limit is known for. */
+/* Default limit for text files. */
 enum { RILL_FILE_TEXT_MAX = 1 << 30 };
 
-/* *out = "directory/name", in place of what it held.
+/* *out = "directory/name", replacing its content.
  *   RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_path_join(rill_text *out, const char *directory, const char *name);
 
-/* Whether `path` is one of the regular files that were opened, under whatever name, by this context or another of the same workers. */
+/* Whether `path` is one of the remembered regular files, under any name, opened by this context or another one of the same workers. */
 RILL_API int rill_file_was_opened(const rill_context *ctx, const char *path);
 
 RILL_C_END

@@ -1,9 +1,9 @@
-/* Registration: how domains, heuristics, scorers and policies become known to a context by name.
+/* Registration: domains, heuristics, scorers and schedulers become known to a context by name.
  *
- * Built-in ones are registered by rill_register_builtins() (rill/builtins.h); shared objects named rill-*.so by
- * rill_plugin_load(). A plugin exports one function, rill_plugin(), that returns a table of tables. Every table's
- * abi_version and struct_size are checked and mandatory members must be there; a mismatch is refused with both numbers, and
- * nothing of that plugin is kept. Tables must outlive the context (a plugin stays loaded until rill_context_destroy()).
+ * rill_register_builtins() (rill/builtins.h) registers the built-in ones; rill_plugin_load() those of shared objects named rill-*.so. A
+ * plugin exports one function, rill_plugin(), that returns a table of tables. Every table's abi_version and struct_size are checked, and
+ * mandatory members must be set; a mismatch is refused with both numbers, and nothing of that plugin is registered. Tables must outlive the
+ * context (a plugin stays loaded until rill_context_destroy()).
  * Stability: members are only appended. */
 #ifndef RILL_PLUGIN_H
 #define RILL_PLUGIN_H
@@ -19,13 +19,13 @@ typedef struct rill_plugin_table {
     uint32_t abi_version;              /* RILL_ABI_VERSION */
     uint32_t struct_size;              /* sizeof(rill_plugin_table) */
     const char *name;                  /* for messages */
-    const rill_domain *const *domains; /* NULL-ended lists, or NULL */
+    const rill_domain *const *domains; /* NULL-terminated lists, or NULL */
     const rill_heuristic *const *heuristics;
     const rill_scorer *const *scorers;
     const rill_scheduler *const *schedulers;
 } rill_plugin_table;
 
-/* What a plugin exports: `RILL_API const rill_plugin_table *rill_plugin(void)`. */
+/* The function that a plugin exports: `RILL_API const rill_plugin_table *rill_plugin(void)`. */
 typedef const rill_plugin_table *(*rill_plugin_fn)(void);
 
 /* RILL_OK · RILL_ERR_ABI · RILL_ERR_PLUGIN (mandatory member missing) · RILL_ERR_ARGUMENT (name taken) · RILL_ERR_MEMORY */
@@ -34,33 +34,32 @@ RILL_API rill_status rill_register_heuristic(rill_context *ctx, const rill_heuri
 RILL_API rill_status rill_register_scorer(rill_context *ctx, const rill_scorer *scorer);
 RILL_API rill_status rill_register_scheduler(rill_context *ctx, const rill_scheduler *policy);
 
-/* Register the engine's own heuristics, scorers and policies; rill_register_builtins() does so too. Once per context. */
+/* Register the engine's own heuristics, scorers and schedulers; rill_register_builtins() includes it. Once per context. */
 RILL_API rill_status rill_register_core(rill_context *ctx);
 
-/* How much is registered, and a way back to it: restoring forgets every table that was registered since. For loaders that
- * register all of something or nothing; whatever uses a forgotten table must be gone. */
+/* The number of registered tables, and a way back: restoring drops every table registered since. For loaders that register all or
+ * nothing; nothing may use a dropped table. */
 typedef struct rill_registry_mark {
     size_t domains, heuristics, scorers, schedulers;
 } rill_registry_mark;
 RILL_API rill_registry_mark rill_registry_size(const rill_context *ctx);
 RILL_API void rill_registry_restore(rill_context *ctx, rill_registry_mark mark);
 
-/* Make a context for a worker, which another thread may use while this one uses `parent`: with an error record, tables and
- * accounts of its own. What it holds counts in the parent's accounts too; allocation function and log are the parent's.
- * It finds the tables that `parent` had at the mark `shared`, NULL: that it has now. What belongs to a thread, a script's tables,
- * must not be among them: the worker's context loads the script again. Destroyed before its parent.
+/* Make a context for a worker, which another thread may use while this one uses `parent`. It has its own error record, tables and memory
+ * accounting; its memory also counts in the parent's. It shares the parent's allocation function and log. It has the tables that `parent`
+ * had at the mark `shared`, NULL: all of its tables. Tables that belong to a thread, such as a script's, must not be among them: the
+ * worker's context loads the script again. Destroyed before its parent.
  *   RILL_OK · RILL_ERR_MEMORY (recorded in `parent`) */
 RILL_API rill_status rill_context_create_worker(rill_context **out, rill_context *parent,
                                                 const rill_registry_mark *shared);
 
-/* Append the path of the file that a plugin's name stands for, a shared object or a script, to `out`, whose context is set and records
- * failures: a name with a slash is a path; another is a file of the working directory, or else, in the folder of installed plugins,
- * NAME, NAME.so, rill-NAME.so or NAME.lua, the first that is there. That folder is `rill` beside librill
- * (`pkg-config --variable=plugindir rill`).
- *   RILL_OK · RILL_ERR_NOT_FOUND (none of them is there) · RILL_ERR_MEMORY; on failure the text is as before */
+/* Append the path of a plugin, a shared object or a script, to `out`, whose context is set and records failures. A name with a slash is a
+ * path. Any other name is a file of the working directory, or else, in the folder of installed plugins, the first that exists of NAME,
+ * NAME.so, rill-NAME.so, NAME.lua. That folder is `rill` beside librill (`pkg-config --variable=plugindir rill`).
+ *   RILL_OK · RILL_ERR_NOT_FOUND (no such file) · RILL_ERR_MEMORY; on failure the text is unchanged */
 RILL_API rill_status rill_plugin_find(const char *name, rill_text *out);
 
-/* Load a shared object, by path or by name as rill_plugin_find() has it, and register what it offers, all or nothing.
+/* Load a shared object, by path or by name as in rill_plugin_find(), and register its tables, all or none.
  *   RILL_OK · RILL_ERR_NOT_FOUND (no file, no rill_plugin) · RILL_ERR_ABI · RILL_ERR_PLUGIN · RILL_ERR_ARGUMENT */
 RILL_API rill_status rill_plugin_load(rill_context *ctx, const char *path);
 
@@ -70,7 +69,7 @@ RILL_API const rill_heuristic *rill_find_heuristic(const rill_context *ctx, cons
 RILL_API const rill_scorer *rill_find_scorer(const rill_context *ctx, const char *name);
 RILL_API const rill_scheduler *rill_find_scheduler(const rill_context *ctx, const char *name);
 
-/* The i-th registered table, in order of registration, or NULL behind the last. */
+/* The i-th registered table, in order of registration, or NULL past the last one. */
 RILL_API const rill_domain *rill_domain_at(const rill_context *ctx, size_t i);
 RILL_API const rill_heuristic *rill_heuristic_at(const rill_context *ctx, size_t i);
 RILL_API const rill_scorer *rill_scorer_at(const rill_context *ctx, size_t i);

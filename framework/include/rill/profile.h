@@ -1,7 +1,7 @@
-/* Profiles: what each operation of a model has cost, and what the machine could have done at best.
+/* Profiles: the measured cost of each operation of a model, and the peak performance of the machine.
  *
- * A domain that runs programs on a device (device.h) tells them through the members `profile` and `profiled` of its table; a caller
- * asks the engine. Counting costs a look at the clock per operation and block, so it is off until it is asked for.
+ * A domain that runs graphs on a device (device.h) reports them through the members `profile` and `profile_row` of its table; a caller asks
+ * the engine. Profiling reads the clock per operation and block, so it is off by default.
  * Stability: structs are only appended to. */
 #ifndef RILL_PROFILE_H
 #define RILL_PROFILE_H
@@ -10,32 +10,31 @@
 
 RILL_C_BEGIN
 
-/* The kinds of arithmetic that peaks are told for. */
+/* Kinds of arithmetic with separate peaks. */
 typedef enum rill_arithmetic {
-    RILL_ARITHMETIC_F32 = 0, /* weights in bf16 too: they are multiplied in fp32 */
+    RILL_ARITHMETIC_F32 = 0, /* also bf16 weights: they are multiplied in fp32 */
     RILL_ARITHMETIC_INT8 = 1,
     RILL_ARITHMETICS = 2,
 } rill_arithmetic;
 
-/* An operation of a program since counting began. Flops and bytes are what the operation must do and move: a multiplication and an
- * addition are two flops; weights count once per block of rows, whatever the caches made of it. */
+/* An operation of a graph since profiling started. Flops and bytes are the operation's minimum: a multiply-add is two flops; weights
+ * count once per block of rows, whether or not they were cached. */
 typedef struct rill_op_profile {
     const char *program, *operation; /* borrowed: valid as long as the model is open */
     int64_t calls, rows;
     double seconds; /* summed over threads */
     double flops, bytes;
     rill_arithmetic arithmetic;
-    int64_t launches; /* of kernels and products, on a GPU */
+    int64_t launches; /* of kernels and matrix products, on a GPU */
 } rill_op_profile;
 
-/* What one thread of the machine does at best, measured. */
+/* Measured peak performance of one thread. */
 typedef struct rill_limits {
     double flops[RILL_ARITHMETICS]; /* per second */
-    double bytes;                   /* per second, read from memory that no cache near a core holds */
+    double bytes;                   /* per second, read from main memory */
 } rill_limits;
 
-/* The share of the limits that an operation reached: the least time it needs by them, over the time it took; 0 without a time or
- * without limits. */
+/* An operation's share of peak (roofline): the least time it needs at the limits, divided by its time; 0 without a time or limits. */
 static inline double rill_profile_share(const rill_op_profile *op, const rill_limits *limits)
 {
     if (!(limits->bytes > 0)) return 0;

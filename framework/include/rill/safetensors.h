@@ -1,18 +1,17 @@
-/* Named tensors of a model file: safetensors, alone or in several files, and CTranslate2's model.bin.
+/* Named tensors of a model file: safetensors, one file or several, and CTranslate2's model.bin.
  *
- * The format (github.com/huggingface/safetensors, README): 8 bytes, the header's length, little-endian; the header, a JSON
- * object of name -> {"dtype", "shape", "data_offsets": [begin, end]} and optionally "__metadata__"; then the data, to which
- * the offsets are relative. A model in several files has an index of them, as transformers' save_pretrained() writes it:
- * {"weight_map": {name of a tensor: name of a file beside it}}. Read strictly: everything the files claim is checked against their sizes
- * when they are opened, the tensors must cover the data without gap or overlap, a name may come once, what an index says is what its
- * files hold. What opens can be read without further doubt. model.bin is read likewise (docs/mt.md): an alias is a tensor with the bytes of
- * another, and integers that have scales are numbers.
+ * The format (github.com/huggingface/safetensors, README): 8 bytes, the header's length, little-endian; the header, a JSON object of name
+ * -> {"dtype", "shape", "data_offsets": [begin, end]} and optionally "__metadata__"; then the data, to which the offsets are relative. A
+ * sharded model has an index, as transformers' save_pretrained() writes it: {"weight_map": {name of a tensor: name of a file beside it}}.
+ * Parsing is strict: on opening, everything the files claim is checked against their sizes, the tensors must cover the data without gap or
+ * overlap, names must be unique, and the index must match its files. After that, reading needs no further checks. model.bin is read
+ * likewise (docs/mt.md): an alias is a tensor with another one's bytes, and quantised integers are multiplied by their scales.
  *
  * Order of use: rill_tensor_file_open(), then for each tensor rill_tensor_file_read(), then rill_tensor_file_close().
- * Element types: any of the format's may be in the file; F32, F16 and BF16 can be read, all as fp32.
+ * Element types: the file may have any of the format's; F32, F16 and BF16 can be read, all as fp32.
  * Every error names the file and the tensor, what was expected and what was found.
- * Memory: each tensor is read into the caller's memory when it is asked for, and nothing else is kept of it; header entries come from
- * the context, the header's document from malloc(). One thread at a time. Stability: stable within a major version. */
+ * Memory: each tensor is read into the caller's memory on demand and not kept; header entries come from the context, the header's
+ * document from malloc(). One thread at a time. Stability: stable within a major version. */
 #ifndef RILL_SAFETENSORS_H
 #define RILL_SAFETENSORS_H
 
@@ -30,25 +29,25 @@ typedef struct rill_file_tensor {
     int rank;                            /* 0..RILL_TENSOR_MAX_RANK */
     int64_t shape[RILL_TENSOR_MAX_RANK]; /* [rank] */
     size_t begin, end;                   /* bytes of the data section */
-    int read;                            /* rill_tensor_file_read() has given it */
+    int read;                            /* rill_tensor_file_read() has been called for it */
 } rill_file_tensor;
 
-/* Element types for rill_tensor_file_read(): which of them the caller takes. */
+/* Element types that the caller of rill_tensor_file_read() accepts. */
 enum {
     RILL_TENSOR_F32 = 1,
     RILL_TENSOR_F16 = 2,
     RILL_TENSOR_BF16 = 4,
-    RILL_TENSOR_SCALED = 8, /* integers with scales, which CTranslate2's form has */
+    RILL_TENSOR_SCALED = 8, /* integers with scales, in CTranslate2's format */
     RILL_TENSOR_FLOATS = 15,
 };
 
-/* Open the file at `path`, or the files of an index: of one whose name ends with .index.json, or of PATH.index.json where there is no
- * PATH. Of a folder that is model.safetensors, if it has one. What errors call the set is the file's name or the index's.
+/* Open the file at `path`, or the files of an index: if the name ends with .index.json, or if PATH does not exist and PATH.index.json does.
+ * In a folder, model.safetensors if it exists. Errors name the file or the index.
  *   out: on success a reader the caller closes; on failure NULL
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 RILL_API rill_status rill_tensor_file_open(rill_tensor_file **out, rill_context *ctx, const char *path);
 
-/* The same for bytes in memory, which are borrowed until close; `name` stands for the path in errors and is copied. */
+/* The same for bytes in memory, which are borrowed until close; `name` replaces the path in errors and is copied. */
 RILL_API rill_status rill_tensor_file_parse(rill_tensor_file **out, rill_context *ctx, const char *name,
                                             const char *bytes, size_t length);
 
@@ -61,7 +60,7 @@ RILL_API const rill_file_tensor *rill_tensor_file_find(const rill_tensor_file *t
 RILL_API size_t rill_tensor_file_count(const rill_tensor_file *tensors);
 RILL_API const rill_file_tensor *rill_tensor_file_tensor(const rill_tensor_file *tensors, size_t i);
 
-/* *same = whether two tensors of the file are of one type and shape and have the same bytes.
+/* *same = whether two tensors have equal type, shape and bytes.
  *   RILL_OK · RILL_ERR_IO */
 RILL_API rill_status rill_tensor_file_same_values(const rill_tensor_file *tensors, const rill_file_tensor *a,
                                                   const rill_file_tensor *b, int *same);

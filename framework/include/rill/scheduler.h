@@ -1,11 +1,11 @@
-/* Policies: which items a timestep expands, and when new ones are admitted.
+/* Schedulers decide which items a timestep expands, and when new ones are admitted.
  *
- * A policy orders; the engine guarantees. Under a budget the engine takes items in the order given, each whole or not at
- * all; one that does not fit while a later one is taken has been passed over, and after eight times goes first; an item
- * wider than the budget is expanded alone. An item that is not expanded for four rounds, of as many expansions each as there are live
- * candidates in flight, goes first too, whatever the policy names. A policy that chooses nothing, or refuses to admit while nothing is
- * in flight, is overruled. So every item finishes under every policy, and since an item's search never depends on when it is expanded, no
- * policy can change an answer. Stability: members are only appended. */
+ * A scheduler only orders items; the engine guarantees progress. Under a budget the engine takes items in the scheduler's order, each
+ * whole or not at all. An item that does not fit while a later one is taken has been passed over; after eight times it goes first. An
+ * item wider than the budget is expanded alone. An item not expanded for four rounds goes first too, even if the scheduler omits it; a
+ * round is as many expansions as there are live candidates in flight. A scheduler that chooses no item, or refuses to admit while
+ * nothing is in flight, is overruled. So every item finishes under every scheduler, and since an item's search never depends on when it
+ * is expanded, no scheduler can change an answer. Stability: members are only appended. */
 #ifndef RILL_SCHEDULER_H
 #define RILL_SCHEDULER_H
 
@@ -19,7 +19,7 @@ typedef struct rill_sched_view {
     int32_t n;                   /* items in flight; 0 is legal */
     const int64_t *item_id;      /* [n] position of the input in the stream */
     const int32_t *timestep;     /* [n] timesteps the item has had: l_t */
-    const int32_t *width;        /* [n] live candidates: what expanding it costs */
+    const int32_t *width;        /* [n] live candidates: the cost of expanding the item */
     const int64_t *size;         /* [n] the input's size in the domain's unit */
     const int64_t *refill_index; /* [n] number of the refill that admitted the item, from 0 */
     int32_t batch;               /* setting n */
@@ -28,7 +28,7 @@ typedef struct rill_sched_view {
     double refill;               /* setting refill, a share of N */
     int64_t waiting;             /* inputs waiting to be admitted */
     int64_t timesteps;           /* timesteps of the run so far */
-    int32_t k;                   /* setting k: candidates of an item at most, where its request says nothing else */
+    int32_t k;                   /* setting k: most candidates of an item, unless its request sets another k */
 } rill_sched_view;
 
 typedef struct rill_scheduler {
@@ -39,21 +39,21 @@ typedef struct rill_scheduler {
 
     /* `table`: this table. (optional) */
     rill_status (*create)(const struct rill_scheduler *table, rill_context *ctx, const char *arguments, void **self);
-    /* Write the indexes of items to expand, most wanted first, each at most once, to order[0..n); *count is how many.
+    /* Write the indexes of items to expand to order[0..n), highest priority first, without duplicates; *count is their number.
      * Mandatory. */
     rill_status (*choose)(void *self, const rill_sched_view *flight, int32_t *order, int32_t *count);
-    /* How many inputs to admit now; the engine caps it at max_items - n and at what is waiting. Called before each timestep
-     * unless a flush is going on. Mandatory. */
+    /* Number of inputs to admit now; the engine caps it at max_items - n and at the inputs waiting. Called before each timestep except
+     * during a flush. Mandatory. */
     rill_status (*refill)(void *self, const rill_sched_view *flight, int32_t *admit);
     /* (optional) */
     void (*destroy)(void *self);
-    /* Encode this many inputs beyond those admitted, so that later refills find them ready. (optional: 0) */
+    /* Number of inputs to encode ahead of admission, so that later refills find them ready. (optional: 0) */
     int32_t (*encode_ahead)(void *self, const rill_sched_view *flight);
 } rill_scheduler;
 
-/* The budget of one timestep, by a function of the user's (engine.h): asked before each timestep's choice, with *budget and
- * flight->budget as the setting says. 0 is none, a negative number an error. The flight that `choose` then sees has the
- * answer as its budget; refill and encode_ahead see the setting.
+/* A user's function that sets the budget of one timestep (engine.h): called before each timestep's choice, with *budget and flight->budget
+ * as in the settings. 0 is no budget, a negative number an error. `choose` then sees the returned budget; refill and encode_ahead see the
+ * setting.
  *   RILL_OK · a negative status ends the run */
 typedef rill_status (*rill_budget_fn)(void *user, const rill_sched_view *flight, int32_t *budget);
 

@@ -1,15 +1,14 @@
-/* Options from several sources, and the setup that follows from them.
+/* Search configuration: options from several sources, and the engine setup that they result in.
  *
- * A layer is one source of wishes: a command line, a request, a configuration in Lua, a model's config.json.
- * rill_search_config_make() composes them. One layer is *firm*: what it says must be possible, or there is no result.
- * The others are *soft*: they are defaults, nearest first, and what a method cannot do is left out of them, so that a firm
- * `method greedy` works with a model whose defaults prune. Nearer layers win, setting by setting; a chain of heuristics or
- * scorers is taken whole from the nearest layer that has one. A preset (`like`) that a nearer layer asks for stands before what
- * layers farther away say of the search.
+ * An option source holds the options of one origin: a command line, a request, a Lua configuration, a model's config.json.
+ * rill_search_config_make() combines sources. One source is *firm*: its options must be possible, or the call fails. The others are *soft*:
+ * they are defaults, in order of precedence, and options that the method does not support are dropped, so that a firm `method greedy` works
+ * with a model whose defaults prune. The source with the higher precedence wins, setting by setting; a chain of heuristics or scorers is
+ * taken whole from the first source that has one. A preset (`like`) overrides the search settings of sources with lower precedence.
  *
- * Order of use: rill_option_source_create(), rill_option_source_set() and its like, rill_search_config_make(), an engine from plan->setup,
- * then rill_search_config_free() and rill_option_source_free(): layers must outlive the plans made from them. One thread at a time; a
- * context's layers are used with that context. Stability: structs are only appended to. */
+ * Order of use: rill_option_source_create(), rill_option_source_set() and similar, rill_search_config_make(), an engine from
+ * config->setup, then rill_search_config_free() and rill_option_source_free(): sources must outlive the configurations made from them.
+ * One thread at a time; sources are used with the context that made them. Stability: structs are only appended to. */
 #ifndef RILL_SEARCH_CONFIG_H
 #define RILL_SEARCH_CONFIG_H
 
@@ -21,110 +20,108 @@ RILL_C_BEGIN
 typedef struct rill_option_source rill_option_source;
 
 typedef enum rill_origin {
-    RILL_FROM_USER = 0, /* what gives way to nearer layers is not told */
-    RILL_FROM_FILE = 1, /* the plan tells what is left out: another search runs than the file describes */
+    RILL_FROM_USER = 0, /* overridden options are not reported */
+    /* dropped options are reported (rill_search_config.ignored): another search runs than the file describes */
+    RILL_FROM_FILE = 1,
 } rill_origin;
 
 typedef enum rill_chain { RILL_CHAIN_HEURISTICS, RILL_CHAIN_SCORERS, RILL_CHAIN_SCHEDULER, RILL_CHAINS } rill_chain;
 
-/* Names beside the settings': absolute, relative and relative-local add that heuristic; heuristic, scorer and policy take
+/* Option names that are not settings: absolute, relative and relative-local add that heuristic; heuristic, scorer and policy take
  * "NAME:ARGS". Ends with name == NULL. */
 RILL_API const rill_option *rill_chain_table(void);
 
-/* What a program that writes outputs may write beside their texts: alignment, word-scores, unknown-names, ids, pretty. A layer only notes
- * them; rill_option_sources_get() finds them. Ends with name == NULL. */
+/* Options about what a program writes with each output: alignment, word-scores, unknown-names, ids, pretty. A source only stores them;
+ * rill_option_sources_get() reads them. Ends with name == NULL. */
 RILL_API const rill_option *rill_output_table(void);
 
-/* An empty layer. *out: freed by the caller; NULL on failure. RILL_OK · RILL_ERR_MEMORY */
+/* Create an empty source. *out: freed by the caller; NULL on failure. RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_source_create(rill_option_source **out, rill_context *ctx, rill_origin origin);
 RILL_API void rill_option_source_free(rill_option_source *layer); /* NULL is allowed */
 
-/* Say something: a setting, a name of rill_chain_table() or rill_output_table(), or an option of a registered domain
- * (rill_domain.options). "-" and "_" are one. The value is checked by itself; said again, a setting is replaced, and so is a policy;
- * chains grow.
+/* Set an option: a setting, a name of rill_chain_table() or rill_output_table(), or an option of a registered domain (rill_domain.options).
+ * "-" and "_" are equivalent. The value is checked on its own, not against other options. Setting it again replaces a setting or scheduler,
+ * and extends a chain.
  *   RILL_OK · RILL_ERR_OPTION (recorded, with the nearest known name) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_source_set(rill_option_source *layer, const char *name, const char *value);
 
-/* The same from a text "NAME=VALUE NAME=VALUE". */
+/* Set options from a text "NAME=VALUE NAME=VALUE". */
 RILL_API rill_status rill_option_source_set_all(rill_option_source *layer, const char *text);
 
-/* The row by whose type rill_option_source_set() reads a value of that name; NULL: it knows none. */
+/* The table row of the option that rill_option_source_set() knows by this name; NULL: unknown. */
 RILL_API const rill_option *rill_option_row(const rill_context *ctx, const char *name);
 
 /* Append an element to a chain. */
 RILL_API rill_status rill_option_source_add_to_chain(rill_option_source *layer, rill_chain chain, const char *name,
                                                      const char *arguments);
 
-/* The chain is said, though it be empty: then none is wanted, whatever layers farther away hold. */
+/* Mark the chain as set even if it is empty: an empty chain then overrides those of sources with lower precedence. */
 RILL_API void rill_option_source_set_chain(rill_option_source *layer, rill_chain chain);
 
 /* A function that sets each timestep's budget, instead of the setting. */
 RILL_API void rill_option_source_set_budget(rill_option_source *layer, rill_budget_fn budget, void *user);
 
-/* A function that says which hypotheses are alike for cube pruning (rill_engine_setup.cube_key). */
+/* A function that defines the equivalence classes of cube pruning (rill_engine_setup.cube_key). */
 RILL_API void rill_option_source_set_cube_key(rill_option_source *layer, rill_key_fn key, void *user);
 
-/* What the layer says of a setting, an output's or a domain's option, valid until it is said again; "function" of a budget by a
- * function; NULL: nothing. */
+/* The source's value of a setting, output option or domain option, valid until it is set again; "function" for a budget function; NULL:
+ * unset. */
 RILL_API const char *rill_option_source_get(const rill_option_source *layer, const char *name);
-RILL_API int rill_option_source_has_chain(const rill_option_source *layer,
-                                          rill_chain chain); /* said, though it be empty */
+RILL_API int rill_option_source_has_chain(const rill_option_source *layer, rill_chain chain); /* set, even if empty */
 RILL_API const rill_chain_entry *rill_option_source_chain(const rill_option_source *layer, rill_chain chain,
                                                           int32_t *n);
-/* It says something of the search: a setting, heuristics, scorers. */
+/* Whether the source sets any search option: a setting, heuristics, scorers. */
 RILL_API int rill_option_source_sets_search(const rill_option_source *layer);
 
-/* Search as outputs are scored that are given: one path, for the scorer "given" (rill_search_config_add_scorer). What a layer says that
- * shapes a score or the schedule stays.
- *   RILL_OK · RILL_ERR_OPTION (it says something that is for a search, named) · RILL_ERR_MEMORY */
+/* Configure forced decoding: score given outputs, one path each, with the scorer "given" (rill_search_config_add_scorer). Options that
+ * shape scores or the schedule are kept.
+ *   RILL_OK · RILL_ERR_OPTION (the source sets an option that applies to searches only, named) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_source_force_decode(rill_option_source *layer);
 
-/* Would the layer alone be possible? RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
+/* Check whether the source alone is a possible configuration. RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_source_check(const rill_option_source *layer);
 
-/* Worker `worker` reads `twin` in the place of this layer: the same, made in its own context, whose functions are its own. */
+/* Worker `worker` uses `twin` instead of this source: the same options made in the worker's own context, with its own functions. */
 RILL_API rill_status rill_option_source_set_worker_copy(rill_option_source *layer, int32_t worker,
                                                         rill_option_source *twin);
 
-/* What the nearest of the layers says of it that says anything; NULL: none does. */
+/* The value of an option in the first source that sets it; NULL: none does. */
 RILL_API const char *rill_option_sources_get(const rill_option_source *const *layers, int n, const char *name);
 
-/* The values of domains' options that some layer gives, of each name the nearest, for rill_open_options. *out has room for all of
- * them, belongs to the caller (rill_free of *n pairs), and its texts to the layers; NULL when there are none.
+/* The values of domain options set in any source, each from the first source that has it, for rill_open_options. *out is an array of *n
+ * pairs owned by the caller (rill_free); its texts belong to the sources; NULL when there are none.
  *   RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_sources_domain_values(rill_context *ctx, const rill_option_source *const *layers,
                                                        int n, rill_pair **out, int32_t *n_out);
 
-/* What layers make together. */
+/* The combined configuration. */
 typedef struct rill_search_config {
-    rill_engine_setup setup; /* for rill_engine_create(); trace, fields and clock are the caller's to add */
-    rill_settings resolved;  /* setup.settings with presets applied, as an engine will have them */
-    const char
-        *ignored; /* "heuristics (absolute:10), search.k": what was left out of layers from files; "" for nothing */
+    rill_engine_setup setup; /* for rill_engine_create(); the caller adds trace, fields and clock */
+    rill_settings resolved;  /* setup.settings with presets applied, as an engine resolves them */
+    const char *ignored;     /* "heuristics (absolute:10), search.k": dropped options of file sources; "" for none */
 } rill_search_config;
 
-/* Compose `firm` with soft[0..n), nearest first; NULL layers are empty ones.
+/* Combine `firm` with soft[0..n), highest precedence first; NULL sources are empty.
  *   *out: freed by the caller; NULL on failure
- *   RILL_OK · RILL_ERR_OPTION (what `firm` says is impossible, or contradicts itself) · RILL_ERR_MEMORY */
+ *   RILL_OK · RILL_ERR_OPTION (an option of `firm` is impossible or contradicts another one) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_search_config_make(rill_search_config **out, rill_context *ctx,
                                              const rill_option_source *firm, const rill_option_source *const *soft,
                                              int n);
-/* A request's own settings on top of a run's. What the run's firm layer says stays, and contradictions are refused, as if both had been
- * said together; with `gives_way` it gives way like a soft one (a server's options are its clients' defaults). Heuristics are the run's
- * for all inputs alike: settings that are for a search without them (`like`) are refused.
- *   *out: freed by the caller; NULL on failure · ctx: any that the layers may be used with
+/* Combine a request's own settings with the run's. The run's firm options stay in force, and contradictions are refused, as if one source
+ * had set both; with `gives_way` they are soft (a server's options are its clients' defaults). Heuristics belong to the run, so settings
+ * for searches without heuristics (`like`) are refused in a run that has some.
+ *   *out: freed by the caller; NULL on failure · ctx: any context that the sources may be used with
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
 RILL_API rill_status rill_search_config_request(rill_search_config **out, const rill_search_config *run,
                                                 rill_context *ctx, const rill_option_source *own, int gives_way);
-/* rill_search_config_make() from the twins that the plan's layers have for a worker, where they have any; else *out is NULL.
- * `ctx`: the worker's. */
+/* rill_search_config_make() from the worker's copies of the config's sources, if it has any; else *out is NULL. `ctx`: the worker's. */
 RILL_API rill_status rill_search_config_worker_copy(const rill_search_config *plan, rill_context *ctx, int32_t worker,
                                                     rill_search_config **out);
-/* Add a scorer behind those of the plan, and of its twins made from now on; the texts are borrowed. RILL_OK · RILL_ERR_MEMORY */
+/* Append a scorer to the config, and to worker copies made later; the texts are borrowed. RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_search_config_add_scorer(rill_search_config *plan, const char *name, const char *arguments);
 RILL_API void rill_search_config_free(rill_search_config *plan); /* NULL is allowed */
 
-/* Whether two plans must give the same answers, however each is scheduled. */
+/* Whether two configurations define the same search, whatever their schedules: equal results. */
 RILL_API int rill_search_config_same_search(const rill_search_config *a, const rill_search_config *b);
 
 RILL_C_END

@@ -13,23 +13,23 @@ RILL_C_BEGIN
 typedef enum rill_status {
     RILL_AGAIN = 1,        /* nothing available now; ask again after the next step */
     RILL_END_OF_INPUT = 2, /* a reader has nothing more to give */
-    RILL_EMPTY = 3,        /* an input in which there is nothing to decode: what comes of it is empty too */
+    RILL_EMPTY = 3,        /* an input with nothing to decode: its output is empty */
     RILL_OK = 0,
     RILL_ERR_MEMORY = -1,        /* an allocation failed */
-    RILL_ERR_ARGUMENT = -2,      /* the caller broke a documented condition */
+    RILL_ERR_ARGUMENT = -2,      /* the caller violated a documented precondition */
     RILL_ERR_OPTION = -3,        /* unknown option, value out of range, or options that contradict each other */
     RILL_ERR_NOT_FOUND = -4,     /* no such name, file or member */
     RILL_ERR_IO = -5,            /* reading or writing failed */
-    RILL_ERR_FORMAT = -6,        /* a file's or plugin's content is not what its format demands */
+    RILL_ERR_FORMAT = -6,        /* malformed content of a file or plugin */
     RILL_ERR_ABI = -7,           /* a table was built for another version of rill */
     RILL_ERR_INPUT = -8,         /* this input cannot be decoded; others can */
-    RILL_ERR_NO_HYPOTHESIS = -9, /* every hypothesis of this input died; others go on */
-    RILL_ERR_PLUGIN = -10,       /* a domain, heuristic, scorer or policy gave an illegal result */
-    RILL_ERR_STOPPED = -11,      /* a callback of the user's asked to stop */
+    RILL_ERR_NO_HYPOTHESIS = -9, /* every hypothesis of this input was dropped; others continue */
+    RILL_ERR_PLUGIN = -10,       /* a domain, heuristic, scorer or scheduler returned an illegal result */
+    RILL_ERR_STOPPED = -11,      /* a user's callback requested a stop */
     RILL_ERR_CHECK = -12,        /* the checking mode found a result that depends on other items */
     RILL_ERR_CANCELLED = -13,    /* this input was cancelled */
-    RILL_ERR_DEADLINE = -14,     /* this input's deadline came before there was anything to give */
-    RILL_ERR_DEVICE = -15,       /* a device failed at its work */
+    RILL_ERR_DEADLINE = -14,     /* this input's deadline came before it had any output */
+    RILL_ERR_DEVICE = -15,       /* a compute device failed */
 } rill_status;
 
 /* The code's name ("RILL_ERR_IO"), or "unknown status"; a constant. */

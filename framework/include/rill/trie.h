@@ -1,4 +1,4 @@
-/* Tries of allowed outputs: files for the scorer `trie:FILE`, under which outputs are sequences of a set only.
+/* Tries of allowed outputs: files for the scorer `trie:FILE`, which restricts outputs to a set of sequences.
  *
  *     rill_trie *trie;
  *     rill_trie_create(&trie, ctx, info->actions);
@@ -7,9 +7,9 @@
  *     rill_trie_free(trie);
  *
  * The file, all numbers little-endian: the bytes "rilltrie"; uint32 version 1, the model's actions, nodes N (the root is node 0), length of
- * the longest sequence; uint64 sequences; uint32 first[N + 1]; int32 action[N]. Nodes are numbered by level, so the children of
- * node v are nodes first[v] to first[v + 1] - 1, in order of their actions; action[v] leads to v, -1 to the root. 8 bytes a node.
- * The scorer reads a file whole, once for all workers of a context, and never maps it (file.h says why).
+ * the longest sequence; uint64 sequences; uint32 first[N + 1]; int32 action[N]. Nodes are numbered by level, so the children of node v are
+ * nodes first[v] to first[v + 1] - 1, in order of their actions; action[v] leads to v, -1 to the root. 8 bytes a node.
+ * The scorer reads the whole file, once for all workers of a context, and does not map it (see file.h).
  * Threads: as the context. Stability: stable within a major version. */
 #ifndef RILL_TRIE_H
 #define RILL_TRIE_H
@@ -20,16 +20,16 @@ RILL_C_BEGIN
 
 typedef struct rill_trie rill_trie;
 
-/* An empty set of sequences of a model with so many actions. *out: freed by the caller. RILL_OK · RILL_ERR_MEMORY */
+/* An empty set of sequences for a model with `actions` actions. *out: freed by the caller. RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_trie_create(rill_trie **out, rill_context *ctx, int32_t actions);
 RILL_API void rill_trie_free(rill_trie *trie); /* NULL is allowed */
 
-/* Add a sequence; one that is there already changes nothing, and one that goes on where another stops makes that one a beginning.
+/* Add a sequence. A duplicate changes nothing. If one sequence is a prefix of another, only the longer one is kept.
  *   RILL_OK · RILL_ERR_ARGUMENT (no action, or one that the model does not have) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_trie_add(rill_trie *trie, const int32_t *action, int32_t n);
 
-/* Write the file in pieces; a negative return of `write` ends it.
- *   RILL_OK · RILL_ERR_ARGUMENT (there is no sequence, or 2^31 nodes) · RILL_ERR_MEMORY · what `write` returns */
+/* Write the file in chunks; a negative return of `write` aborts it.
+ *   RILL_OK · RILL_ERR_ARGUMENT (no sequence, or 2^31 nodes) · RILL_ERR_MEMORY · what `write` returns */
 RILL_API rill_status rill_trie_write(rill_trie *trie, rill_status (*write)(void *user, const void *bytes, size_t n),
                                      void *user);
 

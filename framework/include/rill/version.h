@@ -1,12 +1,11 @@
 /* Versions of the programming interface and of the plugin binary interface.
  *
- * RILL_VERSION names a release. RILL_ABI_VERSION is what a plugin's tables carry: it grows when a table changes in a
- * way that old plugins cannot follow. Appending an optional member to a table does not change it; `struct_size` tells
- * the engine which members a plugin knows.
+ * RILL_VERSION names a release. RILL_ABI_VERSION is stored in a plugin's tables: it grows when a table changes incompatibly. Appending an
+ * optional member to a table does not change it; from `struct_size` the engine knows which members a plugin has.
  *
- * Structs that a caller makes say their size too. Options may come from an older header: what they lack is not given.
- * rill_settings and rill_engine_setup of another size are refused with RILL_ERR_ABI, since the second holds the first and rill
- * writes to both. Stability: this header keeps its names for ever. */
+ * Structs that a caller makes carry their size too. Options may come from an older header: missing members take their defaults.
+ * rill_settings and rill_engine_setup of another size are refused with RILL_ERR_ABI, since the second contains the first and rill writes
+ * to both. Stability: the names in this header never change. */
 #ifndef RILL_VERSION_H
 #define RILL_VERSION_H
 

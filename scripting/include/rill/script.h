@@ -22,11 +22,12 @@ typedef struct rill_script_options {
     int unsafe;           /* open io, os and rill.ffi */
     size_t memory;        /* bytes the script may hold; 0 = 256 MiB. What small blocks waste adds at most a quarter */
     int64_t instructions; /* Lua instructions per call into the script; 0 = 200 million, negative = no limit */
-    /* Gets a line that the script prints, without newline. NULL: rill_log() at level info. */
+    /* Called with each line the script prints, without newline. NULL: rill_log() at level info. */
     void (*print)(void *user, const char *line);
     void *print_user;
-    /* Seconds of the processor per call into the script, for what no instruction tells; 0 = 10, or no limit where `instructions` has
-     * none; negative = no limit. Like that limit it ends a call, and changes no answer of one that ends by itself. */
+    /* Processor seconds per call into the script, for work that instructions do not measure; 0 = 10, or no limit if
+     * `instructions` has none; negative = no limit. The limit only aborts calls; it never changes the result of a call
+     * that completes. */
     double seconds;
 } rill_script_options;
 
@@ -39,19 +40,19 @@ typedef struct rill_script_options {
 RILL_API rill_status rill_script_load(rill_script **out, rill_context *ctx, const char *path,
                                       const rill_script_options *options);
 
-/* Whether the file ended by returning something, as one does that describes a run. */
+/* Whether the script's last line returned a value, as a run configuration does. */
 RILL_API int rill_script_returned(const rill_script *script);
 
 /* The same for text in memory; `name` stands for the file in messages. */
 RILL_API rill_status rill_script_load_text(rill_script **out, rill_context *ctx, const char *name, const char *text,
                                            size_t length, const rill_script_options *options);
 
-/* Watch the masks that the script makes in calls from now on. `a and b`, `a or b` and `not a` are not what they are for masks, and leave
- * a mask unused.
+/* Watch the masks that later calls of the script make. Lua's `a and b`, `a or b` and `not a` do not work on masks, and
+ * leave a mask unused.
  *   RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_script_watch(rill_script *script);
-/* "FILE:LINE" where masks of a watched script were made without being used: by every call so far that made some there, not by some calls
- * alone. i: from 0, in the order in which such places were come to; NULL behind the last. Valid as long as the script. */
+/* "FILE:LINE" of masks that a watched script made without using them, in every call so far that made some there. i:
+ * from 0, in order of first occurrence; NULL past the end. Valid as long as the script. */
 RILL_API const char *rill_script_unused_mask(const rill_script *script, size_t i);
 
 /* Bytes held by the script now. */

@@ -20,7 +20,7 @@ typedef struct rill_script_pair {
     const char *name, *value;
 } rill_script_pair;
 
-/* A chain that is `said` and empty asks for none, whatever other sources of settings hold. */
+/* A chain that is `said` and empty clears the chain of other option sources. */
 typedef struct rill_script_chain {
     const rill_chain_entry *entry; /* [n] */
     int32_t n;
@@ -34,7 +34,7 @@ typedef struct rill_script_axis {
     int32_t n;
 } rill_script_axis;
 
-/* A name of a grid that is no setting's: that of the heuristic whose argument it is, or a short one for a setting. */
+/* A sweep parameter that is not a setting: a heuristic's name for its argument, or a short name for a setting. */
 typedef struct rill_script_parameter {
     const char *name;
     const char *heuristic, *setting; /* one of them is NULL */
@@ -62,15 +62,15 @@ typedef struct rill_script_config {
     rill_budget_fn budget; /* search.budget as a function, which belongs to the script; else NULL */
     void *budget_user;
 
-    const rill_script_axis *sweep; /* [n_sweep]; the first varies slowest. n_sweep 0: there is no sweep */
+    const rill_script_axis *sweep; /* [n_sweep]; the first varies slowest. n_sweep 0: no sweep */
     int32_t n_sweep;
-    int64_t sweep_points; /* product of their lengths; 0 without a sweep */
-    int has_tune;         /* the script has a search of its own */
-    /* [n_point] the parameters that made this configuration from the script's: of a sweep in its order, else by name */
+    int64_t sweep_points; /* product of the axes' lengths; 0 without a sweep */
+    int has_tune;         /* the script defines `tune` */
+    /* [n_point] parameters that differ from the script's configuration: in the sweep's order, else by name */
     const rill_script_pair *point;
     int32_t n_point;
 
-    const char *const *ensemble; /* [n_ensemble] at most 16 models behind `model`, which decode together with it */
+    const char *const *ensemble; /* [n_ensemble] at most 16 models that decode together with `model` */
     int32_t n_ensemble;
     const rill_script_pair
         *options; /* [n_options] of outputs (rill_output_table()) and domains, for rill_option_source_set() */
@@ -87,7 +87,7 @@ typedef struct rill_script_config {
  *   RILL_OK · RILL_ERR_OPTION (something in the table, with file, line, key and what is meant) · RILL_ERR_PLUGIN (an error in the
  *   script) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_script_config_read(rill_script *script, rill_script_config **out);
-/* The same with nothing in it but `plugins`: to be loaded before the rest is read, whose keys their domains' options are. */
+/* Read only `plugins`: load them before reading the rest, whose keys include their domains' options. */
 RILL_API rill_status rill_script_config_plugins(rill_script *script, rill_script_config **out);
 RILL_API void rill_script_config_free(rill_script_config *config); /* NULL is allowed */
 
@@ -103,18 +103,18 @@ RILL_API void rill_script_config_locate_error(rill_script *script, const rill_sc
  * before `why`. Returns RILL_ERR_OPTION. */
 RILL_API rill_status rill_script_config_refuse(rill_script *script, const char *key, const char *why);
 
-/* What trying a configuration gave. */
+/* Results of a trial configuration. */
 typedef struct rill_script_measures {
-    double exact;  /* quality, below, where the metric is exact match; else NaN */
+    double exact;  /* equals quality if the metric is exact match; else NaN */
     double oracle; /* quality of each input's best output */
     double seconds;
     int64_t expansions, timesteps;
-    int64_t failed;      /* inputs without any output */
-    const char *refused; /* the settings contradict each other: why; nothing was run. Else NULL */
-    double quality;      /* percent, by the metric in use, of first outputs; NaN: not known */
+    int64_t failed;      /* inputs without output */
+    const char *refused; /* reason if the settings contradict each other and nothing was run; else NULL */
+    double quality;      /* percent, by the metric in use, of first outputs; NaN: unknown */
 } rill_script_measures;
 
-/* Decode with `config`, which is freed afterwards, and say what came of it. A negative status ends the search. */
+/* Decode with `config`, which is freed afterwards, and report the results. A negative status ends the search. */
 typedef rill_status (*rill_script_try_fn)(void *user, const rill_script_config *config, rill_script_measures *out);
 
 /* Call the script's function `tune` with a function that hands each point it is given to `attempt`. The limits of
