@@ -36,7 +36,7 @@ def plain_copy(model, folder):
             os.symlink(os.path.abspath(os.path.join(model, name)), os.path.join(folder, name))
     with open(os.path.join(model, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
-    config["rill"].pop("search", None)
+    config["rill"].pop("options", None)
     with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
         json.dump(config, file)
     return folder

@@ -103,7 +103,7 @@ static rill_status append_result(void *user, const rill_result *result)
     for (int32_t i = 0; s == RILL_OK && i < result->n_outputs; i++) {
         const rill_output *o = &result->outputs[i];
         s = rill_text_printf(&r->out, "%lld ||| %s ||| %a %a %a %d %d", (long long)result->id, o->text, o->path_score,
-                             o->score, o->logp, o->length, o->truncated);
+                             o->score, o->logp, o->length, (int)o->finish_reason);
         for (int32_t a = 0; s == RILL_OK && a < o->n_ids; a++)
             s = rill_text_printf(&r->out, " %d:%a", o->ids[a], (double)o->id_logps[a]);
         if (s == RILL_OK) s = rill_text_append(&r->out, "\n", 1);

@@ -67,7 +67,7 @@ async def one(kind):
     chosen = [rng.randrange(len(lines)) for _ in range(1 if kind != "given up" else 20)]
     body = {"inputs": [lines[i] for i in chosen]} if kind == "given up" else {"input": lines[chosen[0]], "stream": kind == "streamed"}
     if kind in ("cut", "given up"):
-        body["settings"] = {"k": rng.choice((5, 20))}
+        body["options"] = {"k": rng.choice((5, 20))}
     data = post(body)
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:

@@ -100,7 +100,7 @@ static void put_outputs(FILE *to, const rill_result *result)
 {
     for (int32_t i = 0; i < result->n_outputs; i++) {
         const rill_output *o = &result->outputs[i];
-        fprintf(to, "%a %a %a %d ", o->path_score, o->score, o->logp, o->truncated);
+        fprintf(to, "%a %a %a %d ", o->path_score, o->score, o->logp, (int)o->finish_reason);
         for (int32_t a = 0; a < o->n_ids; a++) fprintf(to, "%" PRId32 ":%a ", o->ids[a], (double)o->id_logps[a]);
         fwrite(o->text, 1, o->text_bytes, to);
         fputc('\n', to);

@@ -283,7 +283,8 @@ static void write_text(cli_output *output, const cli_extras *extras, const rill_
 static void write_scores(cli_output *output, const rill_output *o)
 {
     cli_output_printf(output, " ||| logp= %.9g length= %" PRId32 "%s%s ||| %.9g\n", o->logp, o->length,
-                      o->truncated ? " truncated= 1" : "", o->certified ? " certified= 1" : "", o->score);
+                      o->finish_reason != RILL_FINISH_REASON_STOP ? " truncated= 1" : "",
+                      o->certified ? " certified= 1" : "", o->score);
 }
 
 static int write_nbest(cli_output *output, const cli_extras *extras, const rill_result *result)

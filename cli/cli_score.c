@@ -153,7 +153,7 @@ static const char *result_problem(const score *s, const cli_pair *pair, const ri
     int32_t last;
     if (o->n_ids == 0 && pair->text[strspn(pair->text, " ")] != '\0')
         return "there is nothing to decode in the input: its only output is the empty one";
-    if (s->extras.has_ids ? o->n_ids != count_ids(pair->text, &last) : o->truncated)
+    if (s->extras.has_ids ? o->n_ids != count_ids(pair->text, &last) : o->finish_reason != RILL_FINISH_REASON_STOP)
         return "the output has more actions than the model can write";
     return NULL;
 }

@@ -222,7 +222,7 @@ static const char about[] = "Try the configurations that a Lua script describes 
                             "\n"
                             "  return {\n"
                             "    model = \"model\",\n"
-                            "    search = { k = 10, budget = 100 },\n"
+                            "    options = { k = 10, budget = 100 },\n"
                             "    sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} },\n"
                             "    tune = function(try)          -- instead of the sweep, where both are there\n"
                             "      local delta = 4\n"

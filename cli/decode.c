@@ -182,7 +182,7 @@ static const command_variant run_variant = {
     "  return {\n"
     "    model = \"model\", input = \"questions.txt\",\n"
     "    n_best = 5,\n"
-    "    search = { method = \"var-stream\", k = 10, budget = 100 },\n"
+    "    options = { method = \"var-stream\", k = 10, budget = 100 },\n"
     "    heuristics = { {\"absolute\", 2.5},\n"
     "                   function(b) b.keep = b.score:ge(b.best - 4) end },\n"
     "    scorers = { {\"word_reward\", 0.2} },\n"
@@ -302,7 +302,7 @@ static void warn_suspect_key(decode *d, const rill_result *result)
     if (!name) return;
     snprintf(
         message, sizeof message,
-        "a member that means \"%s\" elsewhere is kept as it is, like all: an input's own settings are members of \"rill\"",
+        "a member that means \"%s\" elsewhere is kept as it is, like all: an input's own settings are members of \"options\"",
         name);
     print_about_line(d, "warning: ", result->id, message);
 }
@@ -487,6 +487,7 @@ static int prepare(decode *d)
         code = cli_split_start(&d->split, d->session.ctx, d->session.model, &d->search_config->resolved,
                                cli_session_option(&d->session, "split"), unsplittable_option(d));
     if (code != CLI_OK) return code;
+    d->records.model = d->session.model;
     d->records.domain = rill_model_domain(d->session.model);
     d->split.first = d->input_files.first;
     if (cli_workers_begin(&d->session, d->search_config, &d->search_config->setup) < 0) {

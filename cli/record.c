@@ -6,6 +6,7 @@
  * Divisions: keeping · reading · rows · objects. */
 #include "record.h"
 #include "report.h"
+#include "result_json.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-#include "report.h"
 
 typedef struct cli_record {
     struct cli_record **link, *next;
@@ -79,9 +78,8 @@ void cli_records_end(cli_records *r)
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* All that output_json() and result_json() write. */
-static const char *const RESULT_KEYS[] = {"output", "score", "logp",      "length",  "truncated",  "certified",
-                                          "nbest",  "error", "alignment", "unknown", "word_scores"};
+/* What cli_result_json() writes. */
+static const char *const RESULT_KEYS[] = {"outputs", "warnings", "error"};
 
 static const char *reserved_key(const json_t *object)
 {
@@ -135,7 +133,7 @@ static rill_status fail_setting_name(cli_records *r, rill_request *request, cons
 {
     char what[160];
     if (rill_option_row(r->ctx, name))
-        return fail_record(r, request, "\"rill\": \"%s\" is the run's, and no input has its own", name);
+        return fail_record(r, request, "\"options\": \"%s\" is the run's, and no input has its own", name);
     rill_option_near near = {.name = ""};
     for (const rill_option *row = rill_domain_input_rows(r->domain); row && row->name; row++)
         rill_option_nearer(row, name, &near);
@@ -148,7 +146,7 @@ static rill_status fail_setting_name(cli_records *r, rill_request *request, cons
         rill_print_message(what, sizeof what, "%.60s\" is no setting; did you mean \"%s\"?", name, near.name);
     else
         rill_print_message(what, sizeof what, "%.60s\" is no setting; `rill list settings` names them", name);
-    return fail_record(r, request, "\"rill\": \"%s", what);
+    return fail_record(r, request, "\"options\": \"%s", what);
 }
 
 /* A value of an option of the domain's. */
@@ -156,7 +154,7 @@ static rill_status take_option(cli_records *r, const char *name, const char *tex
 {
     const rill_status status = rill_domain_input_option(r->domain, name, text, &r->options);
     if (status == RILL_ERR_NOT_FOUND) return fail_setting_name(r, request, name);
-    if (status == RILL_ERR_OPTION) return fail_record(r, request, "\"rill\": %s", rill_error(r->ctx));
+    if (status == RILL_ERR_OPTION) return fail_record(r, request, "\"options\": %s", rill_error(r->ctx));
     request->input_options = r->options.data;
     return status;
 }
@@ -170,14 +168,14 @@ static rill_status take_setting(cli_records *r, const char *name, const json_t *
                       *all = row ? row : rill_option_row(r->ctx, name);
     const char *text = value_text(value, all ? all->type : RILL_OPTION_SWITCH, number);
     if (row && (!rill_setting_is_per_request(row) || row->type == RILL_OPTION_TEXT))
-        return fail_record(r, request, "\"rill\": \"%s\" is the run's, and no input has its own", name);
-    if (!text) return fail_record(r, request, "\"rill\": \"%s\" is neither a number nor a word", name);
+        return fail_record(r, request, "\"options\": \"%s\" is the run's, and no input has its own", name);
+    if (!text) return fail_record(r, request, "\"options\": \"%s\" is neither a number nor a word", name);
     if (!row) return take_option(r, name, text, request);
     const rill_status status = rill_option_source_set(source, name, text);
-    return status == RILL_ERR_OPTION ? fail_record(r, request, "\"rill\": %s", rill_error(r->ctx)) : status;
+    return status == RILL_ERR_OPTION ? fail_record(r, request, "\"options\": %s", rill_error(r->ctx)) : status;
 }
 
-/* The member "rill": settings of the search of this input alone, and how it is read. */
+/* The member "options": settings of the search of this input alone, and how it is read. */
 static rill_status take_settings(cli_records *r, const json_t *settings, rill_request *request)
 {
     const char *name;
@@ -191,7 +189,7 @@ static rill_status take_settings(cli_records *r, const json_t *settings, rill_re
         status = take_setting(r, name, value, source, request);
     if (status == RILL_OK) {
         status = rill_search_config_request(&search_config, r->run_options, r->ctx, source, 0);
-        if (status == RILL_ERR_OPTION) status = fail_record(r, request, "\"rill\": %s", rill_error(r->ctx));
+        if (status == RILL_ERR_OPTION) status = fail_record(r, request, "\"options\": %s", rill_error(r->ctx));
     }
     if (status == RILL_OK) {
         r->settings = search_config->setup.settings;
@@ -206,16 +204,16 @@ static rill_status take_settings(cli_records *r, const json_t *settings, rill_re
     return status;
 }
 
-/* A member whose object has settings and that is no "rill": under "settings" requests of `rill serve` have them, and "Rill" is a slip.
+/* A member whose object has settings and that is not "options".
  * NULL: there is none. All other objects are the user's own. */
 static const char *misplaced_settings(const rill_option *rows, const json_t *object)
 {
-    static const char *const others[] = {"settings", "options", "search", "parameters", "rill_settings"};
+    static const char *const others[] = {"rill", "settings", "search", "parameters", "rill_settings"};
     const char *key, *name;
     json_t *value, *inner;
     json_object_foreach((json_t *)(uintptr_t)object, key, value)
     {
-        int suspect = strcmp(key, "rill") != 0 && strcasecmp(key, "rill") == 0;
+        int suspect = strcmp(key, "options") != 0 && strcasecmp(key, "options") == 0;
         for (size_t i = 0; i < sizeof others / sizeof *others; i++) suspect |= !strcasecmp(key, others[i]);
         if (suspect && json_is_object(value))
             json_object_foreach(value, name, inner) if (rill_option_find(rill_setting_table(), name) ||
@@ -225,7 +223,7 @@ static const char *misplaced_settings(const rill_option *rows, const json_t *obj
 }
 
 /* The first member that has a setting's name, or that of a request's to `rill serve`, and has not been told of in this run; NULL: none.
- * It is the user's own, as all are, or was meant for "rill". */
+ * It is the user's own, as all are, or was meant for "options". */
 static const char *find_suspect_key(cli_records *r, const json_t *object)
 {
     static const char *const requests[] = {"constraints", "deadline", "seconds", "glossary", "settings"};
@@ -250,7 +248,7 @@ static const char *find_suspect_key(cli_records *r, const json_t *object)
 static rill_status take_member(cli_records *r, const json_t *object, rill_request *request)
 {
     const json_t *value = json_object_get(object, r->key ? r->key : "text"),
-                 *settings = json_object_get(object, "rill");
+                 *settings = json_object_get(object, "options");
     const char *own = reserved_key(object);
     if (!value && !r->key) value = json_object_get(object, "input");
     if (!json_is_string(value))
@@ -258,9 +256,9 @@ static rill_status take_member(cli_records *r, const json_t *object, rill_reques
                            r->key ? r->key : "text\" or \"input");
     if (own) return fail_record(r, request, "the object has a member \"%s\", which is what results are given in", own);
     const char *misplaced = misplaced_settings(rill_domain_input_rows(r->domain), object);
-    if (misplaced) return fail_record(r, request, "\"%s\" has settings, which an input has under \"rill\"", misplaced);
+    if (misplaced) return fail_record(r, request, "\"%s\" holds options, which are read from \"options\"", misplaced);
     if (settings && !json_is_object(settings))
-        return fail_record(r, request, "\"rill\" is no object of settings%s", "");
+        return fail_record(r, request, "\"options\" is no object of options%s", "");
     rill_status status = settings ? take_settings(r, settings, request) : RILL_OK;
     if (status < 0) return status;
     rill_text_reset(&r->text);
@@ -370,58 +368,25 @@ static void put_rows(cli_output *out, cli_output_format line_format, const cli_e
 
 /* --- objects ------------------------------------------------------------------------------------------------------ */
 
-static json_t *output_text_json(const cli_extras *extras, const rill_output *o)
+static void add_fewer_warning(const cli_records *r, const cli_record *record, const rill_result *result, json_t *object)
 {
-    if (!extras->has_ids) return cli_json_text(o->text, o->text_bytes);
-    json_t *ids = json_array();
-    for (int32_t i = 0; i < o->n_ids; i++) json_array_append_new(ids, json_integer(o->ids[i]));
-    return ids;
+    char warning[300];
+    const rill_settings *run = &r->run_options->resolved;
+    const int32_t n_best = record->n_best ? record->n_best : run->n_best;
+    if (!cli_has_fewer_outputs(result, n_best)) return;
+    snprintf(warning, sizeof warning, "%d of %d outputs: %s", (int)result->n_outputs, (int)n_best,
+             record->n_best ? record->fewer : cli_fewer_outputs_reason(run));
+    cli_result_warn(object, warning);
 }
 
-static json_t *output_json(const cli_records *r, const cli_extras *extras, const rill_output *o)
-{
-    json_t *object = json_object();
-    json_object_set_new(object, "output", output_text_json(extras, o));
-    json_object_set_new(object, "score", json_real(o->score));
-    json_object_set_new(object, "logp", json_real(o->logp));
-    json_object_set_new(object, "length", json_integer(o->length));
-    if (o->truncated) json_object_set_new(object, "truncated", json_true());
-    if (o->certified) json_object_set_new(object, "certified", json_true());
-    for (int32_t i = 0; i < extras->fields; i++) {
-        const char *field = rill_output_field(o, i);
-        char name[32];
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(r->field[i], "="), r->field[i]);
-        json_object_set_new(object, name, cli_json_text(field, strlen(field)));
-    }
-    if (!extras->has_word_scores) return object;
-    json_t *scores = json_array();
-    for (int32_t i = 0; i < o->n_ids; i++) json_array_append_new(scores, json_real((double)o->id_logps[i]));
-    json_object_set_new(object, "word_scores", scores);
-    return object;
-}
-
-static json_t *result_json(const cli_records *r, int is_list, const cli_extras *extras, const rill_result *result)
-{
-    json_t *object = result->n_outputs > 0 ? output_json(r, extras, &result->outputs[0]) : json_object();
-    if (result->status < 0) {
-        const char *why = result->message[0] ? result->message : rill_status_name(result->status);
-        json_object_set_new(object, "error", cli_json_text(why, strlen(why)));
-        return object;
-    }
-    if (!is_list && result->n_outputs <= 1) return object;
-    json_t *list = json_array();
-    for (int32_t i = 0; i < result->n_outputs; i++)
-        json_array_append_new(list, output_json(r, extras, &result->outputs[i]));
-    json_object_set_new(object, "nbest", list);
-    return object;
-}
-
-static int put_object(const cli_records *r, cli_output *out, cli_output_format line_format, const cli_extras *extras,
-                      const cli_record *record, const rill_result *result)
+static int put_object(const cli_records *r, cli_output *out, const cli_extras *extras, const cli_record *record,
+                      const rill_result *result)
 {
     const int is_empty = record->length == 0 && result->status >= 0;
     if (is_empty) return cli_output_write(out, "\n", 1);
-    json_t *object = result_json(r, line_format == CLI_FORMAT_NBEST || record->n_best > 1, extras, result);
+    const cli_result_form form = {r->model, extras->has_word_scores, extras->has_ids, r->field, extras->fields};
+    json_t *object = cli_result_json(&form, result);
+    if (object) add_fewer_warning(r, record, result, object);
     char *text = object ? json_dumps(object, JSON_REAL_PRECISION(9)) : NULL;
     json_decref(object);
     if (!text) {
@@ -445,7 +410,7 @@ int cli_records_write(cli_records *r, cli_output *output, cli_output_format line
     if (r->kind == CLI_RECORD_TSV)
         put_rows(output, line_format, extras, record, result);
     else
-        broken = put_object(r, output, line_format, extras, record, result);
+        broken = put_object(r, output, extras, record, result);
     free_record(record);
     return broken || output->error ? -1 : 0;
 }

@@ -23,6 +23,7 @@ typedef struct cli_records {
     rill_context *ctx;
     const rill_search_config *run_options; /* an object's own settings are on top of its */
     const rill_domain *domain;             /* whose options an object may have too */
+    const rill_model *model;               /* whose actions are named */
     const char *const *field;              /* [extras->fields] their names */
     /* private */
     struct cli_record *waiting;

@@ -118,7 +118,8 @@ int cli_has_fewer_outputs(const rill_result *result, int32_t n_best)
 void cli_shortfalls_add(cli_shortfalls *shortfalls, const rill_result *result, int32_t n_best, const char *why)
 {
     int cut = 0;
-    for (int32_t i = 0; i < result->n_outputs && !cut; i++) cut = result->outputs[i].truncated;
+    for (int32_t i = 0; i < result->n_outputs && !cut; i++)
+        cut = result->outputs[i].finish_reason != RILL_FINISH_REASON_STOP;
     shortfalls->n_truncated += cut;
     if (!cli_has_fewer_outputs(result, n_best)) return;
     if (shortfalls->n_fewer++ == 0) {

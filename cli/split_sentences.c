@@ -261,7 +261,7 @@ static rill_status join_output(const cli_split *s, const cli_split_line *line, i
     rill_text text = {.ctx = s->ctx};
     rill_status status = RILL_OK;
     int32_t n = 0;
-    *out = (rill_output){.certified = 1};
+    *out = (rill_output){.certified = 1, .finish_reason = RILL_FINISH_REASON_STOP};
     for (int32_t i = 0; i < line->n && status == RILL_OK; i++) {
         const rill_output *o = part_output(line, i, rank);
         status = append_separator(line, i, &text);
@@ -270,7 +270,7 @@ static rill_status join_output(const cli_split *s, const cli_split_line *line, i
         out->logp += o->logp;
         out->length += o->length;
         out->n_ids += o->n_ids;
-        out->truncated |= o->truncated;
+        if (out->finish_reason == RILL_FINISH_REASON_STOP) out->finish_reason = o->finish_reason;
         out->certified &= o->certified;
     }
     out->score = rill_settings_rank(&line->settings, out->path_score,

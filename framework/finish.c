@@ -52,6 +52,19 @@ rill_status engine_finish_empty(rill_engine *e, const queued_input *in)
     return RILL_OK;
 }
 
+const char *rill_finish_reason_name(rill_finish_reason reason)
+{
+    static const char *const names[] = {"", "stop", "length", "timeout", "heuristic"};
+    return names[reason];
+}
+
+static rill_finish_reason finish_reason(const item *it, const item_output *output)
+{
+    if (!output->truncated) return RILL_FINISH_REASON_STOP;
+    if (it->timed_out) return RILL_FINISH_REASON_TIMEOUT;
+    return output->length >= it->max_length ? RILL_FINISH_REASON_LENGTH : RILL_FINISH_REASON_HEURISTIC;
+}
+
 /* Append output `index` of the item to the record's n outputs, with its text if texts are written here, unless `distinct` drops it.
  * Pointers are set once nothing moves any more. */
 static rill_status add_output(rill_engine *e, int32_t slot, int32_t index, result_record *record, int32_t *n_outputs,
@@ -69,7 +82,7 @@ static rill_status add_output(rill_engine *e, int32_t slot, int32_t index, resul
                          .score = output->final_score,
                          .logp = h.logp,
                          .length = output->length,
-                         .truncated = output->truncated,
+                         .finish_reason = finish_reason(it, output),
                          .n_ids = h.length,
                          .certified = e->settings.certify && !it->timed_out &&
                                       output->final_score >= it->abandoned_bound};
@@ -138,7 +151,7 @@ void engine_deliver_saved(rill_engine *e, item *it)
     record->result.timed_out = 1;
     for (int32_t i = 0; i < record->result.n_outputs; i++) {
         record->outputs[i].certified = 0;
-        e->statistics.total.truncated += record->outputs[i].truncated;
+        e->statistics.total.truncated += record->outputs[i].finish_reason != RILL_FINISH_REASON_STOP;
     }
     e->statistics.total.outputs += record->result.outputs_found;
     e->statistics.total.inputs++;

@@ -101,7 +101,7 @@ static rill_hypothesis stateless_hypothesis(const rill_output *output, const int
                              .action_logp = logp,
                              .path_score = output->path_score,
                              .logp = output->logp,
-                             .truncated = output->truncated};
+                             .truncated = output->finish_reason != RILL_FINISH_REASON_STOP};
 }
 
 rill_status output_writer_write_deferred(const output_writer *w, result_record *record, rill_text *text)

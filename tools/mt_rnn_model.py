@@ -143,7 +143,7 @@ def save_model(directory, model, search):
     tensors = {name: tensor.detach().numpy() for name, tensor in model.state_dict().items()}
     write_safetensors(os.path.join(directory, "model.safetensors"), with_padding(tensors), "F16")
     config = {name: value for name, value in model.config.items() if name != "dropout"}
-    config.update(vocab_size=config["vocab_size"] + 1, pad_token_id=config["vocab_size"], rill={"domain": "mt", "search": search})
+    config.update(vocab_size=config["vocab_size"] + 1, pad_token_id=config["vocab_size"], rill={"domain": "mt", "options": search})
     with open(os.path.join(directory, "config.json"), "w", encoding="utf-8") as file:
         json.dump(config, file, indent=2, sort_keys=True)
         file.write("\n")

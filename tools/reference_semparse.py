@@ -156,7 +156,7 @@ def build(name, out):
     results, expansions, _ = beam_search(double, [source.encode(q) for q in questions], settings)
     for entry, outputs in zip(cases, results):
         entry["beam"] = [{"score": s, "actions": a, "truncated": t} for s, a, t in outputs]
-    expected = {"search": {"k": settings.k, "absolute": settings.absolute,
+    expected = {"options": {"k": settings.k, "absolute": settings.absolute,
                            "max_candidates": settings.max_candidates,
                            "max_length": max_length},
                 "expansions": expansions, "cases": cases}

@@ -223,7 +223,7 @@ def build(name, out):
         case["beam"] = [output(c, symbols, tokens, names) for c in found]
         expansions += expanded
         cases.append(case)
-    expected = {"search": {"k": search.k, "absolute": search.absolute, "max_candidates": search.max_candidates},
+    expected = {"options": {"k": search.k, "absolute": search.absolute, "max_candidates": search.max_candidates},
                 "expansions": expansions, "cases": cases}
     text = json.dumps(rounded(expected, 9), separators=(",", ":"))
     with open(os.path.join(directory, "expected.json"), "w", encoding="utf-8") as file:

@@ -152,7 +152,7 @@ def make_config(task, model, max_length):
     return {
         "model_type": "seq2seq-attention",
         "rill": {"domain": "semparse",
-                 "search": {"k": 10, "n": 10, "absolute": 10,
+                 "options": {"k": 10, "n": 10, "absolute": 10,
                             "max_candidates": 3, "budget": 100}},
         "task": task,
         "embedding_size": model.encoder_embedding.embedding_dim,

@@ -334,7 +334,7 @@ def make_config(task, model, symbols):
     return {
         "model_type": "span-shift-reduce",
         "rill": {"domain": "shiftreduce",
-                 "search": {"k": 10, "n": 10, "absolute": 2.5, "max_candidates": 3, "budget": 100}},
+                 "options": {"k": 10, "n": 10, "absolute": 2.5, "max_candidates": 3, "budget": 100}},
         "task": task,
         "root": symbols.root,
         "embedding_size": model.words.embedding_dim,

@@ -30,7 +30,7 @@ class Training(TranslationTraining):
         sizes = {"d_model": options.width, "encoder_ffn_dim": options.ffn, "decoder_ffn_dim": options.ffn,
                  "encoder_layers": options.layers, "decoder_layers": options.layers,
                  "encoder_attention_heads": options.heads, "decoder_attention_heads": options.heads,
-                 "dropout": options.dropout, "rill": {"domain": "mt", "search": SEARCH}}
+                 "dropout": options.dropout, "rill": {"domain": "mt", "options": SEARCH}}
         super().__init__(options, tokens, corpora, Marian(make_config(sizes, len(tokens), tokens.pad)))
 
     def loss_of(self, model, batch, smoothing):

@@ -263,7 +263,7 @@ def final(pairs, recipe, options):
 
 def evaluate_directory(directory, pairs):
     model, config, source, target = load_model(directory)
-    settings = config["rill"]["search"]
+    settings = config["rill"]["options"]
     search = Search(settings["k"], float(settings["absolute"]), settings["max_candidates"],
                     max_length=config["max_length"])
     print(f"greedy exact {evaluate_greedy(model, pairs, source, target, search.max_length):.2f}")

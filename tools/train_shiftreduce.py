@@ -272,7 +272,7 @@ def measure(model, symbols, sentences, search):
 
 def evaluate_directory(options):
     model, config, symbols = load_model(options.evaluate)
-    settings = config["rill"]["search"]
+    settings = config["rill"]["options"]
     search = Search(settings["k"], settings["absolute"], settings["max_candidates"])
     measure(model, symbols, read_trees(os.path.join(options.data, options.split + ".ptb")), search)
 

@@ -17,7 +17,7 @@
 #include "report.h"
 #include "request_constraints.h"
 #include "request_trace.h"
-#include "result.h"
+#include "result_json.h"
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
@@ -50,6 +50,17 @@ static int has_known_keys(const json_t *body, const char *const *keys, const cha
         if (!known) return 0;
     }
     return 1;
+}
+
+static api_answer refuse_unknown_key(const char *key)
+{
+    static const struct {
+        const char *old_key, *key;
+    } renamed[] = {{"settings", "options"}, {"deadline", "timeout"}};
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+        if (!strcmp(renamed[i].old_key, key))
+            return api_refuse(400, "bad-request", "\"%s\" is called \"%s\"", key, renamed[i].key);
+    return api_refuse(400, "bad-request", "\"%s\" is not known here", key);
 }
 
 static service *find_service(const models *a, const char *name)
@@ -137,21 +148,21 @@ static int next_request_setting(void *user, int i, const char **name, const char
     return *value != NULL;
 }
 
-static int read_settings(service *target, json_t *settings, job *j, api_answer *refused)
+static int read_options(service *target, json_t *settings, job *j, api_answer *refused)
 {
     request_settings given_settings = {.service = target, .settings = settings};
     const char *why;
     if (settings == NULL) return 1;
     if (!json_is_object(settings)) {
-        *refused = api_refuse(400, "bad-request", "settings: expected an object {NAME: VALUE}");
+        *refused = api_refuse(400, "bad-request", "options: expected an object {NAME: VALUE}");
         return 0;
     }
     const rill_status status = service_read_settings(target, next_request_setting, &given_settings, j, &why);
     if (status == RILL_OK && !given_settings.mistyped) return 1;
     *refused = given_settings.mistyped
-                   ? api_refuse(400, "bad-setting", "settings: %s: expected %s", given_settings.mistyped->name,
+                   ? api_refuse(400, "bad-option", "options: %s: expected %s", given_settings.mistyped->name,
                                 type_name(given_settings.mistyped->type))
-               : status == RILL_ERR_OPTION ? api_refuse(400, "bad-setting", "settings: %s", why)
+               : status == RILL_ERR_OPTION ? api_refuse(400, "bad-option", "options: %s", why)
                                            : api_refuse(503, "out-of-memory", "%s", why);
     return 0;
 }
@@ -165,16 +176,16 @@ static int read_switch(const json_t *body, const char *key, int *out, api_answer
     return 0;
 }
 
-static int read_deadline(const json_t *body, job *j, api_answer *refused)
+static int read_timeout(const json_t *body, job *j, api_answer *refused)
 {
-    const json_t *value = json_object_get(body, "deadline");
+    const json_t *value = json_object_get(body, "timeout");
     const double seconds = json_number_value(value);
     if (value == NULL) return 1;
     if (json_is_number(value) && seconds > 0 && seconds < 1e6) {
         j->deadline = j->arrival_time + seconds;
         return 1;
     }
-    *refused = api_refuse(400, "bad-request", "deadline: expected a number of seconds, above 0");
+    *refused = api_refuse(400, "bad-request", "timeout: expected a number of seconds, above 0");
     return 0;
 }
 
@@ -237,9 +248,9 @@ static int read_decode(const api_request *r, api_answer *refused)
 {
     const json_t *body = r->body;
     job *j = r->job;
-    if (!read_settings(r->service, json_object_get(body, "settings"), j, refused) ||
+    if (!read_options(r->service, json_object_get(body, "options"), j, refused) ||
         !read_switch(body, "tokens", &j->wants_tokens, refused) ||
-        !read_switch(body, "stream", &j->is_stream, refused) || !read_deadline(body, j, refused) ||
+        !read_switch(body, "stream", &j->is_stream, refused) || !read_timeout(body, j, refused) ||
         !request_constraints_read(r, refused))
         return 0;
     if (j->is_stream && r->document)
@@ -249,15 +260,14 @@ static int read_decode(const api_request *r, api_answer *refused)
 
 static api_answer begin_decode(api *a, api_request *request)
 {
-    static const char *const keys[] = {"model",  "input", "inputs",      "settings", "tokens", "deadline",
+    static const char *const keys[] = {"model",  "input", "inputs",      "options",  "tokens", "timeout",
                                        "stream", "split", "constraints", "glossary", NULL};
     const json_t *body = request->body, *input = json_object_get(body, "input"),
                  *inputs = json_object_get(body, "inputs");
     api_answer refused = {0};
     document_split split;
     const char *unknown;
-    if (!has_known_keys(body, keys, &unknown))
-        return api_refuse(400, "bad-request", "\"%s\" is not known here", unknown);
+    if (!has_known_keys(body, keys, &unknown)) return refuse_unknown_key(unknown);
     if (!document_job_read_split(json_object_get(body, "split"), &split, &refused)) return refused;
     if (!input == !inputs) return api_refuse(400, "bad-request", "expected one of \"input\" and \"inputs\"");
     if (input && !json_is_string(input)) return api_refuse(400, "bad-request", "input: expected a text");
@@ -305,17 +315,16 @@ enum { MAX_TRACED_INPUTS = 20 };
 
 static api_answer begin_trace(api *a, api_request *request)
 {
-    static const char *const keys[] = {"model", "inputs", "settings", NULL};
+    static const char *const keys[] = {"model", "inputs", "options", NULL};
     const json_t *body = request->body, *inputs = json_object_get(body, "inputs");
     api_answer refused = {0};
     const char *unknown;
-    if (!has_known_keys(body, keys, &unknown))
-        return api_refuse(400, "bad-request", "\"%s\" is not known here", unknown);
+    if (!has_known_keys(body, keys, &unknown)) return refuse_unknown_key(unknown);
     if (!json_is_array(inputs) || json_array_size(inputs) == 0 || json_array_size(inputs) > MAX_TRACED_INPUTS)
         return api_refuse(400, "bad-request", "inputs: expected a list of 1 to %d texts", MAX_TRACED_INPUTS);
     request->service = requested_service(request->models, body, &refused);
     if (request->service) request->job = api_job(a, request->service, inputs, &refused);
-    if (!request->job || !read_settings(request->service, json_object_get(body, "settings"), request->job, &refused))
+    if (!request->job || !read_options(request->service, json_object_get(body, "options"), request->job, &refused))
         return refused;
     const rill_status status = request_trace_start(request->service, request->job);
     if (status == RILL_OK) return wait_for_job_answer;
@@ -346,7 +355,7 @@ static api_answer show_page(api *a, api_request *request)
 
 /* --- models ------------------------------------------------------------------------------------------------------- */
 
-static json_t *settings_json(const rill_settings *settings)
+static json_t *options_json(const rill_settings *settings)
 {
     json_t *out = json_object();
     char text[RILL_OPTION_MAX];
@@ -370,7 +379,7 @@ static api_answer list_models(api *a, api_request *request)
                               json_pack("{s:s, s:s, s:s, s:s*, s:o, s:o}", "name", service_name(s), "domain",
                                         rill_model_domain(service_model(s))->name, "description",
                                         info->description ? info->description : "", "device", service_device(s),
-                                        "settings", settings_json(service_settings(s)), "inputs",
+                                        "options", options_json(service_settings(s)), "inputs",
                                         json_pack("{s:I, s:I, s:I}", "waiting", (json_int_t)c.waiting, "under_way",
                                                   (json_int_t)c.in_flight, "done", (json_int_t)c.inputs)));
     }

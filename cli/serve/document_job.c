@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "report.h"
-#include "result.h"
+#include "result_json.h"
 
 int document_job_read_split(const json_t *value, document_split *split, api_answer *refused)
 {
@@ -80,7 +80,7 @@ static const char *part_output_text(void *user, int32_t i)
 {
     const document_range *where = user;
     const size_t output = document_is_sentence(where->document, i) ? where->output : 0;
-    return json_string_value(result_output_text(where->request->job->input[where->first + i].result, output));
+    return json_string_value(cli_result_output_text(where->request->job->input[where->first + i].result, output));
 }
 
 json_t *document_job_text(const api_request *r, size_t i, size_t output)

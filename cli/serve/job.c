@@ -9,7 +9,7 @@
 
 #include "cli.h"
 #include "report.h"
-#include "result.h"
+#include "result_json.h"
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
@@ -78,7 +78,7 @@ enum { MAX_EVENT_BYTES = 64 << 10 };
 /* Append "event: NAME, data: JSON", of which the latter is given over. Under the lock; what there is no memory for is left out. */
 static void append_event(job *j, const char *name, json_t *data)
 {
-    char *text = data ? result_line(data) : NULL;
+    char *text = data ? cli_result_line(data) : NULL;
     const size_t max_bytes = text ? strlen(text) + strlen(name) + 32 : 0;
     json_decref(data);
     if (text && j->events_used + max_bytes > j->events_capacity) {

@@ -4,7 +4,7 @@
 #include "libretranslate.h"
 
 #include "document_job.h"
-#include "result.h"
+#include "result_json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,7 +187,7 @@ static api_answer submit_second(api *a, api_request *request)
     job *first = request->job;
     json_t *texts = json_array();
     for (int32_t i = 0; i < first->n; i++) {
-        json_t *text = result_output_text(first->input[i].result, 0);
+        json_t *text = cli_result_output_text(first->input[i].result, 0);
         json_array_append_new(texts, text ? json_incref(text) : json_string(""));
     }
     request->service = request->second_service;

@@ -46,13 +46,13 @@ json_t *openapi_document(const models *m)
 {
     json_t *document = json_loadb(embedded[0].text, embedded[0].length, 0, NULL);
     json_t *schemas = json_object_get(json_object_get(document, "components"), "schemas");
-    json_t *settings = json_object_get(json_object_get(schemas, "Settings"), "properties");
-    for (const rill_option *row = rill_setting_table(); settings && row->name; row++)
+    json_t *options = json_object_get(json_object_get(schemas, "Options"), "properties");
+    for (const rill_option *row = rill_setting_table(); options && row->name; row++)
         if (row->kind != RILL_OPTION_SCHEDULE && rill_setting_is_per_request(row))
-            json_object_set_new(settings, row->name, option_schema(row));
+            json_object_set_new(options, row->name, option_schema(row));
     for (int i = 0; i < m->n; i++) {
         const rill_option *row = rill_domain_input_rows(rill_model_domain(service_model(m->service[i])));
-        for (; row && row->name; row++) json_object_set_new(settings, row->name, option_schema(row));
+        for (; row && row->name; row++) json_object_set_new(options, row->name, option_schema(row));
     }
     json_object_set_new(json_object_get(document, "info"), "version", json_string(RILL_VERSION_STRING));
     return document;

@@ -45,7 +45,7 @@
     const model = models.get(at("model").value);
     if (!model) return;
     at("about").textContent = model.description;
-    at("k").placeholder = model.settings["beam-size"];
+    at("k").placeholder = model.options["beam-size"];
   }
 
   const load = [];
@@ -95,10 +95,11 @@
     }
     row.place.replaceChildren();
     if (data.error) make(row.place, "p", "error", data.error.message);
+    for (const warning of data.warnings || []) make(row.place, "p", "note", warning);
     const list = make(row.place, "ol");
     for (const output of data.outputs || []) {
       const item = make(list, "li", "", output.text + " ");
-      make(item, "span", "score", output.score === null ? "" : output.score.toFixed(3) + (output.truncated ? ", cut short" : ""));
+      make(item, "span", "score", output.score === null ? "" : output.score.toFixed(3) + (output.finish_reason === "stop" ? "" : ", cut short"));
     }
   }
 
@@ -131,10 +132,10 @@
     const texts = at("text").value.split("\n").filter(text => text.trim());
     if (busy || !texts.length) return;
     busy = true;
-    const settings = {};
-    if (at("k").value) settings["beam-size"] = +at("k").value;
-    if (at("n").value > 1) settings["n-best"] = +at("n").value;
-    const body = { model: at("model").value, inputs: texts, settings: settings };
+    const options = {};
+    if (at("k").value) options["beam-size"] = +at("k").value;
+    if (at("n").value > 1) options["n-best"] = +at("n").value;
+    const body = { model: at("model").value, inputs: texts, options: options };
     const start = performance.now();
     at("state").textContent = "decoding";
     try {

@@ -11,7 +11,7 @@
 
 #include "cli.h"
 #include "report.h"
-#include "result.h"
+#include "result_json.h"
 #include "service_internal.h"
 #include "split_sentences.h"
 
@@ -239,14 +239,15 @@ static void fail_rest_of_job(service *s, job *j, rill_status status, const char 
         if (needs_no_search(input)) continue;
         s->counts.waiting--;
         count_done(s, status);
-        job_set_result(input, status, result_error(status, why));
+        job_set_result(input, status, cli_result_error(status, why));
     }
 }
 
 static void cancel_waiter(service *s, job_input *input)
 {
     decoding *d = input->decoding;
-    finish_input(s, input, RILL_ERR_CANCELLED, result_error(RILL_ERR_CANCELLED, "its client closed the connection"));
+    finish_input(s, input, RILL_ERR_CANCELLED,
+                 cli_result_error(RILL_ERR_CANCELLED, "its client closed the connection"));
     s->n_cancelled += !d->first_waiting;
 }
 
@@ -406,23 +407,24 @@ static void add_warnings(const decoding *d, const rill_result *result, json_t *j
     if (cli_has_fewer_outputs(result, d->n_best)) {
         snprintf(what, sizeof what, "%d of %d outputs: %s", (int)result->n_outputs, (int)d->n_best,
                  result->timed_out ? "the deadline came first" : d->fewer_reason);
-        result_warn(json, what);
+        cli_result_warn(json, what);
     }
     if (cli_is_suspiciously_short(d->width, result))
-        result_warn(json, "the output is shorter than a third of its input: text may be missing "
-                          "(\"split\": \"sentences\" decodes each sentence by itself)");
+        cli_result_warn(json, "the output is shorter than a third of its input: text may be missing "
+                              "(\"split\": \"sentences\" decodes each sentence by itself)");
 }
 
 rill_status queue_write(void *user, const rill_result *result)
 {
     service *s = user;
     decoding *d = result->user;
-    json_t *json = result_json(s->session.model, result, d->wants_tokens);
+    json_t *json = cli_result_json(&(cli_result_form){.model = s->session.model, .has_tokens = d->wants_tokens},
+                                   result);
     if (json) add_warnings(d, result, json);
     const int keeps = result->status == RILL_OK && !result->timed_out && d->key;
     pthread_mutex_lock(&s->lock);
     rill_workers_stats(s->session.worker_pool, &s->counts.stats); /* before its client can ask for them */
-    char *text = json && (keeps || (d->first_waiting && d->first_waiting->next)) ? result_line(json) : NULL;
+    char *text = json && (keeps || (d->first_waiting && d->first_waiting->next)) ? cli_result_line(json) : NULL;
     if (keeps && text) cache_add(s->cache, d->hash, d->key, d->key_length, text);
     if (result->n_outputs > 0) s->counts.actions += result->outputs[0].length;
     end_decoding(s, d, result->status, json, text);
@@ -446,8 +448,8 @@ void queue_end(service *s, rill_status status)
         fail_rest_of_job(s, j, RILL_ERR_STOPPED, s->failure);
         job_release(j);
     }
-    json_t *failure = result_error(RILL_ERR_STOPPED, s->failure);
-    char *text = result_line(failure);
+    json_t *failure = cli_result_error(RILL_ERR_STOPPED, s->failure);
+    char *text = cli_result_line(failure);
     while (s->counts.in_flight > 0) end_decoding(s, s->in_flight[0], RILL_ERR_STOPPED, NULL, text); /* each its own */
     json_decref(failure);
     free(text);

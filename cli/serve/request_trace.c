@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "result.h"
+#include "result_json.h"
 #include "service_internal.h"
 #include "trace.h"
 
@@ -116,7 +116,8 @@ static void *run_trace(void *user)
     const rill_status status = run(t);
     j->trace = status >= 0 ? read_back(t->fd) : NULL;
     while (j->n_done < j->n) /* by now no other thread notes any */
-        job_set_result(&j->input[j->n_done], status, j->trace ? json_null() : result_error(status, rill_error(t->ctx)));
+        job_set_result(&j->input[j->n_done], status,
+                       j->trace ? json_null() : cli_result_error(status, rill_error(t->ctx)));
     rill_context_destroy(t->ctx);
     close(t->fd);
     job_release(j);

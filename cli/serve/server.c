@@ -26,7 +26,7 @@
 #include "libretranslate.h"
 #include "metrics.h"
 #include "request_head.h"
-#include "result.h"
+#include "result_json.h"
 
 struct server {
     server_options options;
@@ -84,7 +84,7 @@ static void free_answer(api_answer *a)
 static enum MHD_Result send_answer(exchange *x, api_answer a)
 {
     if (x->route && x->route->is_libretranslate) a = libre_error(a);
-    char *text = a.json ? result_line(a.json) : a.text;
+    char *text = a.json ? cli_result_line(a.json) : a.text;
     const char *type = a.json ? "application/json" : a.type;
     char seconds[16];
     json_decref(a.json);

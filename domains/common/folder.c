@@ -23,7 +23,7 @@ static rill_status fail_key(const folder_reader *r, const char *key, const char 
     return rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s: \"%s\" must be %s", r->file, key, wanted);
 }
 
-/* --- search ------------------------------------------------------------------------------------------------------- */
+/* --- options ------------------------------------------------------------------------------------------------------- */
 
 /* A JSON scalar as it would stand on a command line. */
 static int scalar_text(const json_t *value, char *out, size_t size)
@@ -36,17 +36,17 @@ static int scalar_text(const json_t *value, char *out, size_t size)
     return length >= 0 && (size_t)length < size;
 }
 
-static rill_status set_search_option(const folder_reader *r, const char *key, const char *name, const char *text)
+static rill_status set_default(const folder_reader *r, const char *key, const char *name, const char *text)
 {
     rill_context *ctx = r->folder->ctx;
     char why[512];
     if (rill_option_find(rill_output_table(), name) != NULL)
-        return rill_fail(ctx, RILL_ERR_OPTION, "%s: \"%s\" under \"search\": what is written is the user's to say",
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s: \"%s\" under \"options\": what is written is the user's to say",
                          r->file, key);
     const rill_status status = rill_option_source_set(r->folder->search, name, text);
     if (status != RILL_ERR_OPTION) return status;
     snprintf(why, sizeof why, "%s", rill_error(ctx));
-    return rill_fail(ctx, status, "%s: \"%s\" under \"search\" was refused: %s", r->file, key, why);
+    return rill_fail(ctx, status, "%s: \"%s\" under \"options\" was refused: %s", r->file, key, why);
 }
 
 /* A list of "NAME:ARGS", each of which is what `name` would take. */
@@ -56,7 +56,7 @@ static rill_status set_list(const folder_reader *r, const char *key, const json_
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *text = json_string_value(json_array_get(list, i));
         if (text == NULL) return fail_key(r, key, "a list of \"NAME:ARGS\"");
-        TRY(set_search_option(r, key, name, text));
+        TRY(set_default(r, key, name, text));
     }
     return RILL_OK;
 }
@@ -83,11 +83,11 @@ static rill_status set_scalar(const folder_reader *r, const char *key, const jso
     if (!scalar_text(value, text, sizeof text)) return fail_key(r, key, "a number, a string, true or false");
     if (row != NULL && json_is_boolean(value) && row->type != RILL_OPTION_SWITCH) return bad_type(r, key, row);
     if (is_path && (text[0] == '\0' || !json_is_string(value))) return bad_type(r, key, row);
-    if (!is_path || text[0] == '/') return set_search_option(r, key, key, text);
+    if (!is_path || text[0] == '/') return set_default(r, key, key, text);
     const size_t directory = (size_t)(strrchr(r->file, '/') + 1 - r->file);
     if (snprintf(path, sizeof path, "%.*s%s", (int)directory, r->file, text) >= (int)sizeof path)
         return fail_key(r, key, "a shorter path");
-    return set_search_option(r, key, key, path);
+    return set_default(r, key, key, path);
 }
 
 /* Of what is registered of a kind, the i-th; NULL behind the last. */
@@ -114,9 +114,9 @@ static rill_status check_chain(const folder_reader *r, rill_chain chain, const c
         if (name != NULL) continue;
         const char *gone = rill_refused_option(kind, wanted);
         if (gone != NULL)
-            return rill_fail(ctx, RILL_ERR_OPTION, "%s: unknown %s \"%s\" under \"search\": %s", r->file, kind, wanted,
+            return rill_fail(ctx, RILL_ERR_OPTION, "%s: unknown %s \"%s\" under \"options\": %s", r->file, kind, wanted,
                              gone);
-        return rill_fail(ctx, RILL_ERR_OPTION, "%s: unknown %s \"%s\" under \"search\"%s%s%s", r->file, kind, wanted,
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s: unknown %s \"%s\" under \"options\"%s%s%s", r->file, kind, wanted,
                          near != NULL ? ": did you mean \"" : ": `rill list` names them, plugins add more",
                          near != NULL ? near : "", near != NULL ? "\"?" : "");
     }
@@ -124,15 +124,15 @@ static rill_status check_chain(const folder_reader *r, rill_chain chain, const c
 }
 
 /* Defaults that contradict each other are the model's fault; those that only contradict what the user asks for are left out later. */
-static rill_status read_search(const folder_reader *r, const json_t *search)
+static rill_status read_options(const folder_reader *r, const json_t *options)
 {
     rill_context *ctx = r->folder->ctx;
     char why[512];
     const char *key;
     json_t *value;
-    if (search == NULL) return RILL_OK;
-    if (!json_is_object(search)) return fail_key(r, "search", "an object");
-    json_object_foreach((json_t *)(uintptr_t)search, key, value)
+    if (options == NULL) return RILL_OK;
+    if (!json_is_object(options)) return fail_key(r, "options", "an object");
+    json_object_foreach((json_t *)(uintptr_t)options, key, value)
     {
         if (strcmp(key, "heuristics") == 0) {
             TRY(set_list(r, key, value, "heuristic"));
@@ -157,18 +157,19 @@ static rill_status read_search(const folder_reader *r, const json_t *search)
  * belongs into it. */
 static rill_status check_keys(const folder_reader *r, const json_t *rill)
 {
-    static const char *const ours[] = {"domain", "search"};
+    static const char *const ours[] = {"domain", "options"};
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)rill, key, value)
     {
-        const char *gone = rill_refused_option("setting", key);
+        const char *gone = strcmp(key, "search") == 0 ? "it is called \"options\""
+                                                      : rill_refused_option("setting", key);
         if (gone != NULL)
             return rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s: \"%s\" under \"rill\": %s", r->file, key, gone);
         if (rill_option_row(r->folder->ctx, key) != NULL || strcmp(key, "heuristics") == 0 ||
             strcmp(key, "scorers") == 0)
             return rill_fail(r->folder->ctx, RILL_ERR_FORMAT,
-                             "%s: \"%s\" under \"rill\" belongs under \"search\" there", r->file, key);
+                             "%s: \"%s\" under \"rill\" belongs under \"options\" there", r->file, key);
         const char *near = rill_nearest(key, ours, 2);
         if (near != NULL && strcmp(near, key) != 0)
             return rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s: \"%s\" under \"rill\": did you mean \"%s\"?",
@@ -187,7 +188,7 @@ static void warn_misplaced(const folder_reader *r, const json_t *root)
         const rill_option *row = rill_option_row(r->folder->ctx, key);
         if (row != NULL && row->kind == RILL_OPTION_MODEL)
             rill_log(r->folder->ctx, RILL_LOG_WARNING,
-                     "%s: \"%s\" is not read there: put it under \"rill\": {\"search\": {...}}", r->file, key);
+                     "%s: \"%s\" is not read there: put it under \"rill\": {\"options\": {...}}", r->file, key);
     }
 }
 
@@ -241,7 +242,7 @@ static rill_status read_text(const folder_reader *r, const rill_text *text)
     if (status == RILL_OK) status = check_keys(r, rill);
     if (status == RILL_OK) warn_misplaced(r, root);
     if (status == RILL_OK) status = read_domain(r, root, rill);
-    if (status == RILL_OK) status = read_search(r, json_object_get(rill, "search"));
+    if (status == RILL_OK) status = read_options(r, json_object_get(rill, "options"));
     json_decref(root);
     return status;
 }

@@ -109,7 +109,7 @@ void mt_describe(mt_net *net)
 /* Heads trained for alignment, else the mean over the last layer's heads. Marian trains the first head of a layer. */
 static rill_status read_alignment_heads(mt_net *net, const rill_config *config)
 {
-    static const char *const known_keys[] = {"domain", "search", "alignment_layer", "alignment_heads", "positions"};
+    static const char *const known_keys[] = {"domain", "options", "alignment_layer", "alignment_heads", "positions"};
     const int64_t layers = (int64_t)net->decoder.n_layers, heads = (int64_t)net->decoder.n_heads;
     int64_t layer, n_heads;
     const int has_positions = net->settings.family->layout != MT_LAYOUT_T5; /* T5 has relative position bias only */

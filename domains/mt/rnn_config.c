@@ -108,7 +108,7 @@ static void describe(rnn_net *net)
 static rill_status read_rnn_config(void *user, const rill_config *config)
 {
     rnn_net *net = user;
-    rill_config_warn_unknown(config, "rill", (const char *const[]){"domain", "search"}, 2);
+    rill_config_warn_unknown(config, "rill", (const char *const[]){"domain", "options"}, 2);
     TRY(read_decoder(net, config));
     TRY(read_widths(net, config));
     TRY(read_vocabularies(net, config));

@@ -74,7 +74,7 @@ static rill_status read_settings(void *user, const rill_config *config)
     int64_t max_input;
     TRY(rill_config_expect(config, "model_type", "span-shift-reduce"));
     TRY(rill_config_has_object(config, "rill", &found));
-    rill_config_warn_unknown(config, "rill", (const char *const[]){"domain", "search"}, 2);
+    rill_config_warn_unknown(config, "rill", (const char *const[]){"domain", "options"}, 2);
     TRY(rill_config_expect(config, "rill.domain", "shiftreduce"));
     TRY(read_root(l, config));
     TRY(read_width(config, "embedding_size", &p->embedding));

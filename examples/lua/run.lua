@@ -7,7 +7,7 @@
 
 return {
   model = "../models/geo",
-  search = {
+  options = {
     method = "stream-all",
     k = 10,
     n = 10,

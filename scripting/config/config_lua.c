@@ -209,7 +209,7 @@ static void add_names(lua_State *L)
     char spelt[SCRIPT_NAME_MAX];
     for (const rill_script_parameter *p = PARAMETERS; p->name != NULL; p++) script_name_add(L, "sweep", p->name);
     for (const rill_option *s = rill_setting_table(); s->name != NULL; s++)
-        script_name_add(L, "search", script_lua_name(s->name, spelt));
+        script_name_add(L, "options", script_lua_name(s->name, spelt));
     script_config_keys(L);
     for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i += 3, lua_pop(L, 1))
         if (!is_alias(L, lua_tostring(L, -1))) script_name_add(L, "config", lua_tostring(L, -1));

@@ -103,7 +103,7 @@ local function enter(s)
   return is_sign(s, "{")
 end
 
--- The line in which the key at `path` ("search.k", "heuristics[2]") of the returned table is given; that of the nearest thing to it that
+-- The line in which the key at `path` ("options.k", "heuristics[2]") of the returned table is given; that of the nearest thing to it that
 -- can be found: an outer key, the return; 0 for nothing. A guess: the text is scanned, not run.
 function own.line(text, path)
   local s, depth = { text = text, at = 1, blocks = 0, braces = 0 }, nil

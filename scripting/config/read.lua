@@ -1,7 +1,7 @@
 -- A run described by a table: what a script returned, checked and put into flat lists, which run_config.c stores.
 --
 -- Everything is checked by tables rather than by code where there is a choice: own.keys() says what the table may hold, own.settings()
--- what `search` may. A mistake is raised as {key, why}; config_lua.c puts the file and the line before it. Keys are visited in the order of
+-- what `options` may. A mistake is raised as {key, why}; config_lua.c puts the file and the line before it. Keys are visited in the order of
 -- these lists, for Lua's own order changes from run to run.
 --
 -- This code runs in the script's state, under its limits. Its globals are copies of the library's, made before the script ran, and it
@@ -216,7 +216,7 @@ local function option(name, read)
   return function(value, key, out)
     local said = read(value, key)
     if said == true then said = "1" elseif said == false then said = "0" end
-    if said then append(out.options, name, said) end
+    if said then append(out.domain_options, name, said) end
   end
 end
 
@@ -251,7 +251,7 @@ for i, name in ipairs(own.settings()) do
 end
 
 -- Short words, too far from the names for a resemblance.
-local OTHER_WORDS = { M = "max_children", refs = "references" }
+local OTHER_WORDS = { M = "max_children", refs = "references", search = "options" }
 
 -- Of the names that known(name) does not know, the first in the alphabet; nil if there is none.
 local function unknown_in(t, key, known)
@@ -272,7 +272,7 @@ local function check_keys(config)
   if own.gone(name) then fail(name, "unknown key: %s", own.gone(name)) end
   local word = OTHER_WORDS[name]
   local near, setting = word or own.nearest("config", name), word and setting_called[word] and word or name
-  if setting_of(setting) then fail(name, "unknown key; it is one of \"search\": search = { %s = ... }", setting) end
+  if setting_of(setting) then fail(name, "unknown key; it is one of \"options\": options = { %s = ... }", setting) end
   if near then fail(name, "unknown key; did you mean \"%s\"?", near) end
   fail(name, "unknown key; docs/scripting.md lists them all")
 end
@@ -280,19 +280,19 @@ end
 -- --- settings ------------------------------------------------------------------------------------------------------------
 
 local function unknown_setting(name)
-  local key, near = "search." .. name, OTHER_WORDS[name] or own.nearest("search", name)
+  local key, near = "options." .. name, OTHER_WORDS[name] or own.nearest("options", name)
   if own.gone(name) then fail(key, "unknown key: %s", own.gone(name)) end
   if name == "delta" then name = "absolute" end -- whose argument it is
-  if key_called[name] then fail(key, "unknown key; \"%s\" stands beside \"search\", not inside it", name) end
+  if key_called[name] then fail(key, "unknown key; \"%s\" stands beside \"options\", not inside it", name) end
   if own.is_heuristic(name) then
     fail(key, "unknown key; a heuristic stands in their list: heuristics = { {\"%s\", ...} }", name)
   end
   if near then fail(key, "unknown key; did you mean \"%s\"?", near) end
-  fail(key, "unknown key; the keys of \"search\" are the settings of `rill decode --help`")
+  fail(key, "unknown key; the keys of \"options\" are the settings of `rill decode --help`")
 end
 
-local function check_search(search)
-  local unknown = unknown_in(search, "search", function(name) return name == "cube_key" or setting_of(name) end)
+local function check_options(options)
+  local unknown = unknown_in(options, "options", function(name) return name == "cube_key" or setting_of(name) end)
   if unknown then unknown_setting(unknown) end
 end
 
@@ -337,23 +337,23 @@ local function read_setting(value, key, setting, out)
   end
 end
 
--- Settings stand under `search`, and a few beside it too.
+-- Settings stand under `options`, and a few beside it too.
 local function read_settings(config, out)
-  local search = rawget(config, "search")
-  if search ~= nil and type(search) ~= "table" then expected("search", "a table of settings", search) end
-  out.cube_key = search and rawget(search, "cube_key")
+  local options = rawget(config, "options")
+  if options ~= nil and type(options) ~= "table" then expected("options", "a table of options", options) end
+  out.cube_key = options and rawget(options, "cube_key")
   if out.cube_key ~= nil and type(out.cube_key) ~= "function" then
-    expected("search.cube_key", "a function", out.cube_key)
+    expected("options.cube_key", "a function", out.cube_key)
   end
-  check_search(search or {})
+  check_options(options or {})
   for _, setting in ipairs(SETTINGS) do
     local beside, beside_name
     if key_called[setting.spelt] then beside, beside_name = value_in(config, setting, "") end
     if beside ~= nil then read_setting(beside, beside_name, setting, out) end
-    local value, name = value_in(search or {}, setting, "search.")
+    local value, name = value_in(options or {}, setting, "options.")
     if value ~= nil then
-      if beside ~= nil then fail("search." .. name, "%s is said beside \"search\" too", beside_name) end
-      read_setting(value, "search." .. name, setting, out)
+      if beside ~= nil then fail("options." .. name, "%s is said beside \"options\" too", beside_name) end
+      read_setting(value, "options." .. name, setting, out)
     end
   end
 end
@@ -365,7 +365,7 @@ function own.read(config, point, names)
   local ending = "a configuration ends with: return { model = \"DIR\" }"
   if config == nil then fail("", "the script returns nothing; %s", ending) end
   if type(config) ~= "table" then fail("", "the script returns %s, not a table; %s", what(config), ending) end
-  local out = { settings = {}, options = {}, point = {} }
+  local out = { settings = {}, domain_options = {}, point = {} }
   learn_keys()
   check_keys(config)
   for _, key in ipairs(KEYS) do
@@ -383,7 +383,7 @@ end
 -- The plugins alone, which are to be loaded before the rest is read.
 function own.read_plugins(config)
   local list = type(config) == "table" and rawget(config, "plugins")
-  return { settings = {}, options = {}, point = {}, plugins = list and READ.plugins(list, "plugins") or nil }
+  return { settings = {}, domain_options = {}, point = {}, plugins = list and READ.plugins(list, "plugins") or nil }
 end
 
 own.fail, own.append, own.text_of, own.entry = fail, append, text_of, entry

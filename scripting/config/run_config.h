@@ -18,7 +18,7 @@ rill_status script_internal_call(lua_State *L, const char *name, int arguments, 
 /* Record "FILE:LINE: KEY: sentence", with the line if known. */
 rill_status script_config_fail(rill_script *s, const char *key, const char *sentence);
 
-/* Line of the Lua source that sets the key ("search.k", "heuristics[2]") of the returned table, or its nearest parent;
+/* Line of the Lua source that sets the key ("options.k", "heuristics[2]") of the returned table, or its nearest parent;
  * 0: unknown. */
 int script_config_line(rill_script *s, const char *text, size_t length, const char *key);
 

@@ -21,7 +21,7 @@ end
 
 local function check_name(name, call)
   if PARAMETERS[name] or setting_of(name) then return end
-  local near = own.nearest("sweep", name) or own.nearest("search", name)
+  local near = own.nearest("sweep", name) or own.nearest("options", name)
   local hint = near and format("; did you mean \"%s\"?", near) or ""
   fail(false, "%s: nothing is called \"%s\"%s; a parameter of your own needs a function that applies it: " ..
     "%s({ %s = ... }, function(config, point) ... end)", call, name, hint, call, name)
@@ -164,10 +164,10 @@ function own.apply(config, point, edit, names)
     if not is_scalar(value) then fail(false, a_point) end
     if not edit then check_name(name, "try") end
     if heuristic then apply_heuristic(config, heuristic, value) end
-    local search = setting and part_of(config, "search")
-    if search then
-      for _, spelling in ipairs(setting.spellings) do search[spelling] = nil end
-      search[own.setting_of(name) and name or setting.spelt] = value -- a function of the script reads it by that name
+    local options = setting and part_of(config, "options")
+    if options then
+      for _, spelling in ipairs(setting.spellings) do options[spelling] = nil end
+      options[own.setting_of(name) and name or setting.spelt] = value -- a function of the script reads it by that name
     end
   end
   return config, point, names, copy(point, 1)

@@ -262,7 +262,7 @@ exits 0; silent; lines 2
 # a run that a script describes: each link of its chains, with functions that have no name of their own
 cat >run.lua <<'END'
 return {
-  search = { k = 3 },
+  options = { k = 3 },
   heuristics = {
     { "absolute", 3 },
     function(b)

@@ -173,7 +173,7 @@ feed six "$rill" decode -m asking -q --n-best 1
 exits 0; lines 6; prints "0 ||| "
 with_search '"heuristics": ["max_candidates:2"]'
 feed six "$rill" decode -m asking -q
-exits 1; says 'unknown heuristic "max_candidates" under "search": set the option max-children'
+exits 1; says 'unknown heuristic "max_candidates" under "options": set the option max-children'
 with_search '"n_best": 2'
 feed six "$rill" decode -m asking -q
 exits 0; prints "5 ||| "
@@ -204,10 +204,10 @@ feed six "$rill" decode -m asking -q
 exits 1; says 'found "nonesuch"'
 with_search '"pretty": true'
 feed six "$rill" decode -m asking -q
-exits 1; says 'config.json: "pretty" under "search": what is written is the user'"'"'s to say'
+exits 1; says 'config.json: "pretty" under "options": what is written is the user'"'"'s to say'
 with_search '"weights": "int4"'
 feed six "$rill" decode -m asking -q
-exits 1; says 'config.json: "weights" under "search" was refused: weights: "int4" is not one of f32|bf16|f16|int8'
+exits 1; says 'config.json: "weights" under "options" was refused: weights: "int4" is not one of f32|bf16|f16|int8'
 with_search '"max_items": true'
 feed six "$rill" decode -m asking -q
 exits 1; says 'config.json: "max_items" must be a whole number'

@@ -47,7 +47,7 @@ run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --device cuda-
 exits 0; same device next
 RILL_CUDA_HOST_SEED=5 run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --device cuda-host
 exits 0; same device next
-printf 'return { model = "%s", search = { k = 5 }, n_best = 3, device = "cuda-host" }\n' "$model" >script.lua
+printf 'return { model = "%s", options = { k = 5 }, n_best = 3, device = "cuda-host" }\n' "$model" >script.lua
 run "$rill" run script.lua -q -i text -o next
 exits 0; same device next
 
@@ -74,12 +74,12 @@ for bound in "--memory 8M" "--max-nodes 40" "--unordered"; do
 done
 run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --device "cuda-host:0, cuda-host:1" --workers 1 --stats stats.json
 exits 0; same device next; json 1 workers stats.json
-printf 'return { model = "%s", search = { k = 5 }, n_best = 3, device = "cuda-host:0,cuda-host:1" }\n' "$model" >script.lua
+printf 'return { model = "%s", options = { k = 5 }, n_best = 3, device = "cuda-host:0,cuda-host:1" }\n' "$model" >script.lua
 run "$rill" run script.lua -q -i text -o next --stats stats.json
 exits 0; same device next; json 1 workers stats.json; says "a script is one worker's, which uses the first device"
 run "$rill" run script.lua -q -i text -o next --stats stats.json --workers 2
 exits 0; same device next; json 2 workers stats.json
-echo 'calls = 0; return { search = { k = 5 }, scorers = { function(rows) calls = calls + 1 end } }' >counts.lua
+echo 'calls = 0; return { options = { k = 5 }, scorers = { function(rows) calls = calls + 1 end } }' >counts.lua
 run "$rill" decode --config counts.lua -m "$model" -q --n-best 3 -i text -o next --device cuda-host:0,cuda-host:1 --stats stats.json
 exits 0; same device next; json 1 workers stats.json # what a script counts is one worker's
 run "$rill" check -m "$model" -i text --device cuda-host:0,cuda-host:1

@@ -43,7 +43,7 @@ head -3 checked >three; same out three
 mkdir -p folder
 cp evidence folder/
 cat >folder/run.lua <<END
-return { model = "$tiny", lmbr = "evidence,T=1", search = { k = 6, max_candidates = 6 }, heuristics = { "absolute:5" } }
+return { model = "$tiny", lmbr = "evidence,T=1", options = { k = 6, max_candidates = 6 }, heuristics = { "absolute:5" } }
 END
 feed in "$rill" run folder/run.lua -q
 exits 0; cp out script
@@ -53,7 +53,7 @@ feed in "$rill" run folder/self.lua -q
 exits 0; same out script
 paste in checked >dev.tsv
 cat >folder/grid.lua <<END
-return { model = "$tiny", search = { k = 6, max_candidates = 6 }, heuristics = { "absolute:5" },
+return { model = "$tiny", options = { k = 6, max_candidates = 6 }, heuristics = { "absolute:5" },
   sweep = rill.sweep({ T = { 1, 30 }, p = { 0.8 }, r = { 0.7 } }, function(config, at)
     config.scorers = { { "lmbr", ("evidence,T=%g,p=%g,r=%g"):format(at.T, at.p, at.r) } }
   end) }

@@ -38,7 +38,7 @@ LIMIT = 60  # seconds; a run takes milliseconds
 OLD = "what stood there before\n"
 
 MODELS = ("semparse/tiny", "mt/shared", "shiftreduce/tiny")
-RUN = """return { model = "semparse/tiny", input = "semparse.in", search = { k = 3 },
+RUN = """return { model = "semparse/tiny", input = "semparse.in", options = { k = 3 },
   heuristics = { {"absolute", 2.5}, function(b) b.keep = b.score:ge(b.best - 4) end } }
 """
 SWEEP = """return { model = "semparse/tiny", input = "semparse.in", sweep = rill.sweep{ k = {1, 2} } }

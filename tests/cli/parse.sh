@@ -63,7 +63,7 @@ says 'line 1: word 1: expected word_TAG, found "(see"'
 feed bracket "$rill" decode -m "$model" -q -k 2 --input-format brackets
 exits 1
 says 'input-format: "brackets" is not one of auto|tree|tagged|text'
-printf 'return { model = "%s", input_format = "text", n_best = 2, search = { k = 2 } }\n' "$model" >run.lua
+printf 'return { model = "%s", input_format = "text", n_best = 2, options = { k = 2 } }\n' "$model" >run.lua
 feed bracket "$rill" run run.lua -q
 exits 0
 prints "0 ||| (TOP"

@@ -118,7 +118,7 @@ run "$rill" eval --plugin "$toy" --domain toy --refs plain plain
 exits 0; prints "inputs"
 
 # --- a model in a directory of its own, with defaults
-mkdir model && printf '{"rill": {"domain": "toy", "search": {"method": "top-up", "k": 3, "n": 2}}}' >model/config.json
+mkdir model && printf '{"rill": {"domain": "toy", "options": {"method": "top-up", "k": 3, "n": 2}}}' >model/config.json
 feed seven "$rill" decode --plugin "$toy" -m model -q --stats s.json
 exits 2; json top-up settings.method s.json; json 3 settings.beam_size s.json
 feed seven "$rill" decode --plugin "$toy" -m model -q --stats s.json --method greedy

@@ -155,7 +155,7 @@ class Case:
             search = ", ".join("%s = %s" % (name.strip("-").replace("-", "_"), self.value(LUA_VALUES, 0))
                                for name in self.draw.sample(sorted(SEARCH), 3))
             sweep = self.draw.choice(["nil", "rill.sweep{ k = {1, 2} }", "3", "{ k = 5 }"])
-            script = "return { model = '%s', search = { %s }, n_best = %s, sweep = %s }" % (
+            script = "return { model = '%s', options = { %s }, n_best = %s, sweep = %s }" % (
                 self.models()[1], search, self.value("1 3 -1 'x'", 0), sweep)
             words = [kind, self.file("run.lua", script.encode()), *(["--dev", source] if kind == "tune" else ["-i", source])]
         else:

@@ -32,36 +32,36 @@ def answers(s):
     def one(job):
         i, is_wide = job
         settings = {"k": 9, "length-penalty": 0.5} if is_wide else {}
-        code, body = s.decode(input=lines[i], settings=settings)
+        code, body = s.decode(input=lines[i], options=settings)
         return code == 200 and body["outputs"][0]["text"] == (wide if is_wide else plain)[i]
 
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         check(all(pool.map(one, jobs)), "requests side by side, with settings of their own, are decode's")
-    code, body = s.decode(input=lines[0], settings={"n-best": 3}, tokens=True)
+    code, body = s.decode(input=lines[0], options={"n-best": 3}, tokens=True)
     best = body["outputs"]
     check(best[0]["text"] == plain[0] and all(a["score"] >= b["score"] for a, b in zip(best, best[1:])), "a list, best first")
-    check(("warning" in body) == (len(best) < 3), "a list that is short says so")
-    code, body = s.decode(input=lines[0], settings={"n-best": 3, "k": 9, "min-width": 9, "max-candidates": 9})
-    check(len(body["outputs"]) == 3 and "warning" not in body, "a wider search finds three")
-    check(all(abs(sum(t["logp"] for t in o["tokens"]) - o["logp"]) < 1e-4 for o in best), "tokens' log-probabilities add up")
+    check(bool(body["warnings"]) == (len(best) < 3), "a list that is short says so")
+    code, body = s.decode(input=lines[0], options={"n-best": 3, "k": 9, "min-width": 9, "max-candidates": 9})
+    check(len(body["outputs"]) == 3 and not body["warnings"], "a wider search finds three")
+    check(all(abs(sum(t["logprob"] for t in o["tokens"]) - o["logp"]) < 1e-4 for o in best), "tokens' log-probabilities add up")
     listed = subprocess.run([RILL, "list", "actions", "-m", MODEL], check=True, capture_output=True, text=True).stdout.splitlines()
     names = dict(line.split("\t") for line in listed)
     tokens = [t for o in best for t in o["tokens"]]
-    check(len(tokens) > 3 and all(names[str(t["id"])] == t["token"] for t in tokens), f"tokens have their own names: {tokens}")
-    check("warning" not in body, "a list that is as long as was asked for")
+    check(len(tokens) > 3 and all(names[str(t["id"])] == t["text"] for t in tokens), f"tokens have their own names: {tokens}")
+    check(not body["warnings"], "a list that is as long as was asked for")
     for settings, why in (({"n-best": 9, "k": 3}, "of 9 outputs: the search keeps fewer hypotheses"),
                           ({"n-best": 9, "k": 9, "stop-after": 2}, "of 9 outputs: the search stops after fewer")):
         for _ in range(2):  # from the search, and from the cache
-            code, body = s.decode(input="ein hund .", settings=settings)
+            code, body = s.decode(input="ein hund .", options=settings)
             n = len(body["outputs"])
-            check(code == 200 and n < int(why.split()[1]) and body["warning"].startswith(f"{n} {why}"), f"{settings}: {body}")
-    check("warning" not in s.decode(input="", settings={"n-best": 3})[1], "nothing has one output")
+            check(code == 200 and n < int(why.split()[1]) and body["warnings"][0].startswith(f"{n} {why}"), f"{settings}: {body}")
+    check(not s.decode(input="", options={"n-best": 3})[1]["warnings"], "nothing has one output")
     paragraph = "Ein Hund läuft über die Wiese. " * 8
     code, body = s.decode(input=paragraph)
-    check(code == 200 and len(body["outputs"][0]["text"]) * 3 < len(paragraph) and '"split": "sentences"' in body["warning"],
+    check(code == 200 and len(body["outputs"][0]["text"]) * 3 < len(paragraph) and '"split": "sentences"' in body["warnings"][0],
           f"text that a sentence-level model loses is said: {body}")
     code, body = s.decode(input=paragraph, split="sentences")
-    check(code == 200 and len(body["text"]) * 3 > len(paragraph) and all("warning" not in part for part in body["parts"]), f"{body}")
+    check(code == 200 and len(body["text"]) * 3 > len(paragraph) and all(not part["warnings"] for part in body["parts"]), f"{body}")
     code, body = s.decode(inputs=[lines[0], "", " "])
     check(code == 200 and body["results"][1]["outputs"][0]["text"] == "", "nothing is decoded to nothing")
     check(s.decode(inputs=[]) == (200, {"model": "de-en", "results": []}), "no inputs, no results")
@@ -69,19 +69,19 @@ def answers(s):
     code, body = s.decode(inputs=[lines[0], long])
     check(code == 200 and "outputs" in body["results"][0] and "error" in body["results"][1], "a bad input fails alone")
     check(s.decode(input=long)[0] == 422, "a single bad input is what the request is about")
-    check(s.decode(input=lines[0], deadline=30)[0] == 200, "a deadline far away")
+    check(s.decode(input=lines[0], timeout=30)[0] == 200, "a deadline far away")
 
 
 def refusals(s):
     ask = s.ask
-    for body, code, word in (({"inputs": ["a"], "settings": {"kk": 1}}, 400, "did you mean"),
+    for body, code, word in (({"inputs": ["a"], "options": {"kk": 1}}, 400, "did you mean"),
                              ({"input": "a", "inputs": ["a"]}, 400, "one of"),
                              ({}, 400, "one of"), ({"input": 3}, 400, "text"), ({"inputs": ["a", 3]}, 400, "text"), ([], 400, "object"),
-                             ({"input": "a", "beam": 3}, 400, "beam"), ({"input": "a", "settings": {"n": 3}}, 400, "the server"),
-                             ({"input": "a", "settings": {"k": -1}}, 400, "beam-size"),
-                             ({"input": "a", "settings": {"k": None}}, 400, "whole number"),
+                             ({"input": "a", "beam": 3}, 400, "beam"), ({"input": "a", "options": {"n": 3}}, 400, "the server"),
+                             ({"input": "a", "options": {"k": -1}}, 400, "beam-size"),
+                             ({"input": "a", "options": {"k": None}}, 400, "whole number"),
                              ({"input": "a", "model": "x"}, 404, "models"), ({"input": "a", "tokens": 1}, 400, "tokens"),
-                             ({"input": "a", "deadline": 0}, 400, "deadline"), ({"inputs": ["a"] * 1001}, 413, "1000")):
+                             ({"input": "a", "timeout": 0}, 400, "deadline"), ({"inputs": ["a"] * 1001}, 413, "1000")):
         found, answer, _ = ask("POST", "/v1/decode", body)
         check(found == code and word in answer["error"]["message"], f"{body!s:.60}: {found} {answer}")
     check(ask("POST", "/v1/decode", "{")[0] == 400, "bad JSON")
@@ -120,10 +120,10 @@ def refusals(s):
 def description(s):
     code, doc, _ = s.ask("GET", "/openapi.json")
     check(code == 200 and doc["openapi"].startswith("3.0"), "the description")
-    names = doc["components"]["schemas"]["Settings"]["properties"]
+    names = doc["components"]["schemas"]["Options"]["properties"]
     check("beam-size" in names and "length-penalty" in names and "batch-size" not in names, "settings of searches, none of schedules")
-    check(s.decode(input="ein hund .", settings={"num_beams": 3}) == s.decode(input="ein hund .", settings={"beam-size": 3}), "an alias")
-    code, body = s.decode(input="ein hund .", settings={"num_beams": 3, "k": 4})
+    check(s.decode(input="ein hund .", options={"num_beams": 3}) == s.decode(input="ein hund .", options={"beam-size": 3}), "an alias")
+    code, body = s.decode(input="ein hund .", options={"num_beams": 3, "k": 4})
     check(code == 400 and "beam-size is given twice" in str(body), f"an option and its alias: {body}")
     for reference in set(re.findall(r'"#/([^"]+)"', json.dumps(doc))):
         at = doc
@@ -131,7 +131,7 @@ def description(s):
             at = at.get(part, {})
         check(at != {}, "the description has " + reference)
     models = s.ask("GET", "/v1/models")[1]["models"]
-    check(models[0]["name"] == "de-en" and models[0]["domain"] == "mt" and models[0]["settings"]["beam-size"] == "5", "the models")
+    check(models[0]["name"] == "de-en" and models[0]["domain"] == "mt" and models[0]["options"]["beam-size"] == "5", "the models")
 
 
 def figures(s):
@@ -154,8 +154,8 @@ def figures(s):
 def slow_and_gone(s):
     """A large request of a client that goes, or of one that stays, does not keep a small one waiting."""
     settings, known = {"k": 30, "max-candidates": 30}, [sentence(1, 1) + f" {i}" for i in range(200)]
-    check(s.decode(inputs=known, settings=settings)[0] == 200, "some that the cache has")
-    large = json.dumps({"inputs": [sentence(20, 30) for _ in range(700)] + known, "settings": settings}).encode()
+    check(s.decode(inputs=known, options=settings)[0] == 200, "some that the cache has")
+    large = json.dumps({"inputs": [sentence(20, 30) for _ in range(700)] + known, "options": settings}).encode()
     head = b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(large)
     before = s.counts()
     link = s.raw(head + large)
@@ -197,7 +197,7 @@ def streams(s):
     check(events[-1] == ("end", {}) and [results[i] for i in range(6)] == plain, "a stream's results are decode's")
     check(all(results[i].startswith(final[i]) for i in range(6)) and any(final), "and begin with what was final")
     check(sum(name == "draft" for name, _ in events) > 20, "drafts")
-    large = json.dumps({"inputs": [sentence(20, 30) for _ in range(900)], "settings": {"k": 30}, "stream": True}).encode()
+    large = json.dumps({"inputs": [sentence(20, 30) for _ in range(900)], "options": {"k": 30}, "stream": True}).encode()
     link = s.raw(b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(large) + large)
     check(b"text/event-stream" in link.recv(200), "a large stream begins")
     link.close()
@@ -211,21 +211,21 @@ def answered_before(s):
     check(s.decode(input=line) == first and count("from_cache") == before + 1, "an answer that was given before")
     events = s.ask("POST", "/v1/decode", {"input": line, "stream": True})[1]
     check("event: result" in events and "event: end" in events and count("from_cache") == before + 2, "a stream of it")
-    check(s.decode(input=line, settings={"k": 3})[0] == 200, "another search")
+    check(s.decode(input=line, options={"k": 3})[0] == 200, "another search")
     check("tokens" in s.decode(input=line, tokens=True)[1]["outputs"][0], "other things told")
     check(count("from_cache") == before + 2, "are decoded")
     line = sentence(6, 8)
-    drawn = s.decode(inputs=[line, line, sentence(6, 8)], settings={"sample": 2, "seed": 7})[1]["results"]
+    drawn = s.decode(inputs=[line, line, sentence(6, 8)], options={"sample": 2, "seed": 7})[1]["results"]
     texts = [output["text"] for result in drawn[:2] for output in result["outputs"]]
     asked = [said.split(" ||| ")[1] for said in decode_lines([line, line], "--sample", "2", "--seed", "7", "--n-best", "2")]
     check(texts == asked and texts[:2] != texts[2:], "samples are the command's, by their place")
     before = count("from_cache")
-    check(s.decode(inputs=[line], settings={"sample": 2, "seed": 7})[1]["results"] == drawn[:1], "and the same when they are asked again")
+    check(s.decode(inputs=[line], options={"sample": 2, "seed": 7})[1]["results"] == drawn[:1], "and the same when they are asked again")
     check(count("from_cache") == before + 1, "from the cache")
     line, before = sentence(25, 30), count("shared")
-    slow = {"input": line, "settings": {"k": 30, "max-candidates": 30}}
+    slow = {"input": line, "options": {"k": 30, "max-candidates": 30}}
     head, body = b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", json.dumps(slow).encode()
-    beside = json.dumps({"inputs": [sentence(20, 30) for _ in range(100 if RACES else 600)], "settings": slow["settings"]}).encode()
+    beside = json.dumps({"inputs": [sentence(20, 30) for _ in range(100 if RACES else 600)], "options": slow["options"]}).encode()
     large = s.raw(head % len(beside) + beside)
     check(until(lambda: s.counts()["inputs_under_way"] > 8), "many are under way")
     gone = s.raw(head % len(body) + body)
@@ -237,23 +237,23 @@ def answered_before(s):
         results = [f.result() for f in asked]
     check(results[0][0] == 200 and all(r == results[0] for r in results), "who asked first goes, the others are answered")
     large.close()
-    code, body = s.decode(input=line, deadline=1e-9)  # of another search than was kept
+    code, body = s.decode(input=line, timeout=1e-9)  # of another search than was kept
     check(code == 422 and body["error"] == {"code": "RILL_ERR_DEADLINE", "message": "its deadline came while it waited"},
           f"late: {code} {body}")
-    check(s.decode(**slow, deadline=1e-9) == results[0], "what is known is not late")
+    check(s.decode(**slow, timeout=1e-9) == results[0], "what is known is not late")
 
 
 def bounds(s):
     """A request cannot ask for more than the server gives; a deadline holds in the queue too."""
     for name in ("k", "n-best", "max-candidates"):
-        code, body = s.decode(input="a", settings={name: 1001})
+        code, body = s.decode(input="a", options={name: 1001})
         check(code == 400 and "--max-width" in body["error"]["message"], f"{name}: {code} {body}")
     beside = json.dumps({"inputs": [sentence(20, 30) for _ in range(100 if RACES else 900)],
-                         "settings": {"k": 30, "max-candidates": 30}}).encode()
+                         "options": {"k": 30, "max-candidates": 30}}).encode()
     large = s.raw(b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(beside) + beside)
     check(until(lambda: s.counts()["inputs_under_way"] > 8), "many are under way")
     begin = time.monotonic()
-    code, body = s.decode(inputs=[sentence(5, 9) for _ in range(400)], deadline=0.3)
+    code, body = s.decode(inputs=[sentence(5, 9) for _ in range(400)], timeout=0.3)
     check(code == 200 and len(body["results"]) == 400 and time.monotonic() - begin < (30 if RACES else 3), "a deadline in the queue")
     check(any(r.get("error", {}).get("code") == "RILL_ERR_DEADLINE" for r in body["results"]), "which says so")
     large.close()
@@ -283,7 +283,7 @@ def wishes(s):
     code, body = s.decode(input="a" * 300000, glossary=terms)
     check(code == 422 and "bytes" in body["error"]["message"], f"long terms in a long word: {code} {body}")
     check(s.decode(input="a" * 400000, glossary=terms)[0] == 413 and time.monotonic() - begin < (60 if RACES else 10), "too many of them")
-    code, body = s.decode(inputs=lines, split="sentences", settings={"n-best": 2})
+    code, body = s.decode(inputs=lines, split="sentences", options={"n-best": 2})
     check([r["text"] for r in body["results"]] == decode_lines(lines) and len(body["results"][0]["parts"][0]["outputs"]) == 2, "parts")
     code, body = s.decode(input="Ein Hund. " * 1500, split="sentences")
     check(code == 413 and "more than 1000" in body["error"]["message"], "too many parts")
@@ -299,7 +299,7 @@ def reload():
             file.write("one\n")
         with Server("--token-file", other, models=(link,)) as s:
             lines, plain = [sentence() for _ in range(60 if RACES else 300)], None
-            ask = lambda word: s.ask("POST", "/v1/decode", {"inputs": lines, "settings": {"k": 10}}, {"Authorization": "Bearer " + word})
+            ask = lambda word: s.ask("POST", "/v1/decode", {"inputs": lines, "options": {"k": 10}}, {"Authorization": "Bearer " + word})
             with concurrent.futures.ThreadPoolExecutor(1) as pool:
                 slow = pool.submit(ask, "one")
                 time.sleep(0.3)
@@ -369,7 +369,7 @@ def page(s):
     check(code == 200 and "default-src 'none'" in headers["Content-Security-Policy"], "the page")
     check(not re.search(r"https?://", text.replace("http://www.w3.org/2000/svg", "")), "it needs no other place")
     line = "ein hund läuft über die wiese ."
-    code, trace, _ = s.ask("POST", "/v1/trace", {"inputs": [line, sentence()], "settings": {"k": 4}})
+    code, trace, _ = s.ask("POST", "/v1/trace", {"inputs": [line, sentence()], "options": {"k": 4}})
     events = [json.loads(row) for row in trace.splitlines()]
     best = [e["output"] for e in events if e["event"] == "result" and e["item"] == 0]
     check(code == 200 and best == decode_lines([line], "-k", "4"), "a search that is looked at is the search")
@@ -389,7 +389,7 @@ def page(s):
 
 def full_queue():
     with Server("--max-waiting", "50", "--max-body", "100") as s:
-        large = [{"inputs": [sentence(20, 30) for _ in range(50)], "settings": {"k": 8 if RACES else 30, "max-candidates": 8}}
+        large = [{"inputs": [sentence(20, 30) for _ in range(50)], "options": {"k": 8 if RACES else 30, "max-candidates": 8}}
                  for _ in range(6)]
         with concurrent.futures.ThreadPoolExecutor(6) as pool:
             codes = [f.result() for f in [pool.submit(s.ask, "POST", "/v1/decode", body) for body in large]]
@@ -482,7 +482,7 @@ def stopping():
     s = Server("--drain", "120")
     lines = [sentence(10, 20) for _ in range(60 if RACES else 300)]
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(s.decode, inputs=lines, settings={"k": 10})
+        asked = pool.submit(s.decode, inputs=lines, options={"k": 10})
         check(until(lambda: s.counts()["inputs_under_way"] > 0), "under way")
         s.process.send_signal(signal.SIGTERM)
         code, body = asked.result()
@@ -492,7 +492,7 @@ def stopping():
     check(s.code == 0, f"and the server ends well: {s.code} {s.said}")
     s = Server("--drain", "0")
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(s.decode, inputs=lines * 3, settings={"k": 30, "max-candidates": 30})
+        asked = pool.submit(s.decode, inputs=lines * 3, options={"k": 30, "max-candidates": 30})
         check(until(lambda: s.counts()["inputs_under_way"] > 0), "under way again")
         s.process.send_signal(signal.SIGTERM)
         code, body = asked.result()
@@ -503,7 +503,7 @@ def stopping():
 
 def usage():
     with Server("--patience", "3", "--request-timeout", "7") as s:
-        check(s.ask("GET", "/v1/models")[1]["models"][0]["settings"]["stop-after"] == "15", "--patience is the search's")
+        check(s.ask("GET", "/v1/models")[1]["models"][0]["options"]["stop-after"] == "15", "--patience is the search's")
         check(s.ask("GET", "/health")[0] == 200, "with a word of what it is not")
     check("--request-timeout" in s.said, f"{s.said}")
     for options, word in (([], "no model"), (["-m", MODEL, "--request-timeout", "0"], "request-timeout"),

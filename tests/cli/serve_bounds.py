@@ -41,7 +41,7 @@ class Counting(Server):
 def ask(s, model, settings, **more):
     """One request, and what it left behind. Returns its code and answer."""
     before = s.counts_of(model)
-    code, body = s.decode(model=model, settings=settings, deadline=0.3, **({"input": LINE} | more))
+    code, body = s.decode(model=model, options=settings, timeout=0.3, **({"input": LINE} | more))
     said = body.get("error", {}).get("message", "")
     check(code in (200, 400, 422), f"{model} {settings}: {code} {body}")
     check(s.counts_of(model)["inputs_under_way"] == 0, f"{model} {settings}: nothing is under way behind the answer")
@@ -53,7 +53,7 @@ def ask(s, model, settings, **more):
 
 
 def every_option(s):
-    settings = s.ask("GET", "/openapi.json")[1]["components"]["schemas"]["Settings"]["properties"]
+    settings = s.ask("GET", "/openapi.json")[1]["components"]["schemas"]["Options"]["properties"]
     check({"beam-size", "beam-groups", "num-samples", "n-best", "max-length"} <= settings.keys()
           and "exact-rows" not in settings, "what is described")
     codes = {200: 0, 400: 0, 422: 0}
@@ -88,10 +88,10 @@ def memory():
     """Samples of a whole vocabulary, for several inputs."""
     asked = {"num-samples": 1000, "top-k": 0}
     with Counting("--max-request", "256") as s:
-        code, body = s.decode(inputs=[LINE, LINE + " Ja.", LINE + " Nein.", LINE + " Doch."], settings=asked, deadline=0.3)
+        code, body = s.decode(inputs=[LINE, LINE + " Ja.", LINE + " Nein.", LINE + " Doch."], options=asked, timeout=0.3)
         said = body["error"]["message"]
         check(code == 400 and "(--max-request): change num-samples, top-k, or send fewer inputs" in said, f"{code} {said}")
-        code, body = s.decode(input=LINE, settings=asked | {"num-samples": 3})
+        code, body = s.decode(input=LINE, options=asked | {"num-samples": 3})
         check(code == 200 and len(body["outputs"]) == 3, f"{code} {body}")
         code, body = s.ask("POST", "/translate", {"q": LINE, "source": "de", "target": "en", "alternatives": 3})[:2]
         check(code == 200 and body["translatedText"] == decode_lines([LINE])[0], "alternatives leave the translation as it is")
@@ -101,7 +101,7 @@ def looked_at():
     """A trace, which nothing else would end for long, ends with the server."""
     s = Counting("--drain", "0", "--max-request", "10000", models=MODELS[1:])
     settings = {"beam-size": 30, "min-length": 100000, "max-length": 100000}
-    body = json.dumps({"inputs": ["what states border texas"] * 20, "settings": settings}).encode()
+    body = json.dumps({"inputs": ["what states border texas"] * 20, "options": settings}).encode()
     link = s.raw(b"POST /v1/trace HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
     link.settimeout(1)
     try:

@@ -190,7 +190,7 @@ def idlers():
     """Connections that idle keep nobody out, whatever they have sent; those whose requests are under way stay."""
     head = b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"
     large = json.dumps({"inputs": [sentence(20, 30) for _ in range(30 if RACES else 60)],
-                        "settings": {"k": 30, "max-candidates": 30}}).encode()
+                        "options": {"k": 30, "max-candidates": 30}}).encode()
     for sent in (b"", b"POST /v1/de", head, head + b"{" * 500, b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"):
         with Server("--max-connections", "8", "--request-timeout", "600") as s:
             busy = s.raw(b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(large) + large)

@@ -22,7 +22,7 @@ AT_ONCE = 6
 
 def draw_request(rng, model, lines, text, values):
     """A request of one or a few inputs; constraints and a glossary are words that the model knows."""
-    request = {"model": model, "inputs": rng.sample(lines, rng.choice([1, 1, 2])), "settings": mixes.draw(rng, values),
+    request = {"model": model, "inputs": rng.sample(lines, rng.choice([1, 1, 2])), "options": mixes.draw(rng, values),
                "tokens": rng.random() < 0.5}
     if rng.random() < 0.25:
         request["constraints"] = f"{rng.choice(['require', 'ban', 'allow', 'prefix'])}:{rng.choice(text)}"
@@ -66,7 +66,7 @@ def main():
     for options in (["--workers", "1"], ["--workers", "2"]):
         totals = [0, 0, 0]
         with Server("--cache", "0", *options, models=models) as server, ThreadPoolExecutor(AT_ONCE) as pool:
-            known = server.ask("GET", "/openapi.json")[1]["components"]["schemas"]["Settings"]["properties"].keys() - READING
+            known = server.ask("GET", "/openapi.json")[1]["components"]["schemas"]["Options"]["properties"].keys() - READING
             check(known <= mixes.OF_REQUESTS.keys(), f"settings that are never drawn: {known - mixes.OF_REQUESTS.keys()}")
             values = {name: mixes.OF_REQUESTS[name] for name in known}
             for i in range(given.n // 2):

@@ -56,7 +56,7 @@ def whole(s, text, **more):
 def is_late(answer):
     """Whether the deadline came before the search's end."""
     code, body = answer
-    return body["error"]["code"] == "RILL_ERR_DEADLINE" if code == 422 else code == 200 and body.get("late") is True
+    return body["error"]["code"] == "RILL_ERR_DEADLINE" if code == 422 else code == 200 and "the deadline came before the search had ended" in body["warnings"]
 
 
 def sharing(s):
@@ -64,19 +64,19 @@ def sharing(s):
     plain = whole(s, "x")
     shared = lambda: s.counts_of("slow")["inputs_shared_total"]
     asked, before = begin(s, input="x"), shared()
-    other = s.decode(model="slow", input="x", deadline=0.5)
+    other = s.decode(model="slow", input="x", timeout=0.5)
     check(is_late(other), f"a deadline beside a search without one: {other}")
     same = s.decode(model="slow", input="x")
     check(asked.result() == same and same[1]["outputs"] == plain and shared() == before + 1, f"the same without one: {same}")
-    asked = begin(s, input="y", deadline=0.9)
+    asked = begin(s, input="y", timeout=0.9)
     other = s.decode(model="slow", input="y")
     check(is_late(asked.result()), f"a deadline: {asked.result()}")
-    check(other[1]["outputs"] == whole(s, "y") and "late" not in other[1], f"the same without one, behind it: {other}")
+    check(other[1]["outputs"] == whole(s, "y") and not other[1]["warnings"], f"the same without one, behind it: {other}")
     check(shared() == before + 1, "neither shared")
-    cut = s.decode(model="slow", input="z", deadline=0.5)
+    cut = s.decode(model="slow", input="z", timeout=0.5)
     check(is_late(cut), f"a deadline alone: {cut}")
     check(s.decode(model="slow", input="z")[1]["outputs"] == whole(s, "z"), "what it left is not kept")
-    check(s.decode(model="slow", input="z", deadline=0.1)[1] == s.decode(model="slow", input="z")[1],
+    check(s.decode(model="slow", input="z", timeout=0.1)[1] == s.decode(model="slow", input="z")[1],
           "what is kept has no deadline to miss")
 
 
@@ -120,12 +120,12 @@ def waiting():
     """A deadline is of the request: what it has waited in the queue is no longer there for its search."""
     with serving("--workers", "1", "--max-items", "1") as s:
         steps = lambda: s.counts_of("slow")["timesteps_total"]
-        before = [begin(s, input=text, deadline=1.2) for text in "ab"]
-        last = begin(s, input="c", deadline=1.8)
+        before = [begin(s, input=text, timeout=1.2) for text in "ab"]
+        last = begin(s, input="c", timeout=1.8)
         check(all(is_late(asked.result()) for asked in before), "those before it are late")
         begun = steps()
         check(is_late(last.result()), f"and so is this: {last.result()}")
-        check(until(lambda: s.counts_of("slow")["inputs_under_way"] == 0) and s.decode(model="slow", input="d", deadline=0.1), "the end")
+        check(until(lambda: s.counts_of("slow")["inputs_under_way"] == 0) and s.decode(model="slow", input="d", timeout=0.1), "the end")
         check(steps() - begun <= 4, f"with the timesteps that were left of its time: {steps() - begun}")
 
 

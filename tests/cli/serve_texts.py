@@ -65,25 +65,25 @@ def forms(s):
         cases += [("geo", text, {"tokenized": False}, ()), ("geo", text, {"tokenized": True}, ("--tokenized",))]
     for again in range(2):
         for name, text, settings, options in cases:
-            found = answer(s, name, text, settings=settings)
+            found = answer(s, name, text, options=settings)
             check(found == decode(name, text, *options), f"{text} with {settings}, {again}: {found}")
-    check(words(answer(s, "gum", TREE, settings={"input_format": "text"})).startswith("-LRB- S -LRB- NP"), "a tree as text")
-    check(answer(s, "gum", TREE, settings={"input_format": "tagged"}) == '422: word 1: expected word_TAG, found "(S"', "a tree as tokens")
+    check(words(answer(s, "gum", TREE, options={"input_format": "text"})).startswith("-LRB- S -LRB- NP"), "a tree as text")
+    check(answer(s, "gum", TREE, options={"input_format": "tagged"}) == '422: word 1: expected word_TAG, found "(S"', "a tree as tokens")
     for name, settings, why in (
-            ("gum", {"input_format": "table"}, 'settings: input-format: "table" is not one of auto|tree|tagged|text'),
-            ("gum", {"input_format": 1}, "settings: input-format: expected a text"),
-            ("gum", {"tokenized": "yes"}, "settings: tokenized: expected true or false"),
-            ("gum", {"input_format": "text tokenized=1"}, 'settings: input-format: "text tokenized=1" is not one of'),
-            ("gum", {"weights": "int8"}, 'settings: unknown setting "weights"'),
-            ("geo", {"input_format": "text"}, 'settings: unknown setting "input_format"'),
-            ("de-en", {"tokenized": True}, 'settings: unknown setting "tokenized"')):
-        code, body = s.decode(model=name, input="a", settings=settings)
+            ("gum", {"input_format": "table"}, 'options: input-format: "table" is not one of auto|tree|tagged|text'),
+            ("gum", {"input_format": 1}, "options: input-format: expected a text"),
+            ("gum", {"tokenized": "yes"}, "options: tokenized: expected true or false"),
+            ("gum", {"input_format": "text tokenized=1"}, 'options: input-format: "text tokenized=1" is not one of'),
+            ("gum", {"weights": "int8"}, 'options: unknown setting "weights"'),
+            ("geo", {"input_format": "text"}, 'options: unknown setting "input_format"'),
+            ("de-en", {"tokenized": True}, 'options: unknown setting "tokenized"')):
+        code, body = s.decode(model=name, input="a", options=settings)
         said = body["error"] if code == 400 else {"code": "", "message": ""}
-        check(said["code"] == "bad-setting" and why in said["message"], f"{name}, {settings}: {code} {body}")
-    code, trace, _ = s.ask("POST", "/v1/trace", {"model": "gum", "inputs": [TREE], "settings": {"input_format": "text"}})
+        check(said["code"] == "bad-option" and why in said["message"], f"{name}, {settings}: {code} {body}")
+    code, trace, _ = s.ask("POST", "/v1/trace", {"model": "gum", "inputs": [TREE], "options": {"input_format": "text"}})
     results = [event for event in map(json.loads, trace.splitlines()) if event["event"] == "result"]
     check(code == 200 and results[0]["output"] == decode("gum", TREE, "--input-format", "text"), f"a trace is of the same: {results}")
-    described = s.ask("GET", "/openapi.json")[1]["components"]["schemas"]["Settings"]["properties"]
+    described = s.ask("GET", "/openapi.json")[1]["components"]["schemas"]["Options"]["properties"]
     check(described["input-format"]["enum"] == ["auto", "tree", "tagged", "text"], f"described: {described.get('input-format')}")
     check(described["tokenized"]["type"] == "boolean", f"described: {described.get('tokenized')}")
 

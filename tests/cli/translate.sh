@@ -43,7 +43,7 @@ for method in var-stream var-stream-fifo top-up stream-all; do
 done
 
 # --- ensembles: options and scripts say the same; every method gives the same bytes
-printf 'return { model = { "%s", "%s" }, search = { k = 5 }, n_best = 5 }\n' "$model" "$data/mt/ensemble" >both.lua
+printf 'return { model = { "%s", "%s" }, options = { k = 5 }, n_best = 5 }\n' "$model" "$data/mt/ensemble" >both.lua
 run "$rill" run both.lua -q -i text -o first --stats both.json --method var-batch
 exits 0
 json "[\"$data/mt/ensemble\"]" also both.json
@@ -82,7 +82,7 @@ line_is 2 " |||  ||| WordScores="
 run "$rill" decode -m "$model" -q -k 3 --max-length 4 -i text --alignment=0.05 --n-best 2
 exits 0
 verdict "$(good grep -qE '^0 \|\|\| .* \|\|\| [0-9 -]+ \|\|\| logp= ' out)" "alignments stand before the features"
-printf 'return { model = "%s", search = { k = 3, max_length = 4 }, word_scores = true, alignment = "soft" }\n' "$model" >words.lua
+printf 'return { model = "%s", options = { k = 3, max_length = 4 }, word_scores = true, alignment = "soft" }\n' "$model" >words.lua
 run "$rill" run words.lua -q -i text
 exits 0
 verdict "$(good grep -qE ' \|\|\| [0-9.e-]+,[0-9.e-]+.* \|\|\| WordScores= ' out)" "a script may ask for both"
@@ -108,7 +108,7 @@ awk -F ' [|][|][|] ' 'seen[$1]++ < 45' struck >fewer
 differ struck fewer
 printf 'return { model = "%s", n_best = 45, distinct = true, alignment = "hard", word_scores = true,
   heuristics = { { "absolute", 1000 } },
-  search = { k = 50, max_length = 8, max_candidates = 50, length_penalty = 0 } }\n' "$model" >distinct.lua
+  options = { k = 50, max_length = 8, max_candidates = 50, length_penalty = 0 } }\n' "$model" >distinct.lua
 run "$rill" run distinct.lua -q -i text -o next
 exits 0
 same fewer next
@@ -126,7 +126,7 @@ exits 1
 says 'weights: "int4" is not one of f32|bf16|f16|int8'
 run "$rill" decode -m "$model" -m "$data/mt/ensemble" -q -k 3 --weights int8 -i text
 exits 0
-printf 'return { model = "%s", search = { k = 5 }, weights = "int8" }\n' "$model" >int8.lua
+printf 'return { model = "%s", options = { k = 5 }, weights = "int8" }\n' "$model" >int8.lua
 run "$rill" run int8.lua -q -i text -o next
 exits 0
 same first next
@@ -143,10 +143,10 @@ exits 0
 same first next
 # a model's own list lies beside its config.json, from wherever it is named
 cp -r "$model" listing; chmod -R u+w listing; cp lex listing/lex; mkdir -p elsewhere
-sed -i '1s/{/{ "rill": {"domain": "mt", "search": {"shortlist": "lex,10,2"}},/' listing/config.json
+sed -i '1s/{/{ "rill": {"domain": "mt", "options": {"shortlist": "lex,10,2"}},/' listing/config.json
 (cd elsewhere && "$rill" decode -m ../listing -q -k 3 --n-best 3 -i ../text -o ../own)
 same own first
-printf 'return { model = "%s", shortlist = "lex,10,2", search = { k = 3 }, n_best = 3 }\n' "$model" >short.lua
+printf 'return { model = "%s", shortlist = "lex,10,2", options = { k = 3 }, n_best = 3 }\n' "$model" >short.lua
 run "$rill" run short.lua -q -i text -o next
 exits 0
 same first next

@@ -137,19 +137,21 @@ config() { # config JSON MESSAGE
   exits 1; says "bad/config.json"; says "$2"
 }
 config '{"rill": ' ":1:"
-config '{"rill": {"serch": {}, "domain": "semparse"}}' '"serch" under "rill": did you mean "search"?'
+config '{"rill": {"optoins": {}, "domain": "semparse"}}' '"optoins" under "rill": did you mean "options"?'
+config '{"rill": {"domain": "semparse", "options": {"k": 3}}}' '"search" under "rill": it is called "options"'
+config '{"rill": {"domain": "semparse", "options": {"k": 3}}}' "\"search\" under \"rill\": it is called \"options\""
 config '[]' "an object was expected"
 config '{"rill": 3}' '"rill" must be an object'
 config '{"rill": {"domain": 3}}' "a domain's name"
 config '{"rill": {"domain": "semparse", "backend": "x"}}' "\"backend\" under \"rill\": rill's own kernels compute all products"
-config '{"rill": {"domain": "semparse", "heuristics": ["absolute:1"]}}' '"heuristics" under "rill" belongs under "search"'
-config '{"rill": {"domain": "semparse", "search": []}}' '"search" must be an object'
-config '{"rill": {"domain": "semparse", "search": {"max_itms": 3}}}' 'did you mean "max-items"?'
-config '{"rill": {"domain": "semparse", "search": {"k": "many"}}}' "whole number"
-config '{"rill": {"domain": "semparse", "search": {"k": [1]}}}' "a number, a string, true or false"
-config '{"rill": {"domain": "semparse", "search": {"method": "greedy", "k": 5}}}' "beam_size cannot be combined with method greedy"
-config '{"rill": {"domain": "semparse", "search": {"heuristics": "absolute"}}}' "a list of"
-search() { config "{\"rill\": {\"domain\": \"semparse\", \"search\": {$1}}}" "$2"; }
+config '{"rill": {"domain": "semparse", "heuristics": ["absolute:1"]}}' '"heuristics" under "rill" belongs under "options"'
+config '{"rill": {"domain": "semparse", "options": []}}' '"options" must be an object'
+config '{"rill": {"domain": "semparse", "options": {"max_itms": 3}}}' 'did you mean "max-items"?'
+config '{"rill": {"domain": "semparse", "options": {"k": "many"}}}' "whole number"
+config '{"rill": {"domain": "semparse", "options": {"k": [1]}}}' "a number, a string, true or false"
+config '{"rill": {"domain": "semparse", "options": {"method": "greedy", "k": 5}}}' "beam_size cannot be combined with method greedy"
+config '{"rill": {"domain": "semparse", "options": {"heuristics": "absolute"}}}' "a list of"
+search() { config "{\"rill\": {\"domain\": \"semparse\", \"options\": {$1}}}" "$2"; }
 search '"k": true' '"k" must be a whole number'
 search '"refill": true' '"refill" must be a number'
 search '"memory": true' '"memory" must be a number of bytes'
@@ -157,10 +159,10 @@ search '"absolute": true' '"absolute" must be a number or a text'
 search '"weights": true' '"weights" must be a text'
 search '"shortlist": ""' '"shortlist" must be the path of a file'
 search '"shortlist": 3' '"shortlist" must be the path of a file'
-search '"heuristics": ["absolut:3"]' 'bad/config.json: unknown heuristic "absolut" under "search": did you mean "absolute"?'
-search '"heuristics": ["zzzz:3"]' 'unknown heuristic "zzzz" under "search": `rill list` names them'
-search '"scorers": ["wordreward:1"]' 'unknown scorer "wordreward" under "search": did you mean "word_reward"?'
-search '"policy": "topup"' 'unknown policy "topup" under "search": did you mean "top-up"?'
+search '"heuristics": ["absolut:3"]' 'bad/config.json: unknown heuristic "absolut" under "options": did you mean "absolute"?'
+search '"heuristics": ["zzzz:3"]' 'unknown heuristic "zzzz" under "options": `rill list` names them'
+search '"scorers": ["wordreward:1"]' 'unknown scorer "wordreward" under "options": did you mean "word_reward"?'
+search '"policy": "topup"' 'unknown policy "topup" under "options": did you mean "top-up"?'
 config '{"rill": {"domain": "a", "domain": "b"}}' "duplicate"
 
 # --- what a name holds does not command the terminal

@@ -154,7 +154,7 @@ print("loaded")
 local calls = 0
 local narrow = rill.heuristic{ name = "narrow", apply = function(b) calls = calls + 1; b.keep = b.score:ge(b.best - 3) end }
 return {
-  search = { k = 4, method = "var-stream", budget = function(step) return 6 end },
+  options = { k = 4, method = "var-stream", budget = function(step) return 6 end },
   heuristics = { narrow, function(b) b.keep = b.score:ge(b.best - 5) end },
   scorers = { function(rows) rows:reward(nil, 0.25) end },
 }
@@ -180,7 +180,7 @@ run "$rill" bench -q "${toy_options[@]}" -i toy_lines --methods var-stream,strea
 prints "1 thread, 2 workers"
 exits 2
 cat >sweep.lua <<'END'
-return { search = { k = 4 }, heuristics = { {"absolute", 2} }, sweep = rill.sweep{ delta = {1, 2} } }
+return { options = { k = 4 }, heuristics = { {"absolute", 2} }, sweep = rill.sweep{ delta = {1, 2} } }
 END
 run "$rill" run sweep.lua "${toy_options[@]}" -i toy_lines --workers 2
 exits 2

@@ -212,7 +212,7 @@ static void decode(rill_engine *engine, result *out)
         assert_int_equal(got.status, RILL_OK);
         snprintf(out->text[got.id], sizeof *out->text, "%s", got.outputs[0].text);
         out->score[got.id] = got.outputs[0].path_score;
-        out->truncated[got.id] = got.outputs[0].truncated;
+        out->truncated[got.id] = got.outputs[0].finish_reason != RILL_FINISH_REASON_STOP;
         out->n[got.id] = got.n_outputs;
     }
     rill_engine_destroy(engine);

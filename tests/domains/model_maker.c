@@ -102,11 +102,12 @@ static void write_vocabulary(const char *folder, const char *name, char letter, 
 void model_write_config(const char *folder, const model_spec *m, const char *extra)
 {
     char text[1024];
-    snprintf(text, sizeof text,
-             "{%s\"model_type\": \"seq2seq-attention\", \"rill\": {\"domain\": \"semparse\", \"search\": {\"k\": 3}},\n"
-             "\"task\": \"small\", \"embedding_size\": %d, \"hidden_size\": %d, \"source_vocab_size\": %d,\n"
-             "\"target_vocab_size\": %d, \"max_length\": 20, \"max_input_length\": 30}\n",
-             extra, m->embedding, m->hidden, m->words, m->actions);
+    snprintf(
+        text, sizeof text,
+        "{%s\"model_type\": \"seq2seq-attention\", \"rill\": {\"domain\": \"semparse\", \"options\": {\"k\": 3}},\n"
+        "\"task\": \"small\", \"embedding_size\": %d, \"hidden_size\": %d, \"source_vocab_size\": %d,\n"
+        "\"target_vocab_size\": %d, \"max_length\": 20, \"max_input_length\": 30}\n",
+        extra, m->embedding, m->hidden, m->words, m->actions);
     write_string(folder, "config.json", text);
 }
 

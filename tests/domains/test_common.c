@@ -88,7 +88,7 @@ static rill_config *parse(const char *text)
 static void config_gives_typed_values(void **state)
 {
     (void)state;
-    rill_config *c = parse("{\"n\": 7, \"x\": 0.5, \"rill\": {\"domain\": \"semparse\", \"search\": {\"k\": 3}},"
+    rill_config *c = parse("{\"n\": 7, \"x\": 0.5, \"rill\": {\"domain\": \"semparse\", \"options\": {\"k\": 3}},"
                            " \"none\": null, \"yes\": true}");
     int64_t n;
     double x;

@@ -120,7 +120,8 @@ static void check_output(const rill_output *found, const json_t *expected)
     for (size_t i = 0; i < (size_t)found->length; i++)
         assert_int_equal(found->ids[i], json_integer_value(json_array_get(actions, i)));
     assert_true(fabs(found->path_score - score) <= 1e-4 * fmax(1.0, fabs(score)));
-    assert_int_equal(found->truncated, json_is_true(json_object_get(expected, "truncated")));
+    assert_int_equal(found->finish_reason != RILL_FINISH_REASON_STOP,
+                     json_is_true(json_object_get(expected, "truncated")));
 }
 
 static void check_beam(const rill_result *result, const json_t *one, record *unused)
@@ -317,7 +318,7 @@ static void check_empty(const rill_result *result, const json_t *one, record *un
     assert_int_equal(result->n_outputs, 1);
     assert_int_equal(result->outputs[0].text_bytes, 0);
     assert_true(result->outputs[0].path_score == 0);
-    assert_int_equal(result->outputs[0].truncated, 0);
+    assert_int_equal(result->outputs[0].finish_reason, RILL_FINISH_REASON_STOP);
 }
 
 static void empty_in_is_empty_out(void **state)

@@ -115,7 +115,7 @@ static void check_output(const rill_output *found, const json_t *expected, size_
     assert_true(fabs(found->path_score - json_real_value(json_object_get(expected, "score"))) < 1e-4);
     assert_int_equal(found->length, 2 * words - 1);
     assert_int_equal(found->n_ids, 2 * found->length);
-    assert_false(found->truncated);
+    assert_int_equal(found->finish_reason, RILL_FINISH_REASON_STOP);
     for (size_t t = 0; t < (size_t)found->length; t++) {
         assert_int_equal(found->ids[2 * t], json_integer_value(json_array_get(structure, t)));
         assert_int_equal(found->ids[2 * t + 1], 2 + json_integer_value(json_array_get(label, t)));
@@ -239,7 +239,8 @@ static void check_trees(const rill_result *result, const void *user)
         assert_true(tree.node[0].label.length == 3 && memcmp(tree.node[0].label.data, "TOP", 3) == 0);
         check_words(&tree, line[result->id]);
         check_chains(&tree);
-        if (!result->outputs[i].truncated) assert_int_equal(result->outputs[i].length, 2 * tree.words - 1);
+        if (result->outputs[i].finish_reason == RILL_FINISH_REASON_STOP)
+            assert_int_equal(result->outputs[i].length, 2 * tree.words - 1);
     }
     rill_tree_clear(&tree);
 }

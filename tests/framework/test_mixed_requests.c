@@ -148,7 +148,7 @@ static rill_status take(void *user, const rill_result *r)
     for (int32_t i = 0; i < r->n_outputs && n < ANSWER_BYTES - 400; i++) {
         const rill_output *o = &r->outputs[i];
         n += snprintf(to + n, (size_t)(ANSWER_BYTES - n), " | %.100s %.17g %.17g %.17g %d", o->text, o->path_score,
-                      o->score, o->logp, o->truncated);
+                      o->score, o->logp, (int)o->finish_reason);
     }
     if (r->status < 0) snprintf(to + n, (size_t)(ANSWER_BYTES - n), ": %s", r->message);
     return RILL_OK;

@@ -27,9 +27,9 @@ settings() { "$check_json" "$1" settings; }
 model="model = '$geo', input = '$questions'"
 config "{ $model }"
 as -m "$geo" -i "$questions"
-config "{ $model, search = { k = 10, budget = 100, max_candidates = 3 }, heuristics = { {'absolute', 10} } }"
+config "{ $model, options = { k = 10, budget = 100, max_candidates = 3 }, heuristics = { {'absolute', 10} } }"
 as -m "$geo" -i "$questions" -k 10 --budget 100 --max-candidates 3 --absolute 10
-config "{ $model, n_best = 10, search = { method = 'stream-all', k = 12, n = 3, max_items = 6, refill = 0.5, patience = 0.5,
+config "{ $model, n_best = 10, options = { method = 'stream-all', k = 12, n = 3, max_items = 6, refill = 0.5, patience = 0.5,
   length_penalty = 0.6, min_length = 3, max_length = 40, sort = 'longest-first:5', flush_every = 20,
   max_nodes = 500, memory = '20M', like = 'marian', keep = 'best', stop = 'bound', at_limit = 'end', count_end = true,
   max_length_factor = 1.5, word_penalty = 0.25, unknown_penalty = 'inf' },
@@ -39,7 +39,7 @@ as -m "$geo" -i "$questions" --n-best 10 --method stream-all -k 12 -n 3 --max-it
   --memory 20M --like marian --keep best --stop bound --at-limit end --count-end \
   --max-length-factor 1.5 --word-penalty 0.25 --unknown-penalty inf --absolute 6 \
   --relative-local 0.001 --relative 0.0001 --scorer word_reward:0.25
-config "{ $model, unordered = true, search = { method = 'fixed', finish = 'top', ['stop-after'] = 3, check = true } }"
+config "{ $model, unordered = true, options = { method = 'fixed', finish = 'top', ['stop-after'] = 3, check = true } }"
 as -m "$geo" -i "$questions" --unordered --method fixed --finish top --stop-after 3 --check
 config "{ $model, n_best = 1, policy = 'most-advanced', heuristics = { 'relative:0.1', 'absolute:3' } }"
 as -m "$geo" -i "$questions" --n-best 1 --policy most-advanced --heuristic relative:0.1 --absolute 3
@@ -48,7 +48,7 @@ config "{ model = '$tiny', domain = 'semparse', input = 'three', tokenized = tru
 as -m "$tiny" -i three --tokenized --threads 2
 json "$(threads_of 2)" threads got.json
 # None is a chain too: the model's has no say.
-config "{ model = '$tiny', input = 'three', heuristics = {}, search = { max_candidates = 12 } }"
+config "{ model = '$tiny', input = 'three', heuristics = {}, options = { max_candidates = 12 } }"
 run "$rill" run run.lua -q --stats got.json
 exits 0; json '[]' settings.heuristics got.json
 run "$rill" decode -m "$tiny" -i three -q --stats wanted.json
@@ -80,7 +80,7 @@ run "$rill" run run.lua -o run.lua
 exits 1; says "the configuration"; says "the same file"; same run.lua kept.lua
 
 # --- options override, one by one
-config "{ $model, n_best = 3, search = { method = 'stream-all', k = 12, budget = 50, max_items = 30, finish = 'top' },
+config "{ $model, n_best = 3, options = { method = 'stream-all', k = 12, budget = 50, max_items = 30, finish = 'top' },
   heuristics = { 'absolute:6', 'relative:0.001' }, policy = 'all' }"
 overridden() { run "$rill" run run.lua -q --stats s.json "$@"; exits 0; }
 overridden -k 3 --n-best 2
@@ -101,7 +101,7 @@ verdict "$(good [ "$("$check_json" s.json model)" = "$examples/models/jobs" ])" 
 # What a method leaves no room for is told, also to those who want quiet: another search runs than the file describes.
 run "$rill" run run.lua --method greedy
 exits 0; says "warning: run.lua: left out, as the options leave no room for it: heuristics (absolute:6, relative:0.001)"
-says ", policy (all), search.finish, search.beam_size, search.max_in_flight"
+says ", policy (all), options.finish, options.beam_size, options.max_in_flight"
 run "$rill" run run.lua --method greedy -q
 exits 0; says "warning: run.lua: left out"
 "$rill" decode -q -m "$geo" -i "$questions" --method greedy --budget 50 --n-best 3 >wanted; same out wanted
@@ -109,22 +109,22 @@ exits 0; says "warning: run.lua: left out"
 run "$rill" run run.lua --method greedy -k 5
 exits 1; says "rill: --beam-size cannot be combined with --method greedy"
 # A contradiction of the script alone is one, and the script's.
-config "{ $model, search = { method = 'fixed' }, heuristics = { 'absolute:3' } }"
+config "{ $model, options = { method = 'fixed' }, heuristics = { 'absolute:3' } }"
 run "$rill" run run.lua
 exits 1; says "run.lua: heuristics cannot be combined with method fixed"
-config "{ $model, search = { patience = 2, stop_after = 3 } }"
+config "{ $model, options = { patience = 2, stop_after = 3 } }"
 run "$rill" run run.lua
 exits 1; says "run.lua: patience cannot be combined with stop_after"
 
 # --- functions
-config "{ $model, n_best = 5, search = { method = 'stream-all', k = 10, budget = 100 }, heuristics = { 'absolute:4' } }"
+config "{ $model, n_best = 5, options = { method = 'stream-all', k = 10, budget = 100 }, heuristics = { 'absolute:4' } }"
 run "$rill" run run.lua -q
 exits 0; cp out wanted
 cat >run.lua <<END_OF_SCRIPT
 local cut = rill.heuristic{ name = "lua-cut", arguments = "D", create = tonumber,
   apply = function(b, d) b.keep = b.score:ge(b.best - d) end }
 return { $model, n_best = 5, heuristics = { {cut, 4} },
-  search = { method = "stream-all", k = 10, budget = function(f) return 30 + f.n end } }
+  options = { method = "stream-all", k = 10, budget = function(f) return 30 + f.n end } }
 END_OF_SCRIPT
 run "$rill" run run.lua -q --stats s.json
 exits 0; counts_only; same out wanted; json '["lua-cut:4"]' settings.heuristics s.json; json function settings.max_batch_hypotheses s.json
@@ -137,7 +137,7 @@ exits 0; has_json s.json settings.scorers.1; json nothing settings.scorers.0 s.j
 config "{ $model, heuristics = { function(b) error('no way') end } }"
 run "$rill" run run.lua -q
 exits 1; says "run.lua:1: no way"
-config "{ $model, search = { budget = function(f) return 'x' end } }"
+config "{ $model, options = { budget = function(f) return 'x' end } }"
 run "$rill" run run.lua -q
 exits 1; says "run.lua"
 if [ -n "$toy" ]; then
@@ -156,16 +156,16 @@ refused() { # refused TABLE WORDS
 refused "{ modle = 'x' }" 'run.lua:1: modle: unknown key; did you mean "model"?'
 refused "{
   $model,
-  search = {
+  options = {
     k = 5,
     max_itmes = 3,
   }
-}" 'rill: run.lua:5: search.max_itmes: unknown key; did you mean "max_items"?'
+}" 'rill: run.lua:5: options.max_itmes: unknown key; did you mean "max_items"?'
 refused "{
   -- k = 1
-  search = {
-    k = 2.5 } }" 'run.lua:4: search.k: "2.5" is not a whole number from 1 to 65536'
-refused "{ max_items = 3 }" 'it is one of "search"'
+  options = {
+    k = 2.5 } }" 'run.lua:4: options.k: "2.5" is not a whole number from 1 to 65536'
+refused "{ max_items = 3 }" 'it is one of "options"'
 config "{ $model, heuristics = { 'absolut:10' }, sweep = rill.sweep{ M = {3} } }"
 run "$rill" run run.lua
 exits 1; says 'rill: run.lua: M=3: run.lua:1: heuristics[1]: unknown heuristic "absolut": did you mean "absolute"?'
@@ -177,20 +177,20 @@ exits 1; prints_nothing; says "there is no variable 'absolute'; the heuristic of
 config "{ $model, heuristics = { 'patience:2' } }"
 run "$rill" run run.lua -q -i "$questions"
 exits 1; says 'unknown heuristic "patience": set the option patience'
-refused "{ search = { max_cand = 3 } }" 'search.max_cand: unknown key; did you mean "max_candidates"?'
-refused "{ search = { max_items = 3, ['max-items'] = 4 } }" 'search.max-items: max_items has another value, and means the same'
-refused "{ search = { method = 'greedy\\0x' } }" 'search.method: a text without zero bytes was expected'
-refused "{ search = { M = 3 } }" 'search.M: unknown key; did you mean "max_children"?'
-refused "{ search = { num_beams = 3, k = 4 } }" 'k has another value, and means the same'
-refused "{ search = { num_beam = 3 } }" 'search.num_beam: unknown key; did you mean "num_beams"?'
-refused "{ search = { max_len_b = 3 } }" "search.max_len_b: unknown key: fairseq's b of ax + b"
-refused "{ search = { delta = 3 } }" 'heuristics = { {"absolute", ...} }'
-refused "{ search = { z = 3 } }" 'search.z: unknown key; the keys of "search" are the settings'
-refused "{ beam = 3 }" 'it is one of "search": search = { beam = ... }'
+refused "{ options = { max_cand = 3 } }" 'options.max_cand: unknown key; did you mean "max_candidates"?'
+refused "{ options = { max_items = 3, ['max-items'] = 4 } }" 'options.max-items: max_items has another value, and means the same'
+refused "{ options = { method = 'greedy\\0x' } }" 'options.method: a text without zero bytes was expected'
+refused "{ options = { M = 3 } }" 'search.M: unknown key; did you mean "max_children"?'
+refused "{ options = { num_beams = 3, k = 4 } }" 'k has another value, and means the same'
+refused "{ options = { num_beam = 3 } }" 'options.num_beam: unknown key; did you mean "num_beams"?'
+refused "{ options = { max_len_b = 3 } }" "options.max_len_b: unknown key: fairseq's b of ax + b"
+refused "{ options = { delta = 3 } }" 'heuristics = { {"absolute", ...} }'
+refused "{ options = { z = 3 } }" 'options.z: unknown key; the keys of "options" are the settings'
+refused "{ beam = 3 }" 'it is one of "options": options = { beam = ... }'
 refused "{ backend = 'onednn' }" "backend: unknown key: rill's own kernels compute all products: leave it out"
-refused "{ search = { deterministic = true } }" 'search.deterministic: unknown key: without "fast" no answer depends on the schedule'
+refused "{ options = { deterministic = true } }" 'options.deterministic: unknown key: without "fast" no answer depends on the schedule'
 refused "{ refs = 'x' }" 'refs: unknown key; did you mean "references"?'
-refused "{ search = { method = 'var-steam' } }" 'did you mean "var-stream"?'
+refused "{ options = { method = 'var-steam' } }" 'did you mean "var-stream"?'
 refused "{ model = 3 }" "run.lua:1: model: a path, or a list of them for an ensemble, was expected, not a number"
 refused "{ heuristics = 'absolute:3' }" "heuristics: a list"
 refused "{ $model,
@@ -256,7 +256,7 @@ run "$rill" run run.lua -q -o table
 exits 0; prints_nothing
 verdict "$(good [ "$(awk 'NR > 1 {print $1 $2 $3 $4}' table | paste -sd ' ')" = "31-- 21--" ])" "rows in the order of the pairs"
 # Contradictions are told in their rows, the others go on.
-sweep 'search = { k = 3 }, sweep = rill.sweep{ method = {"greedy", "fixed", "var-batch"} }'
+sweep 'options = { k = 3 }, sweep = rill.sweep{ method = {"greedy", "fixed", "var-batch"} }'
 run "$rill" run run.lua -q
 exits 2; lines 4; prints "refused: beam_size cannot be combined with method greedy"
 # Parameters of one's own.
@@ -321,16 +321,16 @@ run "$rill" run run.lua -q
 exits 1; lines 2; says "run.lua: a=2: "; says "within"
 
 # --- bench
-config "{ $model, search = { k = 6, budget = 40 }, heuristics = { 'absolute:2' } }"
+config "{ $model, options = { k = 6, budget = 40 }, heuristics = { 'absolute:2' } }"
 run "$rill" bench --config run.lua -q --repeat 1 --methods greedy,var-stream,var-batch --json b.json
-exits 0; says "warning: run.lua: left out, as method greedy leaves no room for it: heuristics (absolute:2), search.beam_size"
+exits 0; says "warning: run.lua: left out, as method greedy leaves no room for it: heuristics (absolute:2), options.beam_size"
 says_not "method var"
 json 1 methods.0.run.settings.beam_size b.json; json 6 methods.1.run.settings.beam_size b.json
 json 40 methods.2.run.settings.max_batch_hypotheses b.json
 json '["absolute:2"]' methods.1.run.settings.heuristics b.json; json 8 inputs b.json
 run "$rill" bench --config run.lua -q --repeat 1 --methods var-stream -k 7 --json b.json
 exits 0; json 7 methods.0.run.settings.beam_size b.json
-config "{ $model, search = { method = 'fixed' }, heuristics = { 'absolute:3' } }"
+config "{ $model, options = { method = 'fixed' }, heuristics = { 'absolute:3' } }"
 run "$rill" bench --config run.lua -q
 exits 1; says "run.lua: heuristics cannot be combined"
 

@@ -75,19 +75,19 @@ run "$rill" decode --help --plugin ring.lua
 exits 0; prints "--turns N"; prints "how often it says on (default 2; ring)"; prints "--loud-one "
 # a model's own, whether it names its domain or the user does; those of another domain are not for this one
 mkdir -p nameless other
-echo '{"rill": {"search": {"turns": 3}}}' >nameless/config.json
+echo '{"rill": {"options": {"turns": 3}}}' >nameless/config.json
 feed x "$rill" decode -q --plugin ring.lua --domain ring -m nameless
 exits 0; line_is 1 "on on on "
 run "$rill" info --plugin ring.lua --domain ring nameless
 exits 0; prints "recommended  turns 3"
-echo '{"rill": {"domain": "ring", "search": {"turns": "x"}}}' >nameless/config.json
+echo '{"rill": {"domain": "ring", "options": {"turns": "x"}}}' >nameless/config.json
 run "$rill" info --plugin ring.lua nameless
 exits 1; says 'turns: "x" is not a number'; prints "problem      nameless/config.json: "; prints "domain       ring: "
 prints "files        config.json"; says_not "names no domain"
-echo '{"rill": {"search": {"heuristics": ["nothing"]}}}' >nameless/config.json
+echo '{"rill": {"options": {"heuristics": ["nothing"]}}}' >nameless/config.json
 run "$rill" info --plugin ring.lua nameless
 exits 1; prints 'problem      nameless/config.json: unknown heuristic "nothing"'; prints "files        config.json"
-echo '{"rill": {"domain": "toy", "search": {"toy_seed": 3}}}' >other/config.json
+echo '{"rill": {"domain": "toy", "options": {"toy_seed": 3}}}' >other/config.json
 feed x "$rill" decode -q --plugin ring.lua --plugin "$toy" --domain ring -m other
 exits 0; line_is 1 "on on "
 mkdir -p there

@@ -43,7 +43,7 @@ rill.domain{
 
 return {
   domain = "rows",
-  search = { method = "var-stream" },
+  options = { method = "var-stream" },
   tune = function(try)
     keys("try", try{})
     keys("try", try{ patience = 0.5, stop_after = 3 }) -- these contradict each other

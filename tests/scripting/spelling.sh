@@ -70,7 +70,7 @@ exits 1; says 'options.read: cannot open words.txt: No such file'; prints_nothin
 echo 123 >empty/words.txt
 spell short -q -m empty
 exits 1; says "domain spelling: there are no words to learn from"
-mkdir model && cp words/words.txt model && echo '{"rill": {"domain": "spelling", "search": {"k": 4}}}' >model/config.json
+mkdir model && cp words/words.txt model && echo '{"rill": {"domain": "spelling", "options": {"k": 4}}}' >model/config.json
 feed short "$rill" decode --plugin "$plugin" -m model -q
 exits 0; line_is 1 "tea"
 run "$rill" info --plugin "$plugin" -m model
@@ -92,7 +92,7 @@ exits 0; verdict "$(if grep -q h out; then echo 0; else echo 1; fi)" "no h was e
 
 # --- the configuration form
 cat >run.lua <<END
-return { plugins = { "$plugin" }, domain = "spelling", search = { k = 6, method = "stream-all" }, n_best = 6 }
+return { plugins = { "$plugin" }, domain = "spelling", options = { k = 6, method = "stream-all" }, n_best = 6 }
 END
 feed typed "$rill" decode --config run.lua -q
 exits 0; same out best

@@ -79,7 +79,7 @@ static void config_everything(void **state)
         "  origin = 'here', shortlist = 's 50', alignment = 0.5, word_scores = false, beam_depth = 3,\n"
         "  tsv = 2, jsonl = true,\n"
         "  threads = 3, n_best = 4, unordered = true, plugins = {'x.so', '/y.lua'},\n"
-        "  search = { method = 'top-up', k = 7.0, n = 3, budget = 50, refill = 0.25,\n"
+        "  options = { method = 'top-up', k = 7.0, n = 3, budget = 50, refill = 0.25,\n"
         "    max_candidates = 2, ['max-items'] = 9, length_penalty = 0.1, check = false },\n"
         "  heuristics = { 'absolute:10', {'relative', 0.5}, {'test', 1, 2.5, 'x'} },\n"
         "  scorers = {}, policy = {'all'},\n"
@@ -165,7 +165,7 @@ static void config_functions(void **state)
     rill_script_config *c = read(
         "local cut = rill.heuristic{ name = 'cut', apply = function(b) end }\n"
         "local mine = rill.policy{ name = 'mine', choose = function(f) return f.timestep:order() end }\n"
-        "return { search = { budget = function(f) return 5 end, cube = 'naive', cube_key = function(h) end },\n"
+        "return { options = { budget = function(f) return 5 end, cube = 'naive', cube_key = function(h) end },\n"
         "  heuristics = { cut, {cut, 10}, function(b) b.keep = b.score:ge(b.best - 1) end },\n"
         "  scorers = { function(rows) end }, policy = mine }");
     assert_true(c->budget != NULL && c->budget_user != NULL);
@@ -210,26 +210,26 @@ static const struct {
     {"return {plugins = {'a', nil, 'b'}}", "plugins[2]: a string was expected, not nil"},
     {"return {plugins = {[1] = 'a', [3] = 'b'}}", "without gaps"},
     {"return {search = 3}", "search: a table of settings was expected, not a number"},
-    {"return {search = {3}}", "search: a value without a name"},
-    {"return {search = {max_itmes = 3}}", "search.max_itmes: unknown key; did you mean \"max_items\"?"},
-    {"return {search = {heuristics = {}}}", "\"heuristics\" stands beside \"search\", not inside it"},
-    {"return {search = {absolute = 3}}", "heuristics = { {\"absolute\", ...} }"},
-    {"return {search = {k = '3'}}", "search.k: a number was expected, not a string"},
-    {"return {search = {k = true}}", "search.k: a number was expected, not true"},
-    {"return {search = {k = 2.5}}", "search.k: \"2.5\" is not a whole number from 1 to 65536"},
-    {"return {search = {k = 0}}", "search.k: \"0\" is not a whole number from 1 to 65536"},
-    {"return {search = {k = 0/0}}", "search.k: a finite number was expected"},
-    {"return {search = {k = 1e300}}", "search.k: \"1e+300\" is not a whole number"},
-    {"return {search = {refill = 2}}", "search.refill: \"2\" is not a number from 0 to 1"},
-    {"return {search = {budget = 'x'}}", "search.budget: a number or a function was expected, not a string"},
-    {"return {search = {cube_key = 3}}", "search.cube_key: a function was expected, not a number"},
-    {"return {search = {method = 3}}", "search.method: a string was expected, not a number"},
-    {"return {search = {method = 'var-steam'}}",
-     "search.method: unknown method \"var-steam\": did you mean \"var-stream\"?"},
-    {"return {search = {check = 1}}", "search.check: true or false was expected, not a number"},
-    {"return {n_best = 1, search = {n_best = 1}}", "search.n_best: n_best is said beside \"search\" too"},
-    {"return {search = {max_items = 1, ['max-items'] = 2}}", "search.max-items: max_items has another value"},
-    {"return {search = {['max-items'] = 1, k = 'x'}}", "search.k"},
+    {"return {options = {3}}", "search: a value without a name"},
+    {"return {options = {max_itmes = 3}}", "options.max_itmes: unknown key; did you mean \"max_items\"?"},
+    {"return {options = {heuristics = {}}}", "\"heuristics\" stands beside \"search\", not inside it"},
+    {"return {options = {absolute = 3}}", "heuristics = { {\"absolute\", ...} }"},
+    {"return {options = {k = '3'}}", "options.k: a number was expected, not a string"},
+    {"return {options = {k = true}}", "options.k: a number was expected, not true"},
+    {"return {options = {k = 2.5}}", "options.k: \"2.5\" is not a whole number from 1 to 65536"},
+    {"return {options = {k = 0}}", "options.k: \"0\" is not a whole number from 1 to 65536"},
+    {"return {options = {k = 0/0}}", "options.k: a finite number was expected"},
+    {"return {options = {k = 1e300}}", "options.k: \"1e+300\" is not a whole number"},
+    {"return {options = {refill = 2}}", "options.refill: \"2\" is not a number from 0 to 1"},
+    {"return {options = {budget = 'x'}}", "options.budget: a number or a function was expected, not a string"},
+    {"return {options = {cube_key = 3}}", "options.cube_key: a function was expected, not a number"},
+    {"return {options = {method = 3}}", "options.method: a string was expected, not a number"},
+    {"return {options = {method = 'var-steam'}}",
+     "options.method: unknown method \"var-steam\": did you mean \"var-stream\"?"},
+    {"return {options = {check = 1}}", "options.check: true or false was expected, not a number"},
+    {"return {n_best = 1, options = {n_best = 1}}", "options.n_best: n_best is said beside \"search\" too"},
+    {"return {options = {max_items = 1, ['max-items'] = 2}}", "options.max-items: max_items has another value"},
+    {"return {options = {['max-items'] = 1, k = 'x'}}", "options.k"},
     {"return {heuristics = 'absolute:1'}", "heuristics: a list such as"},
     {"return {heuristics = {absolute = 1}}", "\"absolute\" is a name in it"},
     {"return {heuristics = {true}}", "heuristics[1]: "},
@@ -273,17 +273,18 @@ static const struct {
     const char *text, *path;
     int line;
 } places[] = {
-    {"return {\n k = 1,\n search = {\n  k = 2 } }", "search.k", 4},
-    {"return {\n k = 1,\n search = {\n  k = 2 } }", "k", 2},
-    {"return {\n k = 1,\n search = {\n  k = 2 } }", "search", 3},
-    {"return {\n k = 1,\n search = {\n  k = 2 } }", "search.n", 3},
-    {"return {\n k = 1,\n search = {\n  k = 2 } }", "none", 1},
-    {"return {\n k = 1,\n search = {\n  k = 2 } }", "", 1},
+    {"return {\n k = 1,\n options = {\n  k = 2 } }", "options.k", 4},
+    {"return {\n k = 1,\n options = {\n  k = 2 } }", "k", 2},
+    {"return {\n k = 1,\n options = {\n  k = 2 } }", "options", 3},
+    {"return {\n k = 1,\n options = {\n  k = 2 } }", "options.n", 3},
+    {"return {\n k = 1,\n options = {\n  k = 2 } }", "none", 1},
+    {"return {\n k = 1,\n options = {\n  k = 2 } }", "", 1},
     {"local k = 1\nlocal model = 2\n\nreturn {\n  model = 3 }", "model", 5},
     {"-- model = 1\n--[[\n model = 2 ]]\nreturn { a = 'model = 3',\n  model = 4 }", "model", 5},
     {"return { a = [==[\n model = ]]\n]==], model = 4 }", "model", 3},
     {"return { a = \"x\\\"\", b = {\n model = 3 },\n ['model'] = 4 }", "model", 3},
-    {"return { f = function()\n local t = { search = 1 }\n return t end,\n search = {\n ['k'] = 1 } }", "search.k", 5},
+    {"return { f = function()\n local t = { search = 1 }\n return t end,\n options = {\n ['k'] = 1 } }", "options.k",
+     5},
     {"return { f = function()\n search = 2\n if x then search = 3 end\n end,\n search = 4 }", "search", 5},
     {"return { search == 3,\n heuristics = {\n 'x' } }", "heuristics[2]", 2},
     {"return { search == 3,\n heuristics = 2 }", "search", 1},
@@ -317,7 +318,7 @@ static void config_sweep(void **state)
 {
     (void)state;
     rill_script *script = load_as("run.lua",
-                                  "return { search = { k = 4 }, heuristics = { {'relative', 1}, 'absolute:9' },\n"
+                                  "return { options = { k = 4 }, heuristics = { {'relative', 1}, 'absolute:9' },\n"
                                   "  sweep = rill.sweep{ k = {1, 2}, delta = {0.5, 1.5, 2.5}, M = {3} } }");
     rill_script_config *base, *point;
     assert_int_equal(rill_script_config_read(script, &base), RILL_OK);
@@ -513,7 +514,7 @@ static void config_tune(void **state)
     (void)state;
     notes n = {0};
     const char *text =
-        "return { search = { n = 2 }, heuristics = { 'absolute:1' }, tune = function(try)\n"
+        "return { options = { n = 2 }, heuristics = { 'absolute:1' }, tune = function(try)\n"
         "  local low, high = 1, 8\n"
         "  while low < high do\n"
         "    local middle = (low + high) // 2\n"
@@ -594,7 +595,7 @@ static rill_status whole_life(rill_context *context)
 {
     static const char text[] =
         "local cut = rill.heuristic{ name = 'cut', apply = function(b) end }\n"
-        "return { model = 'm', search = { k = 3, budget = function(f) end }, heuristics = { {cut, 1}, function(b) end },\n"
+        "return { model = 'm', options = { k = 3, budget = function(f) end }, heuristics = { {cut, 1}, function(b) end },\n"
         "  scorers = { 'word_reward:1' }, policy = 'all', plugins = { 'a.so' },\n"
         "  sweep = rill.sweep({ a = {1, 2}, k = {3} }, function(config, point) config.heuristics[1][2] = point.a end),\n"
         "  tune = function(try) try{ k = 4, delta = 1 } end }";

@@ -48,8 +48,8 @@ static void config_hostile(void **state)
     (void)state;
     static const char *const wrong[][2] = {
         {"{ modle = 1 }", "run.lua: modle: unknown key; did you mean \"model\"?"},
-        {"{ search = watched{ max_itmes = 3 } }", "search.max_itmes: unknown key; did you mean \"max_items\"?"},
-        {"{ search = { k = watched{} } }", "search.k: a number was expected, not a table"},
+        {"{ search = watched{ max_itmes = 3 } }", "options.max_itmes: unknown key; did you mean \"max_items\"?"},
+        {"{ options = { k = watched{} } }", "options.k: a number was expected, not a table"},
         {"{ model = watched{} }", "model: 1 to 17 models were expected"},
         {"{ heuristics = watched{ watched{ 'x', watched{} } } }",
          "heuristics[1]: arguments of x: a table cannot be one"},

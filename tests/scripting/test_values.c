@@ -233,16 +233,16 @@ static void config_refuses(const char *text, const char *key)
 static void configs_reject_wrapping_numbers(void **state)
 {
     (void)state;
-    static const char *const keys[] = {"search.k",         "search.n",      "search.max_candidates",
-                                       "search.n_best",    "search.groups", "search.max_length",
-                                       "search.max_items", "search.budget", "n_best",
-                                       "threads",          "workers"};
+    static const char *const keys[] = {"options.k",         "options.n",      "options.max_candidates",
+                                       "options.n_best",    "options.groups", "options.max_length",
+                                       "options.max_items", "options.budget", "n_best",
+                                       "threads",           "workers"};
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
         for (int i = 0; i < WRAPPING_NUMBERS; i++) {
             const int inside = strncmp(keys[k], "search.", 7) == 0;
             char text[200];
             snprintf(text, sizeof text,
-                     inside ? "return { model = 'm', search = { %s = %s } }" : "return { model = 'm', %s = %s }",
+                     inside ? "return { model = 'm', options = { %s = %s } }" : "return { model = 'm', %s = %s }",
                      keys[k] + (inside ? 7 : 0), wrapping[i]);
             config_refuses(text, keys[k]);
         }
@@ -355,9 +355,9 @@ static void configuration_texts_are_not_cut(void **state)
         {"{ model = {'m', 'n\\0'} }", "model[2]"},
         {"{ model = 'm', plugins = {'p\\0.lua'} }", "plugins[1]"},
         {"{ model = 'm', ['stats\\0'] = 'x' }", "stats"},
-        {"{ model = 'm', search = { ['k\\0'] = 3 } }", "k"},
-        {"{ model = 'm', search = { method = 'greedy\\0x' } }", "search.method"},
-        {"{ model = 'm', search = { budget = '1\\0' } }", "search.budget"},
+        {"{ model = 'm', options = { ['k\\0'] = 3 } }", "k"},
+        {"{ model = 'm', options = { method = 'greedy\\0x' } }", "options.method"},
+        {"{ model = 'm', options = { budget = '1\\0' } }", "options.budget"},
         {"{ model = 'm', heuristics = {'absolute\\0'} }", "heuristics[1]"},
         {"{ model = 'm', heuristics = {'absolute:1\\0'} }", "heuristics[1]"},
         {"{ model = 'm', heuristics = {{'absolute', '1\\0'}} }", "heuristics[1]"},

@@ -66,7 +66,7 @@ for key in '"plugins": ["evil.so"]' '"plugin": "evil.so"' '"output": "stolen"'; 
   cp evil.so m/evil.so
   run "$rill" decode -q -m m -i "$questions"
   says_not "native code ran"; verdict "$(good [ ! -e stolen ])" "config.json writes nothing: $key"
-  sed "s|\"search\": {|\"search\": {$key, |" "$geo/config.json" >m/config.json
+  sed "s|\"options\": {|\"options\": {$key, |" "$geo/config.json" >m/config.json
   run "$rill" decode -q -m m -i "$questions"
   exits 1; says_not "native code ran"; verdict "$(good [ ! -e stolen ])" "nor do its settings: $key"
 done

@@ -93,7 +93,7 @@ json "$("$check_json" odd.json points.0.point)" points.0.point page.json
 
 # --- a search of the script's own
 cat >run.lua <<END_OF_SCRIPT
-return { model = "$tiny", search = { k = 6, max_candidates = 12 }, sweep = rill.sweep{ n = {1, 2} },
+return { model = "$tiny", options = { k = 6, max_candidates = 12 }, sweep = rill.sweep{ n = {1, 2} },
   tune = function(try)
     local low, high = 0, 16
     local best = try{ delta = high }
@@ -145,7 +145,7 @@ tune
 exits 1; says 'run.lua:1: try: nothing is called "dleta"; did you mean "delta"?'
 script 'tune = function(try) try{ k = "many" } end'
 tune
-exits 1; says "search.k"
+exits 1; says "options.k"
 
 # --- options
 script 'sweep = rill.sweep{ delta = {1, 4} }'
@@ -185,7 +185,7 @@ tune --script-steps 10000
 exits 1; says "stopped after 10000 instructions"
 
 # --- mistakes
-script 'search = { k = 3 }'
+script 'options = { k = 3 }'
 tune
 exits 1; says "has nothing to try"; says "rill.sweep{"; says "tune = function(try)"; prints_nothing
 script 'sweep = rill.sweep{ k = {1} }'

@@ -27,7 +27,7 @@ end
 
 return {
   model = "../../models/geo",
-  search = { method = "stream-all", k = 10, n = 10 },
+  options = { method = "stream-all", k = 10, n = 10 },
   -- with() fixes the last arguments; the engine passes the first. Once per timestep, with no Lua in between.
   heuristics = { prune:with(delta), hopeless },
   scorers = { reward:with(0.1) },

@@ -252,16 +252,27 @@ RILL_API int rill_engine_idle(const rill_engine *engine);
 /* Inputs in flight or waiting. */
 RILL_API int64_t rill_engine_pending(const rill_engine *engine);
 
+/* Why an output goes no further. */
+typedef enum rill_finish_reason {
+    RILL_FINISH_REASON_STOP = 1,  /* an end action, or the domain's own end */
+    RILL_FINISH_REASON_LENGTH,    /* the length limit */
+    RILL_FINISH_REASON_TIMEOUT,   /* the request's deadline */
+    RILL_FINISH_REASON_HEURISTIC, /* a heuristic stopped the search */
+} rill_finish_reason;
+
+/* "stop", "length", "timeout", "heuristic". */
+RILL_API const char *rill_finish_reason_name(rill_finish_reason reason);
+
 typedef struct rill_output {
-    const char *text;   /* what finalize wrote; NUL-terminated */
-    size_t text_bytes;  /* without the NUL */
-    double path_score;  /* sum over actions, scorers included */
-    double score;       /* what the outputs are ordered by: path_score under length_penalty and word_penalty */
-    double logp;        /* sum of the model's log-probabilities */
-    int32_t length;     /* timesteps, an end action not counted: the length in the penalties, unless count_end */
-    int truncated;      /* cut off by the length limit, a deadline or a heuristic's stop, without a terminal action */
-    const int32_t *ids; /* [n_ids], the end action included */
-    const float *id_logps; /* [n_ids] */
+    const char *text;  /* what finalize wrote; NUL-terminated */
+    size_t text_bytes; /* without the NUL */
+    double path_score; /* sum over actions, scorers included */
+    double score;      /* what the outputs are ordered by: path_score under length_penalty and word_penalty */
+    double logp;       /* sum of the model's log-probabilities */
+    int32_t length;    /* timesteps, an end action not counted: the length in the penalties, unless count_end */
+    rill_finish_reason finish_reason; /* all but RILL_FINISH_REASON_STOP: the output is cut short */
+    const int32_t *ids;               /* [n_ids], the end action included */
+    const float *id_logps;            /* [n_ids] */
     int32_t n_ids;
     /* with the setting certify: proven that no model output other than the outputs before this one ranks higher */
     int certified;

@@ -1,7 +1,7 @@
 /* The configuration in a model's directory: config.json, key "rill".
  *
  *     "rill": {"domain": "semparse",
- *              "search": {"k": 10, "absolute": 10, "max_candidates": 3, "heuristics": ["NAME:ARGS"], "scorers": [...]}}
+ *              "options": {"k": 10, "absolute": 10, "max_candidates": 3, "heuristics": ["NAME:ARGS"], "scorers": [...]}}
  *
  * Keys of "search" are options of rill_option_source_set(), with "-" or "_"; absolute, relative and relative_local form the model's
  * chain of heuristics in their order, and "heuristics" adds others. All are defaults. Options of rill_output_table() are refused, since
