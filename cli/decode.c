@@ -302,7 +302,7 @@ static void warn_suspect_key(decode *d, const rill_result *result)
     if (!name) return;
     snprintf(
         message, sizeof message,
-        "a member that means \"%s\" elsewhere is kept as it is, like all: an input's own settings are members of \"options\"",
+        "a member named like the option \"%s\" is copied and not read: an input's options are members of \"options\"",
         name);
     print_about_line(d, "warning: ", result->id, message);
 }

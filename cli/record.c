@@ -226,7 +226,7 @@ static const char *misplaced_settings(const rill_option *rows, const json_t *obj
  * It is the user's own, as all are, or was meant for "options". */
 static const char *find_suspect_key(cli_records *r, const json_t *object)
 {
-    static const char *const requests[] = {"constraints", "deadline", "seconds", "glossary", "settings"};
+    static const char *const requests[] = {"constraints", "timeout", "deadline", "seconds", "glossary", "settings"};
     enum { REQUESTS = sizeof requests / sizeof *requests };
     const rill_option *const table = rill_setting_table();
     const char *key;

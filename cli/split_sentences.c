@@ -261,7 +261,7 @@ static rill_status join_output(const cli_split *s, const cli_split_line *line, i
     rill_text text = {.ctx = s->ctx};
     rill_status status = RILL_OK;
     int32_t n = 0;
-    *out = (rill_output){.certified = 1, .finish_reason = RILL_FINISH_REASON_STOP};
+    *out = (rill_output){.certified = 1};
     for (int32_t i = 0; i < line->n && status == RILL_OK; i++) {
         const rill_output *o = part_output(line, i, rank);
         status = append_separator(line, i, &text);

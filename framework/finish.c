@@ -54,7 +54,7 @@ rill_status engine_finish_empty(rill_engine *e, const queued_input *in)
 
 const char *rill_finish_reason_name(rill_finish_reason reason)
 {
-    static const char *const names[] = {"", "stop", "length", "timeout", "heuristic"};
+    static const char *const names[] = {"stop", "length", "timeout", "heuristic"};
     return names[reason];
 }
 

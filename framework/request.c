@@ -76,8 +76,8 @@ static rill_status fill_request(requests *all, const rill_model *model, chain *c
                                 double start_time, request *r)
 {
     if (req->timeout < 0 || isnan(req->timeout))
-        return rill_fail(all->ctx, RILL_ERR_OPTION,
-                         "a request's seconds are %g: a number above 0, or 0 for no deadline", req->timeout);
+        return rill_fail(all->ctx, RILL_ERR_OPTION, "timeout: %g is no number of seconds above 0, or 0 for none",
+                         req->timeout);
     if (req->number < 0)
         return rill_fail(all->ctx, RILL_ERR_OPTION, "a request's number is %lld: a number from 1, or 0 for its id",
                          (long long)req->number);

@@ -216,7 +216,7 @@ static void apply_defaults(search_config *p, int index)
             continue;
         if (row->kind == RILL_OPTION_SEARCH && preset_is_nearer(p, index)) continue;
         if (is_for_other_method(layer, row, p->config.setup.settings.method))
-            note_ignored(p, layer, "search.", row->name);
+            note_ignored(p, layer, "options.", row->name);
         else
             wanted[n++] = row;
     }
@@ -227,7 +227,7 @@ static void apply_defaults(search_config *p, int index)
             if (!try_setting(p, wanted[i]->name, rill__source_value(layer, wanted[i]))) wanted[rest++] = wanted[i];
         n = rest;
     }
-    for (int i = 0; i < n; i++) note_ignored(p, layer, "search.", wanted[i]->name);
+    for (int i = 0; i < n; i++) note_ignored(p, layer, "options.", wanted[i]->name);
     rill_error_clear(p->ctx);
 }
 

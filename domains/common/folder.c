@@ -171,7 +171,7 @@ static rill_status check_keys(const folder_reader *r, const json_t *rill)
             return rill_fail(r->folder->ctx, RILL_ERR_FORMAT,
                              "%s: \"%s\" under \"rill\" belongs under \"options\" there", r->file, key);
         const char *near = rill_nearest(key, ours, 2);
-        if (near != NULL && strcmp(near, key) != 0)
+        if (near != NULL && near[0] == key[0] && strcmp(near, key) != 0) /* "positions" is a domain's key */
             return rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s: \"%s\" under \"rill\": did you mean \"%s\"?",
                              r->file, key, near);
     }

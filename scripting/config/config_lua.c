@@ -113,7 +113,7 @@ static int own_nearest(lua_State *L)
 {
     rill_option_near near = {.name = ""};
     char spelt[SCRIPT_NAME_MAX];
-    if (strcmp(lua_tostring(L, 1), "search") == 0) {
+    if (strcmp(lua_tostring(L, 1), "options") == 0) {
         script_charge(L, SCRIPT_NEAREST_WORK);
         for (const rill_option *s = rill_setting_table(); s->name != NULL; s++)
             rill_option_nearer(s, lua_tostring(L, 2), &near);

@@ -78,7 +78,7 @@ static rill_status call_cube_key(void *user, const rill_scorer_rows *rows, int64
     rill_status status = script_instance_call(self, 0, &hypotheses_class, &call, take_keys, &(cube_keys){rows->n, key});
     script_end(s, frame);
     if (status >= 0) return RILL_OK;
-    return rill_fail(s->ctx, status, "search.cube_key, in a timestep whose first is input %lld (line %lld): %s",
+    return rill_fail(s->ctx, status, "options.cube_key, in a timestep whose first is input %lld (line %lld): %s",
                      (long long)rows->item_id[0], (long long)rows->item_id[0] + 1, rill_error(s->ctx));
 }
 

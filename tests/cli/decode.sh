@@ -191,7 +191,7 @@ for gone in backend deterministic; do
   with_search "\"$gone\": \"rill\""
   feed six "$rill" decode -m asking -q
   exits 1; says "$says"
-  printf '{"text": "a", "rill": {"%s": 1}}\n' $gone >object
+  printf '{"text": "a", "options": {"%s": 1}}\n' $gone >object
   feed object "$rill" decode -m "$tiny" -q --jsonl
   grep -qF "$(printf '%s' "$says" | sed 's/"/\\"/g')" out || says "$says"
 done

@@ -71,50 +71,50 @@ prints "0 ||| (TOP"
 # --- an object says how it is read itself: as a run that is opened so reads its text
 opened() { printf '%s\n' "$1" | "$rill" decode -m "${@:2}" -q -k 2 2>/dev/null; }
 cat >own <<'JSON'
-{"text": "The_DT cat_NN", "rill": {"input_format": "text"}}
-{"text": "The_DT cat_NN", "rill": {"input-format": "tagged", "k": 2}}
-{"text": "(TOP (NN cat))", "rill": {"input_format": "text"}}
-{"text": "Don't, cat", "rill": {"tokenized": true}}
-{"text": "(TOP (NN cat))", "rill": {"tokenized": true, "input_format": "auto"}}
+{"text": "The_DT cat_NN", "options": {"input_format": "text"}}
+{"text": "The_DT cat_NN", "options": {"input-format": "tagged", "k": 2}}
+{"text": "(TOP (NN cat))", "options": {"input_format": "text"}}
+{"text": "Don't, cat", "options": {"tokenized": true}}
+{"text": "(TOP (NN cat))", "options": {"tokenized": true, "input_format": "auto"}}
 {"text": "The_DT cat_NN"}
-{"text": "cat", "rill": {"input_format": "tree"}}
-{"text": "cat", "rill": {"input_format": "table"}}
-{"text": "cat", "rill": {"input_fromat": "text"}}
-{"text": "cat", "rill": {"weights": "int8"}}
-{"text": "cat", "rill": {"tokenized": true, "tokenized_": true}}
-{"text": "cat", "rill": {"input_format": "text tokenized=1"}}
-{"text": "cat", "options": {"input_format": "text"}}
+{"text": "cat", "options": {"input_format": "tree"}}
+{"text": "cat", "options": {"input_format": "table"}}
+{"text": "cat", "options": {"input_fromat": "text"}}
+{"text": "cat", "options": {"weights": "int8"}}
+{"text": "cat", "options": {"tokenized": true, "tokenized_": true}}
+{"text": "cat", "options": {"input_format": "text tokenized=1"}}
+{"text": "cat", "settings": {"input_format": "text"}}
 {"text": "cat", "input_format": "text"}
 JSON
 for workers in 1 2; do
   feed own "$rill" decode -m "$model" -q -k 2 --jsonl --workers $workers
   exits 2; lines 14
   for i in {1..14}; do sed -n "${i}p" out >"own.$i"; done
-  json "$(opened "The_DT cat_NN" "$model" --input-format text)" output own.1
-  json "$(opened "The_DT cat_NN" "$model")" output own.2
-  json "$(opened "(TOP (NN cat))" "$model" --input-format text)" output own.3
-  json "$(opened "Don't, cat" "$model" --tokenized)" output own.4
-  json "$(opened "(TOP (NN cat))" "$model" --tokenized)" output own.5
-  json "$(opened "The_DT cat_NN" "$model")" output own.6
+  json "$(opened "The_DT cat_NN" "$model" --input-format text)" outputs.0.text own.1
+  json "$(opened "The_DT cat_NN" "$model")" outputs.0.text own.2
+  json "$(opened "(TOP (NN cat))" "$model" --input-format text)" outputs.0.text own.3
+  json "$(opened "Don't, cat" "$model" --tokenized)" outputs.0.text own.4
+  json "$(opened "(TOP (NN cat))" "$model" --tokenized)" outputs.0.text own.5
+  json "$(opened "The_DT cat_NN" "$model")" outputs.0.text own.6
   says 'line 7: column 1: '
-  says 'line 8: "rill": input-format: "table" is not one of auto|tree|tagged|text'
-  says 'line 9: "rill": "input_fromat" is no setting; did you mean "input-format"?'
-  says 'line 10: "rill": "weights" is the run'
-  says 'line 11: "rill": "tokenized_" is no setting; did you mean "tokenized"?'
-  says 'line 12: "rill": input-format: "text tokenized=1" is not one of auto|tree|tagged|text'
-  says 'line 13: "options" has settings, which an input has under "rill"'
-  says 'warning: line 14: the member "input-format" is kept as it is'
+  says 'line 8: "options": input-format: "table" is not one of auto|tree|tagged|text'
+  says 'line 9: "options": "input_fromat" is no setting; did you mean "input-format"?'
+  says 'line 10: "options": "weights" is the run'
+  says 'line 11: "options": "tokenized_" is no setting; did you mean "tokenized"?'
+  says 'line 12: "options": input-format: "text tokenized=1" is not one of auto|tree|tagged|text'
+  says 'line 13: "settings" holds options, which are read from "options"'
+  says 'warning: line 14: a member named like the option "input-format" is copied and not read'
   differ own.1 own.6
 done
-printf '{"text": "W0, w1", "rill": {"tokenized": %s}}\n' true false >own
+printf '{"text": "W0, w1", "options": {"tokenized": %s}}\n' true false >own
 feed own "$rill" decode -m "$tiny" -q -k 2 --jsonl
 exits 0
 for i in 1 2; do sed -n "${i}p" out >"own.$i"; done
-json "$(opened "W0, w1" "$tiny" --tokenized)" output own.1
-json "$(opened "W0, w1" "$tiny")" output own.2
-printf '{"text": "a b", "rill": {"tokenized": true}}\n' >own
+json "$(opened "W0, w1" "$tiny" --tokenized)" outputs.0.text own.1
+json "$(opened "W0, w1" "$tiny")" outputs.0.text own.2
+printf '{"text": "a b", "options": {"tokenized": true}}\n' >own
 feed own "$rill" decode -m "$data/mt/shared" -q --jsonl
-exits 2; says '"rill": "tokenized" is no setting; `rill list settings` names them'
+exits 2; says '"options": "tokenized" is no setting; `rill list settings` names them'
 
 run "$rill" decode -m "$model" --domain-args x=1
 exits 1

@@ -50,7 +50,7 @@ exits 1; says "run.lua"; says "tsv: this command decodes lines without it"
 printf 'return { model = "%s", jsonl = true }\n' "$tiny" >run.lua
 echo '{"text": "w3"}' >one
 feed one "$rill" run run.lua -q
-exits 0; prints '{"text": "w3", "output": '
+exits 0; prints '{"text": "w3", "outputs": [{"text": '
 feed second "$rill" run run.lua -q --tsv=2
 exits 0; same out want
 for said in true 1; do
@@ -74,106 +74,106 @@ feed objects "$rill" decode -m "$tiny" --jsonl -q
 exits 0; silent
 lines 4
 line_is 2 ""
-prints '{"id": 1.10, "text": "w0 w1 w2", "tags": ["\u00fc", {"a": null}], "output": "'
-prints '  { "big": 12345678901234567, "input": "w3" , "output": "'
+prints '{"id": 1.10, "text": "w0 w1 w2", "tags": ["\u00fc", {"a": null}], "outputs": [{"text": "'
+prints '  { "big": 12345678901234567, "input": "w3" , "outputs": [{"text": "'
 for i in 1 3 4; do
   sed -n "${i}p" out >"object.$i"
-  json "$(sed -n "$((i > 2 ? i - 1 : i))p" outputs)" output "object.$i"
-  has_json "object.$i" score logp length
+  json "$(sed -n "$((i > 2 ? i - 1 : i))p" outputs)" outputs.0.text "object.$i"
+  has_json "object.$i" outputs.0.score outputs.0.logp outputs.0.length
 done
 feed objects "$rill" decode -m "$tiny" --jsonl --n-best 2 --word-scores -q
 exits 0
 sed -n 1p out >list
-json "$(sed -n 1p outputs)" nbest.0.output list
-has_json list nbest.1.score nbest.1.word_scores
+json "$(sed -n 1p outputs)" outputs.0.text list
+has_json list outputs.1.score outputs.1.tokens.0.logprob
 feed objects "$rill" decode -m "$tiny" --jsonl --ids -q
 sed -n 1p out >ids
-has_json ids output.0
+has_json ids outputs.0.ids.0
 printf '{"question": "w3", "text": 5}\n' >keyed
 feed keyed "$rill" decode -m "$tiny" --jsonl=question -q
 exits 0
-json "$(sed -n 2p outputs)" output out
+json "$(sed -n 2p outputs)" outputs.0.text out
 
 # --- settings of one input alone: what a run with them gives
 cat >own <<'JSON'
-{"text": "w0 w1 w2", "rill": {"k": 1, "max-length": 2}}
+{"text": "w0 w1 w2", "options": {"k": 1, "max-length": 2}}
 {"text": "w0 w1 w2"}
-{"text": "w0 w1 w2", "rill": {"n_best": 3, "length_penalty": 0.5, "distinct": true}}
-{"text": "w3", "rill": {"method": "greedy"}}
-{"text": "w3", "rill": {"kk": 1}}
-{"text": "w3", "rill": {"k": 0}}
-{"text": "w3", "rill": {"k": [1]}}
-{"text": "w3", "rill": 5}
+{"text": "w0 w1 w2", "options": {"n_best": 3, "length_penalty": 0.5, "distinct": true}}
+{"text": "w3", "options": {"method": "greedy"}}
+{"text": "w3", "options": {"kk": 1}}
+{"text": "w3", "options": {"k": 0}}
+{"text": "w3", "options": {"k": [1]}}
+{"text": "w3", "options": 5}
 JSON
 for workers in 1 2; do
   feed own "$rill" decode -m "$tiny" --jsonl -q --workers $workers
   exits 2
-  says 'line 4: "rill": "method" is the run'; says 'line 5: "rill": "kk" is no setting; did you mean "k"?'
-  says 'line 6: "rill": beam-size: '
-  says 'line 7: "rill": "k" is neither a number nor a word'; says 'line 8: "rill" is no object of settings'
+  says 'line 4: "options": "method" is the run'; says 'line 5: "options": "kk" is no setting; did you mean "k"?'
+  says 'line 6: "options": beam-size: '
+  says 'line 7: "options": "k" is neither a number nor a word'; says 'line 8: "options" is no object of options'
   for i in 1 2 3; do sed -n "${i}p" out >"own.$i"; done
   sed -n 1p texts | "$rill" decode -m "$tiny" -q -k 1 --max-length 2 >first 2>err
-  json "$(cat first)" output own.1
-  json "$(sed -n 1p outputs)" output own.2
+  json "$(cat first)" outputs.0.text own.1
+  json "$(sed -n 1p outputs)" outputs.0.text own.2
   sed -n 1p texts | "$rill" decode -m "$tiny" -q --n-best 3 --length-penalty 0.5 --distinct >list
-  for i in 0 1 2; do json "$(sed -n "$((i + 1))s/^0 ||| \(.*\) ||| logp=.*/\1/p" list)" nbest.$i.output own.3; done
+  for i in 0 1 2; do json "$(sed -n "$((i + 1))s/^0 ||| \(.*\) ||| logp=.*/\1/p" list)" outputs.$i.text own.3; done
 done
 
 # The model's settings give way, as to options; the run's own options stay, and what contradicts them is refused as among options.
 cat >own <<'JSON'
-{"text": "w3", "rill": {"sample": 2, "seed": 4}}
-{"text": "w3", "rill": {"groups": 2, "k": 4, "n-best": 2}}
-{"text": "w3", "rill": {"like": "hf"}}
-{"text": "w3", "rill": {"k": true}}
-{"text": "w3", "rill": {"absolute": 3}}
-{"text": "w3", "rill": {"n-best": 9, "k": 2}}
-{"text": "w3", "rill": {"n-best": 40, "k": 30}}
+{"text": "w3", "options": {"sample": 2, "seed": 4}}
+{"text": "w3", "options": {"groups": 2, "k": 4, "n-best": 2}}
+{"text": "w3", "options": {"like": "hf"}}
+{"text": "w3", "options": {"k": true}}
+{"text": "w3", "options": {"absolute": 3}}
+{"text": "w3", "options": {"n-best": 9, "k": 2}}
+{"text": "w3", "options": {"n-best": 40, "k": 30}}
 JSON
 feed own "$rill" decode -m "$tiny" --jsonl -q
 exits 2
-says 'line 3: "rill": like leaves out the heuristics of this run (absolute), which all inputs share'
-says 'line 4: "rill": "k" is neither a number nor a word'; says 'line 5: "rill": "absolute" is the run'
+says 'line 3: "options": like leaves out the heuristics of this run (absolute), which all inputs share'
+says 'line 4: "options": "k" is neither a number nor a word'; says 'line 5: "options": "absolute" is the run'
 says "2 of 7 inputs have fewer outputs than they ask for: of the first, the search keeps fewer hypotheses"
 for i in 1 2 6; do sed -n "${i}p" out >"own.$i"; done
 printf 'w3\n' >three
 "$rill" decode -m "$tiny" -q --sample 2 --seed 4 --n-best 2 <three >list
-for i in 0 1; do json "$(sed -n "$((i + 1))s/^0 ||| \(.*\) ||| logp=.*/\1/p" list)" nbest.$i.output own.1; done
+for i in 0 1; do json "$(sed -n "$((i + 1))s/^0 ||| \(.*\) ||| logp=.*/\1/p" list)" outputs.$i.text own.1; done
 "$rill" decode -m "$tiny" -q --groups 2 -k 4 --n-best 2 <three >list
-for i in 0 1; do json "$(sed -n "$((i + 1))s/^0 ||| \(.*\) ||| logp=.*/\1/p" list)" nbest.$i.output own.2; done
-has_json own.6 nbest.1.output
+for i in 0 1; do json "$(sed -n "$((i + 1))s/^0 ||| \(.*\) ||| logp=.*/\1/p" list)" outputs.$i.text own.2; done
+has_json own.6 outputs.1.text
 for pair in "-k 3|sample|2|beam-size cannot be combined with" "--sample 5|k|7|beam-size cannot be combined with" \
   "--groups 4|n-best|0|n-best" \
   "--stop-after 3|patience|2|patience cannot be combined with"; do
   IFS='|' read -r options name value why <<<"$pair"
-  printf '{"text": "w3", "rill": {"%s": %s}}\n' "$name" "$value" >one
+  printf '{"text": "w3", "options": {"%s": %s}}\n' "$name" "$value" >one
   # shellcheck disable=SC2086
   feed one "$rill" decode -m "$tiny" --jsonl -q $options
-  exits 2; says "line 1: \"rill\": $why"
+  exits 2; says "line 1: \"options\": $why"
   # shellcheck disable=SC2086
   feed three "$rill" decode -m "$tiny" -q $options "--$name" "$value"
   exits 1; says "$why"
 done
 
 # --- other names of settings: of two values none is lost
-printf '{"text": "w3", "rill": {"num_beams": 3, "num-return-sequences": 2}}\n{"text": "w3", "rill": {"num_beams": 3, "k": 2}}\n' >others
+printf '{"text": "w3", "options": {"num_beams": 3, "num-return-sequences": 2}}\n{"text": "w3", "options": {"num_beams": 3, "k": 2}}\n' >others
 feed others "$rill" decode -m "$tiny" --jsonl -q
-exits 2; says 'line 2: "rill": beam-size is given twice, "3" and "2"'
+exits 2; says 'line 2: "options": beam-size is given twice, "3" and "2"'
 sed -n 1p out >object
-json "$("$rill" decode -m "$tiny" -q -k 3 --n-best 2 <three | sed -n '1s/^0 ||| \(.*\) ||| logp=.*/\1/p')" nbest.0.output object
+json "$("$rill" decode -m "$tiny" -q -k 3 --n-best 2 <three | sed -n '1s/^0 ||| \(.*\) ||| logp=.*/\1/p')" outputs.0.text object
 
 # --- settings in another place are refused or told of, each name once; what looks like none is the user's own
 cat >elsewhere <<'JSON'
 {"text": "w3", "settings": {"k": 1}}
-{"text": "w3", "Rill": {"n-best": 1}}
-{"text": "w3", "options": {"kk": 1, "length_penalty": 1}}
-{"text": "w3", "rill": {"max_lenght": 2}}
-{"text": "w3", "options": {"A": "yes"}, "id": 4}
+{"text": "w3", "Options": {"n-best": 1}}
+{"text": "w3", "rill": {"kk": 1, "length_penalty": 1}}
+{"text": "w3", "options": {"max_lenght": 2}}
+{"text": "w3", "rill": {"A": "yes"}, "id": 4}
 {"text": "w3", "n_best": 2, "k": 1}
 {"text": "w3", "n_best": 2, "k": 1}
 {"text": "w3", "n_best": 2, "settings": {"kk": 1}}
 {"text": "w3", "deadline": 1}
 {"text": "w3", "n_best": 2, "k": 1, "deadline": 1}
-{"text": "w3", "rill": {"k": "1\u0000"}}
+{"text": "w3", "options": {"k": "1\u0000"}}
 {"text": "w3 \u0000 w4"}
 {"text": "w3", "Settings": {"k": 1}}
 {"text": "w3", "parameters": {"n-best": 1}}
@@ -184,29 +184,29 @@ for workers in 1 2; do
   feed elsewhere "$rill" decode -m "$tiny" --jsonl -q --workers $workers
   exits 2; lines 16
   cat >told <<'END'
-rill: line 1: "settings" has settings, which an input has under "rill"
-rill: line 2: "Rill" has settings, which an input has under "rill"
-rill: line 3: "options" has settings, which an input has under "rill"
-rill: line 4: "rill": "max_lenght" is no setting; did you mean "max-length"?
-rill: warning: line 6: a member that means "n-best" elsewhere is kept as it is, like all: an input's own settings are members of "rill"
-rill: warning: line 7: a member that means "beam-size" elsewhere is kept as it is, like all: an input's own settings are members of "rill"
-rill: warning: line 8: a member that means "settings" elsewhere is kept as it is, like all: an input's own settings are members of "rill"
-rill: warning: line 9: a member that means "deadline" elsewhere is kept as it is, like all: an input's own settings are members of "rill"
+rill: line 1: "settings" holds options, which are read from "options"
+rill: line 2: "Options" holds options, which are read from "options"
+rill: line 3: "rill" holds options, which are read from "options"
+rill: line 4: "options": "max_lenght" is no setting; did you mean "max-length"?
+rill: warning: line 6: a member named like the option "n-best" is copied and not read: an input's options are members of "options"
+rill: warning: line 7: a member named like the option "beam-size" is copied and not read: an input's options are members of "options"
+rill: warning: line 8: a member named like the option "settings" is copied and not read: an input's options are members of "options"
+rill: warning: line 9: a member named like the option "deadline" is copied and not read: an input's options are members of "options"
 END
   head -n 8 err >first
   for name in 'line 13: "Settings"' 'line 14: "parameters"' 'line 15: "rill_settings"'; do
-    says "rill: $name has settings, which an input has under \"rill\""
+    says "rill: $name holds options, which are read from \"options\""
   done
-  says 'rill: warning: line 16: a member that means "seconds" elsewhere is kept as it is'
+  says 'rill: warning: line 16: a member named like the option "seconds" is copied and not read'
   same first told; says 'line 11: the line is no JSON object: '; says 'line 12: the line is no JSON object: '
   verdict "$(good [ "$(wc -l <err)" = 14 ])" "nothing else is told"
-  for i in 5 6 7 8 9 10; do sed -n "${i}p" out >object; json "$(sed -n 2p outputs)" output object; done
+  for i in 5 6 7 8 9 10; do sed -n "${i}p" out >object; json "$(sed -n 2p outputs)" outputs.0.text object; done
 done
 
 # --- what is wrong fails alone, and says so in its place
 cat >wrong <<'JSON'
 {"id": "a", "words": "w1"}
-{"text": "w1", "output": "mine"}
+{"text": "w1", "outputs": "mine"}
 w0 w1
 {"text": "w1"} {}
 ["w1"]
@@ -216,15 +216,15 @@ feed wrong "$rill" decode -m "$tiny" --jsonl -q
 exits 2
 lines 6
 says 'line 1: the object has no text in "text" or "input"'
-says 'line 2: the object has a member "output"'
+says 'line 2: the object has a member "outputs"'
 says 'line 3: the line is no JSON object: '
 says 'line 4: the line is no JSON object: '
 says 'line 5: the line is no JSON object'
 says_not 'line 6'
-prints '{"id": "a", "words": "w1", "error": "the object has no text'
+prints '{"id": "a", "words": "w1", "outputs": [], "warnings": [], "error": {"code": "RILL_ERR_INPUT", "message": "the object has no text'
 while IFS= read -r line; do
   printf '%s\n' "$line" >each
-  has_json each "$(grep -q '"text": "w3"' each && echo output || echo error)"
+  has_json each "$(grep -q '"text": "w3"' each && echo outputs.0.text || echo error.message)"
 done <out
 printf 'return { model = "%s", sweep = rill.sweep{ k = {1, 2} } }\n' "$tiny" >sweep.lua
 feed objects "$rill" run sweep.lua --jsonl

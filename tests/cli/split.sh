@@ -51,7 +51,7 @@ feed objects "${rill_decode[@]}" --jsonl --stats stats -o answers
 exits 0
 json 5 inputs stats
 sed -n 3p answers >third
-json "$(cat expected)" output third
+json "$(cat expected)" outputs.0.text third
 feed paragraph "${rill_decode[@]}" --trace trace
 verdict "$(good [ "$(grep -c '"event":"finished"' trace)" = 42 ])" "a trace should tell of 42 sentences"
 
@@ -90,10 +90,10 @@ rank "s" --length-penalty 0
 rank "s / l" --length-penalty 1
 rank "s / (l + 3)" --length-penalty 1 --count-end
 rank "(s - 0.5 * l) / sqrt(l)" --length-penalty 0.5 --word-penalty 0.5
-paste -sd' ' thrice | sed 's/.*/{"text": "&", "rill": {"length-penalty": 0, "n-best": 3}}/' >object
+paste -sd' ' thrice | sed 's/.*/{"text": "&", "options": {"length-penalty": 0, "n-best": 3}}/' >object
 feed object "$rill" decode -m "$model" -q --jsonl --split sentences
 says "1 of 1 inputs were decoded as their sentences: the i-th output of such a list"
-json "$("$check_json" out logp)" score out
+json "$("$check_json" out outputs.0.logp)" outputs.0.score out
 sed 's/, "n-best": 3//' object >one_output
 feed one_output "$rill" decode -m "$model" -q --jsonl --split sentences
 says_not "inputs were decoded"
@@ -133,7 +133,7 @@ feed two_lines "${rill_decode[@]}" --split sentences
 line_is 1 "$(paste -sd' ' both)"
 printf '{"text": "%s"}\n' "$(cat two_lines)" >object
 feed object "${rill_decode[@]}" --split sentences --jsonl
-json "$(paste -sd' ' both)" output out
+json "$(paste -sd' ' both)" outputs.0.text out
 
 # --- what cannot be had of several
 for option in --ids --alignment --word-scores "--scorer word_reward:0.1" "--like hf"; do
@@ -175,7 +175,7 @@ chmod -R u+w many
 sed -i s/deu_Latn/ell_Grek/g many/*.json
 printf '{"text": "%s\\teng_Latn\\twhat is it; the dog in Texas."}\n' ell_Grek eng_Latn "" >object
 feed object "$rill" decode -m many -q --jsonl --split sentences --max-length 5 --language-columns --source-lang ell_Grek
-says_length() { sed -n "$1p" out | grep -q "\"length\": $2}"; }
+says_length() { sed -n "$1p" out | grep -q "\"length\": $2,"; }
 verdict "$(good says_length 1 2)" "a column says Greek"
 verdict "$(good says_length 2 1)" "a column says English"
 verdict "$(good says_length 3 2)" "--source-lang says Greek"
@@ -188,7 +188,7 @@ for i in 2 3 4; do line_is $i "$(sed -n 1p out)"; done
 printf '{"text": "Die Stra\\u00adße ist naß."}\n' >object
 sed -n 1p out >plain
 feed object "${rill_decode[@]}" --jsonl
-json "$(cat plain)" output out
+json "$(cat plain)" outputs.0.text out
 
 # --- beginnings of characters are none of these, and nothing before them is left out: the byte is the input's
 hyphen='Stra\302\255\303\237e'

@@ -62,7 +62,7 @@ ends inputs --unordered; prints "$(printf '\t')a d e f g h i j k"
 ends inputs --n-best 1; line_is 1 "0 ||| a d e f g h i j k ||| logp= -1 length= 1 ||| -1"
 ends inputs --tsv; line_is 2 "y$(printf '\t')a d e f g h i j k"
 ends objects --jsonl --trace trace.jsonl --trace-trees
-sed -n 1p out >object; json "$(printf 'a\vd\fe\034f\035g\036h\302\205i\342\200\250j\342\200\251k')" output object
+sed -n 1p out >object; json "$(printf 'a\vd\fe\034f\035g\036h\302\205i\342\200\250j\342\200\251k')" outputs.0.text object
 verdict "$(good split_lines trace.jsonl "$(wc -l <trace.jsonl)")" "lines of a trace"
 
 # --- a byte order mark is not part of the first word: of inputs from files and pipes, of references, of a model's files
@@ -116,7 +116,7 @@ if [ -d "$models/geo" ]; then
     exits 0; verdict "$(good [ "$(sort -u out | wc -l)" = 1 ])" "$name: spaces of all kinds part words"
     answer=$(head -n 1 out)
     run "$rill" decode -q -m "$models/$name" -i objects --jsonl
-    exits 0; verdict "$(good [ "$(sed 's/^.*"output": "//; s/", "score".*//' out | sort -u)" = "$answer" ])" "$name: JSON lines too"
+    exits 0; verdict "$(good [ "$(sed 's/^.*"outputs": \[{"text": "//; s/", "score".*//' out | sort -u)" = "$answer" ])" "$name: JSON lines too"
   done <<END
 gum|The dog barks .|$joined
 geo|what states border texas|$joined

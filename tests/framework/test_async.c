@@ -218,8 +218,7 @@ static void expect_outputs(const problem *p, const engine_record *r)
     for (int32_t i = 0; i < p->n_inputs; i++) {
         found += r->result[i].outputs_found;
         n_outputs += r->result[i].n;
-        for (int32_t o = 0; o < r->result[i].n; o++)
-            truncated += (r->result[i].output[o].value.finish_reason != RILL_FINISH_REASON_STOP);
+        for (int32_t o = 0; o < r->result[i].n; o++) truncated += is_truncated(&r->result[i].output[o].value);
     }
     assert_int_equal(r->stats.outputs, found);
     assert_in_range(r->stats.truncated, truncated, truncated + found - n_outputs);

@@ -146,9 +146,7 @@ static void check_exact(const problem *p, const schedule *s, uint64_t seed, cons
     char message[200];
     int32_t wrong = r->n != (all < n_best ? all : n_best) ? r->n : -1;
     /* The model has none: what a heuristic's wish cut short stays, uncertified. */
-    if (all == 0 && r->n > 0 && (r->output[0].value.finish_reason != RILL_FINISH_REASON_STOP) &&
-        !r->output[0].value.certified)
-        return;
+    if (all == 0 && r->n > 0 && is_truncated(&r->output[0].value) && !r->output[0].value.certified) return;
     for (int32_t j = 0; j < r->n && wrong < 0; j++) {
         const double rank = r->output[j].value.score;
         if (!r->output[j].value.certified || problem_count_above(p, i, rank) > j ||
@@ -198,8 +196,7 @@ static void exact_finds_the_best(void **state)
 /* What a heuristic's wish cut short does not count: it goes for the first output that is whole. */
 static int is_worse(const record_result *found, const record_result *beam)
 {
-    if (beam->n == 0 || (beam->output[0].value.finish_reason != RILL_FINISH_REASON_STOP))
-        return beam->n > 0 && found->n == 0;
+    if (beam->n == 0 || is_truncated(&beam->output[0].value)) return beam->n > 0 && found->n == 0;
     return found->n == 0 || found->output[0].value.score < beam->output[0].value.score;
 }
 

@@ -95,7 +95,7 @@ static void force_output(void *user, const problem *p, int32_t i, rill_request *
     request->scorers = r->scorers;
     r->settings = p->settings;
     r->settings.max_length = o->value.length > 0 ? o->value.length : 1;
-    if (o->value.finish_reason != RILL_FINISH_REASON_STOP) request->settings = &r->settings;
+    if (is_truncated(&o->value)) request->settings = &r->settings;
 }
 
 static int compare_rescored(const problem *p, const engine_record *found, const engine_record *again,
@@ -114,7 +114,7 @@ static int compare_rescored(const problem *p, const engine_record *found, const 
             memcmp(a->logps, b->logps, n * sizeof *a->logps) != 0 ||
             memcmp(&a->value.path_score, &b->value.path_score, sizeof a->value.path_score) != 0 ||
             memcmp(&a->value.logp, &b->value.logp, sizeof a->value.logp) != 0 ||
-            a->value.finish_reason != b->value.finish_reason) {
+            is_truncated(&a->value) != is_truncated(&b->value)) {
             snprintf(wrong, size, "input %d: %.17g was found, %.17g is the score of the output", (int)i,
                      a->value.path_score, b->value.path_score);
             return 0;
@@ -164,8 +164,7 @@ static void forced_outputs(void **state)
         }
         for (int32_t j = 0; j < p.n_inputs; j++) outputs += found.result[j].n;
         for (int32_t j = 0; j < p.n_inputs; j++)
-            for (int32_t o = 0; o < found.result[j].n; o++)
-                truncated += (found.result[j].output[o].value.finish_reason != RILL_FINISH_REASON_STOP);
+            for (int32_t o = 0; o < found.result[j].n; o++) truncated += is_truncated(&found.result[j].output[o].value);
         engine_record_clear(&found);
         problem_clear(&p);
     }

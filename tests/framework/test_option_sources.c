@@ -371,13 +371,13 @@ static void ignored_options_are_reported(void **state)
     assert_int_equal(make_config(), RILL_OK);
     assert_string_equal(
         made_config->ignored,
-        "heuristics (absolute:10), policy (all), search.finish, search.beam_size, search.max_in_flight, search.max_children");
+        "heuristics (absolute:10), policy (all), options.finish, options.beam_size, options.max_in_flight, options.max_children");
     assert_null(made_config->setup.scheduler);
     set(request_source, "k", "1");
     assert_int_equal(make_config(), RILL_OK);
     assert_string_equal(
         made_config->ignored,
-        "heuristics (absolute:10), policy (all), search.finish, search.max_in_flight, search.max_children");
+        "heuristics (absolute:10), policy (all), options.finish, options.max_in_flight, options.max_children");
 }
 
 static void consistent_sources_are_taken(void **state)
@@ -396,7 +396,7 @@ static void consistent_sources_are_taken(void **state)
     assert_int_equal(make_config(), RILL_OK);
     assert_int_equal(made_config->resolved.k, 5);
     assert_int_equal(made_config->resolved.finish, RILL_FINISH_TOP);
-    assert_string_equal(made_config->ignored, "search.flush_every");
+    assert_string_equal(made_config->ignored, "options.flush_every");
 }
 
 static void empty_chain_counts_as_set(void **state)

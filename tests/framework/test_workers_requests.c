@@ -613,9 +613,9 @@ static void bad_requests_fail_alone(void **state)
             assert_int_equal(b.results[i], expected);
         }
         assert_string_equal(b.message[3], "torn");
-        assert_non_null(strstr(b.message[5], "k"));
+        assert_non_null(strstr(b.message[5], "beam-size"));
         assert_non_null(strstr(b.message[7], "much"));
-        assert_non_null(strstr(b.message[8], "seconds"));
+        assert_non_null(strstr(b.message[8], "timeout"));
         end(&b);
     }
 }

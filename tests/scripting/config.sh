@@ -180,7 +180,7 @@ exits 1; says 'unknown heuristic "patience": set the option patience'
 refused "{ options = { max_cand = 3 } }" 'options.max_cand: unknown key; did you mean "max_candidates"?'
 refused "{ options = { max_items = 3, ['max-items'] = 4 } }" 'options.max-items: max_items has another value, and means the same'
 refused "{ options = { method = 'greedy\\0x' } }" 'options.method: a text without zero bytes was expected'
-refused "{ options = { M = 3 } }" 'search.M: unknown key; did you mean "max_children"?'
+refused "{ options = { M = 3 } }" 'options.M: unknown key; did you mean "max_children"?'
 refused "{ options = { num_beams = 3, k = 4 } }" 'k has another value, and means the same'
 refused "{ options = { num_beam = 3 } }" 'options.num_beam: unknown key; did you mean "num_beams"?'
 refused "{ options = { max_len_b = 3 } }" "options.max_len_b: unknown key: fairseq's b of ax + b"
@@ -281,7 +281,7 @@ sweep 'weights = "f32", sweep = rill.sweep({ a = {1} }, function(config, point) 
 run "$rill" run run.lua -q
 exits 2; prints "refused: weights: a point cannot change it"
 sweep 'threads = 2, sweep = rill.sweep({ a = {1} }, function(config, point)
-  config.n_best, config.search, config.scorers, config.policy = 2, { n = 2 }, { "word_reward:1" }, "all" end)'
+  config.n_best, config.options, config.scorers, config.policy = 2, { n = 2 }, { "word_reward:1" }, "all" end)'
 run "$rill" run run.lua -q
 exits 0; lines 2
 sweep 'sweep = rill.sweep{ delta = {1} }'
@@ -309,7 +309,7 @@ sweep 'sweep = rill.sweep{ {"method", {"fixed", 3}} }'
 run "$rill" run run.lua
 exits 1; prints_nothing; says 'run.lua:1: sweep.method[2]: a string was expected, not a number'
 sweep 'sweep = rill.sweep({ k = {"few", "many"} },
-  function(config, point) config.search.k = point.k == "few" and 2 or 9 end)'
+  function(config, point) config.options.k = point.k == "few" and 2 or 9 end)'
 run "$rill" run run.lua -q
 exits 0; prints few
 sweep 'sweep = rill.sweep({ a = {1, 2} }, function(config, point) if point.a == 2 then error("at two") end end)'

@@ -136,16 +136,16 @@ exits 1; says "unknown option --optoin-12-30; did you mean --option-12-30?"
 # called as the lists are that a reader of run files keeps for itself
 cat >names.lua <<'END'
 rill.domain{ name = "names", actions = { "on", "off" }, end_action = "off",
-  options = { { name = "options", argument = "A" }, { name = "settings", argument = "A" }, { name = "point" },
+  options = { { name = "choices", argument = "A" }, { name = "settings", argument = "A" }, { name = "point" },
     { name = "also", argument = "A" } },
   start = function() return 0 end, choices = function() return { off = 0 } end, advance = function() return 0 end,
-  finalize = function(self) local g = self.given return g.options .. g.settings .. tostring(g.point) .. g.also end }
+  finalize = function(self) local g = self.given return g.choices .. g.settings .. tostring(g.point) .. g.also end }
 END
-echo 'return { domain = "names", options = "a", settings = "b", point = true, also = "c", n_best = 1 }' >there/run.lua
+echo 'return { domain = "names", choices = "a", settings = "b", point = true, also = "c", n_best = 1 }' >there/run.lua
 feed x "$rill" run there/run.lua -q --plugin names.lua
 exits 0; prints "abtruec"
 # with a form of its own where nothing is said of it
-sed 's/options = {/& { name = "mark", argument = "[=FORM]" },/; s/return g.options/return g.mark/' names.lua >mark.lua
+sed 's/options = {/& { name = "mark", argument = "[=FORM]" },/; s/return g.choices/return g.mark/' names.lua >mark.lua
 for form in '"wide"' 3; do
   echo "return { domain = 'names', mark = $form, settings = 'b', also = 'c' }" >there/run.lua
   feed x "$rill" run there/run.lua -q --plugin mark.lua

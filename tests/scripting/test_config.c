@@ -194,7 +194,7 @@ static const struct {
     {"return {heuristic = {}}", "heuristic: unknown key; did you mean \"heuristics\"?"},
     {"return {zzzzzzzzzzz = 1}", "zzzzzzzzzzz: unknown key; docs/scripting.md"},
     {"return {zzz = 1, aaa = 2}", "aaa: unknown key"},
-    {"return {max_items = 3}", "max_items: unknown key; it is one of \"search\""},
+    {"return {max_items = 3}", "max_items: unknown key; it is one of \"options\""},
     {"return {model = 3}", "model: a path, or a list of them for an ensemble, was expected, not a number"},
     {"return {model = {}}", "model: 1 to 17 models were expected"},
     {"return {model = {'a', 3}}", "model[2]: a string was expected, not a number"},
@@ -209,10 +209,10 @@ static const struct {
     {"return {plugins = {x = 'a'}}", "plugins: a list of files was expected; \"x\" is a name in it"},
     {"return {plugins = {'a', nil, 'b'}}", "plugins[2]: a string was expected, not nil"},
     {"return {plugins = {[1] = 'a', [3] = 'b'}}", "without gaps"},
-    {"return {search = 3}", "search: a table of settings was expected, not a number"},
-    {"return {options = {3}}", "search: a value without a name"},
+    {"return {options = 3}", "options: a table of options was expected, not a number"},
+    {"return {options = {3}}", "options: a value without a name"},
     {"return {options = {max_itmes = 3}}", "options.max_itmes: unknown key; did you mean \"max_items\"?"},
-    {"return {options = {heuristics = {}}}", "\"heuristics\" stands beside \"search\", not inside it"},
+    {"return {options = {heuristics = {}}}", "\"heuristics\" stands beside \"options\", not inside it"},
     {"return {options = {absolute = 3}}", "heuristics = { {\"absolute\", ...} }"},
     {"return {options = {k = '3'}}", "options.k: a number was expected, not a string"},
     {"return {options = {k = true}}", "options.k: a number was expected, not true"},
@@ -227,7 +227,7 @@ static const struct {
     {"return {options = {method = 'var-steam'}}",
      "options.method: unknown method \"var-steam\": did you mean \"var-stream\"?"},
     {"return {options = {check = 1}}", "options.check: true or false was expected, not a number"},
-    {"return {n_best = 1, options = {n_best = 1}}", "options.n_best: n_best is said beside \"search\" too"},
+    {"return {n_best = 1, options = {n_best = 1}}", "options.n_best: n_best is said beside \"options\" too"},
     {"return {options = {max_items = 1, ['max-items'] = 2}}", "options.max-items: max_items has another value"},
     {"return {options = {['max-items'] = 1, k = 'x'}}", "options.k"},
     {"return {heuristics = 'absolute:1'}", "heuristics: a list such as"},
@@ -363,7 +363,7 @@ static void config_sweep_is_closed(void **state)
         "end\n"
         "assert(getmetatable(grid) == 'a sweep' and not pcall(setmetatable, grid, {}))\n"
         "local watched = { __index = error, __newindex = error, __len = error, __pairs = error }\n"
-        "return setmetatable({ sweep = grid, search = setmetatable({ n = 7 }, watched),\n"
+        "return setmetatable({ sweep = grid, options = setmetatable({ n = 7 }, watched),\n"
         "  heuristics = setmetatable({ { 'absolute', 1 } }, watched) }, watched)");
     for (int i = 0; i < 2; i++) {
         assert_int_equal(rill_script_sweep_point(script, i, &point), RILL_OK);
@@ -381,7 +381,7 @@ static void config_sweep_is_closed(void **state)
 static void config_sweep_names(void **state)
 {
     (void)state;
-    rill_script_config_free(read("for _, kind in ipairs{ 'search', 'sweep' } do\n"
+    rill_script_config_free(read("for _, kind in ipairs{ 'options', 'sweep' } do\n"
                                  "  assert(#rill.names[kind] > 3)\n"
                                  "  for _, name in ipairs(rill.names[kind]) do rill.sweep{ [name] = {1} } end\n"
                                  "end\n"
@@ -412,7 +412,7 @@ static void config_sweep_function(void **state)
                    "return { heuristics = { {cut, 1}, 'absolute:9' },\n"
                    "  sweep = rill.sweep({ alpha = {7, 8}, delta = {3}, k = {2} }, function(config, point)\n"
                    "    config.heuristics[1][2] = point.alpha + point.delta\n"
-                   "    config.search.n = config.search.k + 1\n"
+                   "    config.options.n = config.options.k + 1\n"
                    "  end) }");
     rill_script_config *point;
     assert_int_equal(rill_script_sweep_point(script, 1, &point), RILL_OK);
@@ -433,9 +433,9 @@ static void config_sweep_function(void **state)
     assert_non_null(strstr(rill_error(ctx), "run.lua:1: mine"));
     assert_null(point);
     script = load_as("run.lua",
-                     "return { sweep = rill.sweep({ a = {7} }, function(config, point) config.serach = 1 end) }");
+                     "return { sweep = rill.sweep({ a = {7} }, function(config, point) config.optoins = 1 end) }");
     assert_int_equal(rill_script_sweep_point(script, 0, &point), RILL_ERR_OPTION);
-    assert_non_null(strstr(rill_error(ctx), "did you mean \"search\"?"));
+    assert_non_null(strstr(rill_error(ctx), "did you mean \"options\"?"));
     script = load_as("run.lua", "return {}");
     assert_int_equal(rill_script_sweep_point(script, 0, &point), RILL_ERR_PLUGIN);
 }
@@ -525,7 +525,7 @@ static void config_tune(void **state)
         "  end\n"
         "  local r = try{ k = 9 }\n"
         "  assert(r.refused == 'k contradicts itself' and r.exact == 0 and r.expansions == math.huge)\n"
-        "  try({ own = 3 }, function(config, point) config.search.k = point.own end)\n"
+        "  try({ own = 3 }, function(config, point) config.options.k = point.own end)\n"
         "  assert(not pcall(try, 3) and not pcall(try, { dleta = 1 }) and not pcall(try, { k = {} }))\n"
         "  assert(not pcall(try, { k = 'many' }) and not pcall(try, { k = 1 }, 3))\n"
         "  try{}\n"

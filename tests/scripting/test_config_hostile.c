@@ -48,7 +48,7 @@ static void config_hostile(void **state)
     (void)state;
     static const char *const wrong[][2] = {
         {"{ modle = 1 }", "run.lua: modle: unknown key; did you mean \"model\"?"},
-        {"{ search = watched{ max_itmes = 3 } }", "options.max_itmes: unknown key; did you mean \"max_items\"?"},
+        {"{ options = watched{ max_itmes = 3 } }", "options.max_itmes: unknown key; did you mean \"max_items\"?"},
         {"{ options = { k = watched{} } }", "options.k: a number was expected, not a table"},
         {"{ model = watched{} }", "model: 1 to 17 models were expected"},
         {"{ heuristics = watched{ watched{ 'x', watched{} } } }",
@@ -59,7 +59,7 @@ static void config_hostile(void **state)
     rill_script_config *config;
     snprintf(
         text, sizeof text,
-        "%sreturn watched{ model = 'm', search = watched{ k = 7.0 }, heuristics = watched{ watched{ 'x', 2.5 } },\n"
+        "%sreturn watched{ model = 'm', options = watched{ k = 7.0 }, heuristics = watched{ watched{ 'x', 2.5 } },\n"
         "  plugins = watched{ 'p.lua' }, sweep = sweep{ n = watched{ 1, 2 } } }",
         hostile);
     rill_script *script = load(text, 0);
@@ -84,7 +84,7 @@ static void config_hostile(void **state)
 static void config_limits(void **state)
 {
     (void)state;
-    static const char text[] = "local t = {} for i = 1, 1e4 do t['x' .. i] = i end return { model = t, search = t }";
+    static const char text[] = "local t = {} for i = 1, 1e4 do t['x' .. i] = i end return { model = t, options = t }";
     rill_script_config *config;
     assert_int_equal(rill_script_config_read(load(text, 100000), &config), RILL_ERR_OPTION);
     assert_int_equal(rill_script_config_read(load("return {}", 1000), &config), RILL_ERR_PLUGIN);

@@ -239,11 +239,11 @@ static void configs_reject_wrapping_numbers(void **state)
                                        "threads",           "workers"};
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
         for (int i = 0; i < WRAPPING_NUMBERS; i++) {
-            const int inside = strncmp(keys[k], "search.", 7) == 0;
+            const int inside = strncmp(keys[k], "options.", 8) == 0;
             char text[200];
             snprintf(text, sizeof text,
                      inside ? "return { model = 'm', options = { %s = %s } }" : "return { model = 'm', %s = %s }",
-                     keys[k] + (inside ? 7 : 0), wrapping[i]);
+                     keys[k] + (inside ? 8 : 0), wrapping[i]);
             config_refuses(text, keys[k]);
         }
     config_refuses("return { model = 'm', sweep = rill.sweep{ M = { 3, 2^32 + 3 } } }", "sweep.M[2]");

@@ -347,7 +347,7 @@ int record_differ(const record_result *a, const record_result *b, char *where, s
                  y->value.path_score);
         if (strcmp(x->text, y->text) != 0 || memcmp(&x->value.path_score, &y->value.path_score, sizeof(double)) != 0 ||
             memcmp(&x->value.score, &y->value.score, sizeof(double)) != 0 || x->value.length != y->value.length ||
-            x->value.finish_reason != y->value.finish_reason || x->value.n_ids != y->value.n_ids ||
+            is_truncated(&x->value) != is_truncated(&y->value) || x->value.n_ids != y->value.n_ids ||
             memcmp(x->logps, y->logps, (size_t)x->value.n_ids * sizeof *x->logps) != 0)
             return 1;
     }

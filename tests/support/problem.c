@@ -440,7 +440,7 @@ static int compare_output(words *w, int32_t input, int32_t rank, const naive_out
     }
     if (strcmp(text, o->text) != 0 || strlen(o->text) != o->value.text_bytes)
         return note_difference(w, "input %d output %d: \"%s\", engine \"%s\"", (int)input, (int)rank, text, o->text);
-    if (h->truncated != ((o->value.finish_reason != RILL_FINISH_REASON_STOP)))
+    if (h->truncated != is_truncated(&o->value))
         return note_difference(w, "input %d output %d: truncated %d", (int)input, (int)rank, h->truncated);
     return 0;
 }

@@ -134,6 +134,12 @@ typedef struct record_output {
     rill_output value; /* its pointers are not valid */
 } record_output;
 
+/* An output of the same hypothesis may be cut short for another reason in another run. */
+static inline int is_truncated(const rill_output *o)
+{
+    return o->finish_reason != RILL_FINISH_REASON_STOP;
+}
+
 typedef struct record_result {
     int taken; /* how often this id was given out */
     rill_status status;

@@ -254,7 +254,7 @@ RILL_API int64_t rill_engine_pending(const rill_engine *engine);
 
 /* Why an output goes no further. */
 typedef enum rill_finish_reason {
-    RILL_FINISH_REASON_STOP = 1,  /* an end action, or the domain's own end */
+    RILL_FINISH_REASON_STOP = 0,  /* an end action, or the domain's own end */
     RILL_FINISH_REASON_LENGTH,    /* the length limit */
     RILL_FINISH_REASON_TIMEOUT,   /* the request's deadline */
     RILL_FINISH_REASON_HEURISTIC, /* a heuristic stopped the search */
