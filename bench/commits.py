@@ -65,7 +65,7 @@ def draw(model, n, seed):
     """Lines of JSON, and a line of constraints for each."""
     rng, lines = random.Random(f"{model} {seed}"), mixes.lines_of(ROOT, model)
     values = {name: those for name, those in mixes.OF_REQUESTS.items() if name not in RUNS_OWN}
-    requests = [json.dumps({"text": rng.choice(lines), "rill": mixes.draw(rng, values)}) for _ in range(n)]
+    requests = [json.dumps({"text": rng.choice(lines), "options": mixes.draw(rng, values)}) for _ in range(n)]
     constraints = ["" if rng.random() < 0.75 else f"{rng.choice(['require', 'ban', 'allow', 'prefix'])}:{rng.choice(mixes.WORDS[model])}"
                    for _ in range(n)]
     return "\n".join(requests) + "\n", "\n".join(constraints) + "\n"

@@ -1,7 +1,8 @@
 -- A run described by a table: what a script returned, checked and put into flat lists, which run_config.c stores.
 --
 -- Everything is checked by tables rather than by code where there is a choice: own.keys() says what the table may hold, own.settings()
--- what `options` may. A mistake is raised as {key, why}; config_lua.c puts the file and the line before it. Keys are visited in the order of
+-- what `options` may.
+-- A mistake is raised as {key, why}; config_lua.c puts the file and the line before it. Keys are visited in the order of
 -- these lists, for Lua's own order changes from run to run.
 --
 -- This code runs in the script's state, under its limits. Its globals are copies of the library's, made before the script ran, and it

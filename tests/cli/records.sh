@@ -155,7 +155,10 @@ for pair in "-k 3|sample|2|beam-size cannot be combined with" "--sample 5|k|7|be
 done
 
 # --- other names of settings: of two values none is lost
-printf '{"text": "w3", "options": {"num_beams": 3, "num-return-sequences": 2}}\n{"text": "w3", "options": {"num_beams": 3, "k": 2}}\n' >others
+{
+  printf '{"text": "w3", "options": {"num_beams": 3, "num-return-sequences": 2}}\n'
+  printf '{"text": "w3", "options": {"num_beams": 3, "k": 2}}\n'
+} >others
 feed others "$rill" decode -m "$tiny" --jsonl -q
 exits 2; says 'line 2: "options": beam-size is given twice, "3" and "2"'
 sed -n 1p out >object

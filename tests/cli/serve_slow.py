@@ -56,7 +56,9 @@ def whole(s, text, **more):
 def is_late(answer):
     """Whether the deadline came before the search's end."""
     code, body = answer
-    return body["error"]["code"] == "RILL_ERR_DEADLINE" if code == 422 else code == 200 and "the deadline came before the search had ended" in body["warnings"]
+    if code == 422:
+        return body["error"]["code"] == "RILL_ERR_DEADLINE"
+    return code == 200 and "the deadline came before the search had ended" in body["warnings"]
 
 
 def sharing(s):
