@@ -16,8 +16,8 @@ with open(sys.argv[2], encoding="utf-8") as lines:
         print(result.text)
 """
 IN_PYTHON = """
-def absolute(beams):
-    beams.keep[beams.path_score < beams.best_path_score[beams.items()] - 1.5] = 0
+def absolute(candidates):
+    candidates.keep[candidates.path_score < candidates.best_path_score[candidates.items()] - 1.5] = 0
 """
 
 

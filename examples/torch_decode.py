@@ -1,7 +1,7 @@
 """Decode with a torch module: an encoder and a decoder of gated recurrent units, as a domain in Python.
 
-The module learns to write words backwards while you look on, which takes some seconds; rill then searches with it. The states of all
-hypotheses lie in one tensor, a row for each node of the engine's, so that a timestep is one batch whatever inputs are in it.
+The module learns to write words backwards, in some seconds; then rill decodes with it. One tensor has the states of all hypotheses,
+a row for each node of the engine, so a timestep is one batch whatever inputs are in it.
 
     pip install '.[numpy]' torch
     python examples/torch_decode.py [WORD...]

@@ -1,4 +1,4 @@
-"""rill: streaming batched beam search.
+"""rill: fast beam search for translation models, parsers and your own models.
 
     import rill
 
@@ -6,15 +6,19 @@
     for result in model.stream(["Ein Hund läuft.", "Zwei Katzen schlafen."]):
         print(result.text)
 
-Model opens, Model.stream() and Model.decode() decode, Request asks for something of its own, options() lists all settings. The rest of the
-documentation is docs/guides/python.md.
+rill.Model opens a model, its stream() and decode() decode, rill.Request is an input with its own settings, and rill.options() lists all
+settings. The guide is docs/guides/python.md.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from . import errors as _errors
 from . import tables as _tables
-from ._native import ffi as _ffi
 from ._native import lib as _lib
+from .callbacks import Heuristic, Scheduler, Scorer, Trace
+from .context import make_context as _make_context
 from .domain import Domain
 from .errors import (
     CancelledError,
@@ -23,8 +27,8 @@ from .errors import (
     FileError,
     FormatError,
     InputError,
-    LateError,
-    MemoryShortError,
+    DeadlineError,
+    OutOfMemoryError,
     NoHypothesisError,
     NotFoundError,
     OptionError,
@@ -33,35 +37,69 @@ from .errors import (
 )
 from .hooks import TraceEvent
 from .model import Info, Model
-from .opened import make_context as _make_context
 from .tables import Option
+from .request import Request
 from .results import Output, Result
-from .stream import Request, Stream
+from .settings import ModelSettings, RequestSettings, Settings
+from .stream import Stream
 
 __version__: str = _ffi.string(_lib.RILL_VERSION_STRING).decode()
 
+#: Arguments of functions and domains in Python: arrays, so these classes need NumPy and are imported when they are asked for.
+_VIEWS = ("Candidates", "DomainRows", "Modifiers", "SchedView", "ScorerRows")
+_FORMER = {
+    "LateError": "DeadlineError",
+    "MemoryShortError": "OutOfMemoryError",
+    "Beams": "Candidates",
+    "Flight": "SchedView",
+}
+
+if TYPE_CHECKING:
+    from .views import Candidates, DomainRows, Modifiers, SchedView, ScorerRows
+else:
+
+    def __getattr__(name: str) -> object:
+        if name in _VIEWS:
+            return getattr(_errors.import_numpy_views(f"rill.{name}"), name)
+        if name in _FORMER:
+            raise AttributeError(f"rill.{name} is now rill.{_FORMER[name]}")
+        raise AttributeError(f"module 'rill' has no attribute {name!r}")
+
+
 __all__ = [
     "CancelledError",
+    "Candidates",
+    "DeadlineError",
     "DeviceError",
     "Domain",
+    "DomainRows",
     "Error",
     "FileError",
     "FormatError",
+    "Heuristic",
     "Info",
     "InputError",
-    "LateError",
-    "MemoryShortError",
     "Model",
+    "ModelSettings",
+    "Modifiers",
     "NoHypothesisError",
     "NotFoundError",
     "Option",
     "OptionError",
     "OptionTypeError",
+    "OutOfMemoryError",
     "Output",
     "Request",
+    "RequestSettings",
     "Result",
+    "SchedView",
+    "Scheduler",
+    "Scorer",
+    "ScorerRows",
+    "Settings",
     "StaleViewError",
     "Stream",
+    "Trace",
     "TraceEvent",
     "options",
     "processors",
@@ -69,7 +107,11 @@ __all__ = [
 
 
 def options() -> list[Option]:
-    """All that can be set by name: settings, chains, what outputs have besides texts, and the options of domains."""
+    """List all options: settings of the search, what outputs have besides their text, and options of opening a model.
+
+    Returns:
+        The options, in the order of the tables.
+    """
     ctx = _make_context()
     try:
         return _tables.of_tables(ctx)
@@ -78,8 +120,9 @@ def options() -> list[Option]:
 
 
 def processors() -> int:
-    """Processors that this process may use."""
+    """Count the processors that this process may use.
+
+    Returns:
+        The number.
+    """
     return int(_lib.rill_processors())
-
-
-del _ffi

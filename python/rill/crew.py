@@ -1,7 +1,7 @@
-"""Runs of several workers (rill/workers.h): engines on threads of their own, behind one input and one output.
+"""Runs with several workers (rill/workers.h): engines on their own threads, with one queue of inputs and one of results.
 
-The workers' own thread, which they call the caller's, reads inputs from a list and writes results to another. The stream puts in and takes
-out on its thread. So the user's iterables are never advanced elsewhere than where results are asked for.
+One thread, the workers' own, reads requests from a queue and writes results to another. The stream fills the one and empties the other on
+the thread that asks for results, so the user's iterables are advanced on that thread alone.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import collections
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import errors, hooks
@@ -20,11 +20,11 @@ from .results import Reader, Result
 
 if TYPE_CHECKING:
     from .model import Vocabulary
-    from .stream import Request
+    from .request import Request
 
 
 class Desk:
-    """What the stream's thread and the workers' share; `change` guards all of it."""
+    """The state that the stream's thread and the workers' share; `change` guards all of it."""
 
     def __init__(self, opened: Opened, reader: Reader) -> None:
         self.opened, self.reader = opened, reader
@@ -39,7 +39,7 @@ class Desk:
         self.failure: BaseException | None = None
 
     def work(self, handle: Any) -> None:
-        """The workers' thread: the whole run."""
+        """Run everything: the workers' thread."""
         opened = self.opened
         with calls:
             status = lib.rill_workers_run_requests(opened.workers, lib.rillpy_read, handle, lib.rillpy_write, handle)
@@ -55,7 +55,7 @@ class Desk:
             self.change.notify_all()
 
     def settle(self) -> None:
-        """Give up what is to be cancelled: on the workers' thread."""
+        """Cancel the inputs in `cancels`: on the workers' thread."""
         for identity, answer in self.cancels.items():
             if answer is None:
                 self.cancels[identity] = lib.rill_workers_cancel(self.opened.workers, identity) == lib.RILL_OK
@@ -88,9 +88,9 @@ class Desk:
             return int(lib.RILL_ERR_STOPPED) if self.stopping else 0
 
     def stop(self) -> None:
-        """Have the run end before its inputs do, with a failure for who waits for results.
+        """End the run before its inputs end; whoever waits for results gets a CancelledError.
 
-        Another thread may hold `change`: it is not waited for long."""
+        Another thread may hold `change`: this method does not wait long for it."""
         held = self.change.acquire(timeout=1)
         self.failure = self.failure or errors.CancelledError("the interpreter ends", "RILL_ERR_CANCELLED")
         self.stopping = True
@@ -101,7 +101,7 @@ class Desk:
             lib.rill_workers_stop(self.opened.workers)
 
     def fail(self, failure: BaseException) -> int:
-        """Note what a function in Python raised."""
+        """Keep the exception of a function in Python."""
         with self.change:
             self.failure = self.failure or failure
         return int(lib.RILL_ERR_STOPPED)
@@ -142,10 +142,11 @@ def _close(process: int, desk: Desk, thread: threading.Thread, kept: hooks.Hooks
 
 
 class Crew:
-    """A run of a model's workers, as stream.Local is one of a single engine. The caller has opened.crew, which close() lets go."""
+    """A run of a model's workers, with the methods of stream.Local. The caller holds opened.crew, which close() releases."""
 
     def __init__(self, opened: Opened, said: Mapping[str, Any], names: Vocabulary, given: bool) -> None:
-        from .stream import Wishes, fields_of
+        from .request import RequestFiller
+        from .stream import fields_of
 
         self.process = opened.process
         kept = hooks.Hooks()
@@ -155,7 +156,7 @@ class Crew:
                 try:
                     if given:
                         errors.check(opened.ctx, lib.rill_search_config_add_scorer(plan.plan, b"given", b""))
-                    self.wishes = Wishes(opened, said, plan, given)
+                    self.filler = RequestFiller(opened, said, plan, given)
                     self._desk = Desk(opened, Reader(names, fields_of(plan, kept)))
                     setups = ffi.new("rill_engine_setup *[]", [ffi.addressof(plan.setup)] * opened.n_workers)
                     errors.check(opened.model_ctx, lib.rill_workers_begin(opened.workers, setups))
@@ -177,18 +178,18 @@ class Crew:
 
     @property
     def failed(self) -> bool:
-        """Whether the run has ended before its inputs."""
+        """True if the run has ended before its inputs."""
         return self._desk.done and self._desk.failure is not None
 
     def room(self) -> int:
-        """How many inputs can be submitted now."""
+        """Return how many inputs can be submitted now."""
         return 0 if self._desk.done else self._most - (self._submitted - self._taken)
 
     def submit(self, request: Request) -> None:
-        """Submit one; there is room."""
+        """Submit an input; room() is above 0."""
         filled, status = ffi.new("rill_request *"), 0
         try:
-            kept = self.wishes.fill(filled, request)
+            kept = self.filler.fill(filled, request)
         except errors.InputError as bad:
             kept, status = ffi.new("char[]", str(bad).encode()), int(lib.RILL_ERR_INPUT)
             filled.struct_size, filled.text, filled.length = ffi.sizeof("rill_request"), kept, len(kept) - 1
@@ -198,27 +199,27 @@ class Crew:
             self._desk.change.notify_all()
 
     def close_input(self) -> None:
-        """No more inputs will come."""
+        """Tell the engines that no more inputs come."""
         with self._desk.change:
             self._desk.closed = True
             self._desk.change.notify_all()
 
-    def take(self, user_of: Any) -> Result | None:
-        """The next result, if there is one now."""
+    def take(self, tag_of: Callable[[int], object]) -> Result | None:
+        """Return the next result, or None if there is none now."""
         with self._desk.change:
             if not self._desk.results:
                 return None
             result = self._desk.results.popleft()
         self._taken += 1
-        user = user_of(result.id)
-        return result if user is None else result._replace(user=user)
+        tag = tag_of(result.id)
+        return result if tag is None else result._replace(tag=tag)
 
     def idle(self) -> bool:
-        """Nothing is waiting, in flight or unread."""
+        """True if no input is waiting, in flight or unread."""
         return self._taken == self._submitted
 
     def advance(self) -> None:
-        """Wait for a result. Raises what ended the run, behind its results."""
+        """Wait for a result. Raises what ended the run, once all its results are taken."""
         with self._desk.change:
             calls.check()
             # The interpreter's end begins with waiting for threads of pools, which is what asynchronous streams advance in.
@@ -233,7 +234,7 @@ class Crew:
                 raise self._desk.failure
 
     def cancel(self, identity: int) -> bool:
-        """Give an input up: the workers' thread does."""
+        """Have the workers' thread cancel an input."""
         desk = self._desk
         with desk.change:
             if desk.done or not 0 <= identity < self._submitted:
@@ -244,7 +245,7 @@ class Crew:
             return bool(desk.cancels.pop(identity))
 
     def stats(self, out: Any) -> None:
-        """Counters as of the result that was finished last."""
+        """Read the counters, as of the last finished result."""
         with self._desk.change:
             ffi.memmove(out, self._desk.stats, ffi.sizeof("rill_stats"))
 

@@ -1,37 +1,43 @@
-"""Domains in Python: whatever is built one action at a time, with its arithmetic in NumPy, torch or plain Python.
+"""Domains in Python: models that build outputs one action at a time, with arithmetic in NumPy, torch or plain Python.
 
-A Domain is a table of methods, as rill_domain is (rill/domain.h). The engine owns hypotheses and the numbers of their states; the domain
-owns what lies behind a number, in arrays of its own with a row for each node:
+A Domain has the methods of rill_domain (rill/domain.h). The engine owns the hypotheses and numbers their states ("nodes"); the domain owns
+the states, usually in arrays with a row for each node:
 
     class Speller(rill.Domain):
         name, actions, end_action = "speller", 27, 0
 
-        def encode(self, text, slot): ...             # what the input is: kept under its slot
+        def encode(self, text, slot): ...             # encode the input and keep it under its slot
         def step(self, rows): ...                     # states[rows.node] from states[rows.state_parent] and rows.action
-        def score(self, rows): return table           # [n, actions] log-probabilities, -inf where an action is not legal
-        def text(self, actions, slot): return "..."   # what the user reads
+        def score(self, rows): return table           # [n, actions] log-probabilities, -inf for actions that are not legal
+        def text(self, actions, slot): return "..."   # the output's text
 
     model = rill.Model(domain=Speller())
 
-Rows of a call are any nodes of any inputs; what comes of a row must depend on that row alone.
+The rows of a call belong to any nodes of any inputs. A row's result may depend on that row alone.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import errors, kinds
 from ._native import ffi, lib
 from .errors import hook
 from .hooks import Hook, Hooks
 
+if TYPE_CHECKING:
+    from .views import DomainRows
+
 
 class Domain:
-    """A domain in Python: a subclass says what stands below, and defines encode, step, score and text.
+    """The base of domains in Python. A subclass sets the attributes, and defines encode(), step(), score() and text().
 
-    name: [a-z0-9_-]+, not a built-in one's; actions: how many there are
-    end_action: the one that ends an output, of which every output has one; max_length: actions of an output at the most
-    path: whether a row reads the states of all its ancestors, so that these are kept; False: its parent's state is enough
+    Attributes:
+        name: [a-z0-9_-]+, not the name of a built-in domain.
+        actions: The number of actions.
+        end_action: The action that ends an output; every output has one.
+        max_length: The largest number of actions in an output.
+        path: True if a row reads the states of all its ancestors, so that the engine keeps them; False if it reads its parent's alone.
     """
 
     name: ClassVar[str] = "python"
@@ -41,37 +47,91 @@ class Domain:
     path: bool = False
 
     def reserve(self, nodes: int, slots: int) -> None:
-        """Numbers of nodes below `nodes` and of slots below `slots` may be used from now on; what is kept of those in use stays."""
+        """Make room for states and inputs; those in use keep their contents.
+
+        Args:
+            nodes: Nodes are below this number from now on.
+            slots: Slots are below this number from now on.
+        """
 
     def encode(self, text: str, slot: int) -> None:
-        """Take an input; what the others of its calls need is kept under `slot`. An exception of kind ValueError fails this input alone."""
+        """Encode an input.
+
+        Args:
+            text: The input.
+            slot: The slot under which step() and score() find what they need of it.
+
+        Raises:
+            ValueError: The input is invalid. This input alone fails.
+        """
         raise NotImplementedError
 
-    def step(self, rows: Any) -> None:
-        """Make the states of rows.node. rows: a RowViews; rows.state_parent is -1 where an input begins, and rows.action then too."""
+    def step(self, rows: DomainRows) -> None:
+        """Make the states of rows.node from those of rows.state_parent and rows.action, both -1 if an input begins.
+
+        Args:
+            rows: The rows.
+        """
         raise NotImplementedError
 
-    def score(self, rows: Any) -> Any:
-        """[n, actions] natural-log probabilities of each row's actions, as a NumPy array or a torch tensor; -inf: not legal."""
+    def score(self, rows: DomainRows) -> object:
+        """Compute the log-probabilities of all actions.
+
+        Args:
+            rows: The rows; rows.node are the states to read.
+
+        Returns:
+            [n, actions] Natural-log probabilities, as a NumPy array or a torch tensor; -inf for actions that are not legal.
+        """
         raise NotImplementedError
 
     def text(self, actions: list[int], slot: int) -> str:
-        """What the user reads of an output, its end left out: one line."""
+        """Write an output as text, in one line.
+
+        Args:
+            actions: The output's actions, without the end action.
+            slot: The slot of its input.
+
+        Returns:
+            The text; by default the names of the actions with spaces between them.
+        """
         return " ".join(self.action_name(action) for action in actions)
 
     def drop(self, slot: int) -> None:
-        """The slot's input is done."""
+        """Forget an input.
+
+        Args:
+            slot: The slot of the input.
+        """
 
     def action_name(self, action: int) -> str:
-        """The name of an action."""
+        """Return the name of an action.
+
+        Args:
+            action: The action.
+        """
         return str(action)
 
     def find_action(self, name: str) -> int | None:
-        """The action of that name; None: there is none."""
+        """Return the action of a name, or None.
+
+        Args:
+            name: The name.
+        """
         return next((action for action in range(self.actions) if self.action_name(action) == name), None)
 
     def tokenize(self, text: str) -> list[int]:
-        """The actions that write a text; ValueError where it cannot be written. By default names with blanks between."""
+        """Cut the text of an output into actions; by default the text is names with spaces between them.
+
+        Args:
+            text: The text.
+
+        Returns:
+            The actions, without the end action.
+
+        Raises:
+            ValueError: The text has a name of no action.
+        """
         found = [self.find_action(name) for name in text.split()]
         if None in found:
             raise ValueError(f"{text!r} has names of no action")
@@ -79,17 +139,16 @@ class Domain:
 
 
 class _Kept:
-    """A domain and what its calls need that is made once."""
+    """A domain, with the array of its actions."""
 
     def __init__(self, domain: Domain) -> None:
-        import numpy as np
-
+        np = errors.import_numpy_views("a domain in Python").np
         self.domain = domain
         self.every = np.arange(domain.actions, dtype=np.int32)
 
 
 def register(ctx: Any, domain: Any, kept: Hooks) -> None:
-    """Register a domain in a context. `kept` keeps what C points to."""
+    """Register a domain in a context. `kept` keeps the objects that C points to."""
     if not isinstance(domain, Domain):
         raise errors.OptionTypeError(f"domain: a name or a rill.Domain was expected, found {domain!r}", "RILL_ERR_OPTION")
     for name in ("actions", "end_action", "max_length"):
@@ -127,7 +186,7 @@ def register(ctx: Any, domain: Any, kept: Hooks) -> None:
 
 
 def _said(failure: BaseException) -> bytes:
-    """What an exception says, for C, which ends a text at its first NUL."""
+    """Encode an exception's message for C, which ends a text at its first NUL."""
     return str(failure).replace("\0", "\\0").encode(errors="replace")
 
 
@@ -184,7 +243,7 @@ def rillpy_step(self: Any, rows: Any) -> int:
 
     called: Hook = ffi.from_handle(self)
     try:
-        with views.RowViews(rows) as lent:
+        with views.DomainRows(rows) as lent:
             called.function.domain.step(lent)
     except BaseException as failure:
         return _fail(called, failure)
@@ -199,7 +258,7 @@ def rillpy_choices(self: Any, rows: Any, ask: Any, out: Any) -> int:
     called: Hook = ffi.from_handle(self)
     try:
         kept: _Kept = called.function
-        with views.RowViews(rows) as lent:
+        with views.DomainRows(rows) as lent:
             table = views.as_table(kept.domain.score(lent), (rows.n, kept.domain.actions))
         every, logp = ffi.cast("int32_t *", kept.every.ctypes.data), ffi.cast("float *", table.ctypes.data)
         lib.rillpy_answer(ask, rows.n, kept.domain.actions, every, logp, out)
@@ -237,7 +296,7 @@ def rillpy_drop(self: Any, slot: int) -> None:
 
 @hook()
 def rillpy_close(self: Any) -> None:
-    """rill_domain.close: what the domain holds is Python's to let go."""
+    """rill_domain.close: Python frees the domain."""
 
 
 @hook(error=-11)
@@ -259,7 +318,7 @@ def rillpy_find_action(self: Any, text: Any, length: int) -> int:
         action = called.function.domain.find_action(ffi.unpack(text, length).decode(errors="replace"))
         found = -1 if action is None else kinds.whole("find_action()", action)
         if not -1 <= found < called.function.domain.actions:
-            raise ValueError(f"find_action() gave {found}: an action below {called.function.domain.actions} or None was expected")
+            raise ValueError(f"find_action() returned {found}: an action below {called.function.domain.actions} or None was expected")
         return found
     except BaseException as failure:
         called.failed(failure)
@@ -279,7 +338,7 @@ def rillpy_tokenize(self: Any, ctx: Any, text: Any, length: int, out: Any, room:
     try:
         found = [kinds.whole("tokenize()", action) for action in actions]
         if not all(0 <= action < called.function.domain.actions for action in found):
-            raise ValueError(f"tokenize() gave {found}: actions below {called.function.domain.actions} were expected")
+            raise ValueError(f"tokenize() returned {found}: actions below {called.function.domain.actions} were expected")
         n[0] = len(found)
         for i, action in enumerate(found[:room]):
             out[i] = action

@@ -1,7 +1,7 @@
-"""Functions in Python that the engine calls: heuristics, scorers, policies and traces.
+"""Functions in Python that the engine calls: heuristics, scorers, schedulers and traces.
 
-librill calls one C function for each kind (binding.py); the handle it passes stands for a Hook, which knows the run it belongs to. What a
-function raises ends the run and comes out of the call that advanced it, as it was raised.
+librill calls one C function for each kind (binding.py) with a handle of a Hook, which knows its function and its run. An exception of a
+function ends the run, and the call that advanced the run raises it.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ _NOTHING = ffi.new("char[]", b"")
 
 
 class Hooks:
-    """What one run has lent to C: handles and tables that must live as long as it, and the first exception of a function."""
+    """The handles and tables that C borrows for one run, and the first exception of one of the run's functions."""
 
     def __init__(self) -> None:
         self.failure: BaseException | None = None
         self._kept: list[Any] = []
 
     def keep(self, *things: Any) -> None:
-        """Let things live as long as the run."""
+        """Keep objects alive as long as the run."""
         self._kept.extend(things)
 
     def handle(self, function: Any) -> Any:
-        """A handle that stands for the function and this run."""
+        """Make a handle of the function and this run."""
         handle = ffi.new_handle(Hook(self, function))
         self.keep(handle)
         return handle
 
     def register(self, ctx: Any, chain: str, function: Any) -> str:
-        """Register a function in a context of this run alone; the name under which chains have it."""
+        """Register a function in a context that only this run uses, and return its name for chains."""
         name = f"python-{len(self._kept)}"
         text = ffi.new("char[]", name.encode())
         summary = ffi.new("char[]", b"a function in Python")
@@ -54,25 +54,25 @@ class Hooks:
         return name
 
     def take_failure(self) -> BaseException | None:
-        """What a function raised, if one did; then it is forgotten."""
+        """Return and forget the exception of a function, or None."""
         failure, self.failure = self.failure, None
         return failure
 
     def raise_failure(self) -> None:
-        """Raise what a function raised, if one did."""
+        """Raise the exception of a function, if there was one."""
         failure = self.take_failure()
         if failure is not None:
             raise failure
 
 
 class Hook(NamedTuple):
-    """A function and the run that calls it."""
+    """A function and its run."""
 
     hooks: Hooks
     function: Any
 
     def failed(self, error: BaseException) -> int:
-        """Note what the function raised; the status for C."""
+        """Keep the function's exception, and return the status for C."""
         if self.hooks.failure is None:
             self.hooks.failure = error
         return int(lib.RILL_ERR_STOPPED)
@@ -81,6 +81,7 @@ class Hook(NamedTuple):
 def _heuristic(handle: Any, function: Any) -> Any:
     if not callable(function):
         raise errors.OptionTypeError(f"heuristic: a text or a function was expected, found {function!r}", "RILL_ERR_OPTION")
+    errors.import_numpy_views("a heuristic in Python")
     table = ffi.new("rillpy_heuristic *")
     lib.rillpy_heuristic_init(table, handle)
     table.table.arguments = _NOTHING
@@ -91,10 +92,9 @@ def _heuristic(handle: Any, function: Any) -> Any:
 def _scorer(handle: Any, function: Any) -> Any:
     if not callable(function):
         raise errors.OptionTypeError(f"scorer: a text or a function was expected, found {function!r}", "RILL_ERR_OPTION")
+    views = errors.import_numpy_views("a scorer in Python")
     table = ffi.new("rillpy_scorer *")
     lib.rillpy_scorer_init(table, handle)
-    from . import views  # NumPy is needed by what sees arrays alone
-
     table.table.arguments = _NOTHING
     table.table.score = lib.rillpy_score
     table.table.state_bytes = views.state_bytes(function)
@@ -106,6 +106,7 @@ def _policy(handle: Any, function: Any) -> Any:
         raise errors.OptionTypeError(
             f"policy: a text or an object with choose() and refill() was expected, found {function!r}", "RILL_ERR_OPTION"
         )
+    errors.import_numpy_views("a scheduler in Python")
     table = ffi.new("rillpy_policy *")
     lib.rillpy_policy_init(table, handle)
     table.table.choose = lib.rillpy_choose
@@ -115,17 +116,17 @@ def _policy(handle: Any, function: Any) -> Any:
 
 def _nothing(what: str, value: Any) -> None:
     if value is not None:
-        raise TypeError(f"a {what} in Python says what it has to say through its arguments: it returned {value!r}")
+        raise TypeError(f"a {what} in Python writes to its arguments and returns None: it returned {value!r}")
 
 
 @hook(error=-11)
-def rillpy_apply(self: Any, beams: Any) -> int:
+def rillpy_apply(self: Any, candidates: Any) -> int:
     """rill_heuristic.apply"""
     from . import views
 
     called: Hook = ffi.from_handle(self)
     try:
-        with views.Beams(beams) as lent:
+        with views.Candidates(candidates) as lent:
             _nothing("heuristic", called.function(lent))
     except BaseException as error:
         return called.failed(error)
@@ -133,30 +134,30 @@ def rillpy_apply(self: Any, beams: Any) -> int:
 
 
 @hook(error=-11)
-def rillpy_score(self: Any, rows: Any, ask: Any) -> int:
+def rillpy_score(self: Any, rows: Any, modifiers: Any) -> int:
     """rill_scorer.score"""
     from . import views
 
     called: Hook = ffi.from_handle(self)
     try:
-        with views.Rows(rows, views.state_type(called.function)) as lent, views.Ask(ask) as speaking:
-            _nothing("scorer", called.function(lent, speaking))
+        with views.ScorerRows(rows, views.state_type(called.function)) as lent, views.Modifiers(modifiers) as lent_modifiers:
+            _nothing("scorer", called.function(lent, lent_modifiers))
     except BaseException as error:
         return called.failed(error)
     return 0
 
 
 @hook(error=-11)
-def rillpy_choose(self: Any, flight: Any, order: Any, count: Any) -> int:
+def rillpy_choose(self: Any, view: Any, order: Any, count: Any) -> int:
     """rill_scheduler.choose"""
     from . import views
 
     called: Hook = ffi.from_handle(self)
     try:
-        with views.Flight(flight) as lent:
+        with views.SchedView(view) as lent:
             wanted = [kinds.whole("choose()", index) for index in called.function.choose(lent)]
-            if sorted(set(wanted)) != sorted(wanted) or not all(0 <= index < flight.n for index in wanted):
-                raise ValueError(f"choose() gave {wanted}: indexes of items in flight, 0 to {flight.n - 1}, each once, were expected")
+            if sorted(set(wanted)) != sorted(wanted) or not all(0 <= index < view.n for index in wanted):
+                raise ValueError(f"choose() returned {wanted}: indexes of items in flight, 0 to {view.n - 1}, each once, were expected")
             order[0 : len(wanted)] = wanted
             count[0] = len(wanted)
     except BaseException as error:
@@ -165,13 +166,13 @@ def rillpy_choose(self: Any, flight: Any, order: Any, count: Any) -> int:
 
 
 @hook(error=-11)
-def rillpy_refill(self: Any, flight: Any, admit: Any) -> int:
+def rillpy_refill(self: Any, view: Any, admit: Any) -> int:
     """rill_scheduler.refill"""
     from . import views
 
     called: Hook = ffi.from_handle(self)
     try:
-        with views.Flight(flight) as lent:
+        with views.SchedView(view) as lent:
             admit[0] = kinds.whole("refill()", called.function.refill(lent))
     except BaseException as error:
         return called.failed(error)
@@ -179,15 +180,20 @@ def rillpy_refill(self: Any, flight: Any, admit: Any) -> int:
 
 
 class TraceEvent(NamedTuple):
-    """An event of a trace, copied.
+    """An event of a trace.
 
-    kind: "admitted", "timestep", "finished" or "sent_back"
-    timestep: of the run, from 0
-    item: the input's number; of a timestep -1
-    items, depths, widths_before, widths_merged, widths_after: [n] of a timestep: its inputs' numbers, the timesteps they had before,
-        their live candidates before expansion, candidates before pruning, and those of the new beam; else empty
-    rows: rows that a timestep expanded; in_flight: items in flight then
-    outputs: of "finished": how many the item has
+    Attributes:
+        kind: "timestep", or "admitted", "finished" or "sent_back" of an item.
+        timestep: The run's timestep, from 0.
+        item: The number of the item; -1 if `kind` is "timestep".
+        outputs: The number of outputs of a finished item.
+        rows: The number of hypotheses that the timestep expanded.
+        in_flight: The number of items in flight in the timestep.
+        items: The numbers of the timestep's items. The lists are empty for all other kinds.
+        depths: The number of earlier timesteps of each item.
+        widths_before: The number of live hypotheses of each item before expansion.
+        widths_merged: The number of candidates of each item before pruning.
+        widths_after: The number of candidates of each item that became the new beam.
     """
 
     kind: str
@@ -212,7 +218,7 @@ _KINDS = {
 
 
 def read_event(event: Any) -> TraceEvent:
-    """A copy of one event of the engine's."""
+    """Copy one borrowed event."""
     step = event.kind == lib.RILL_TRACE_TIMESTEP
 
     def many(array: Any) -> list[int]:

@@ -1,30 +1,40 @@
-"""Models: opened by path, decoded with, asked for names, pickled."""
+"""Models: opened from files, decoded with, pickled."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from . import errors, kinds
 from ._native import ffi, lib
+from .errors import renamed
 from .opened import Opened, Recipe
 from .results import Result
 
 if TYPE_CHECKING:
-    from .stream import Input, Stream
+    from typing_extensions import Unpack
+
+    from .callbacks import Trace
+    from .domain import Domain
+    from .request import Input
+    from .settings import ModelSettings, Settings
+    from .stream import Stream
 
 Path = str | os.PathLike[str]
 
 
 class Info(NamedTuple):
-    """What a model says of itself.
+    """Facts about a model.
 
-    domain: the domain's name; description: one line about the model
-    actions: how many there are; end_action: the one that ends an output, None where there is none
-    max_length: default bound on actions of an output
-    device: what computes ("cpu", "cuda:0, NAME"), "" where it is not said
-    languages: names of the languages that a multilingual model knows
+    Attributes:
+        domain: The name of the domain, such as "mt".
+        description: One line about the model.
+        actions: The size of the vocabulary (for a parser, the number of actions).
+        end_action: The id of the end token, None if the model has none.
+        max_length: The default limit on the length of an output.
+        device: Where the model computes: "cpu", "cuda:0, NAME"; "" if it does not say.
+        languages: The names of the languages of a multilingual model.
     """
 
     domain: str
@@ -40,44 +50,41 @@ _BLOCK = 512
 
 
 class Vocabulary:
-    """Names of actions, asked for once each."""
+    """The texts of tokens, each asked for once."""
 
     def __init__(self, opened: Opened) -> None:
         self._opened = opened
         self._known: dict[int, str] = {}
 
-    def name(self, action: int) -> str:
-        """The name of an action; its number as text where the domain has no names."""
-        return self.of([action])[0]
-
-    def _ask(self, actions: list[int]) -> None:
+    def _ask(self, ids: list[int]) -> None:
         opened = self._opened
         with opened.lock:
             text = ffi.new("rill_text *", {"ctx": opened.ctx})
-            lengths = ffi.new("int32_t[]", len(actions))
+            lengths = ffi.new("int32_t[]", len(ids))
             try:
-                opened.check(lib.rillpy_names(opened.model, len(actions), actions, lengths, text))
+                opened.check(lib.rillpy_names(opened.model, len(ids), ids, lengths, text))
                 names = ffi.unpack(text.data, text.length) if text.length else b""
             finally:
                 lib.rill_text_clear(text)
-        at = 0
-        for action, length in zip(actions, ffi.unpack(lengths, len(actions))):
-            self._known[action] = names[at : at + length].decode(errors="replace")
-            at += length
+        offset = 0
+        for token_id, length in zip(ids, ffi.unpack(lengths, len(ids))):
+            self._known[token_id] = names[offset : offset + length].decode(errors="replace")
+            offset += length
 
-    def of(self, actions: list[int]) -> list[str]:
-        """The names of several."""
+    def texts_of(self, ids: list[int]) -> list[str]:
+        """Return the texts of tokens; the id as text if the domain has no names."""
         known = self._known
         try:
-            return [known[action] for action in actions]
+            return [known[token_id] for token_id in ids]
         except KeyError:
-            # Neighbours with them: a call costs as much as hundreds of names.
-            blocks = sorted({action // _BLOCK * _BLOCK for action in actions if action not in known})
-            most = self._opened.info.actions
-            self._ask([action for first in blocks for action in range(first, min(first + _BLOCK, most))])
-            return [known[action] for action in actions]
+            # A call costs as much as hundreds of names, so it asks for neighbours too.
+            blocks = sorted({token_id // _BLOCK * _BLOCK for token_id in ids if token_id not in known})
+            size = self._opened.info.actions
+            self._ask([token_id for first in blocks for token_id in range(first, min(first + _BLOCK, size))])
+            return [known[token_id] for token_id in ids]
 
 
+@renamed(name="id_to_token", find="token_to_id")
 class Model:
     """A model, ready to decode.
 
@@ -85,14 +92,15 @@ class Model:
         for result in model.stream(open("in.txt")):
             print(result.text)
 
-    Any number of threads may use one. It pickles by paths and settings, so that another process opens it anew; so does a child of a fork.
+    Any number of threads may use one model. A model pickles as its paths and settings: the process that unpickles it opens it again, and so
+    does the child of a fork.
     """
 
     def __init__(
         self,
         path: Path | Sequence[Path] | None = None,
         *,
-        domain: Any = None,
+        domain: str | Domain | None = None,
         device: str | None = None,
         weights: str | None = None,
         threads: int = 1,
@@ -100,26 +108,31 @@ class Model:
         plugins: Sequence[Path] = (),
         tokenized: bool = False,
         arguments: str | None = None,
-        **settings: Any,
+        **settings: Unpack[ModelSettings],
     ) -> None:
         """Open a model.
 
-        path: its directory; several: an ensemble, which decodes together
-        domain: the domain's name where the directory does not say it; or a rill.Domain, one in Python
-        device: "cpu", "cuda:0" ...; weights: the form that weights are kept in, as "int8": options of the domain's, as all in `settings`
-            that rill.options() calls "model"
-        threads: threads inside each operation; workers: inputs that are decoded side by side, each on a thread of its own, 0 for as many as
-            this process has processors. Neither changes an answer
-        plugins: shared objects with domains, heuristics, scorers and policies
-        tokenized: inputs are in the model's own form
-        settings: defaults for all that is decoded with it; rill.options() lists them
-        Raises rill.Error.
+        Args:
+            path: The model's directory. Several directories are an ensemble.
+            domain: The name of the domain, if the directory does not name it; or a rill.Domain, a domain in Python.
+            device: "cpu", "cuda", "cuda:0" ...
+            weights: The format in which the weights are kept in memory, such as "int8".
+            threads: Threads within each operation. No answer depends on it.
+            workers: Inputs that are decoded side by side, each on its own thread; 0: one for each processor. No answer depends on it.
+            plugins: Paths of shared objects and Lua files with domains, heuristics, scorers and schedulers.
+            tokenized: True if the inputs are tokens with spaces between them.
+            arguments: Arguments of the domain, as the command's --domain-args.
+            settings: Other options of opening the model, and defaults of the settings of decoding. rill.options() lists them all.
+
+        Raises:
+            OptionError: An argument is unknown or out of range; the message has the nearest known name.
+            NotFoundError, FormatError, FileError: The model cannot be read.
         """
         threads, workers = kinds.whole("threads", threads), kinds.whole("workers", workers)
-        for name, number, least in (("threads", threads, 1), ("workers", workers, 0)):
-            if not least <= number <= 1024:
-                raise errors.OptionError(f"{name}: expected a whole number from {least} to 1024, found {number!r}", "RILL_ERR_OPTION")
-        given = {"device": device, "weights": weights, **settings}
+        for name, number, minimum in (("threads", threads, 1), ("workers", workers, 0)):
+            if not minimum <= number <= 1024:
+                raise errors.OptionError(f"{name}: a whole number from {minimum} to 1024 was expected, found {number!r}", "RILL_ERR_OPTION")
+        options = {"device": device, "weights": weights, **settings}
         self._recipe = Recipe(
             [] if path is None else kinds.paths("path", path if isinstance(path, (list, tuple)) else [path]),
             domain,
@@ -128,7 +141,7 @@ class Model:
             kinds.paths("plugins", plugins),
             kinds.switch("tokenized", tokenized),
             None if arguments is None else kinds.text("arguments", arguments),
-            {name: value for name, value in given.items() if value is not None},
+            {name: value for name, value in options.items() if value is not None},
         )
         self._open()
 
@@ -152,7 +165,11 @@ class Model:
         self._open()
 
     def __repr__(self) -> str:
-        return f"rill.Model({', '.join(map(repr, self._recipe.paths)) or repr(self._recipe.domain)})"
+        paths, domain = self._recipe.paths, self._recipe.domain
+        names = [repr(paths[0] if len(paths) == 1 else paths)] if paths else []
+        if domain is not None:
+            names.append(f"domain={domain!r}")
+        return f"rill.Model({', '.join(names)})" if self._at is not None else f"<closed rill.Model({', '.join(names)})>"
 
     def __enter__(self) -> Model:
         return self
@@ -161,12 +178,12 @@ class Model:
         self.close()
 
     def close(self) -> None:
-        """Let the model go. Its memory is given back when the last stream that decodes with it is closed."""
+        """Close the model. Its memory is freed when the last stream that uses it is closed."""
         self._at = None
 
     @property
     def info(self) -> Info:
-        """What the model says of itself."""
+        """Facts about the model."""
         opened = self._opened
         info = opened.info
         languages: list[str] = []
@@ -182,16 +199,30 @@ class Model:
             languages=languages,
         )
 
-    def name(self, action: int) -> str:
-        """The name of an action, as a user would write it. Raises IndexError where there is no such action."""
-        action = kinds.whole("action", action)
-        if not 0 <= action < self._opened.info.actions:
-            raise IndexError(f"action {action} of {self._opened.info.actions}")
-        return self._names.name(action)
+    def id_to_token(self, id: int) -> str:
+        """Return the text of a token.
 
-    def find(self, name: str) -> int | None:
-        """The action of that name; None where there is none."""
-        text = kinds.text("name", name).encode()
+        Args:
+            id: The token's id.
+
+        Raises:
+            IndexError: The id is not in the vocabulary.
+        """
+        id = kinds.whole("id", id)
+        if not 0 <= id < self._opened.info.actions:
+            raise IndexError(f"token id {id}: the vocabulary has {self._opened.info.actions}")
+        return self._names.texts_of([id])[0]
+
+    def token_to_id(self, token: str) -> int | None:
+        """Return the id of a token.
+
+        Args:
+            token: The token's text.
+
+        Returns:
+            The id; None if the token is not in the vocabulary.
+        """
+        text = kinds.text("token", token).encode()
         opened = self._opened
         with opened.lock:
             action = lib.rill_model_find_action(opened.model, text, len(text))
@@ -199,7 +230,17 @@ class Model:
         return None if action == -1 else int(action)
 
     def tokenize(self, text: str) -> list[int]:
-        """The actions that write a text within an output, none that begins or ends one. Raises rill.Error where the model has none."""
+        """Cut the text of an output into tokens.
+
+        Args:
+            text: The text, as outputs have it.
+
+        Returns:
+            The token ids, without a begin or end token.
+
+        Raises:
+            InputError: The model cannot write the text.
+        """
         opened, data, n = self._opened, kinds.text("text", text).encode(), ffi.new("int32_t *")
         with opened.lock:
             opened.check(lib.rill_model_tokenize(opened.model, opened.ctx, data, len(data), ffi.NULL, 0, n))
@@ -211,38 +252,75 @@ class Model:
         self,
         inputs: Iterable[Input] | AsyncIterable[Input],
         *,
-        ahead: int | None = None,
-        trace: Any = None,
-        **settings: Any,
+        prefetch: int | None = None,
+        trace: Trace | None = None,
+        **settings: Unpack[Settings],
     ) -> Stream:
-        """Decode inputs as they come: an iterator of results, in the inputs' order, that holds a bounded number of both.
+        """Decode inputs as they come, in bounded memory.
 
-        inputs: texts, or rill.Request where one wants something of its own. An asynchronous iterable is for `async for` alone
-        ahead: inputs taken before their results are; 1 answers each before it asks for the next, as a dialogue needs it; None: as many
-            as the search has use for
-        trace: called with a TraceEvent for each timestep, admission and end of an input, on the thread that decodes; of an input that is
-            decoded as its sentences it tells of these, which have numbers of their own
-        settings: rill.options() lists them; heuristic, scorer and policy take functions in Python too
-        Raises rill.OptionError for settings that are impossible or contradict each other.
+        Args:
+            inputs: Texts, or a rill.Request for an input with its own settings. The results of an asynchronous iterable are for
+                `async for` alone.
+            prefetch: The number of inputs that the stream takes before it returns their results. With 1 it answers each input before it
+                takes the next one, as in a dialogue. None: as many as the search can use.
+            trace: A function that is called with a TraceEvent for each timestep and when an input is admitted or finished, on the thread
+                that asks for results. If a long input is decoded as its sentences, the events are about the sentences.
+            settings: Settings of the search; rill.options() lists them. heuristic, scorer and policy also take functions in Python.
+
+        Returns:
+            An iterator over the results, in the order of the inputs.
+
+        Raises:
+            OptionError: A setting is unknown, out of range, or cannot be combined with another.
         """
         from .stream import Stream
 
-        return Stream(self, self._opened, self._names, inputs, settings, ahead, trace)
+        return Stream(self, self._opened, self._names, inputs, settings, prefetch, trace)
 
-    def decode(self, inputs: Iterable[Input], **settings: Any) -> list[Result]:
-        """Decode all inputs: the results in their order. Arguments are stream()'s."""
+    def decode(
+        self,
+        inputs: Iterable[Input],
+        *,
+        prefetch: int | None = None,
+        trace: Trace | None = None,
+        **settings: Unpack[Settings],
+    ) -> list[Result]:
+        """Decode all inputs.
+
+        Args:
+            inputs: Texts, or a rill.Request for an input with its own settings.
+            prefetch: As in stream().
+            trace: As in stream().
+            settings: As in stream().
+
+        Returns:
+            The results, in the order of the inputs. An input that cannot be decoded has a result with an `error`.
+
+        Raises:
+            OptionError: A setting is unknown, out of range, or cannot be combined with another.
+        """
         if isinstance(inputs, (str, bytes)):
             raise TypeError("inputs: a list of texts was expected, found one text; decode([text]) decodes it")
-        with self.stream(inputs, **settings) as stream:
+        with self.stream(inputs, prefetch=prefetch, trace=trace, **settings) as stream:
             return list(stream)
 
-    def score(self, pairs: Iterable[tuple[str, str | Sequence[int]]], **settings: Any) -> list[Result]:
-        """What probability the model gives to outputs that are there: a result for each pair of an input and its output.
+    def score(self, pairs: Iterable[tuple[str, str | Sequence[int]]], **settings: Unpack[Settings]) -> list[Result]:
+        """Score given outputs: compute the model's probability of each, without a search.
 
-        An output is a text, which is cut into actions as the model writes it, or a sequence of actions, the end action among them; its
-        numbers are those of decoding, to the last bit. What the model cannot write, or holds impossible, has an error.
+        The numbers are those of decoding, to the last bit.
+
+        Args:
+            pairs: Pairs of an input and its output. An output is a text, which the model tokenizes, or token ids with the end token.
+            settings: As in stream(), except for settings of the search.
+
+        Returns:
+            A result for each pair. It has an `error` if the model cannot produce the output.
+
+        Raises:
+            OptionError: A setting is unknown or has no effect here.
         """
-        from .stream import Stream, given_requests
+        from .request import given_requests
+        from .stream import Stream
 
         if isinstance(pairs, (str, bytes)):
             raise TypeError("pairs: a list of inputs and outputs was expected, found one text")

@@ -16,26 +16,7 @@ from typing import Any
 
 from . import errors, hooks, tables
 from ._native import ffi, lib
-from .errors import hook
-
-
-def _log_level() -> Any:
-    import logging
-
-    levels = {
-        lib.RILL_LOG_DEBUG: logging.DEBUG,
-        lib.RILL_LOG_INFO: logging.INFO,
-        lib.RILL_LOG_WARNING: logging.WARNING,
-        lib.RILL_LOG_ERROR: logging.ERROR,
-    }
-    return logging.getLogger("rill"), levels
-
-
-@hook()
-def rillpy_log(self: Any, level: int, message: Any) -> None:
-    """rill_log_fn: lines of rill's go to the logger "rill"."""
-    logger, levels = _log_level()
-    logger.log(levels.get(level, 20), "%s", ffi.string(message).decode(errors="replace"))
+from .context import make_context
 
 
 class Calls:
@@ -127,17 +108,6 @@ class Closer:
             function(*arguments)
 
 
-def make_context() -> Any:
-    """A context that logs to Python and has all built-in tables. The caller destroys it."""
-    out = ffi.new("rill_context **")
-    given = ffi.new("rill_context_options *", {"struct_size": ffi.sizeof("rill_context_options"), "log": lib.rillpy_log})
-    status = lib.rill_context_create(out, given)
-    if status < 0:
-        raise errors.error_of(status, "a context could not be made")
-    errors.check(out[0], lib.rill_register_builtins(out[0]))
-    return out[0]
-
-
 class Opened:
     """A model that is open. Whoever decodes with it holds it, so it is closed behind the last of them."""
 
@@ -171,10 +141,13 @@ class Opened:
             from .domain import register
 
             register(ctx, self.recipe.domain, self.hooks)
+        if self.recipe.plugins:
+            tables.add_plugin_names(ctx)
         return ctx
 
     def _open(self, closer: Closer) -> None:
         recipe = self.recipe
+        tables.check_names(recipe.settings, Recipe.ARGUMENTS)
         domain = recipe.domain if isinstance(recipe.domain, str) or recipe.domain is None else recipe.domain.name
         first = errors.c_text("path", os.fsencode(recipe.paths[0])) if recipe.paths else ffi.NULL
         path = ffi.new("char[]", first) if recipe.paths else ffi.NULL
@@ -254,7 +227,7 @@ class Opened:
         for said in nearest:
             for name in said:
                 if said[name] is not None and tables.is_model_option(self.ctx, name):
-                    raise errors.OptionError(f"{name} is said when a model is opened: rill.Model(..., {name}=...)", "RILL_ERR_OPTION")
+                    raise errors.OptionError(f"{name} is an option of opening a model: rill.Model(..., {name}=...)", "RILL_ERR_OPTION")
         layers: list[Any] = []
         try:
             for said in [*nearest, self.said]:
@@ -323,7 +296,9 @@ class Plan:
 
 
 class Recipe:
-    """All that it takes to open a model again, here or in another process."""
+    """The arguments of rill.Model(), to open the model again, here or in another process."""
+
+    ARGUMENTS = ("path", "domain", "threads", "workers", "plugins", "tokenized", "arguments")
 
     def __init__(
         self,

@@ -23,12 +23,17 @@ import json
 import os
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import errors, tables
 from .model import Model
 from .results import Result
-from .stream import Request
+from .request import Request
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .settings import ModelSettings
 
 Path = str | os.PathLike[str]
 
@@ -51,8 +56,9 @@ class Feed:
     async def _run(self) -> None:
         try:
             async for result in self._stream:
-                if not result.user.done():
-                    result.user.set_result(result)
+                future = result.tag
+                if isinstance(future, asyncio.Future) and not future.done():
+                    future.set_result(result)
         except Exception as failure:
             self._failure = failure
             for future in self._waiting:
@@ -68,7 +74,7 @@ class Feed:
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._waiting.add(future)
         future.add_done_callback(self._waiting.discard)
-        self._queue.put_nowait(Request(text, user=future))
+        self._queue.put_nowait(Request(text, tag=future))
         return future
 
 
@@ -112,7 +118,7 @@ class Decoder:
     """For Dataset.map_batches(): reads a column of texts and adds one with the best outputs, and one that says why there is none."""
 
     def __init__(self, model: Path | Sequence[Path], *, column: str = "text", output: str = "output", error: str = "error",
-                 threads: int = 1, workers: int = 1, **settings: Any) -> None:
+                 threads: int = 1, workers: int = 1, **settings: Unpack[ModelSettings]) -> None:
         """model: its directory, on every machine; column, output, error: names of three columns; the rest as in rill.Model.
 
         Raises rill.Error, which ends the run before it has done anything.
@@ -126,7 +132,7 @@ class Decoder:
         self._model = Model(model, threads=threads, workers=workers, **settings)
         self._feed: Feed | None = None
 
-    async def __call__(self, batch: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
+    async def __call__(self, batch: Mapping[str, Sequence[object]]) -> AsyncIterator[dict[str, object]]:
         """Decode a batch; several are under way at once.
 
         Raises KeyError where the column of texts is missing, rill.OptionError where one is there that is to be added.
@@ -266,7 +272,7 @@ def _import_ray() -> Any:
 
 
 def decode_files(model: Path | Sequence[Path], inputs: Sequence[Path], output: Path, *, shards: int = 64, actors: int = 1, at_once: int = 2,
-                 num_cpus: int = 1, num_gpus: float = 0, **settings: Any) -> Report:
+                 num_cpus: int = 1, num_gpus: float = 0, **settings: Unpack[ModelSettings]) -> Report:
     """Decode lines of files on a Ray cluster, into shards that are those of the whole when they are joined in order.
 
     model, inputs, output: paths that all machines see; output: a folder, made where it is not there

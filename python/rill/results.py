@@ -1,113 +1,142 @@
-"""What comes of an input: its outputs, or why there are none."""
+"""The result of one input: its outputs, or the error that left it without any."""
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import errors
 from ._native import ffi, lib
+from .errors import renamed
 
 if TYPE_CHECKING:
     from .model import Vocabulary
 
-#: An alignment: pairs (input piece, action) both from 0, or for "soft" the shares [actions][pieces], each row adding up to 1.
+#: Pairs (input token, output token), both counted from 0; with alignment="soft" weights [tokens][input tokens], each row adding up to 1.
 Alignment = list[tuple[int, int]] | list[list[float]]
 
 
+@renamed(rank_score="score", word_scores="token_logprobs", ended="finish_reason")
 class Output(NamedTuple):
     """One output of an input.
 
-    text: what the user reads
-    score: sum over actions of natural-log probabilities, and of what scorers added
-    rank_score: what outputs are ordered by: the score under length_penalty and word_penalty
-    logp: sum of the model's log-probabilities alone
-    length: actions, an end action not counted
-    ids: [n] actions, the end action included
-    word_scores: [n] the model's log-probability of each
-    ended: "end": by an end of its own; "cut": by the length limit or a heuristic's stop; "late": by its deadline
-    certified: with the setting certify: no output of the model that is not before it ranks higher
-    alignment: with the option alignment, else None
-    unknown_names: with the option unknown_names: names of the input that the model does not know; else None
+    Attributes:
+        text: The output as text.
+        score: The number by which outputs are ordered: path_score after length_penalty and word_penalty.
+        path_score: The number by which the beam compares hypotheses: logp plus whatever scorers add.
+        logp: The sum of the model's log-probabilities.
+        length: The number of tokens, without the end token.
+        finish_reason: "stop" if the output ends with the end token; "length", "timeout" or "heuristic" if the length limit, its
+            deadline or a heuristic cut it short.
+        ids: The token ids, with the end token.
+        tokens: The tokens as text, one for each id.
+        token_logprobs: The model's log-probability of each token.
+        certified: With the setting certify: True if no output outside this list has a higher score.
+        alignment: The alignment with the input, if the setting alignment asks for it, else None.
+        unknown_names: With the setting unknown_names: names in the input that the model does not know, else None.
     """
 
     text: str
     score: float
-    rank_score: float
+    path_score: float
     logp: float
     length: int
+    finish_reason: str
     ids: list[int]
-    word_scores: list[float]
-    ended: str
+    tokens: list[str]
+    token_logprobs: list[float]
     certified: bool
     alignment: Alignment | None
     unknown_names: str | None
-    tokens: list[str]
 
     @property
     def truncated(self) -> bool:
-        """Whether it was cut short, by whatever."""
-        return self.ended != "end"
+        """True if the output does not end with the end token."""
+        return self.finish_reason != "stop"
+
+    def __repr__(self) -> str:
+        numbers = f"score={self.score:.4f}, logp={self.logp:.4f}, length={self.length}"
+        return f"rill.Output({self.text!r}, {numbers}, finish_reason={self.finish_reason!r})"
 
 
+@renamed(late="timed_out", note="warnings", found="outputs_found", user="tag")
 class Result(NamedTuple):
-    """What came of one input.
+    """The result of one input.
 
-    id: its place among the inputs, from 0
-    outputs: best first; none where `error` says why
-    error: why there are none, else None
-    late: its deadline came first; these are what there was by then
-    found: outputs that the search came to, at least those given
-    note: what the domain says of how the input was read, "" for nothing
-    user: what its request was given as `user`, else None
+    Attributes:
+        id: The number of the input, from 0.
+        outputs: The outputs, best first; empty if `error` is set.
+        error: The reason why the input has no output, else None.
+        timed_out: True if the deadline passed before the search was done; outputs that ended earlier still say "stop".
+        outputs_found: The number of outputs that the search found, at least len(outputs).
+        warnings: Sentences about how the input was read or what its output may lack.
+        tag: The tag of its Request, else None.
     """
 
     id: int
     outputs: list[Output]
     error: errors.Error | None
-    late: bool
-    found: int
-    note: str
-    user: Any = None
+    timed_out: bool
+    outputs_found: int
+    warnings: list[str]
+    tag: object = None
 
     @property
     def ok(self) -> bool:
-        """Whether there is an output."""
+        """True if the input has an output."""
         return self.error is None
 
     @property
     def best(self) -> Output:
-        """The best output. Raises `error` where there is none."""
+        """The best output.
+
+        Raises:
+            rill.Error: The result's `error`, if it has one. This holds for text, score and tokens as well.
+        """
         if self.error is not None:
             raise self.error
         return self.outputs[0]
 
     @property
     def text(self) -> str:
-        """The best output's text. Raises `error` where there is none."""
+        """The text of the best output."""
         return self.best.text
 
     @property
     def score(self) -> float:
-        """The best output's score. Raises `error` where there is none."""
+        """The score of the best output."""
         return self.best.score
 
     @property
     def tokens(self) -> list[str]:
-        """The best output's actions by name. Raises `error` where there is none."""
+        """The tokens of the best output."""
         return self.best.tokens
+
+    def __repr__(self) -> str:
+        if self.error is not None:
+            return f"rill.Result(id={self.id}, error={type(self.error).__name__}({str(self.error)!r}))"
+        best = self.outputs[0]
+        parts = [f"id={self.id}", repr(best.text), f"score={best.score:.4f}", f"finish_reason={best.finish_reason!r}"]
+        if len(self.outputs) > 1:
+            parts.append(f"outputs={len(self.outputs)}")
+        if self.warnings:
+            parts.append(f"warnings={self.warnings!r}")
+        if self.tag is not None:
+            parts.append(f"tag={reprlib.repr(self.tag)}")
+        return f"rill.Result({', '.join(parts)})"
 
 
 def read_alignment(text: str, soft: bool) -> Alignment:
-    """An alignment as domains write it: "0-0 1-2", or with shares "0.5,0.5 1,0"."""
+    """Parse an alignment: "0-0 1-2", or with weights "0.5,0.5 1,0"."""
     if soft:
         return [[float(cell) for cell in row.split(",")] for row in text.split()]
     pairs = (pair.split("-") for pair in text.split())
-    return [(int(piece), int(action)) for piece, action in pairs]
+    return [(int(source), int(target)) for source, target in pairs]
 
 
 class Reader:
-    """Reads results of the engine's: which fields stand beside texts is the run's."""
+    """Copies the engine's results. `fields` are the fields that the run's outputs have besides their text."""
 
     def __init__(self, names: Vocabulary, fields: list[str]) -> None:
         self.names = names
@@ -119,40 +148,41 @@ class Reader:
             return None
         return str(ffi.string(lib.rill_output_field(ffi.addressof(output), self.fields.index(name))).decode(errors="replace"))
 
-    def output(self, output: Any, late: bool) -> Output:
-        """A copy of one output of the engine's, which is borrowed."""
+    def output(self, output: Any, timed_out: bool) -> Output:
+        """Copy one borrowed output."""
         n = output.n_ids
         ids = ffi.unpack(output.ids, n) if n else []
         alignment = self._field(output, "alignment")
         return Output(
             text=ffi.unpack(output.text, output.text_bytes).decode(errors="replace"),
-            score=output.path_score,
-            rank_score=output.score,
+            score=output.score,
+            path_score=output.path_score,
             logp=output.logp,
             length=output.length,
+            finish_reason=ffi.string(lib.rill_finish_reason_name(output.finish_reason)).decode(),
             ids=ids,
-            word_scores=ffi.unpack(output.id_logps, n) if n else [],
-            ended="end" if not output.truncated else "late" if late else "cut",
+            tokens=self.names.texts_of(ids),
+            token_logprobs=ffi.unpack(output.id_logps, n) if n else [],
             certified=bool(output.certified),
             alignment=None if alignment is None else read_alignment(alignment, self.soft),
             unknown_names=self._field(output, "unknown"),
-            tokens=self.names.of(ids),
         )
 
-    def result(self, result: Any, user_of: Callable[[Any], Any]) -> Result:
-        """A copy of one result of the engine's, which is borrowed."""
-        late = bool(result.timed_out)
+    def result(self, result: Any, tag_of: Callable[[Any], object]) -> Result:
+        """Copy one borrowed result."""
+        timed_out = bool(result.timed_out)
         error = None
         if result.status < 0:
             error = errors.error_of(result.status, ffi.string(result.message).decode(errors="replace"))
         elif result.n_outputs == 0:
-            error = errors.NoHypothesisError("there is no output", "RILL_ERR_NO_HYPOTHESIS")
+            error = errors.NoHypothesisError("the search found no output", "RILL_ERR_NO_HYPOTHESIS")
+        warning = ffi.string(result.warning).decode(errors="replace") if result.warning else ""
         return Result(
             id=result.id,
-            outputs=[self.output(result.outputs[i], late) for i in range(result.n_outputs)],
+            outputs=[self.output(result.outputs[i], timed_out) for i in range(result.n_outputs)],
             error=error,
-            late=late,
-            found=result.outputs_found,
-            note=ffi.string(result.warning).decode(errors="replace") if result.warning else "",
-            user=user_of(result.user),
+            timed_out=timed_out,
+            outputs_found=result.outputs_found,
+            warnings=[warning] if warning else [],
+            tag=tag_of(result.user),
         )

@@ -1,6 +1,6 @@
-"""Inputs that are decoded as their sentences, since they are longer than a model for translation was made for.
+"""Decoding long inputs sentence by sentence, since translation models are made for inputs of limited length.
 
-A run around a run (stream.Local, crew.Crew): it takes inputs, has their sentences decoded side by side, and gives a result for each input.
+Split wraps a run (stream.Local, crew.Crew): it takes inputs, submits their sentences, and joins the results.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from .opened import Opened
 from .results import Output, Result
 
 if TYPE_CHECKING:
-    from .stream import Request
+    from .request import Request
 
 _SPACES = re.compile("[\0- \x85\u2028\u2029]+")
 _LEAST_WIDTH, _SHORTER = 100, 3
 
 
 def cuts_of(opened: Opened, text: bytes, always: bool) -> tuple[int, int, list[tuple[int, int]]] | None:
-    """How many sentences rill_model_split() tells of, the bytes before each, and where they are. None: the model has no such inputs."""
+    """Return what rill_model_split() finds: the number of sentences, the bytes before each, their places; None: the model never splits."""
     n, head, room = ffi.new("int32_t *"), ffi.new("size_t *"), 64
     with opened.lock:
         while True:
@@ -41,12 +41,12 @@ def cuts_of(opened: Opened, text: bytes, always: bool) -> tuple[int, int, list[t
 
 
 def width_of(text: str) -> int:
-    """Characters, of which those of scripts that write words with few of them count three times."""
+    """Count characters; those of Chinese, Japanese and Korean count three times."""
     return sum(3 if 0x3000 <= ord(c) <= 0xDFFF else 1 for c in text)
 
 
 def bytes_of(text: str) -> bytes:
-    """A text as the engine reads it. Raises InputError for one that it cannot."""
+    """Encode a text. Raises InputError for one that has a NUL or is no Unicode."""
     if "\0" in text:
         raise errors.InputError("there is a NUL in the text", "RILL_ERR_INPUT")
     try:
@@ -57,20 +57,20 @@ def bytes_of(text: str) -> bytes:
 
 
 class _Line:
-    """An input on its way."""
+    """An input in flight."""
 
     def __init__(self, identity: int, request: Request) -> None:
         self.id, self.request = identity, request
-        self.between: list[str] = []  # what is around its sentences; none where it is decoded whole
+        self.between: list[str] = []  # the text around its sentences; empty if it is decoded whole
         self.first = 0
         self.settings: Any = None
         self.results: dict[int, Result] = {}
         self.translates = False
-        self.deadline = None if request.seconds is None else time.monotonic() + request.seconds
+        self.deadline = None if request.timeout is None else time.monotonic() + request.timeout
 
 
 def _join_text(between: Sequence[str], outputs: Sequence[Output]) -> str:
-    """As rill decode does it: spaces are one, and there is one where the input writes none but the output may."""
+    """Join as rill decode does: one space for several, and one where the input has none but the output may."""
     text = ""
     for i, gap in enumerate(between):
         last = i == len(outputs)
@@ -85,26 +85,26 @@ def _join_text(between: Sequence[str], outputs: Sequence[Output]) -> str:
 
 
 def _join(between: Sequence[str], outputs: Sequence[Output], settings: Any) -> Output:
-    score, length, ids = sum(o.score for o in outputs), sum(o.length for o in outputs), [one for o in outputs for one in o.ids]
-    ended = next((word for word in ("late", "cut") if any(o.ended == word for o in outputs)), "end")
+    path_score, length, ids = sum(o.path_score for o in outputs), sum(o.length for o in outputs), [one for o in outputs for one in o.ids]
+    reason = next((o.finish_reason for o in outputs if o.finish_reason != "stop"), "stop")
     return Output(
         text=_join_text(between, outputs),
-        score=score,
-        rank_score=lib.rill_settings_rank(settings, score, len(ids) if settings.count_end else length),
+        score=lib.rill_settings_rank(settings, path_score, len(ids) if settings.count_end else length),
+        path_score=path_score,
         logp=sum(o.logp for o in outputs),
         length=length,
+        finish_reason=reason,
         ids=ids,
-        word_scores=[one for o in outputs for one in o.word_scores],
-        ended=ended,
+        tokens=[one for o in outputs for one in o.tokens],
+        token_logprobs=[one for o in outputs for one in o.token_logprobs],
         certified=all(o.certified for o in outputs),
         alignment=None,
         unknown_names=None,
-        tokens=[one for o in outputs for one in o.tokens],
     )
 
 
 class Split:
-    """A run that reads inputs and decodes sentences: what stream.Local has."""
+    """A run that reads inputs and decodes sentences, with the methods of stream.Local."""
 
     def __init__(self, run: Any, opened: Opened, how: str, whole: bool) -> None:
         self._run, self._opened = run, opened
@@ -117,11 +117,11 @@ class Split:
 
     @property
     def failed(self) -> bool:
-        """Whether the run has ended before its inputs."""
+        """True if the run has ended before its inputs."""
         return bool(self._run.failed)
 
     def room(self) -> int:
-        """How many inputs can be submitted now."""
+        """Return how many inputs can be submitted now."""
         self._flush()
         return 0 if self._waiting else int(self._run.room())
 
@@ -134,14 +134,14 @@ class Split:
         while self._waiting and self._run.room() > 0:
             line, request = self._waiting.popleft()
             if line.deadline is not None:
-                request.seconds = max(line.deadline - time.monotonic(), 1e-6)
+                request.timeout = max(line.deadline - time.monotonic(), 1e-6)
             self._submit(line, request)
         if self._closing and not self._waiting:
             self._closing = False
             self._run.close_input()
 
     def submit(self, request: Request) -> None:
-        """Submit one; there is room."""
+        """Submit an input; room() is above 0."""
         line = _Line(self._lines, request)
         try:
             text = bytes_of(request.text)
@@ -151,26 +151,26 @@ class Split:
         n, head, cuts = found or (0, 0, [])
         line.translates = n > 0
         if not self._cuts or not cuts:
-            self._submit(line, request.numbered(request.text, line.id + 1))
+            self._submit(line, request._numbered(request.text, line.id + 1))
             self._lines += 1
             return
         ends = [head, *(end for _, end in cuts)]
         begins = [*(begin for begin, _ in cuts), len(text)]
         line.between = [text[end:begin].decode() for end, begin in zip(ends, begins)]
         line.first = self._submitted
-        line.settings = self._run.wishes.resolved(request)
+        line.settings = self._run.filler.resolved(request)
         for i, (begin, end) in enumerate(cuts):  # each with samples of its own, as those of rill decode
-            self._waiting.append((line, request.numbered((text[:head] + text[begin:end]).decode(), line.id + 1 + (i << 32))))
+            self._waiting.append((line, request._numbered((text[:head] + text[begin:end]).decode(), line.id + 1 + (i << 32))))
         self._lines += 1
         self._flush()
 
     def close_input(self) -> None:
-        """No more inputs will come."""
+        """Tell the engine that no more inputs come."""
         self._closing = True
         self._flush()
 
-    def take(self, user_of: Any) -> Result | None:
-        """The next result, if there is one now."""
+    def take(self, tag_of: Any) -> Result | None:
+        """Return the next result, or None if there is none now."""
         while True:
             self._flush()
             result: Result | None = self._run.take(lambda _: None)
@@ -178,19 +178,19 @@ class Split:
                 return None
             line = self._of.pop(result.id)
             if not line.between:
-                return self._told(line, result, user_of)
+                return self._told(line, result, tag_of)
             line.results[result.id - line.first] = result
             if len(line.results) == len(line.between) - 1:
-                return self._told(line, self._joined(line), user_of)
+                return self._told(line, self._joined(line), tag_of)
 
     @staticmethod
-    def _told(line: _Line, result: Result, user_of: Any) -> Result:
-        note = result.note
-        if line.translates and result.outputs and not note:
+    def _told(line: _Line, result: Result, tag_of: Any) -> Result:
+        warnings = result.warnings
+        if line.translates and result.outputs and not warnings:
             width = width_of(line.request.text)
             if width >= _LEAST_WIDTH and width_of(result.outputs[0].text) * _SHORTER < width:
-                note = "the output is shorter than a third of its input: text may be missing"
-        return result._replace(id=line.id, user=user_of(line.id), note=note)
+                warnings = ["the output is shorter than a third of its input: text may be missing"]
+        return result._replace(id=line.id, tag=tag_of(line.id), warnings=warnings)
 
     @staticmethod
     def _joined(line: _Line) -> Result:
@@ -201,22 +201,22 @@ class Split:
             id=line.id,
             outputs=[_join(line.between, [one.outputs[min(i, len(one.outputs) - 1)] for one in results], line.settings) for i in range(n)],
             error=error,
-            late=any(one.late for one in results),
-            found=min(one.found for one in results),
-            note=next((one.note for one in results if one.note), ""),
+            timed_out=any(one.timed_out for one in results),
+            outputs_found=min(one.outputs_found for one in results),
+            warnings=next((one.warnings for one in results if one.warnings), []),
         )
 
     def idle(self) -> bool:
-        """Nothing is waiting, in flight or unread."""
+        """True if no input is waiting, in flight or unread."""
         return not self._waiting and bool(self._run.idle())
 
     def advance(self) -> None:
-        """As the run's."""
+        """See stream.Local."""
         self._flush()
         self._run.advance()
 
     def cancel(self, identity: int) -> bool:
-        """Give an input up: all of its sentences that have no result."""
+        """Cancel an input: all of its sentences without a result."""
         given = [self._run.cancel(part) for part, line in list(self._of.items()) if line.id == identity]
         for line, request in self._waiting:
             if line.id == identity:
@@ -224,28 +224,32 @@ class Split:
         return any(given)
 
     def stats(self, out: Any) -> None:
-        """As the run's: its inputs are sentences."""
+        """Read the counters of the run, whose inputs are sentences."""
         self._run.stats(out)
 
     def close(self) -> None:
-        """As the run's."""
+        """See stream.Local."""
         self._run.close()
 
 
 def around(run: Any, opened: Opened, how: str | None, whole_for: str | None) -> Any:
-    """The run, with inputs split where the model is one for translation.
+    """Wrap the run in a Split if the model translates.
 
-    how: "auto", "sentences" or "off"; whole_for: what belongs to inputs that are decoded whole
+    Args:
+        run: The run.
+        opened: Its model.
+        how: "auto", "sentences" or "off".
+        whole_for: The name of a setting that needs inputs decoded whole; None: no setting does.
     """
     try:
         if how not in (None, "auto", "sentences", "off"):
             raise errors.OptionError(f"split: {how!r} is not auto, sentences or off", "RILL_ERR_OPTION")
         if how == "sentences" and whole_for is not None:
-            raise errors.OptionError(f"split='sentences' and {whole_for} exclude each other", "RILL_ERR_OPTION")
+            raise errors.OptionError(f"split='sentences' and {whole_for} cannot be combined", "RILL_ERR_OPTION")
         if cuts_of(opened, b"", False) is not None:
             return Split(run, opened, how or "auto", whole_for is not None)
         if how == "sentences":
-            raise errors.OptionError("split: the model's inputs are no texts to be translated sentence by sentence", "RILL_ERR_OPTION")
+            raise errors.OptionError("split: the model does not translate, so it has no sentences to split", "RILL_ERR_OPTION")
         return run
     except BaseException:
         run.close()

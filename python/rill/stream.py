@@ -1,195 +1,36 @@
 """Streams: inputs in, results out, in order and in bounded memory.
 
-A stream owns an engine and a context of its own, and advances when a result is asked for: on the caller's thread, a timestep at a time,
-each without Python's lock. So signals are heeded between timesteps, and functions in Python run where the caller is. With several workers a
-Crew (crew.py) does the same on threads of its own.
+A stream owns an engine and its context. It advances when the caller asks for a result: on the caller's thread, one timestep at a time, each
+without Python's lock. So signals are handled between timesteps, and functions in Python run on the caller's thread. With several workers a
+Crew (crew.py) advances on its own threads.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import errors, hooks, kinds, split, tables
 from ._native import ffi, lib
 from .opened import Closer, Opened, Plan, _close_in, calls, finalizer
+from .request import Input, Request, RequestFiller, as_request
 from .results import Reader, Result
 
 if TYPE_CHECKING:
     import asyncio
     import concurrent.futures
 
+    from .callbacks import Trace
     from .model import Model, Vocabulary
 
 
-class Request:
-    """An input that wants something of its own.
-
-    text: the input
-    seconds: its deadline from when it is taken: then it gives the best that it has, and its result says `late`
-    user: comes back with the result
-    arguments: of the run's heuristics and scorers by name, for this input, as {"prefix": "The cat"}; a list of texts is several phrases
-    settings: those of its search (rill.options(): "search" and "output"), and the domain's options that an input may have of its own, as
-        input_format="tree" and tokenized=True of a parser; what is not said is the run's
-    """
-
-    __slots__ = ("text", "seconds", "user", "arguments", "settings", "_number")
-
-    def __init__(
-        self,
-        text: str,
-        *,
-        seconds: float | None = None,
-        user: Any = None,
-        arguments: Mapping[str, str | Sequence[str]] | None = None,
-        **settings: Any,
-    ) -> None:
-        self.text, self.user, self.settings = kinds.text("text", text), user, settings
-        self.seconds = None if seconds is None else kinds.number("seconds", seconds)
-        if not isinstance(arguments, Mapping | None):
-            raise errors.OptionTypeError(f"arguments: texts by name were expected, found {arguments!r}", "RILL_ERR_OPTION")
-        self.arguments = dict(arguments or {})
-        self._number = 0
-        if self.seconds is not None and not self.seconds > 0:
-            raise errors.OptionError(f"seconds: a number above 0 was expected, found {seconds!r}", "RILL_ERR_OPTION")
-
-    def numbered(self, text: str, number: int) -> Request:
-        """The same of another text; samples are drawn as for input `number` of the run, from 1."""
-        one = Request(text, seconds=self.seconds, user=self.user, arguments=self.arguments, **self.settings)
-        one._number = number
-        return one
-
-    def __repr__(self) -> str:
-        return f"rill.Request({self.text!r})"
-
-
-Input = str | Request
-
-
-def given_requests(opened: Opened, pairs: Iterable[tuple[str, str | Sequence[int]]]) -> Iterator[Request]:
-    """Requests that allow one output each."""
-    for text, output in pairs:
-        if isinstance(output, bytes):
-            raise TypeError(f"an output: a text or numbers of actions were expected, found {output!r}")
-        if isinstance(output, str):
-            yield Request(text, arguments={"given": f"text {output}"})
-            continue
-        ids = [kinds.whole("an output's action", action) for action in output]
-        given = {"given": "ids " + " ".join(map(str, ids))}
-        info = opened.info
-        whole = not ids or (info.has_end_action and ids[-1] == info.end_action)
-        phases = max(1, info.phases)
-        yield Request(text, arguments=given) if whole else Request(text, arguments=given, max_length=-(-len(ids) // phases))
-
-
-def as_request(item: Any) -> Request:
-    """What an input wants; a text wants nothing."""
-    if isinstance(item, Request):
-        return item
-    if isinstance(item, str):
-        return Request(item)
-    raise TypeError(f"an input: a text or a rill.Request was expected, found {item!r}")
-
-
-class Wishes:
-    """What requests want, as the engine takes it: arguments in the chain's order and settings of their own."""
-
-    def __init__(self, opened: Opened, said: Mapping[str, Any], plan: Plan, given: bool) -> None:
-        self._opened, self._said, self._given = opened, said, given
-        setup = plan.setup
-        self.heuristics = [ffi.string(setup.heuristics[i].name).decode() for i in range(setup.n_heuristics)]
-        self.scorers = [ffi.string(setup.scorers[i].name).decode() for i in range(setup.n_scorers)]
-        self.split = plan.output("split")
-        self._resolved = ffi.new("rill_settings *", plan.plan.resolved)
-        asked = [name for name in ("alignment", "unknown_names", "like") if plan.output(name) is not None]
-        self.whole_for = asked[0] if asked else "a scorer" if self.scorers else None
-
-    def fill(self, out: Any, request: Request) -> Any:
-        """Fill a rill_request; what is returned must live as long as it. Raises InputError for a text that is none."""
-        text = split.bytes_of(request.text)
-        kept: list[Any] = [ffi.from_buffer(text)]
-        out.struct_size = ffi.sizeof("rill_request")
-        out.text, out.length = kept[0], len(text)
-        out.timeout = request.seconds or 0.0
-        out.number = request._number
-        if request.arguments:
-            out.heuristics, out.scorers = self._arguments(request.arguments, kept)
-        if said := {name: value for name, value in request.settings.items() if value is not None}:
-            options = self._options(said)
-            settings = self._settings({name: value for name, value in said.items() if name not in options})
-            kept += [settings, ffi.new("char[]", " ".join(options.values()).encode())]  # owners of what `out` has bare pointers to
-            out.settings, out.input_options = kept[-2:]
-        return kept
-
-    def resolved(self, request: Request) -> Any:
-        """The settings of its search, as the engine has them."""
-        own = {name: value for name, value in request.settings.items() if lib.rill_option_find(lib.rill_setting_table(), name.encode())}
-        if not own:
-            return self._resolved
-        settings = self._settings(own)
-        with self._opened.lock:
-            if lib.rill_settings_resolve(self._opened.ctx, settings, False) < 0:
-                lib.rill_error_clear(self._opened.ctx)  # the engine says it of what it decodes
-        return settings
-
-    def _arguments(self, given: Mapping[str, Any], kept: list[Any]) -> tuple[Any, Any]:
-        lists = []
-        for names in (self.heuristics, self.scorers):
-            row = [ffi.NULL] * len(names)
-            for i, name in enumerate(names):
-                if name in given:
-                    value = given[name]
-                    many = value if isinstance(value, (list, tuple)) else [value]
-                    text = " ||| ".join(tables.text_of(f"arguments: {name}", one) for one in many)
-                    row[i] = ffi.new("char[]", errors.c_text(f"arguments: {name}", text))
-            kept.extend(row)
-            lists.append(ffi.new("char *[]", row) if row else ffi.NULL)
-        for name in given:
-            if name not in self.heuristics and name not in self.scorers:
-                raise errors.OptionError(
-                    f"arguments: {name!r} is no heuristic or scorer of this run, which has {self.heuristics + self.scorers}; "
-                    f"scorer=[{name!r}] gives it one",
-                    "RILL_ERR_OPTION",
-                )
-        kept.extend(lists)
-        return lists[0], lists[1]
-
-    def _options(self, given: Mapping[str, Any]) -> dict[str, str]:
-        """Those that are the domain's for inputs, as NAME=VALUE."""
-        opened, found = self._opened, {}
-        rows = lib.rill_domain_input_rows(lib.rill_model_domain(opened.model))
-        for name, value in given.items():
-            row = lib.rill_option_find(rows, errors.c_text("settings", name))
-            if not row:
-                continue
-            text = tables.text_of(name, value)
-            with opened.lock:
-                errors.check(opened.ctx, lib.rill_option_read(opened.ctx, row, errors.c_text(name, text), ffi.NULL))
-            found[name] = f"{name}={text}"
-        return found
-
-    def _settings(self, given: Mapping[str, Any]) -> Any:
-        opened = self._opened
-        for name in given:
-            row = lib.rill_option_find(lib.rill_setting_table(), errors.c_text("settings", name))
-            if row and (row.kind == lib.RILL_OPTION_SCHEDULE or tables.setting_name(name) == "unknown_penalty"):
-                raise errors.OptionError(f"{name} belongs to a run, and cannot be one request's", "RILL_ERR_OPTION")
-            if not row:
-                with opened.lock:
-                    known = lib.rill_option_row(opened.ctx, name.encode())
-                if known:
-                    raise errors.OptionError(f"{name} belongs to a run, and cannot be one request's", "RILL_ERR_OPTION")
-        with opened.lock:
-            return opened.request_settings(given, self._said, self._given)
-
-
 class Engine:
-    """An engine of a run's own, with the context it works in."""
+    """The engine of a run, with its context."""
 
-    def __init__(self, opened: Opened, said: Mapping[str, Any], trace: Any, names: Vocabulary, given: bool) -> None:
+    def __init__(self, opened: Opened, settings: Mapping[str, Any], trace: Any, names: Vocabulary, given: bool) -> None:
         self.opened = opened
         self.hooks = hooks.Hooks()
         closer = Closer()
@@ -201,12 +42,12 @@ class Engine:
             errors.check(opened.ctx, lib.rill_context_create_worker(out, opened.ctx, ffi.NULL))
             self.ctx = out[0]
             closer.add(lib.rill_context_destroy, self.ctx)
-            own = self.ctx
-            plan = opened.plan([said], lambda chain, function: self.hooks.register(own, chain, function), given)
+            ctx = self.ctx
+            plan = opened.plan([settings], lambda chain, function: self.hooks.register(ctx, chain, function), given)
             try:
                 if given:
                     errors.check(opened.ctx, lib.rill_search_config_add_scorer(plan.plan, b"given", b""))
-                self.wishes = Wishes(opened, said, plan, given)
+                self.filler = RequestFiller(opened, settings, plan, given)
                 self.reader = Reader(names, fields_of(plan, self.hooks))
                 if trace is not None:
                     plan.setup.trace, plan.setup.trace_user = lib.rillpy_trace, self.hooks.handle(trace)
@@ -225,14 +66,15 @@ class Engine:
 
 
 def _let_go(*_: Any) -> None:
-    """What is held until here may go."""
+    """Drop the references that the closer held."""
 
 
 def fields_of(plan: Plan, kept: hooks.Hooks) -> list[str]:
-    """The fields that outputs shall have besides texts, set in the plan's setup."""
+    """Set the fields that outputs have besides their text in the plan's setup."""
     for name in ("word_scores", "ids", "pretty"):
         if plan.output(name) is not None:
-            raise errors.OptionError(f"{name}: is for the command's lines; outputs have ids and word_scores at any time", "RILL_ERR_OPTION")
+            why = f"{name}: an option of the command's lines; in Python every output has ids and token_logprobs"
+            raise errors.OptionError(why, "RILL_ERR_OPTION")
     fields = []
     alignment = plan.output("alignment")
     if alignment is not None:
@@ -247,7 +89,7 @@ def fields_of(plan: Plan, kept: hooks.Hooks) -> list[str]:
 
 
 class _Held:
-    """A lock that is held already, until the end of a `with`."""
+    """Releases a lock at the end of a `with`; the caller has acquired it."""
 
     def __init__(self, lock: threading.Lock) -> None:
         self._lock = lock
@@ -260,9 +102,13 @@ class _Held:
 
 
 class Stream(Iterator[Result], AsyncIterator[Result]):
-    """Results in the order of inputs: an iterator, or with `async for` an asynchronous one; and a context manager that closes it.
+    """The results of inputs, in the order of the inputs; Model.stream() makes it.
 
-    Threads: one at a time, as a generator. Closing it, or dropping it, lets go of what is under way.
+    It is an iterator, an asynchronous iterator, and a context manager that closes it. As a generator, it belongs to one thread at a time.
+    Closing it, or dropping it, cancels the inputs in flight.
+
+    Attributes:
+        model: The model.
     """
 
     def __init__(
@@ -271,15 +117,16 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
         opened: Opened,
         names: Vocabulary,
         inputs: Iterable[Input] | AsyncIterable[Input],
-        settings: Mapping[str, Any],
-        ahead: int | None,
-        trace: Any,
+        settings: Mapping[str, object],
+        prefetch: int | None,
+        trace: Trace | None,
         given: bool = False,
     ) -> None:
-        ahead = None if ahead is None else kinds.whole("ahead", ahead)
+        tables.check_names(settings, ("pairs",) if given else ("inputs", "prefetch", "trace"))
+        prefetch = None if prefetch is None else kinds.whole("prefetch", prefetch)
         trace = None if trace is None else kinds.function("trace", trace)
-        if ahead is not None and ahead < 1:
-            raise errors.OptionError(f"ahead: a whole number from 1 was expected, found {ahead!r}", "RILL_ERR_OPTION")
+        if prefetch is not None and prefetch < 1:
+            raise errors.OptionError(f"prefetch: a whole number from 1 was expected, found {prefetch!r}", "RILL_ERR_OPTION")
         if isinstance(inputs, (str, bytes)):
             raise TypeError("inputs: an iterable of texts was expected, found one text")
         self._source: Iterator[Input] | None = None
@@ -291,16 +138,16 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
         if not all(settings.get(name) is None or tables.is_chain(name) or not callable(settings[name]) for name in settings):
             raise errors.OptionError("settings: functions are for heuristic, scorer and policy", "RILL_ERR_OPTION")
         self.model = model
-        self._ahead = ahead
+        self._prefetch = prefetch
         run = self._make_run(opened, settings, trace, names, given)
-        whole_for = "score()" if given else run.wishes.whole_for
-        self._run: Any = run if given and run.wishes.split is None else split.around(run, opened, run.wishes.split, whole_for)
+        whole_for = "score()" if given else run.filler.whole_for
+        self._run: Any = run if given and run.filler.split is None else split.around(run, opened, run.filler.split, whole_for)
         self._busy = threading.Lock()
         self._held = _Held(self._busy)
-        self._users: dict[int, Any] = {}
+        self._tags: dict[int, object] = {}
         self._taken = self._given = 0
-        self._ended = False  # no more inputs come
-        self._failure: BaseException | None = None  # what ends the stream behind the results that there are
+        self._ended = False  # all inputs are read
+        self._failure: BaseException | None = None  # raised after the results that exist
         self._pool: concurrent.futures.ThreadPoolExecutor | None = None
         self._pending: asyncio.Future[Input] | None = None
 
@@ -324,12 +171,12 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
         return self._held
 
     def _wants(self) -> bool:
-        return not self._ended and (self._ahead is None or self._taken - self._given < self._ahead) and self._run.room() > 0
+        return not self._ended and (self._prefetch is None or self._taken - self._given < self._prefetch) and self._run.room() > 0
 
     def _submit(self, item: Any) -> None:
         request = as_request(item)
-        if request.user is not None:
-            self._users[self._taken] = request.user
+        if request.tag is not None:
+            self._tags[self._taken] = request.tag
         self._run.submit(request)
         self._taken += 1
 
@@ -347,20 +194,20 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
                 self._submit(item)
             except StopIteration:
                 self._end()
-            except Exception as failure:  # what was read before it is decoded and given first
+            except Exception as failure:  # the results of the inputs read before it come first
                 self._end(failure)
 
     def _take(self) -> Result | None:
-        result: Result | None = self._run.take(self._user_of)
+        result: Result | None = self._run.take(self._tag_of)
         if result is not None:
             self._given += 1
         return result
 
-    def _user_of(self, identity: int) -> Any:
-        return self._users.pop(identity, None)
+    def _tag_of(self, identity: int) -> object:
+        return self._tags.pop(identity, None)
 
     def _over(self) -> BaseException:
-        """What ends the iteration: the failure behind all results, or nothing more."""
+        """Close the stream; return the exception that ends the iteration."""
         failure, self._failure = self._failure, None
         self._close()
         return failure or StopIteration()
@@ -392,8 +239,8 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
                     raise self._over()
                 self._advance()
 
-    def in_steps(self) -> Iterator[Result | None]:
-        """The results, and None behind each timestep: for those who look on."""
+    def _in_steps(self) -> Iterator[Result | None]:
+        """Iterate over the results, with None after each timestep."""
         while True:
             with self._hold():
                 if self._run is None:
@@ -416,11 +263,11 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
         return self
 
     async def _aread(self, wait: bool) -> None:
-        """Take inputs that are there; with `wait` wait for one."""
+        """Take the inputs that are ready; with `wait`, wait for one."""
         if self._async_source is None:
             await self._in_pool(self._feed)
             return
-        import asyncio  # takes as long to load as all the rest
+        import asyncio  # takes as long to import as the whole package
 
         while self._wants():
             if self._pending is None:
@@ -446,7 +293,7 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
             self._pool = concurrent.futures.ThreadPoolExecutor(1, "rill")
         try:
             future = asyncio.get_running_loop().run_in_executor(self._pool, function)
-        except RuntimeError:  # a pool that is not shut down takes nothing more when the interpreter ends
+        except RuntimeError:  # at the interpreter's end pools refuse new work
             raise SystemExit from None
         try:
             return await asyncio.shield(future)
@@ -477,14 +324,25 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
     # --- the rest ---
 
     def cancel(self, id: int) -> bool:
-        """Give input number `id` up: its result has a CancelledError. False where there is no such input without a result."""
+        """Cancel an input, whose result then has a CancelledError.
+
+        Args:
+            id: The input's number, from 0.
+
+        Returns:
+            False if no input of this number is waiting or in flight.
+        """
         id = kinds.whole("id", id)
         with self._hold():
             return bool(self._run is not None and self._run.cancel(id))
 
     @property
     def stats(self) -> dict[str, int | float | dict[str, float]]:
-        """Counters so far, by the names of rill_stats (rill/stats.h); "seconds" by those of rill_seconds."""
+        """Counters so far, named as in rill_stats (rill/stats.h); "seconds" is a dict, named as in rill_seconds.
+
+        Raises:
+            ValueError: The stream is closed.
+        """
         with self._hold():
             if self._run is None:
                 raise ValueError("the stream is closed")
@@ -506,13 +364,17 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
             close()
 
     def close(self) -> None:
-        """Let go of what is under way. The stream then gives nothing more."""
+        """Cancel the inputs in flight and free the engine. The stream then has no more results."""
         with self._hold():
             self._close()
 
     async def aclose(self) -> None:
-        """close(), for asynchronous programs."""
+        """Close the stream, as close() does."""
         self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._run is None else f"{self._taken} inputs read, {self._given} results given"
+        return f"<rill.Stream of {self.model!r}: {state}>"
 
     def __enter__(self) -> Stream:
         return self
@@ -541,11 +403,11 @@ def _dict_of(struct: Any) -> dict[str, Any]:
 
 
 class Local:
-    """A run of one engine on the caller's thread."""
+    """A run of one engine, on the caller's thread."""
 
     def __init__(self, engine: Engine) -> None:
         self._at = engine
-        self._engine, self.wishes = engine.engine, engine.wishes
+        self._engine, self.filler = engine.engine, engine.filler
         self._request, self._nothing = ffi.new("rill_request *"), ffi.new("rill_request *")
         self._bytes = ffi.sizeof("rill_request")
         self._id = ffi.new("int64_t *")
@@ -554,14 +416,14 @@ class Local:
         self.failed = False
 
     def room(self) -> int:
-        """How many inputs can be submitted now."""
+        """Return how many inputs can be submitted now."""
         return int(lib.rill_engine_free_slots(self._engine))
 
     def submit(self, request: Request) -> None:
-        """Submit one; there is room."""
+        """Submit an input; room() is above 0."""
         ffi.memmove(self._request, self._nothing, self._bytes)
         try:
-            kept = self._at.wishes.fill(self._request, request)
+            kept = self._at.filler.fill(self._request, request)
         except errors.InputError as bad:
             self._check(lib.rill_engine_submit_failed(self._engine, lib.RILL_ERR_INPUT, str(bad).encode()))
             return
@@ -579,21 +441,21 @@ class Local:
             errors.fail(self._at.ctx, status)
 
     def close_input(self) -> None:
-        """No more inputs will come."""
+        """Tell the engine that no more inputs come."""
         lib.rill_engine_close_input(self._engine)
 
-    def take(self, user_of: Any) -> Result | None:
-        """The next result, if there is one now."""
+    def take(self, tag_of: Callable[[int], object]) -> Result | None:
+        """Return the next result, or None if there is none now."""
         if lib.rill_engine_next(self._engine, self._result) != lib.RILL_OK:
             return None
-        return self._at.reader.result(self._result, lambda _: user_of(self._result.id))
+        return self._at.reader.result(self._result, lambda _: tag_of(self._result.id))
 
     def idle(self) -> bool:
-        """Nothing is waiting, in flight or unread."""
+        """True if no input is waiting, in flight or unread."""
         return bool(lib.rill_engine_idle(self._engine))
 
     def advance(self) -> None:
-        """One timestep. Raises what a function in Python raised, or what the engine says."""
+        """Do one timestep. Raises what a function in Python raised, or the engine's failure."""
         with calls:
             status = lib.rill_engine_step(self._engine)
         if status < 0:
@@ -601,7 +463,7 @@ class Local:
         self._check(status)
 
     def cancel(self, identity: int) -> bool:
-        """Give an input up."""
+        """Cancel an input."""
         status = lib.rill_engine_cancel(self._engine, identity)
         if status == lib.RILL_ERR_NOT_FOUND:
             return False
@@ -609,7 +471,7 @@ class Local:
         return True
 
     def stats(self, out: Any) -> None:
-        """Counters so far."""
+        """Read the counters."""
         lib.rill_engine_stats(self._engine, out)
 
     def close(self) -> None:

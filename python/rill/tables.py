@@ -1,34 +1,66 @@
-"""Options by name: what the engine's own tables say can be set, and keyword arguments on their way there.
+"""Options by name: the engine's own tables, and keyword arguments on their way to the engine.
 
-No option is listed here. A keyword is a name of rill_setting_table(), rill_chain_table(), rill_output_table() or of a domain's options,
-with "_" for "-"; what the tables do not know is refused with the nearest name that they do.
+This module lists no option. A keyword argument is a name or an alias in rill_setting_table(), rill_chain_table(), rill_output_table() or a
+domain's tables, with "_" for "-". An unknown one is refused with the nearest known name.
 """
 
 from __future__ import annotations
 
+import difflib
+import functools
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from . import errors, kinds
 from ._native import ffi, lib
+from .context import make_context
 
-#: What a keyword argument may be: text, a number, a switch, a path; for chains a function too, or a list of these; None: not said.
+#: A keyword argument's value: a text, number, switch or path; for chains also a function, or a list of all these; None: not set.
 Value = Any
-Chains = dict[str, list[Any]]
 
 _CHAIN_IDS = {
     "heuristic": lib.RILL_CHAIN_HEURISTICS,
     "scorer": lib.RILL_CHAIN_SCORERS,
     "policy": lib.RILL_CHAIN_SCHEDULER,
 }
+_KINDS = {
+    lib.RILL_OPTION_SEARCH: "search",
+    lib.RILL_OPTION_SCHEDULE: "schedule",
+    lib.RILL_OPTION_OUTPUT: "output",
+    lib.RILL_OPTION_MODEL: "model",
+}
+_TYPES = {
+    lib.RILL_OPTION_INT: "int",
+    lib.RILL_OPTION_REAL: "float",
+    lib.RILL_OPTION_SWITCH: "bool",
+    lib.RILL_OPTION_WORD: "word",
+    lib.RILL_OPTION_BYTES: "bytes",
+    lib.RILL_OPTION_TEXT: "text",
+    lib.RILL_OPTION_PATH: "path",
+}
+
+#: Former keyword arguments, and the sentence that has the present one.
+_FORMER = {
+    "seconds": "seconds= is now timeout=: rill.Request(text, timeout=...)",
+    "user": "user= is now tag=: rill.Request(text, tag=...)",
+    "ahead": "ahead= is now prefetch=: model.stream(inputs, prefetch=...)",
+}
 
 
 class Option(NamedTuple):
-    """A row of rill's tables.
+    """An option: a row of rill's tables.
 
-    `kind` is "search" (answers depend on it), "schedule" (no answer does), "output" or "model". `argument` is what a value is called, for
-    words all of them with bars between, "" for a switch; `initial` is the default in words.
+    Attributes:
+        name: The keyword argument.
+        argument: What help calls the value; all words of a "word", with bars between; "" of a "bool".
+        initial: The default, in words.
+        help: One sentence.
+        kind: "search" if answers depend on it, "schedule" if only speed and memory do, "output" if it chooses what outputs have, "model"
+            if it is an option of opening a model.
+        type: "int", "float", "bool", "word", "bytes", "text" or "path".
+        aliases: Other names of the same option.
     """
 
     name: str
@@ -36,6 +68,13 @@ class Option(NamedTuple):
     initial: str
     help: str
     kind: str
+    type: str
+    aliases: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        value = f"={self.argument}" if self.argument else ""
+        default = f", default {self.initial}" if self.initial else ""
+        return f"<rill.Option {self.name}{value}: {self.help}{default}>"
 
 
 def _text(value: Any) -> str:
@@ -50,31 +89,97 @@ def _rows(table: Any) -> Iterator[Any]:
 
 
 def _option(row: Any) -> Option:
-    kinds = {
-        lib.RILL_OPTION_SEARCH: "search",
-        lib.RILL_OPTION_SCHEDULE: "schedule",
-        lib.RILL_OPTION_OUTPUT: "output",
-        lib.RILL_OPTION_MODEL: "model",
-    }
+    aliases = _text(getattr(row, "aliases", None)).replace("-", "_").split()
     name = _text(row.name).replace("-", "_")
-    return Option(name, _text(row.argument), _text(row.initial), _text(row.help), kinds[row.kind])
+    texts = _text(row.argument), _text(row.initial), _text(row.help)
+    return Option(name, *texts, _KINDS[row.kind], _TYPES[row.type], tuple(aliases))
+
+
+def _domains(ctx: Any) -> Iterator[Any]:
+    i = 0
+    while domain := lib.rill_domain_at(ctx, i):
+        yield domain
+        i += 1
 
 
 def of_tables(ctx: Any) -> list[Option]:
-    """All rows that a context knows: settings, chains, outputs, and the options of each domain."""
+    """Return all options that a context knows: settings, chains, outputs, and those of each domain."""
     rows = [*_rows(lib.rill_setting_table()), *_rows(lib.rill_chain_table()), *_rows(lib.rill_output_table())]
-    i = 0
-    while domain := lib.rill_domain_at(ctx, i):
+    for domain in _domains(ctx):
         rows += _rows(domain.options)
-        i += 1
     return list({option.name: option for option in map(_option, rows)}.values())
+
+
+def of_inputs(ctx: Any) -> list[Option]:
+    """Return the options of domains that a single request may set."""
+    rows = [row for domain in _domains(ctx) for row in _rows(lib.rill_domain_input_rows(domain))]
+    return list({option.name: option for option in map(_option, rows)}.values())
+
+
+def is_of_requests(name: str) -> bool:
+    """Tell whether a single request may set the setting of this name."""
+    row = lib.rill_option_find(lib.rill_setting_table(), name.encode())
+    return bool(row) and bool(lib.rill_setting_is_per_request(row))
+
+
+_plugin_names: set[str] = set()
+
+
+def _names_of(ctx: Any) -> set[str]:
+    return {name for option in of_tables(ctx) + of_inputs(ctx) for name in (option.name, *option.aliases)}
+
+
+@functools.cache
+def _builtin_names() -> frozenset[str]:
+    ctx = make_context()
+    try:
+        return frozenset(_names_of(ctx))
+    finally:
+        lib.rill_context_destroy(ctx)
+
+
+def add_plugin_names(ctx: Any) -> None:
+    """Know the options of a context that has loaded plugins, in requests too."""
+    _plugin_names.update(_names_of(ctx))
+
+
+def check_names(given: Iterable[str], arguments: Iterable[str]) -> None:
+    """Refuse unknown keyword arguments.
+
+    Args:
+        given: The names of the settings among the keyword arguments of a call.
+        arguments: The names of the call's other keyword arguments.
+
+    Raises:
+        OptionTypeError: One of them is unknown; the message has the nearest known name.
+    """
+    for name in given:
+        key = name.replace("-", "_")
+        if key not in _builtin_names() and key not in _plugin_names:
+            errors.c_text("settings", name)
+            raise errors.OptionTypeError(_FORMER.get(key) or _unknown(name, key, arguments), "RILL_ERR_OPTION")
+
+
+def _unknown(name: str, key: str, arguments: Iterable[str]) -> str:
+    near = difflib.get_close_matches(key, list(arguments), 1, 0.75)
+    if near:
+        return f'unknown keyword argument "{name}": did you mean "{near[0]}"?'
+    ctx, out = make_context(), ffi.new("rill_option_source **")
+    try:  # the engine's own sentence
+        errors.check(ctx, lib.rill_option_source_create(out, ctx, lib.RILL_FROM_USER))
+        lib.rill_option_source_set(out[0], name.encode(), b"1")
+        lib.rill_option_source_free(out[0])
+        sentence = _text(lib.rill_error(ctx)) or f'unknown keyword argument "{name}"'
+        return re.sub(r'(?<=did you mean ")[^"]*', lambda near: near[0].replace("-", "_"), sentence)
+    finally:
+        lib.rill_context_destroy(ctx)
 
 
 _NUMBERS = {lib.RILL_OPTION_INT: "a whole number", lib.RILL_OPTION_REAL: "a number", lib.RILL_OPTION_BYTES: "a number of bytes"}
 
 
 def text_of(name: str, value: Value, row: Any = None, switches: bool = True) -> str:
-    """A value as the tables read it. row: of the option, if it has one; switches: whether True and False may be values."""
+    """Return a value as the tables read it. row: of the option, if it has one; switches: whether True and False may be values."""
     found, wanted = kinds.plain(value), _NUMBERS.get(row.type) if row else None
     if isinstance(found, bool) and wanted is None and switches:
         return "1" if found else "0"
@@ -90,13 +195,13 @@ def text_of(name: str, value: Value, row: Any = None, switches: bool = True) -> 
 
 
 def is_model_option(ctx: Any, name: str) -> bool:
-    """Whether the name is an option of a domain's, which is said when a model is opened."""
+    """Tell whether the name is an option of a domain, which belongs to rill.Model()."""
     row = lib.rill_option_row(ctx, errors.c_text("settings", name))
     return bool(row) and row.kind == lib.RILL_OPTION_MODEL
 
 
 def is_chain(name: str) -> bool:
-    """Whether values of that name add up to a list: prune_absolute, heuristic, scorer, policy ..."""
+    """Tell whether the option takes a list: prune_absolute, heuristic, scorer, policy ..."""
     return bool(lib.rill_option_find(lib.rill_chain_table(), errors.c_text("settings", name)))
 
 
@@ -107,28 +212,32 @@ def setting_name(name: str) -> str:
 
 
 def is_heuristic(name: str) -> bool:
-    """Whether values of that name are heuristics: prune_absolute, heuristic ..."""
+    """Tell whether the option adds heuristics: prune_absolute, heuristic ..."""
     return is_chain(name) and _CHAIN_IDS.get(name, lib.RILL_CHAIN_HEURISTICS) == lib.RILL_CHAIN_HEURISTICS
 
 
 def as_list(value: Value) -> list[Any]:
-    """A chain's value as a list of elements."""
+    """Return a chain's value as a list of elements."""
     value = kinds.plain(value)
     if isinstance(value, (str, bytes, os.PathLike)) or callable(value) or not isinstance(value, Iterable):
         return [value]
     return list(value)
 
 
-#: Called with a chain's name and an object in Python; gives the name under which it was registered.
+#: Called with a chain's name and an object in Python; returns the name under which it registered the object.
 Register = Callable[[str, Any], str]
 
 
-def fill(ctx: Any, layer: Any, said: Mapping[str, Value], register: Register | None) -> None:
-    """Say in a layer what keyword arguments say.
+def fill(ctx: Any, layer: Any, settings: Mapping[str, Value], register: Register | None) -> None:
+    """Set keyword arguments in an option source.
 
-    register: makes elements of chains of Python's functions; None: none may be given
+    Args:
+        ctx: The source's context.
+        layer: The source.
+        settings: The keyword arguments.
+        register: Registers a function in Python for a chain; None: the chains take none.
     """
-    for name, value in said.items():
+    for name, value in settings.items():
         if value is None:
             continue
         if not is_chain(name):

@@ -1,27 +1,30 @@
-"""The engine's arrays as NumPy sees them: copies, for the time of a call.
+"""The arguments of functions and domains in Python: members of C structs, with arrays as NumPy arrays.
 
-What a heuristic, scorer, policy or domain in Python is handed is a Lent: its attributes are the members of the C struct of the same name
-(rill/heuristic.h, rill/scorer.h, rill/scheduler.h, rill/domain.h), numbers as int or float and arrays as View, a NumPy array of its own
-memory. What a function is to write is read of it when the function returns. When the call is over all of them are stale: whatever is done
-with one raises StaleViewError, for it says nothing of what comes next. np.array(view) makes a copy that stays; what np.asarray(view),
-memoryview(view) and the like give stays too, and nothing that is done to it after the call reaches the engine.
+A heuristic, scorer, scheduler or domain in Python gets objects whose attributes are the members of a C struct (rill/heuristic.h,
+rill/scorer.h, rill/scheduler.h, rill/domain.h): numbers as int or float, arrays as View, a NumPy array that is a copy. When the function
+returns, rill reads back the arrays that the function may write. After that any use of them raises StaleViewError, since the numbers no
+longer mean anything. np.array(view) makes a copy to keep. Copies that np.asarray(view) or memoryview(view) make stay valid too, but nothing
+written to them reaches the engine.
 """
 
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import errors, kinds
 from ._native import ffi, lib
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 _MINE = frozenset({"_loan", "__class__", "__array_finalize__", "__dict__"})
 
 
 class Loan:
-    """Whether what was lent may still be used."""
+    """Whether the views of a call may still be used."""
 
     __slots__ = ("over",)
 
@@ -29,13 +32,13 @@ class Loan:
         self.over = False
 
     def check(self) -> None:
-        """Raise when it may not."""
+        """Raise StaleViewError after the call."""
         if self.over:
-            raise errors.StaleViewError("this view of the engine's memory was lent for one call, which is over; np.array(view) copies")
+            raise errors.StaleViewError("the view is valid only during the call that got it; np.array(view) makes a copy to keep")
 
 
 class View(np.ndarray[Any, Any]):
-    """An array over the engine's memory, and all that is cut out of it."""
+    """An array of a call, or a slice of one."""
 
     _loan: Loan | None
 
@@ -88,7 +91,7 @@ class View(np.ndarray[Any, Any]):
 
 
 def _plain(value: Any) -> Any:
-    """Views among a call's arguments as arrays, once they are found to be live."""
+    """Turn the views among arguments into arrays. Raises StaleViewError if one is stale."""
     if isinstance(value, View):
         value._live()
         return value.view(np.ndarray)
@@ -102,7 +105,7 @@ def _plain(value: Any) -> Any:
 
 
 def _fit(value: Any, dtype: Any) -> Any:
-    """The value as an array; raises OptionError where NumPy would wrap or round a number to store it as a whole one of type dtype."""
+    """Return the value as an array. Raises OptionError if NumPy would wrap or round a number to store it as an integer of type dtype."""
     array = np.asarray(value)
     if np.dtype(dtype).kind in "iu" and array.size and array.dtype.kind != "b":
         least, greatest = np.iinfo(dtype).min, np.iinfo(dtype).max
@@ -113,7 +116,7 @@ def _fit(value: Any, dtype: Any) -> Any:
 
 
 def _whole(value: Any) -> Any:
-    """Numbers of rows or actions as an array of int32."""
+    """Return row or action numbers as an array of int32."""
     array = _fit(value, np.int32)
     if array.size and array.dtype.kind not in "iu":
         raise errors.OptionError(f"whole numbers were expected, found {value!r}", "RILL_ERR_OPTION")
@@ -131,7 +134,7 @@ _TYPES = {
 
 
 def over(pointer: Any, shape: tuple[int, ...], loan: Loan, writable: bool = False, dtype: Any = None) -> View:
-    """A copy of the memory at a pointer of C's."""
+    """Copy the memory at a C pointer."""
     wide = writable and dtype is None  # so wide that what is written does not wrap
     dtype = dtype or _TYPES[ffi.typeof(pointer).item.cname]
     count = 1
@@ -149,7 +152,7 @@ def over(pointer: Any, shape: tuple[int, ...], loan: Loan, writable: bool = Fals
 
 
 class Lent:
-    """Members of a C struct, for one call."""
+    """The members of a C struct, during one call."""
 
     _arrays: dict[str, str] = {}
     _numbers: tuple[str, ...] = ()
@@ -159,7 +162,7 @@ class Lent:
         self._struct = struct
         self._loan = Loan()
         self._made: dict[str, Any] = {}
-        self._back: list[tuple[str, Any, Any]] = []  # pointers, and the arrays to be read at the call's end
+        self._back: list[tuple[str, Any, Any]] = []  # pointers, and the arrays to be written there at the end of the call
 
     def __enter__(self) -> Any:
         return self
@@ -171,11 +174,11 @@ class Lent:
             if name in self._written and not (array.min() >= 0 and array.max() <= np.iinfo(narrow).max):
                 why = f"{name}: whole numbers from 0 to {np.iinfo(narrow).max} were expected, found {array.tolist()}"
                 raise errors.OptionError(why, "RILL_ERR_OPTION")
-            told = np.ascontiguousarray(array.astype(narrow))
-            ffi.memmove(pointer, told, told.nbytes)
+            data = np.ascontiguousarray(array.astype(narrow))
+            ffi.memmove(pointer, data, data.nbytes)
 
     def _array(self, name: str, pointer: Any, shape: tuple[int, ...], writable: bool, dtype: Any = None) -> Any:
-        """The array of that name, made once."""
+        """Return the array of a name; it is made once."""
         if name not in self._made:
             view = self._made[name] = over(pointer, shape, self._loan, writable, dtype)
             if writable and view.size:
@@ -200,7 +203,7 @@ class Lent:
 
 
 def _arrays_of(struct: str, lengths: dict[str, str], default: str = "n") -> dict[str, str]:
-    """The arrays of numbers in a struct, each with what its length is called."""
+    """Find the arrays of numbers in a struct; each has the name of its length."""
     found = {}
     for name, field in ffi.typeof(struct).fields:
         if field.type.kind == "pointer" and field.type.item.cname.replace("const ", "") in _TYPES:
@@ -212,13 +215,49 @@ def _numbers_of(struct: str) -> tuple[str, ...]:
     return tuple(name for name, field in ffi.typeof(struct).fields if field.type.kind == "primitive" and name != "struct_size")
 
 
-class Beams(Lent):
-    """The candidates of n items (rill_candidates): item i has entries [offset[i], offset[i+1]), best first.
+class Candidates(Lent):
+    """The argument of a heuristic: the candidates of n items (rill_candidates).
 
-    n, phase: numbers. offset [n+1]. Of items, [n]: item_id, k, timestep, outputs, best_output_score, best_path_score. Of candidates,
-    [offset[n]]: path_score, action_logp, parent_rank, action, ended. To be written, as int64: keep, 1 for each candidate, 0 drops it;
-    width [n], how many stay at the most; stop [n], 1 ends the item. What is done to an item must follow from its own entries alone.
+    Item i has the candidates offset[i] to offset[i + 1] - 1, best first. A heuristic writes keep, width and stop. What it does to an item
+    may depend on that item's entries alone.
+
+    Attributes:
+        n: The number of items.
+        phase: The domain's phase.
+        offset: [n + 1] The first candidate of each item, and the end.
+        item_id: [n] The input's number.
+        k: [n] The beam size.
+        timestep: [n] The item's timestep, from 0.
+        outputs: [n] The number of outputs found.
+        best_output_score: [n] The score of the best output found.
+        best_path_score: [n] The path_score of the best candidate.
+        path_score: [candidates] logp plus what scorers add.
+        action_logp: [candidates] The log-probability of the last action.
+        parent_rank: [candidates] The parent's place in the beam.
+        action: [candidates] The last action (of a text model, the token id).
+        ended: [candidates] 1 if the candidate has ended.
+        keep: [candidates] 1; write 0 to drop a candidate.
+        width: [n] The largest number of candidates that stay.
+        stop: [n] 0; write 1 to end the item's search.
     """
+
+    n: int
+    phase: int
+    offset: View
+    item_id: View
+    k: View
+    timestep: View
+    outputs: View
+    best_output_score: View
+    best_path_score: View
+    path_score: View
+    action_logp: View
+    parent_rank: View
+    action: View
+    ended: View
+    keep: View
+    width: View
+    stop: View
 
     _arrays = _arrays_of(
         "rill_candidates",
@@ -231,25 +270,70 @@ class Beams(Lent):
         n = int(self._struct.n)
         return n if name == "n" else n + 1 if name == "n+1" else int(self._struct.offset[n])
 
-    def items(self) -> Any:
-        """[offset[n]] the item of each candidate."""
+    def items(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """Find the item of each candidate.
+
+        Returns:
+            [candidates] The index of the item, from 0.
+        """
         return np.repeat(np.arange(self.n), np.diff(self.offset))
 
 
-class Flight(Lent):
-    """The items in flight (rill_sched_view), in order of admission. [n]: item_id, timestep, width, size, refill_index; numbers: n, batch,
-    max_items, budget, refill, waiting, timesteps, k."""
+class SchedView(Lent):
+    """The argument of a scheduler: the items in flight, in order of admission (rill_sched_view).
+
+    Attributes:
+        n: The number of items in flight.
+        batch: The batch size.
+        max_items: The largest number of items in flight.
+        budget: The largest number of hypotheses in a batch, 0: no limit.
+        refill: The refill threshold.
+        waiting: The number of inputs that wait.
+        timesteps: The number of timesteps so far.
+        k: The beam size.
+        item_id: [n] The input's number.
+        timestep: [n] The item's timestep, from 0.
+        width: [n] The number of live hypotheses.
+        size: [n] The size of the input.
+        refill_index: [n] The number of the refill that admitted the item.
+    """
+
+    n: int
+    batch: int
+    max_items: int
+    budget: int
+    refill: float
+    waiting: int
+    timesteps: int
+    k: int
+    item_id: View
+    timestep: View
+    width: View
+    size: View
+    refill_index: View
 
     _arrays = _arrays_of("rill_sched_view", {})
     _numbers = _numbers_of("rill_sched_view")
 
 
-class Rows(Lent):
-    """The rows about to be scored (rill_scorer_rows). n, phase: numbers; [n]: item_id, timestep, rank, path_score.
+class ScorerRows(Lent):
+    """The first argument of a scorer: the hypotheses that are about to be expanded, one a row (rill_scorer_rows).
 
-    state: [n] what the scorer keeps of each hypothesis, where it says `state_type`, a NumPy type of plain data: in, of the hypothesis that
-    the row's extends; to be written, of the row's own. All zero for an item's first.
+    Attributes:
+        n: The number of rows.
+        phase: The domain's phase.
+        item_id: [n] The input's number.
+        timestep: [n] The item's timestep, from 0.
+        rank: [n] The hypothesis's place in the beam.
+        path_score: [n] logp plus what scorers added so far.
     """
+
+    n: int
+    phase: int
+    item_id: View
+    timestep: View
+    rank: View
+    path_score: View
 
     _arrays = {name: "n" for name in ("item_id", "timestep", "rank", "path_score")}
     _numbers = ("n", "phase")
@@ -259,22 +343,26 @@ class Rows(Lent):
         self._state = state
 
     @property
-    def state(self) -> Any:
-        """[n] of the scorer's state_type."""
+    def state(self) -> View:
+        """[n] The scorer's state of each hypothesis, of its state_type, a NumPy type of plain data.
+
+        On entry a row has the state of the parent hypothesis (all zero in an item's first timestep); the scorer writes the row's own.
+        """
         self._loan.check()
         if self._state is None:
-            raise AttributeError("the scorer keeps nothing of hypotheses: it has no state_type")
-        return self._array("state", self._struct.state, (self.n,), True, self._state)
+            raise AttributeError("the scorer has no state: set its attribute state_type")
+        state: View = self._array("state", self._struct.state, (self.n,), True, self._state)
+        return state
 
     @property
     def actions(self) -> int:
-        """How many actions the model has."""
+        """The size of the vocabulary."""
         self._loan.check()
         return int(self._struct.info.actions)
 
     @property
     def end_action(self) -> int | None:
-        """The action that ends a hypothesis; None where there is none."""
+        """The id of the end token, None if the model has none."""
         self._loan.check()
         return int(self._struct.info.end_action) if self._struct.info.has_end_action else None
 
@@ -286,12 +374,23 @@ class Rows(Lent):
         return row
 
     def text(self, row: int) -> str:
-        """The input of a row, as it was given."""
+        """Return the text of a row's input.
+
+        Args:
+            row: The number of the row.
+        """
         row = self._row(row)
         return str(ffi.unpack(self._struct.text[row], self._struct.text_length[row]).decode(errors="replace"))
 
-    def path(self, row: int) -> Any:
-        """[length] the actions of a row's hypothesis, oldest first: a copy."""
+    def path(self, row: int) -> np.ndarray[Any, np.dtype[np.int32]]:
+        """Copy the actions of a row's hypothesis, oldest first.
+
+        Args:
+            row: The number of the row.
+
+        Returns:
+            [length] The actions (of a text model, the token ids).
+        """
         row = self._row(row)
         room = lib.rillpy_path(self._struct, row, ffi.NULL, 0)
         out = np.empty(room, np.int32)
@@ -299,49 +398,73 @@ class Rows(Lent):
         return out
 
 
-class RowViews(Lent):
-    """Rows of a domain's call (rill_rows). n: a number; [n]: node, the state to be made or read; parent, state_parent and action, -1 where
-    an input begins; slot, the input's; depth, timesteps that it has had."""
+class DomainRows(Lent):
+    """The rows of a domain's step() and score(): one a state (rill_rows).
+
+    Attributes:
+        n: The number of rows.
+        phase: The domain's phase.
+        group: 0 or 1: which of two timesteps that overlap.
+        node: [n] The state to make, or to read.
+        parent: [n] The node of the parent hypothesis, -1 if the input begins.
+        state_parent: [n] The state that `node` extends, -1 if the input begins.
+        action: [n] The action that extends it, -1 if the input begins.
+        slot: [n] The slot of the input.
+        depth: [n] The number of earlier timesteps of the input.
+    """
+
+    n: int
+    phase: int
+    group: int
+    node: View
+    parent: View
+    state_parent: View
+    action: View
+    slot: View
+    depth: View
 
     _arrays = _arrays_of("rill_rows", {})
     _numbers = _numbers_of("rill_rows")
 
 
 def as_table(table: Any, shape: tuple[int, int]) -> Any:
-    """What a domain's score() gave, as C reads it: float32 in rows. A tensor of torch's on the processor is read where it lies."""
+    """Return the result of a domain's score() as C reads it: float32 in rows. A torch tensor on the CPU is not copied."""
     if hasattr(table, "detach"):
         table = table.detach().cpu().float().numpy()
     table = np.ascontiguousarray(_plain(table), np.float32)
     if table.shape != shape:
-        raise ValueError(f"score() gave an array of shape {list(table.shape)}; {list(shape)}, rows and actions, was expected")
+        raise ValueError(f"score() returned an array of shape {list(table.shape)}; [rows, actions] = {list(shape)} was expected")
     return table
 
 
 def state_type(function: Any) -> Any:
-    """The NumPy type of what a scorer keeps of hypotheses; None where it keeps nothing."""
+    """Return the NumPy type of a scorer's state, or None."""
     wanted = getattr(function, "state_type", None)
     if wanted is None:
         return None
     dtype = np.dtype(wanted)
     if dtype.hasobject:
-        raise errors.OptionError(f"scorer: state_type {dtype} has objects in it; plain data was expected", "RILL_ERR_OPTION")
+        raise errors.OptionError(f"scorer: state_type {dtype} has Python objects; plain data was expected", "RILL_ERR_OPTION")
     return dtype
 
 
 def state_bytes(function: Any) -> int:
-    """Its size in bytes."""
+    """Return the size of a scorer's state in bytes."""
     dtype = state_type(function)
     return 0 if dtype is None else int(dtype.itemsize)
 
 
-class Ask(Lent):
-    """What a scorer says of rows (rill_modifiers_*, rill/scorer.h). Rows, actions and values are numbers, or arrays that go together."""
+class Modifiers(Lent):
+    """The second argument of a scorer: changes to the scores of the rows (rill_modifiers_*, rill/scorer.h).
+
+    Rows, actions and values are numbers, or arrays of one length.
+    """
 
     def _check(self, status: int) -> None:
         if status < 0:
-            raise errors.error_of(status, "the scorer named a row or an action that there is not, or no number")
+            raise errors.error_of(status, "the row or the action does not exist, or the value is not a number")
 
-    def _say(self, what: int, row: Any, action: Any, value: Any) -> None:
+    def _say(self, what: int, row: ArrayLike, action: ArrayLike, value: ArrayLike) -> None:
         self._loan.check()
         said = _whole(_plain(row)), _whole(_plain(action)), _plain(value)
         if np.asarray(said[2]).dtype.kind not in "iuf":
@@ -352,50 +475,102 @@ class Ask(Lent):
         pointers = [ffi.cast("int32_t *", array.ctypes.data) for array in (rows, actions)]
         self._check(lib.rillpy_say(self._struct, what, rows.size, *pointers, ffi.cast("float *", values.ctypes.data)))
 
-    def add(self, row: Any, action: Any, value: Any) -> None:
-        """Add to the scores of actions."""
+    def add(self, row: ArrayLike, action: ArrayLike, value: ArrayLike) -> None:
+        """Add to scores.
+
+        Args:
+            row: The number of the row.
+            action: The action (of a text model, the token id).
+            value: The value to add.
+        """
         self._say(0, row, action, value)
 
-    def scale(self, row: Any, action: Any, factor: Any) -> None:
-        """Multiply log-probabilities of actions by factors above 0."""
+    def scale(self, row: ArrayLike, action: ArrayLike, factor: ArrayLike) -> None:
+        """Multiply log-probabilities by factors above 0.
+
+        Args:
+            row: The number of the row.
+            action: The action (of a text model, the token id).
+            factor: The factor.
+        """
         self._say(1, row, action, factor)
 
-    def ban(self, row: Any, action: Any) -> None:
-        """Forbid actions."""
+    def ban(self, row: ArrayLike, action: ArrayLike) -> None:
+        """Ban actions.
+
+        Args:
+            row: The number of the row.
+            action: The action (of a text model, the token id).
+        """
         self._say(2, row, action, 0)
 
-    def allow(self, row: Any, action: Any) -> None:
-        """Restrict rows to the actions so named."""
+    def allow(self, row: ArrayLike, action: ArrayLike) -> None:
+        """Ban all other actions of the rows.
+
+        Args:
+            row: The number of the row.
+            action: The action (of a text model, the token id).
+        """
         self._say(3, row, action, 0)
 
     def allow_none(self, row: int) -> None:
-        """Let the row's hypothesis die."""
+        """Ban all actions, so that the row's hypothesis ends without an output.
+
+        Args:
+            row: The number of the row.
+        """
         self._loan.check()
         self._check(lib.rill_modifiers_allow_none(self._struct, kinds.whole("row", row)))
 
     def refuse(self, row: int, why: str) -> None:
-        """Fail the row's input alone, with that message."""
+        """Fail the input of the row; the other inputs go on.
+
+        Args:
+            row: The number of the row.
+            why: The message of its InputError.
+        """
         self._loan.check()
         self._check(lib.rill_modifiers_fail_input(self._struct, kinds.whole("row", row), errors.c_text("why", why)))
 
     def end(self, row: int, forbidden: bool = False, required: bool = False) -> None:
-        """Forbid ending, or require it."""
+        """Forbid the end token, or all others.
+
+        Args:
+            row: The number of the row.
+            forbidden: True to forbid the end token.
+            required: True to forbid all others.
+        """
         self._loan.check()
         rule = lib.RILL_END_FORBIDDEN if kinds.switch("forbidden", forbidden) else 0
         rule |= lib.RILL_END_REQUIRED if kinds.switch("required", required) else 0
         self._check(lib.rill_modifiers_end_rule(self._struct, kinds.whole("row", row), rule))
 
     def reward(self, row: int, value: float) -> None:
-        """Add to the score of every action but the end action."""
+        """Add to the score of every token except the end token.
+
+        Args:
+            row: The number of the row.
+            value: The value to add.
+        """
         self._loan.check()
         self._check(lib.rill_modifiers_reward(self._struct, kinds.whole("row", row), kinds.number("value", value)))
 
     def end_reward(self, row: int, value: float) -> None:
-        """Add to the score of the end action."""
+        """Add to the score of the end token.
+
+        Args:
+            row: The number of the row.
+            value: The value to add.
+        """
         self._loan.check()
         self._check(lib.rill_modifiers_end_reward(self._struct, kinds.whole("row", row), kinds.number("value", value)))
 
-    def limit(self, row: int, most: int) -> None:
-        """Keep no more than the best `most` choices of the row."""
+    def limit(self, row: int, max_choices: int) -> None:
+        """Limit how many of the row's best tokens become candidates.
+
+        Args:
+            row: The number of the row.
+            max_choices: The limit.
+        """
         self._loan.check()
-        self._check(lib.rill_modifiers_limit_children(self._struct, kinds.whole("row", row), kinds.whole("most", most)))
+        self._check(lib.rill_modifiers_limit_children(self._struct, kinds.whole("row", row), kinds.whole("max_choices", max_choices)))

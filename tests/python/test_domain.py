@@ -75,7 +75,7 @@ class Domains(unittest.TestCase):
                 self.assertEqual(result.best.ids, list(path))
                 self.assertAlmostEqual(result.best.logp, score, places=4)
                 self.assertEqual(result.text, "".join("abcde."[a] for a in path if a != END))
-            self.assertEqual(model.name(END), ".")
+            self.assertEqual(model.id_to_token(END), ".")
             self.assertEqual(model.tokenize("a c"), [0, 2])
             one = model.decode(texts, n=1, k=3)
             self.assertEqual(one, model.decode(texts, n=30, k=3))
@@ -127,15 +127,15 @@ class Domains(unittest.TestCase):
             ("action_name", None, TypeError),
         ):
             wrong = type("Wrong", (Paths,), {method: lambda self, given: value})
-            call = {"tokenize": "tokenize", "find_action": "find", "action_name": "name"}[method]
+            call = {"tokenize": "tokenize", "find_action": "token_to_id", "action_name": "id_to_token"}[method]
             with rill.Model(domain=wrong()) as model, self.subTest(method=method, value=value):
                 with self.assertRaises(kind):
-                    getattr(model, call)(2 if call == "name" else "a")
+                    getattr(model, call)(2 if call == "id_to_token" else "a")
                 if method != "action_name":
                     self.assertTrue(model.decode(["x"])[0].ok)
         for method, value in (("tokenize", [np.int64(2)]), ("find_action", np.int32(2))):
             with rill.Model(domain=type("Right", (Paths,), {method: lambda self, given: value})()) as model:
-                self.assertIn(model.tokenize("x") if method == "tokenize" else model.find("x"), (2, [2]))
+                self.assertIn(model.tokenize("x") if method == "tokenize" else model.token_to_id("x"), (2, [2]))
         wrong_types = ("actions", "5"), ("actions", 5.0), ("end_action", None), ("end_action", 0.0), ("max_length", "9"), ("name", 3)
         for name, value in wrong_types:
             with self.subTest(name=name, value=value), self.assertRaises(TypeError):

@@ -29,7 +29,7 @@ def stream(model=model):
     for result in model.stream(lines(), **slow): pass
 def many():
     while True: model.decode([line] * 3, **slow); begun.set()
-def requests(): model.decode((rill.Request(text, n_best=2, seconds=60) for text in lines()), **slow)
+def requests(): model.decode((rill.Request(text, n_best=2, timeout=60) for text in lines()), **slow)
 async def results(inputs):
     async for result in model.stream(inputs, **slow): pass
 async def later():

@@ -15,7 +15,7 @@ class Generate(Case):
         found = generate(self.model, CAPTIONS[:4], num_beams=4, num_return_sequences=2, max_new_tokens=30, early_stopping=True)
         wanted = self.model.decode(CAPTIONS[:4], like="hf", k=4, n_best=2, max_length=30, stop="count", heuristic=[])
         self.assertEqual(found.texts, [output.text for result in wanted for output in result.outputs])
-        self.assertEqual(found.sequences_scores, [output.rank_score for result in wanted for output in result.outputs])
+        self.assertEqual(found.sequences_scores, [output.score for result in wanted for output in result.outputs])
         self.assertEqual([len(one) for one in found.sequences], [len(one) for one in found.scores])
         for said in ({"max_new_tokens": 5}, {"max_length": 6}):  # which counts the start symbol
             short = generate(self.model, CAPTIONS[:4], num_beams=2, **said)
@@ -52,7 +52,7 @@ class Generate(Case):
         with rill.Model(folder, tokenized=True) as mine:
             for said in ({"num_beams": 3, "num_return_sequences": 2}, {"num_beams": 4, "length_penalty": 0.5}, {"num_beams": 1}):
                 said = {**said, "max_new_tokens": 8}
-                texts = [" ".join(mine.name(action) for action in one[1:-1]) for one in ids]
+                texts = [" ".join(mine.id_to_token(action) for action in one[1:-1]) for one in ids]
                 found = generate(mine, texts, **said)  # type: ignore[arg-type]
                 real = []
                 for one in ids:

@@ -151,7 +151,7 @@ class Heuristics(Case):
         def stop(beams: Any) -> None:
             beams.stop[beams.timestep >= 2] = 1
 
-        self.assertTrue(all(result.best.ended == "cut" for result in self.model.decode(CAPTIONS, heuristic=stop)))
+        self.assertTrue(all(result.best.finish_reason == "heuristic" for result in self.model.decode(CAPTIONS, heuristic=stop)))
 
     def test_what_it_raises_comes_out(self) -> None:
         class Mine(Exception):
@@ -188,10 +188,10 @@ class Scorers(Case):
                 self.assertEqual(rows.text(row), text)
                 self.assertEqual(len(rows.path(row)), int(rows.timestep[row]))
                 paths.add(tuple(rows.path(row).tolist()))
-                ask.add(row, self.model.find("</s>"), -1.0)
+                ask.add(row, self.model.token_to_id("</s>"), -1.0)
 
         found = self.model.decode([text], scorer=favour)[0].best
-        self.assertAlmostEqual(found.score, found.logp - 1, places=4)
+        self.assertAlmostEqual(found.path_score, found.logp - 1, places=4)
         ids = tuple(found.ids)
         self.assertGreater(len(set(ids)), 3)
         self.assertLessEqual({ids[:n] for n in range(len(ids))}, paths)  # oldest first

@@ -54,26 +54,26 @@ class Decode(Case):
     def test_fields(self) -> None:
         result = self.model.decode(["Zwei Katzen schlafen."], alignment=True)[0]
         output = result.best
-        self.assertTrue(result.ok and not output.truncated and output.ended == "end")
+        self.assertTrue(result.ok and not output.truncated and output.finish_reason == "stop")
         self.assertEqual(len(output.ids), len(output.tokens))
-        self.assertAlmostEqual(sum(output.word_scores), output.logp, places=4)
+        self.assertAlmostEqual(sum(output.token_logprobs), output.logp, places=4)
         self.assertEqual(output.tokens[-1], "</s>")
         self.assertEqual(output.alignment[0], (0, 0))  # type: ignore[index]
         soft = self.model.decode(["Zwei Katzen schlafen."], alignment="soft")[0].best.alignment
         self.assertEqual(len(soft), len(output.ids))  # type: ignore[arg-type]
         self.assertAlmostEqual(sum(soft[0]), 1, places=4)  # type: ignore[index,arg-type]
         cut = self.model.decode(CAPTIONS[:1], max_length=3)[0].best
-        self.assertEqual((cut.ended, cut.length), ("cut", 3))
+        self.assertEqual((cut.finish_reason, cut.length), ("length", 3))
 
     def test_a_blank_line_has_an_empty_output(self) -> None:
         self.assertEqual([result.text for result in self.model.decode(["  ", "Zwei Katzen schlafen."])][0], "")
 
     def test_names(self) -> None:
         ids = self.model.tokenize("Two cats")
-        self.assertEqual([self.model.find(self.model.name(action)) for action in ids], ids)
-        self.assertIsNone(self.model.find("no such piece at all"))
+        self.assertEqual([self.model.token_to_id(self.model.id_to_token(action)) for action in ids], ids)
+        self.assertIsNone(self.model.token_to_id("no such piece at all"))
         with self.assertRaises(IndexError):
-            self.model.name(10**6)
+            self.model.id_to_token(10**6)
 
     def test_score_is_that_of_decoding(self) -> None:
         found = self.model.decode(CAPTIONS[:4])
@@ -94,9 +94,9 @@ class Errors(Case):
             "from 1 to 65536": {"k": 0},
             "method greedy": {"method": "greedy", "k": 5},
             "beam_size is given twice": {"num_beams": 4, "k": 5},
-            "when a model is opened": {"weights": "int8"},
-            "outputs have ids": {"word_scores": True},
-            "ahead": {"ahead": 0},
+            "an option of opening a model": {"weights": "int8"},
+            "every output has ids": {"word_scores": True},
+            "prefetch": {"prefetch": 0},
             "heuristic": {"heuristic": "nosuch"},
             "a whole number": {"k": [1]},
         }.items():
@@ -133,7 +133,7 @@ class Errors(Case):
                 with self.subTest(name=name), self.assertRaises(rill.OptionError):
                     self.model.decode(inputs, **said)
         for call in (
-            lambda: self.model.name(2**32 + 8),
+            lambda: self.model.id_to_token(2**32 + 8),
             lambda: rill.Model(path, threads=2**32 + 1),
             lambda: rill.Model(path, workers=2**32 + 1),
         ):
@@ -154,7 +154,7 @@ class Errors(Case):
                 with rill.Model(MODELS / name, workers=workers) as model:
                     plain = model.decode([text])[0]
                     texts = ["\0", text, text.replace(" ", "\0 "), text + "\0", text * 30 + "\0", "\udcff", text + "\udcff", text]
-                    for inputs in (texts, [rill.Request(one, user=i) for i, one in enumerate(texts)]):
+                    for inputs in (texts, [rill.Request(one, tag=i) for i, one in enumerate(texts)]):
                         found = model.decode(inputs)
                         self.assertEqual([result.id for result in found], list(range(len(texts))))
                         best = [result.best if result.ok else None for result in found]
@@ -164,11 +164,11 @@ class Errors(Case):
                                 self.assertIs(type(result.error), rill.InputError)
                                 why = "there is a NUL" if "\0" in one else "character [0-9]+ of the text, .*udcff"
                                 self.assertRegex(str(result.error), why)
-                        self.assertEqual(found[-1].user, None if inputs is texts else len(texts) - 1)
+                        self.assertEqual(found[-1].tag, None if inputs is texts else len(texts) - 1)
         self.assertRegex(str(self.model.score([("x\0", "dog")])[0].error), "there is a NUL")
-        self.assertEqual(self.model.find("▁dog"), self.model.tokenize("dog")[0])
-        self.assertIsNone(self.model.find("▁dog\0"))
-        self.assertIsNone(self.model.find("▁dog\0x"))
+        self.assertEqual(self.model.token_to_id("▁dog"), self.model.tokenize("dog")[0])
+        self.assertIsNone(self.model.token_to_id("▁dog\0"))
+        self.assertIsNone(self.model.token_to_id("▁dog\0x"))
         with self.assertRaises(rill.InputError):
             self.model.tokenize("dog\0x")
         with self.assertRaisesRegex(rill.OptionError, "there is a NUL"):
@@ -231,19 +231,19 @@ class Streams(Case):
                 asked.append(text)
                 yield text
 
-        for i, _ in enumerate(self.model.stream(source(), ahead=1)):
+        for i, _ in enumerate(self.model.stream(source(), prefetch=1)):
             self.assertEqual(len(asked), i + 1)
 
     def test_requests(self) -> None:
         requests = [
-            rill.Request(CAPTIONS[0], k=3, n_best=2, user="mine"),
+            rill.Request(CAPTIONS[0], k=3, n_best=2, tag="mine"),
             CAPTIONS[0],
             rill.Request(CAPTIONS[0], arguments={"prefix": "The"}),
             rill.Request(CAPTIONS[0], arguments={"ban": ["dog", "man"]}),
         ]
         found = self.model.decode(requests, scorer=["prefix", "ban"])
         self.assertEqual([len(result.outputs) for result in found], [2, 1, 1, 1])
-        self.assertEqual([result.user for result in found], ["mine", None, None, None])
+        self.assertEqual([result.tag for result in found], ["mine", None, None, None])
         self.assertTrue(found[2].text.startswith("The"))
         alone = self.model.decode(CAPTIONS[:1])[0]
         self.assertEqual(found[1].best, alone.best)
@@ -282,8 +282,8 @@ class Streams(Case):
             self.assertFalse(stream.cancel(first.id))
             rest = list(stream)
         self.assertEqual([type(result.error) for result in rest if not result.ok], [rill.CancelledError])
-        late = self.model.decode([rill.Request(CAPTIONS[0], seconds=1e-9)])[0]
-        self.assertTrue(late.late or isinstance(late.error, rill.LateError))
+        late = self.model.decode([rill.Request(CAPTIONS[0], timeout=1e-9)])[0]
+        self.assertTrue(late.timed_out or isinstance(late.error, rill.DeadlineError))
 
     def test_a_late_result_has_outputs_that_ended(self) -> None:
         """Of a late result each output says for itself whether it came to its end."""
@@ -295,19 +295,19 @@ class Streams(Case):
                 if event.kind == "timestep" and next(timesteps) == steps:
                     time.sleep(0.6)
 
-            request = rill.Request(CAPTIONS[0], seconds=0.5)
+            request = rill.Request(CAPTIONS[0], timeout=0.5)
             with self.model.stream([request], trace=trace, k=20, n_best=20, method="fixed") as stream:
                 result = next(stream)
-            if not result.late or not result.ok:
+            if not result.timed_out or not result.ok:
                 continue
             end = self.model.info.end_action
             for output in result.outputs:
-                self.assertEqual(output.ended, "end" if output.ids[-1:] == [end] else "late")
-                self.assertEqual(output.truncated, output.ended != "end")
+                self.assertEqual(output.finish_reason, "stop" if output.ids[-1:] == [end] else "timeout")
+                self.assertEqual(output.truncated, output.finish_reason != "stop")
             seen += result.outputs
-            if {output.ended for output in seen} == {"end", "late"}:
+            if {output.finish_reason for output in seen} == {"stop", "timeout"}:
                 break
-        self.assertIn("end", {output.ended for output in seen})
+        self.assertIn("stop", {output.finish_reason for output in seen})
 
     def test_trace_and_stats(self) -> None:
         events: list[rill.TraceEvent] = []
@@ -358,7 +358,7 @@ class Workers(Case):
             dropped = model.stream(itertools.cycle(CAPTIONS))
             next(dropped)
             del dropped
-            self.assertTrue(model.decode([rill.Request(CAPTIONS[0], user=4)])[0].user == 4)
+            self.assertTrue(model.decode([rill.Request(CAPTIONS[0], tag=4)])[0].tag == 4)
 
     def test_failures(self) -> None:
         def source() -> Iterator[str]:
@@ -470,18 +470,19 @@ class Processes(Case):
         sentences = ["Ein Hund läuft über die Wiese.", "Am 23. Mai spielt ein Kind im Garten.", "Eine Frau kauft Obst auf dem Markt."] * 12
         paragraph, apart = " ".join(sentences), self.model.decode(sentences)
         for settings in ({}, {"n": 1}, {"split": "sentences"}):
-            results = self.model.decode([paragraph, sentences[0], "", rill.Request(paragraph, user=7)], **settings)
+            results = self.model.decode([paragraph, sentences[0], "", rill.Request(paragraph, tag=7)], **settings)
             self.assertEqual([result.id for result in results], [0, 1, 2, 3])
             self.assertEqual(results[0].text, " ".join(result.text for result in apart))
             self.assertEqual(results[0].best.length, sum(result.best.length for result in apart))
             self.assertEqual(results[0].best.ids, [one for result in apart for one in result.best.ids])
             self.assertEqual([result.text for result in results[1:]], [apart[0].text, "", results[0].text])
-            self.assertEqual(([result.user for result in results], results[0].note), ([None, None, None, 7], ""))
+            self.assertEqual(([result.tag for result in results], results[0].warnings), ([None, None, None, 7], []))
         with rill.Model(self.model._recipe.paths[0], workers=2) as several:
             self.assertEqual(several.decode([paragraph, sentences[1]])[0].text, results[0].text)
         self.assertIn("pieces", str(self.model.decode([paragraph], split="off")[0].error))
         short = self.model.decode([" ".join(sentences[:6])], split="off", max_length=3)[0]
-        self.assertEqual((short.best.ended, short.note), ("cut", "the output is shorter than a third of its input: text may be missing"))
+        self.assertEqual(short.best.finish_reason, "length")
+        self.assertEqual(short.warnings, ["the output is shorter than a third of its input: text may be missing"])
         for wrong in ({"split": "words"}, {"split": "sentences", "alignment": True}):
             with self.assertRaises(rill.OptionError):
                 self.model.decode([paragraph], **wrong)
@@ -505,7 +506,7 @@ class Processes(Case):
                 for result in found:
                     self.assertEqual([output.text for output in result.outputs], [one["output"] for one in wanted.get("nbest", [wanted])])
                     for output, one in zip(result.outputs, wanted.get("nbest", [wanted])):
-                        self.assertAlmostEqual(output.rank_score, one["score"], places=6)
+                        self.assertAlmostEqual(output.score, one["score"], places=6)
                         self.assertEqual(output.length, one["length"])
 
     def test_a_trace_tells_of_sentences_and_changes_nothing(self) -> None:

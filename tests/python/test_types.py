@@ -245,15 +245,15 @@ class Own(Case):
             lambda: model.decode([None]),
             lambda: model.decode([["x"]]),
             lambda: model.stream("x"),
-            lambda: model.stream(["x"], ahead="1"),
-            lambda: model.stream(["x"], ahead=1.0),
-            lambda: model.stream(["x"], ahead=True),
+            lambda: model.stream(["x"], prefetch="1"),
+            lambda: model.stream(["x"], prefetch=1.0),
+            lambda: model.stream(["x"], prefetch=True),
             lambda: model.stream(["x"], trace=3),
             lambda: rill.Request(3),
             lambda: rill.Request(b"x"),
             lambda: rill.Request(None),
-            lambda: rill.Request("x", seconds="1"),
-            lambda: rill.Request("x", seconds=True),
+            lambda: rill.Request("x", timeout="1"),
+            lambda: rill.Request("x", timeout=True),
             lambda: rill.Request("x", arguments="prefix"),
             lambda: rill.Request("x", arguments=["prefix"]),
             lambda: model.decode([rill.Request("x", arguments={"ban": None})], scorer="ban"),
@@ -266,11 +266,11 @@ class Own(Case):
             lambda: model.score([("x", 3)]),
             lambda: model.score([("x", None)]),
             lambda: model.score([(3, "x")]),
-            lambda: model.name("3"),
-            lambda: model.name(3.0),
-            lambda: model.name(None),
-            lambda: model.find(3),
-            lambda: model.find(b"dog"),
+            lambda: model.id_to_token("3"),
+            lambda: model.id_to_token(3.0),
+            lambda: model.id_to_token(None),
+            lambda: model.token_to_id(3),
+            lambda: model.token_to_id(b"dog"),
             lambda: model.tokenize(None),
             lambda: model.tokenize(b"dog"),
             lambda: model.stream(["x"]).cancel("0"),
@@ -279,11 +279,11 @@ class Own(Case):
             with self.subTest(call=number), self.assertRaises(TypeError):
                 call()
         (dog,) = model.tokenize("dog")
-        self.assertEqual(model.name(np.int64(dog)), model.name(dog))
+        self.assertEqual(model.id_to_token(np.int64(dog)), model.id_to_token(dog))
         ids = model.decode(CAPTIONS[:1])[0].best.ids
         scored = model.score([(CAPTIONS[0], ids), (CAPTIONS[0], np.array(ids)), (CAPTIONS[0], [np.int32(one) for one in ids])])
         self.assertEqual({result.best.logp for result in scored}, {scored[0].best.logp})
-        request = rill.Request(CAPTIONS[0], seconds=np.float32(60), arguments={"ban": np.str_("dog")})
+        request = rill.Request(CAPTIONS[0], timeout=np.float32(60), arguments={"ban": np.str_("dog")})
         self.assertTrue(model.decode([request], scorer="ban")[0].ok)
 
     def test_generate(self) -> None:

@@ -9,8 +9,8 @@ import math
 import random
 import re
 import reprlib
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypedDict
 
 from ..kinds import by_annotation, function, typed, whole
 from ..results import Output
@@ -147,6 +147,37 @@ WEIGHTS = {
 }
 
 
+class TranslationOptions(TypedDict, total=False):
+    """Keyword arguments of translate_batch() and its like: the fields of Wanted."""
+
+    beam_size: int
+    patience: float
+    num_hypotheses: int
+    length_penalty: float
+    coverage_penalty: float
+    repetition_penalty: float
+    no_repeat_ngram_size: int
+    disable_unk: bool
+    suppress_sequences: Sequence[Tokens] | None
+    end_token: str | Sequence[str] | Sequence[int] | None
+    return_end_token: bool
+    prefix_bias_beta: float
+    max_input_length: int
+    max_decoding_length: int
+    min_decoding_length: int
+    use_vmap: bool
+    return_scores: bool
+    return_logits_vocab: bool
+    return_attention: bool
+    return_alternatives: bool
+    min_alternative_expansion_prob: float
+    sampling_topk: int
+    sampling_topp: float
+    sampling_temperature: float
+    replace_unknowns: bool
+    callback: Callable[[GenerationStepResult], bool] | None
+
+
 @dataclasses.dataclass(frozen=True)
 class Wanted:
     """How a translation is searched and what is made of it; the arguments of translate_batch()."""
@@ -214,8 +245,8 @@ class Wanted:
         if self.beam_size == 1 and not self.samples:
             outputs = outputs[:1] * self.num_hypotheses
         if not self.covers:
-            return [(output.rank_score, output) for output in outputs]
-        scored = [(output.rank_score + self.coverage_penalty * _coverage(output.alignment or []), output) for output in outputs]
+            return [(output.score, output) for output in outputs]
+        scored = [(output.score + self.coverage_penalty * _coverage(output.alignment or []), output) for output in outputs]
         return sorted(scored, key=lambda pair: -pair[0])[: self.num_hypotheses]
 
     def check(self) -> None:
@@ -298,14 +329,14 @@ class Wanted:
         return said
 
 
-def wanted_of(call: str, options: dict[str, Any]) -> Wanted:
+def wanted_of(call: str, options: Mapping[str, Any]) -> Wanted:
     """The options of a call, checked. TypeError names one that there is not, and the nearest that there is."""
     known = [field.name for field in dataclasses.fields(Wanted)]
     for name in options:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
             raise TypeError(f"{call}() got an unexpected keyword argument {name!r}" + (f": did you mean {near[0]!r}?" if near else ""))
-    options = by_annotation(Wanted.__annotations__, options)
+    options = by_annotation(Wanted.__annotations__, dict(options))
     for name, read in (("suppress_sequences", many_of), ("callback", function), ("end_token", _ends_of)):
         if options.get(name) is not None:
             options = {**options, name: read(name, options[name])}

@@ -19,13 +19,13 @@ import os
 import reprlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from .._native import lib
 from ..kinds import Signed, text, typed, whole
 from ..model import Model
 from ..results import Output, Result
-from ..stream import Request
+from ..request import Request
 from .ct2_words import (
     WEIGHTS,
     Async,
@@ -35,6 +35,7 @@ from .ct2_words import (
     GenerationStepResult,
     ScoringResult,
     Tokens,
+    TranslationOptions,
     TranslationResult,
     Wanted,
     empty,
@@ -46,6 +47,9 @@ from .ct2_words import (
     tokens_of,
     wanted_of,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = [
     "AsyncScoringResult",
@@ -193,8 +197,8 @@ class Translator:
         max_batch_size: int = 0,
         batch_type: str = "examples",
         asynchronous: bool = False,
-        **options: Any,
-    ) -> list[Any]:
+        **options: Unpack[TranslationOptions],
+    ) -> list[TranslationResult] | list[AsyncTranslationResult]:
         """Translate a batch of tokenised inputs: TranslationResult of each, or AsyncTranslationResult. options: Wanted's.
 
         repetition_penalty, and no_repeat_ngram_size with a beam, raise NotImplementedError: lists would not be CTranslate2's.
@@ -219,7 +223,7 @@ class Translator:
         target_prefix: Iterable[Tokens | None] | None = None,
         max_batch_size: int = 32,
         batch_type: str = "examples",
-        **options: Any,
+        **options: Unpack[TranslationOptions],
     ) -> Iterator[TranslationResult]:
         """Translate as inputs come: results in their order, in bounded memory."""
         wanted = wanted_of("translate_iterable", options)
@@ -233,10 +237,10 @@ class Translator:
     def _check_tokens(self, wanted: Wanted) -> None:
         model = self._open()
         for token in itertools.chain.from_iterable(wanted.suppress_sequences or ()):
-            if model.find(token) is None:
+            if model.token_to_id(token) is None:
                 raise ValueError(f"Token {token} is not in the vocabulary")
         for end in wanted.end_token or ():
-            action = end if isinstance(end, int) else model.find(end)
+            action = end if isinstance(end, int) else model.token_to_id(end)
             if action is None:
                 raise ValueError(f"Token {end} is not in the vocabulary")
             if action != model.info.end_action:
@@ -253,8 +257,8 @@ class Translator:
 
     def _prefix(self, tokens: Tokens) -> list[int]:
         model = self._open()
-        unknown = model.find("<unk>")
-        found = [model.find(token) for token in tokens]
+        unknown = model.token_to_id("<unk>")
+        found = [model.token_to_id(token) for token in tokens]
         return [one if one is not None else unknown if unknown is not None else 0 for one in found]
 
     def _forced(self, tokens: Tokens, wanted: Wanted, said: str = "target_prefix") -> list[int]:
@@ -262,7 +266,7 @@ class Translator:
         and for what may not be chosen."""
         ids, end = self._prefix(tokens), self._open().info.end_action
         if end is not None and end in ids:
-            name = self._open().name(end)
+            name = self._open().id_to_token(end)
             raise NotImplementedError(f"{said}: {reprlib.repr(list(tokens))}: {name!r} ends an output, and rill does not go on behind it")
         if (struck := self._struck_of(ids, wanted)) is not None:
             raise NotImplementedError(f"{said}: {reprlib.repr(list(tokens))} has what {struck} forbids, and rill makes no exception")
@@ -275,7 +279,7 @@ class Translator:
 
     def _struck_of(self, ids: list[int], wanted: Wanted) -> str | None:
         """The option that forbids a prefix."""
-        if wanted.disable_unk and self._open().find("<unk>") in ids:
+        if wanted.disable_unk and self._open().token_to_id("<unk>") in ids:
             return "disable_unk"
         if (n := wanted.no_repeat_ngram_size) and len({tuple(ids[i : i + n]) for i in range(len(ids) + 1 - n)}) < len(ids) + 1 - n:
             return "no_repeat_ngram_size"
@@ -286,7 +290,7 @@ class Translator:
         return None
 
     def _names(self, ids: list[int]) -> list[str]:
-        return [self._open().name(one) for one in ids]
+        return [self._open().id_to_token(one) for one in ids]
 
     def _requests(self, pairs: Iterable[tuple[Any, Any]], wanted: Wanted) -> Iterator[tuple[list[str], list[int], Request]]:
         """Of each pair the input's tokens, its prefix, and what is asked: outputs that begin with it, or are more probable if they do."""
@@ -403,7 +407,7 @@ class Translator:
                 if result.error is not None:
                     raise result.error
                 # What was expanded counts neither in the length nor in the mean of what follows.
-                ranked = [(out.score / max(1, len(out.ids) - len(ids) - 1) ** wanted.length_penalty, out) for out in result.outputs]
+                ranked = [(out.path_score / max(1, len(out.ids) - len(ids) - 1) ** wanted.length_penalty, out) for out in result.outputs]
                 score, best = max(ranked, key=lambda pair: pair[0])
                 hypotheses.append(self._tokens(best, tokens, wanted))
                 scores.append(logp + score)
@@ -425,8 +429,8 @@ class Translator:
         rest = 0.0
         if end is not None:
             ending = model.score([(text, [*ids, end])])[0]
-            rest = math.log1p(-min(math.exp(ending.best.word_scores[-1]), 1 - 1e-9)) if ending.ok else 0.0
-        begun = [(output.ids[-1], output.word_scores[-1] - rest) for output in found[0].outputs]
+            rest = math.log1p(-min(math.exp(ending.best.token_logprobs[-1]), 1 - 1e-9)) if ending.ok else 0.0
+        begun = [(output.ids[-1], output.token_logprobs[-1] - rest) for output in found[0].outputs]
         begun = [(action, logp) for action, logp in begun if action != end][: wanted.num_hypotheses]
         least = wanted.min_alternative_expansion_prob
         return [one for i, one in enumerate(begun) if i == 0 or math.exp(one[1]) >= least]
@@ -445,7 +449,7 @@ class Translator:
         source_tokenize_fn: Callable[[str], list[str]] | None = None,
         target_tokenize_fn: Callable[[str], list[str]] | None = None,
         target_detokenize_fn: Callable[[list[str]], str] | None = None,
-        **options: Any,
+        **options: Unpack[TranslationOptions],
     ) -> ExecutionStats:
         """Translate a file of lines, tokens between blanks unless functions say otherwise; `target_path` has prefixes."""
         if read_batch_size < 0:
@@ -460,7 +464,7 @@ class Translator:
             try:
                 sources = (cut(line.rstrip("\n")) for line in lines)
                 targets = (cut_target(line.rstrip("\n")) for line in prefixes) if prefixes is not None else None
-                asked = {**options, "return_scores": with_scores}
+                asked = cast("TranslationOptions", {**options, "return_scores": with_scores})
                 for result in self.translate_iterable(sources, targets, max_batch_size, batch_type, **asked):
                     examples += 1
                     tokens += len(result.hypotheses[0])
@@ -484,7 +488,7 @@ class Translator:
         max_input_length: int = 1024,
         offset: int = 0,
         asynchronous: bool = False,
-    ) -> list[Any]:
+    ) -> list[ScoringResult] | list[AsyncScoringResult]:
         """Log-probabilities of target tokens, the end among them, from number `offset` on: ScoringResult of each pair."""
         source, target = many_of("source", source), many_of("target", target)
         if len(source) != len(target):
@@ -533,7 +537,7 @@ class Translator:
             result = next(found)
             if result.error is not None:
                 raise result.error
-            yield ScoringResult(names[offset:], result.best.word_scores[offset:])
+            yield ScoringResult(names[offset:], result.best.token_logprobs[offset:])
 
     @typed
     def score_file(
@@ -629,7 +633,7 @@ class Translator:
         if not text:
             return
         with self._open().stream([Request(text, arguments=arguments)], **settings) as stream:
-            for result in stream.in_steps():
+            for result in stream._in_steps():
                 if result is not None:
                     watch.finish(result)
                 while steps:
@@ -647,7 +651,7 @@ def _marks_of(folder: str) -> int:
 def _bias(ids: list[int], scored: Result, beta: float) -> str:
     """Arguments by which log((1 - beta) p + beta) stands in place of log p for a prefix, and log((1 - beta) p) for all else."""
     share = math.log1p(-beta)
-    biases = [math.log((1 - beta) * math.exp(logp) + beta) - logp - share for logp in scored.best.word_scores]
+    biases = [math.log((1 - beta) * math.exp(logp) + beta) - logp - share for logp in scored.best.token_logprobs]
     return f"{share!r} " + " ".join(f"{one}:{bias!r}" for one, bias in zip(ids, biases))
 
 
@@ -674,7 +678,7 @@ class _Watch:
         if self._callback is None:
             return False
         logp = 0.0 if step < prefix else logp  # what was given has no score
-        return bool(self._callback(GenerationStepResult(step, number, action, 0, self._model.name(action), logp, None, last)))
+        return bool(self._callback(GenerationStepResult(step, number, action, 0, self._model.id_to_token(action), logp, None, last)))
 
     def finish(self, result: Result) -> None:
         """What the heuristic did not see of an output: its end."""
@@ -682,5 +686,5 @@ class _Watch:
         if result.ok:
             best = result.best
             for step in range(told + 1, len(best.ids)):
-                self._tell(result.id, step, best.ids[step], best.word_scores[step], True)
+                self._tell(result.id, step, best.ids[step], best.token_logprobs[step], True)
             self._last.pop(result.id, None)

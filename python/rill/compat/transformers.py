@@ -106,6 +106,6 @@ def generate(
     return GenerateOutput(
         texts=[output.text for output in outputs],
         sequences=[output.ids for output in outputs],
-        sequences_scores=[output.rank_score for output in outputs],
-        scores=[output.word_scores for output in outputs],
+        sequences_scores=[output.score for output in outputs],
+        scores=[output.token_logprobs for output in outputs],
     )
