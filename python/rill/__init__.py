@@ -14,9 +14,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ._native import ffi as _ffi
+from ._native import lib as _lib
 from . import errors as _errors
 from . import tables as _tables
-from ._native import lib as _lib
+
 from .callbacks import Heuristic, Scheduler, Scorer, Trace
 from .context import make_context as _make_context
 from .domain import Domain

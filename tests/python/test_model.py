@@ -504,10 +504,10 @@ class Processes(Case):
                     self.model.decode(["Ja.", rill.Request(text, **settings)], split="sentences")[1],
                 ]
                 for result in found:
-                    self.assertEqual([output.text for output in result.outputs], [one["output"] for one in wanted.get("nbest", [wanted])])
-                    for output, one in zip(result.outputs, wanted.get("nbest", [wanted])):
+                    self.assertEqual([output.text for output in result.outputs], [one["text"] for one in wanted["outputs"]])
+                    for output, one in zip(result.outputs, wanted["outputs"]):
                         self.assertAlmostEqual(output.score, one["score"], places=6)
-                        self.assertEqual(output.length, one["length"])
+                        self.assertEqual((output.length, output.finish_reason), (one["length"], one["finish_reason"]))
 
     def test_a_trace_tells_of_sentences_and_changes_nothing(self) -> None:
         text = " ".join(CAPTIONS[:3])
