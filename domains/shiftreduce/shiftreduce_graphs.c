@@ -1,12 +1,10 @@
 /* The model's graphs (rill/device.h):
  *
- * encode: sum of word, shape and suffix embeddings of each frame; first BiLSTM layer; predicted tags for frames without
- * one; second BiLSTM
- *         layer over the first one's outputs and the tags, whose outputs represent positions; the products of
+ * encode: sum of word, shape and suffix embeddings of each frame; first BiLSTM layer; predicted tags for frames without one;
+ *         second BiLSTM layer over the first one's outputs and the tags, whose outputs represent positions; the products of
  *         shiftreduce_model.h.
  * score:  sum of the products of a state's positions, ReLU, a linear layer and log-softmax. Structure: rows where both
- * actions are legal.
- *         Labels: illegal ones get -infinity before the softmax, so the legal ones share all probability. */
+ *         actions are legal. Labels: illegal ones get -infinity before the softmax, so the legal ones share all probability. */
 #include "shiftreduce_model.h"
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */

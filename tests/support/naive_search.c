@@ -3,11 +3,9 @@
  * Decisions where the description leaves a choice:
  *   - for an ended candidate, "the last action's own" log-probability is that of its terminal action;
  *   - length counts timesteps, without the end action, and 0 counts as 1 in divisions;
- *   - outputs of an item when it stops: with `stop_after` outputs reached, no further ones; without live candidates,
- *   the ended ones of its
- *     beam in rank order; at max_length, the live ones end at no cost and all are output in rank order; when a
- *     heuristic stops it, the
- *     ended ones, and the live ones only if there is none;
+ *   - outputs of an item when it stops: with `stop_after` outputs reached, no further ones; without live candidates, the ended
+ *     ones of its beam in rank order; at max_length, the live ones end at no cost and all are output in rank order; when a
+ *     heuristic stops it, the ended ones, and the live ones only if there is none;
  *   - steps 4 and 7 come after the last phase of a timestep only;
  *   - in a phase that max_candidates does not apply to, its default (k or 2k) does;
  *   - an action's score is a float, log-probability + additions + reward in that order; sums of scores are doubles. */
@@ -453,8 +451,7 @@ static void apply_threshold(const naive_heuristic *h, naive_beam *b)
     }
 }
 
-/* `best` is s_1, over what step 4 of this timestep left and the outputs. Earlier heuristics of the chain do not change
- * it. */
+/* `best` is s_1: over what step 4 of this timestep left, and the outputs. Earlier heuristics do not change it. */
 static void apply_heuristic(search *s, const naive_heuristic *h, double best, int32_t timestep, int32_t phase)
 {
     uint8_t *keep = malloc((size_t)s->beam.n + 1);

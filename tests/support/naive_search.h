@@ -100,8 +100,12 @@ typedef struct naive_problem {
     int32_t min_length, max_length;
     double length_penalty, word_penalty;
     int keep; /* outputs kept once there are stop_after: 0 all, 1 the first, 2 the best */
-    int stop; /* when there are stop_after outputs: 0 at once; 1, 2 when no live hypothesis can become one of the best, at its current length or at max_length; 3 when the best candidate of some timestep has ended */
-    int at_limit; /* live hypotheses at max_length: 0 output as they are; 1 only those among the best k; 2 must end; 3 end at no cost; 4 as 0, but if no ended one became an output, the best that was dropped */
+    /* When there are stop_after outputs: 0 at once; 1, 2 when no live hypothesis can become one of the best, at its current
+     * length or at max_length; 3 when the best candidate of some timestep has ended. */
+    int stop;
+    /* Live hypotheses at max_length: 0 output as they are; 1 only those among the best k; 2 must end; 3 end at no cost; 4 as 0,
+     * but if no ended one became an output, the best that was dropped. */
+    int at_limit;
     int count_end;     /* penalties count the end action */
     int32_t min_width; /* heuristics leave at least this many, outputs included */
     int require_end;   /* truncated hypotheses are no outputs */

@@ -12,8 +12,7 @@
  *              test-cheating:KIND         invalid: rewards (0) or limits (1) depend on the number of rows in the call
  *              test-limit:M               limits every row to M choices
  *              test-flood:SEED            rewards so large that distinct scores become ties, and limits and lists that
- *                                         differ from row to
- *                                         row; item-local; not in the naive search, which ranks exactly
+ *                                         differ from row to row; item-local; not in the naive search, which ranks exactly
  *   scheduler  test-nothing · test-reverse · test-newest · test-random:SEED · test-garbage:KIND · test-huge */
 #ifndef TEST_PLUGINS_H
 #define TEST_PLUGINS_H
@@ -41,7 +40,7 @@ typedef struct test_random {
     int32_t actions; /* of a scorer */
 } test_random;
 
-/* naive_heuristic.apply and naive_scorer.wish; user is a test_random. */
+/* naive_heuristic.apply and naive_scorer.score; user is a test_random. */
 void test_random_apply(void *user, naive_beam *beam);
 void test_random_score(void *user, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
                        const naive_hypothesis *parent, naive_modifiers *modifiers);
