@@ -1,8 +1,9 @@
 /* The model's graphs (rill/device.h):
  *
- * encode: h_t, c_t = LSTM(start[word_t], h_{t-1}, c_{t-1}) over <s>, the words from last to first, </s>; memory m_t =
- * h_t and W_c m_t. step:   gates = start[action] + W_hh h_parent, then the LSTM cell. Siblings share their parent's
- * product. score:  p = softmax(m_t . h);  a = tanh(W_s h + b_a + sum_t p_t (W_c m_t));  log-softmax(W_o a + b_o). */
+ * encode: h_t, c_t = LSTM(start[word_t], h_{t-1}, c_{t-1}) over <s>, the words from last to first, </s>;
+ *         memory m_t = h_t and W_c m_t.
+ * step:   gates = start[action] + W_hh h_parent, then the LSTM cell. Siblings share their parent's product.
+ * score:  p = softmax(m_t . h);  a = tanh(W_s h + b_a + sum_t p_t (W_c m_t));  log-softmax(W_o a + b_o). */
 #include "semparse_model.h"
 
 static void make_tables(semparse *s)

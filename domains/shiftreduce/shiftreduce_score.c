@@ -1,7 +1,7 @@
 /* Scores rows: fills the columns of the graphs in shiftreduce_graphs.c and marks legal actions.
  *
- * structure: the network scores only rows where both actions are legal; other rows have one action, with
- * log-probability 0. label:     the network scores every row. The label of an item's last timestep completes the tree. */
+ * structure: the network scores only rows where both actions are legal; other rows have one action, with log-probability 0.
+ * label:     the network scores every row. The label of an item's last timestep completes the tree. */
 #include "grow.h"
 #include "score_request.h"
 #include "stack.h"
