@@ -636,7 +636,7 @@ static void test_records(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sanitizers), /* first: the thread sanitizer treats fibres as threads, and then a forked child cannot continue */
+        cmocka_unit_test(test_sanitizers), /* first: under the thread sanitizer fibres are threads, and a forked child stops */
         cmocka_unit_test(test_places),     cmocka_unit_test(test_barriers),     cmocka_unit_test(test_warps),
         cmocka_unit_test(test_atomics),    cmocka_unit_test(test_bits),         cmocka_unit_test(test_poison),
         cmocka_unit_test(test_flaws),      cmocka_unit_test(test_early_return), cmocka_unit_test(test_launches),
